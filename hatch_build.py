@@ -130,3 +130,7 @@ def load_csched_build(root: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+if __name__ == "__main__":
+    compile_extensions(Path(__file__).resolve().parent)

@@ -1,0 +1,90 @@
+# Every target sets up what it needs in .venv (once) and says what this machine lacks. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# The first of these that runs; a name in PATH may be a shim without an interpreter behind it.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && exit; done; echo python3)
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+PY := $(BIN)/python
+STAMPS := $(VENV)/.cellmill
+PANEL := kernel_runtime/cellmill/labextension/package.json
+C_SOURCES := $(wildcard csched/include/*.h csched/src/*.[ch] csched/build.py) hatch_build.py
+TS_SOURCES := $(wildcard labextension/src/*.ts labextension/src/view/*.ts labextension/style/* labextension/schema/*) tsconfig.json
+EXTRAS := docking,lab,report,test,dev
+export PATH := $(BIN):$(PATH)
+export PYTHONPATH := examples
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 1
+
+.PHONY: help setup demo lab test test-long check fix bench clean distclean
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+setup: $(STAMPS)/python $(STAMPS)/csched $(STAMPS)/panel ## make the environment in .venv (the other targets do this themselves)
+
+demo: setup ## run the docking notebook and leave its results in build/demo/
+	@$(PY) -m docking demo
+
+lab: setup ## open JupyterLab on the docking notebook
+	@$(BIN)/jupyter lab examples/02_docking_inference.ipynb
+
+test: setup $(STAMPS)/chromium ## every check and test but the long ones (at most 15 minutes); SUITES="c python" picks some
+	@$(PY) scripts/run_tests.py $(SUITES)
+
+test-long: setup $(STAMPS)/chromium ## the tests that are too slow for `make test`
+	@$(PY) scripts/run_tests.py long
+
+check: setup ## linters, formatters and types of all three languages
+	@$(PY) scripts/check.py
+
+fix: setup ## apply what the formatters and linters can mend themselves
+	@$(PY) scripts/check.py --fix
+
+bench: setup ## throughput beside ProcessPoolExecutor
+	@$(BIN)/cellmill bench throughput
+
+clean: ## remove what was built, keep the environment
+	@rm -rf build dist labextension/lib kernel_runtime/cellmill/labextension tsconfig.tsbuildinfo
+	@rm -f kernel_runtime/cellmill/*.so $(STAMPS)/csched $(STAMPS)/panel
+	@if [ -f csched/Makefile ]; then $(MAKE) -C csched clean; fi
+
+distclean: clean ## remove the environment as well
+	@rm -rf $(VENV) node_modules
+
+$(VENV)/bin/pip:
+	@scripts/need.sh python $(PYTHON)
+	@echo "set-up: making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/python: pyproject.toml | $(VENV)/bin/pip
+	@scripts/need.sh compiler $(PY)
+	@echo "set-up: installing Cellmill and its tools into $(VENV) (minutes, the first time)"
+	@mkdir -p $(@D)
+	@CELLMILL_SKIP_JS=1 $(PY) -m pip install --upgrade-strategy only-if-needed -e ".[$(EXTRAS)]"
+	@touch $@
+
+$(STAMPS)/csched: $(C_SOURCES) | $(STAMPS)/python
+	@scripts/need.sh compiler $(PY)
+	@echo "set-up: compiling csched"
+	@mkdir -p build && { $(PY) hatch_build.py > build/csched.log 2>&1 || { tail -n 40 build/csched.log; exit 1; }; }
+	@touch $@
+
+$(STAMPS)/node_modules: package.json yarn.lock .yarnrc.yml | $(STAMPS)/python
+	@scripts/need.sh node
+	@echo "set-up: installing the panel's build tools into node_modules (minutes, the first time)"
+	@mkdir -p build && { $(BIN)/jlpm install --immutable > build/jlpm.log 2>&1 || { tail -n 20 build/jlpm.log; exit 1; }; }
+	@touch $@
+
+$(STAMPS)/panel: $(TS_SOURCES) $(STAMPS)/node_modules
+	@echo "set-up: building the JupyterLab panel"
+	@mkdir -p build && { $(BIN)/jlpm run build > build/panel.log 2>&1 || { tail -n 40 build/panel.log; exit 1; }; }
+	@$(BIN)/jupyter-builder develop --overwrite . > build/panel-link.log 2>&1 || { tail -n 20 build/panel-link.log; exit 1; }
+	@touch $@
+
+$(STAMPS)/chromium: | $(STAMPS)/python
+	@scripts/need.sh chromium
+	@touch $@

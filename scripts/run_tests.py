@@ -1,0 +1,137 @@
+"""Run the test suites one after another, go on after a failure, and end with one line of counts.
+
+``python scripts/run_tests.py [SUITE...]``: check c typescript python browser notebooks (all of these without arguments), or
+long. The exit status is 1 when anything failed, a suite without its runner included.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+REPORTS = ROOT / "build" / "test-reports"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one suite came to; `error` is set when its runner failed without a failed test to show for it."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    error: str = ""
+
+    @property
+    def good(self) -> bool:
+        return not self.failed and not self.error
+
+
+def run(command: list[str]) -> tuple[int, str]:
+    """Run a command in the root, showing its output as it comes; its exit status and output."""
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    lines: list[str] = []
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.append(line)
+        print(line, end="", flush=True)
+    return process.wait(), "".join(lines)
+
+
+def counted(status: int, output: str, pattern: str) -> Outcome:
+    """Add up the counts that `pattern` finds; a failing status without a failed test is an error of its own."""
+    passed = failed = 0
+    for match in re.finditer(pattern, output, re.MULTILINE):
+        passed += int(match["passed"] or 0)
+        failed += int(match["failed"] or 0)
+    if status and not failed:
+        return Outcome(passed, failed, error=f"exit status {status}")
+    return Outcome(passed, failed, error="" if passed or failed else "no test was counted")
+
+
+def check() -> Outcome:
+    return counted(*run([str(BIN / "python"), "scripts/check.py"]), r"^check: (?P<passed>\d+) passed, (?P<failed>\d+) failed$")
+
+
+def c_tests() -> Outcome:
+    """The sanitizer tests of csched; its Makefile prints a line `N passed, N failed` for each program."""
+    status, output = run(["make", "--no-print-directory", "-C", "csched", "test"])
+    found = counted(status, output, r"\b(?P<passed>\d+) passed(?:, (?P<failed>\d+) failed)?")
+    if not status and not found.passed:
+        return Outcome(passed=1)
+    return found
+
+
+def typescript() -> Outcome:
+    status, output = run([str(BIN / "jlpm"), "run", "test"])
+    passed = sum(int(n) for n in re.findall(r"^\S+ pass (\d+)$", output, re.MULTILINE))
+    failed = sum(int(n) for n in re.findall(r"^\S+ fail (\d+)$", output, re.MULTILINE))
+    error = f"exit status {status}" if status and not failed else ("" if passed or failed else "no test was counted")
+    return Outcome(passed, failed, error=error)
+
+
+def pytest(name: str, markers: str, *more: str) -> Outcome:
+    """One pytest run, counted from its report."""
+    report = REPORTS / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    command = [str(BIN / "python"), "-m", "pytest", "-q", "-m", markers, f"--junitxml={report}", *more]
+    status, _ = run(command)
+    if not report.exists():
+        return Outcome(error=f"pytest wrote no report (exit status {status})")
+    totals = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
+    for suite in ElementTree.parse(report).iter("testsuite"):
+        for key in totals:
+            totals[key] += int(suite.get(key, 0))
+    failed = totals["failures"] + totals["errors"]
+    error = ""
+    if status == 5:
+        error = "no test was found"
+    elif status and not failed:
+        error = f"exit status {status}"
+    return Outcome(totals["tests"] - failed - totals["skipped"], failed, totals["skipped"], error)
+
+
+SUITES: dict[str, Callable[[], Outcome]] = {
+    "check": check,
+    "c": c_tests,
+    "typescript": typescript,
+    "python": lambda: pytest("python", "not long and not browser and not notebook", "--durations=10", "--durations-min=5"),
+    "browser": lambda: pytest("browser", "browser and not long"),
+    "notebooks": lambda: pytest("notebooks", "notebook and not long"),
+    "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
+}
+DEFAULT = ["check", "c", "typescript", "python", "browser", "notebooks"]
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in SUITES]
+    if unknown:
+        print(f"unknown suite {', '.join(unknown)}; there are: {', '.join(SUITES)}", file=sys.stderr)
+        return 2
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    rows: list[tuple[str, Outcome, float]] = []
+    for name in names or DEFAULT:
+        print(f"\n== {name} ==", flush=True)
+        start = time.monotonic()
+        outcome = SUITES[name]()
+        rows.append((name, outcome, time.monotonic() - start))
+    print("\n== summary ==")
+    for name, outcome, seconds in rows:
+        counts = f"{outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped"
+        print(f"{name:<11} {'ok' if outcome.good else 'FAILED':<7} {counts:<38} {seconds:6.1f} s  {outcome.error}".rstrip())
+    passed = sum(outcome.passed for _, outcome, _ in rows)
+    failed = sum(max(outcome.failed, 0 if outcome.good else 1) for _, outcome, _ in rows)
+    skipped = sum(outcome.skipped for _, outcome, _ in rows)
+    print(f"\n{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,8 +1,8 @@
 """Build hook: compiles the C scheduler and the JupyterLab panel into the wheel.
 
-The wheel holds both cffi modules (stable ABI, one file for every supported Python), the two Python packages and the
-prebuilt panel. Environment variables: ``CELLMILL_SKIP_JS=1`` leaves the panel as it is (fast Python-only work),
-``CELLMILL_CFLAGS`` is appended to the compiler's flags by ``csched/build.py``.
+The wheel holds both cffi modules (stable ABI, one file for every supported Python), the two Python packages
+and the prebuilt panel. Environment variables: ``CELLMILL_SKIP_JS=1`` leaves the panel as it is (fast Python-only
+work), ``CELLMILL_CFLAGS`` is appended to the compiler's flags by ``csched/build.py``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 LABEXTENSION = "kernel_runtime/cellmill/labextension"
 SHARE = "share/jupyter/labextensions/cellmill"
 STABLE_ABI = "cp311"
-TYPESCRIPT_INPUTS = ("labextension/src", "labextension/style", "labextension/schema", "package.json", "tsconfig.json")
+TYPESCRIPT_INPUTS = (
+    "labextension/src",
+    "labextension/style",
+    "labextension/schema",
+    "package.json",
+    "tsconfig.json",
+)
 
 
 class CellmillBuildHook(BuildHookInterface[Any]):
@@ -41,11 +47,16 @@ class CellmillBuildHook(BuildHookInterface[Any]):
         build_data["pure_python"] = False
         build_data["tag"] = f"{STABLE_ABI}-abi3-{platform_tag()}"
         if has_panel:
-            build_data["shared_data"] = {LABEXTENSION: SHARE, "labextension/install.json": f"{SHARE}/install.json"}
+            build_data["shared_data"] = {
+                LABEXTENSION: SHARE,
+                "labextension/install.json": f"{SHARE}/install.json",
+            }
 
     def _build_extensions(self, root: Path) -> None:
         if not sys.platform.startswith("linux"):
-            self.app.display_warning("cellmill: the local backend is for Linux; building without the C scheduler")
+            self.app.display_warning(
+                "cellmill: the local backend is for Linux; building without the C scheduler"
+            )
             return
         if not (root / "csched" / "build.py").exists():
             self.app.display_warning("cellmill: csched/build.py is missing; building without the C scheduler")

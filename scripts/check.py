@@ -1,4 +1,4 @@
-"""Run the linters, formatters and type checkers of all three languages; print one line each, and the output of what fails.
+"""Run the linters, formatters and type checkers of all three languages; print one line each, and what fails.
 
 ``--fix`` applies what the tools can mend themselves first.
 """
@@ -21,7 +21,9 @@ PYTHON_PATHS = [
 
 def c_files() -> list[str]:
     """Every C source and header, relative to the root."""
-    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "csched").rglob("*.[ch]") if "build" not in path.parts)
+    return sorted(
+        str(path.relative_to(ROOT)) for path in (ROOT / "csched").rglob("*.[ch]") if "build" not in path.parts
+    )
 
 
 def checks() -> list[tuple[str, list[str]]]:

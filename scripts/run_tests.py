@@ -1,7 +1,7 @@
 """Run the test suites one after another, go on after a failure, and end with one line of counts.
 
-``python scripts/run_tests.py [SUITE...]``: check c typescript python browser notebooks (all of these without arguments), or
-long. The exit status is 1 when anything failed, a suite without its runner included.
+``python scripts/run_tests.py [SUITE...]``: check c typescript python browser notebooks (all of these without
+arguments), or long. The exit status is 1 when anything failed, a suite whose runner failed included.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def run(command: list[str]) -> tuple[int, str]:
 
 
 def counted(status: int, output: str, pattern: str) -> Outcome:
-    """Add up the counts that `pattern` finds; a failing status without a failed test is an error of its own."""
+    """Add up the counts that `pattern` finds; a failing status with no failed test is an error of its own."""
     passed = failed = 0
     for match in re.finditer(pattern, output, re.MULTILINE):
         passed += int(match["passed"] or 0)
@@ -57,7 +57,10 @@ def counted(status: int, output: str, pattern: str) -> Outcome:
 
 
 def check() -> Outcome:
-    return counted(*run([str(BIN / "python"), "scripts/check.py"]), r"^check: (?P<passed>\d+) passed, (?P<failed>\d+) failed$")
+    return counted(
+        *run([str(BIN / "python"), "scripts/check.py"]),
+        r"^check: (?P<passed>\d+) passed, (?P<failed>\d+) failed$",
+    )
 
 
 def c_tests() -> Outcome:
@@ -73,8 +76,9 @@ def typescript() -> Outcome:
     status, output = run([str(BIN / "jlpm"), "run", "test"])
     passed = sum(int(n) for n in re.findall(r"^\S+ pass (\d+)$", output, re.MULTILINE))
     failed = sum(int(n) for n in re.findall(r"^\S+ fail (\d+)$", output, re.MULTILINE))
-    error = f"exit status {status}" if status and not failed else ("" if passed or failed else "no test was counted")
-    return Outcome(passed, failed, error=error)
+    if status and not failed:
+        return Outcome(passed, failed, error=f"exit status {status}")
+    return Outcome(passed, failed, error="" if passed or failed else "no test was counted")
 
 
 def pytest(name: str, markers: str, *more: str) -> Outcome:
@@ -102,7 +106,9 @@ SUITES: dict[str, Callable[[], Outcome]] = {
     "check": check,
     "c": c_tests,
     "typescript": typescript,
-    "python": lambda: pytest("python", "not long and not browser and not notebook", "--durations=10", "--durations-min=5"),
+    "python": lambda: pytest(
+        "python", "not long and not browser and not notebook", "--durations=10", "--durations-min=5"
+    ),
     "browser": lambda: pytest("browser", "browser and not long"),
     "notebooks": lambda: pytest("notebooks", "notebook and not long"),
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
@@ -125,7 +131,8 @@ def main(names: list[str]) -> int:
     print("\n== summary ==")
     for name, outcome, seconds in rows:
         counts = f"{outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped"
-        print(f"{name:<11} {'ok' if outcome.good else 'FAILED':<7} {counts:<38} {seconds:6.1f} s  {outcome.error}".rstrip())
+        verdict = "ok" if outcome.good else "FAILED"
+        print(f"{name:<11} {verdict:<7} {counts:<38} {seconds:6.1f} s  {outcome.error}".rstrip())
     passed = sum(outcome.passed for _, outcome, _ in rows)
     failed = sum(max(outcome.failed, 0 if outcome.good else 1) for _, outcome, _ in rows)
     skipped = sum(outcome.skipped for _, outcome, _ in rows)

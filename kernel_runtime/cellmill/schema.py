@@ -1,0 +1,103 @@
+"""What the kernel tells its views: frames, commands and the stages of a journey.
+
+Generated from telemetry/schema.json by scripts/generate_schema.py; do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+VERSION = 1
+CONTROL_TARGET = "cellmill.control"
+FRAME_TARGET = "cellmill.frames"
+
+Stage = Literal[
+    "submitted",
+    "ready",
+    "dispatched",
+    "received",
+    "started",
+    "finished",
+    "returned",
+    "resolved",
+]
+STAGES: tuple[Stage, ...] = (
+    "submitted",
+    "ready",
+    "dispatched",
+    "received",
+    "started",
+    "finished",
+    "returned",
+    "resolved",
+)
+INTERVALS: tuple[str, ...] = (
+    "wait-for-inputs",
+    "queue",
+    "deliver",
+    "unpack",
+    "run",
+    "pack",
+    "collect",
+)
+
+
+class Counts(TypedDict):
+    """Task counts since the present piece of work began."""
+
+    total: int  # tasks submitted, and those a running map is known to submit yet
+    done: int  # succeeded, failed and cancelled
+    failed: int  # ended with an exception
+    cancelled: int  # given up before they ran
+    running: int  # in user code now
+    queued: int  # submitted and not running: waiting for inputs or for a worker
+
+
+class RunState(TypedDict):
+    """One call of map, one cell's calls of one function, or one %%task."""
+
+    id: int  # unique in the kernel
+    name: str  # the function's name
+    total: int | None  # tasks expected, null when not known
+    done: int  # succeeded, failed and cancelled
+    failed: int  # ended with an exception
+
+
+class Hello(TypedDict):
+    """Cellmill is loaded in this kernel."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["hello"]  # which frame this is
+    release: str  # version of the Python package
+
+
+class Goodbye(TypedDict):
+    """Cellmill was unloaded from this kernel."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["goodbye"]  # which frame this is
+
+
+class Snapshot(TypedDict):
+    """The state of the default executor at one moment."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["snapshot"]  # which frame this is
+    time: float  # seconds on the kernel's monotonic clock
+    work: int  # number of the piece of work the counts belong to; a new one starts at zero
+    backend: str  # where the tasks run
+    workers: int  # worker processes alive
+    counts: Counts  # tasks of this piece of work
+    runs: list[RunState]  # runs in progress, oldest first
+
+
+class Refresh(TypedDict):
+    """A view asks for the present state."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["refresh"]  # which command this is
+
+
+Frame = Hello | Goodbye | Snapshot  # What the kernel sends.
+
+Command = Refresh  # What a view sends.

@@ -1,0 +1,216 @@
+/** What the kernel tells its views.
+ *
+ * Generated from telemetry/schema.json by scripts/generate_schema.py; do not edit.
+ */
+
+export const VERSION = 1;
+export const CONTROL_TARGET = 'cellmill.control';
+export const FRAME_TARGET = 'cellmill.frames';
+
+/** The stages of a task's journey, in order. */
+// prettier-ignore
+export const STAGES = ['submitted', 'ready', 'dispatched', 'received', 'started', 'finished', 'returned', 'resolved'] as const;
+export type Stage = (typeof STAGES)[number];
+/** The intervals between them. */
+// prettier-ignore
+export const INTERVALS = ['wait-for-inputs', 'queue', 'deliver', 'unpack', 'run', 'pack', 'collect'] as const;
+
+/** A message that does not follow the schema. */
+export class ProtocolError extends Error {}
+
+function record(value: unknown, where: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ProtocolError(`${where} is no object`);
+  }
+  return value as Record<string, unknown>;
+}
+
+function number(value: unknown, where: string): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) {
+    throw new ProtocolError(`${where} is no number`);
+  }
+  return value;
+}
+
+function integer(value: unknown, where: string): number {
+  if (!Number.isInteger(number(value, where))) {
+    throw new ProtocolError(`${where} is no integer`);
+  }
+  return value as number;
+}
+
+function string(value: unknown, where: string): string {
+  if (typeof value !== 'string') {
+    throw new ProtocolError(`${where} is no string`);
+  }
+  return value;
+}
+
+function literal<T extends string | number>(value: unknown, expected: T, where: string): T {
+  if (value !== expected) {
+    throw new ProtocolError(`${where} is not ${expected}`);
+  }
+  return expected;
+}
+
+function array<T>(
+  value: unknown,
+  read: (item: unknown, where: string) => T,
+  where: string
+): readonly T[] {
+  if (!Array.isArray(value)) {
+    throw new ProtocolError(`${where} is no list`);
+  }
+  return value.map((item, index) => read(item, `${where}[${index}]`));
+}
+
+/** Task counts since the present piece of work began. */
+export interface Counts {
+  /** tasks submitted, and those a running map is known to submit yet */
+  readonly total: number;
+  /** succeeded, failed and cancelled */
+  readonly done: number;
+  /** ended with an exception */
+  readonly failed: number;
+  /** given up before they ran */
+  readonly cancelled: number;
+  /** in user code now */
+  readonly running: number;
+  /** submitted and not running: waiting for inputs or for a worker */
+  readonly queued: number;
+}
+
+function parseCounts(value: unknown, where: string): Counts {
+  const raw = record(value, where);
+  return {
+    total: integer(raw['total'], where + '.total'),
+    done: integer(raw['done'], where + '.done'),
+    failed: integer(raw['failed'], where + '.failed'),
+    cancelled: integer(raw['cancelled'], where + '.cancelled'),
+    running: integer(raw['running'], where + '.running'),
+    queued: integer(raw['queued'], where + '.queued')
+  };
+}
+
+/** One call of map, one cell's calls of one function, or one %%task. */
+export interface RunState {
+  /** unique in the kernel */
+  readonly id: number;
+  /** the function's name */
+  readonly name: string;
+  /** tasks expected, null when not known */
+  readonly total: number | null;
+  /** succeeded, failed and cancelled */
+  readonly done: number;
+  /** ended with an exception */
+  readonly failed: number;
+}
+
+function parseRunState(value: unknown, where: string): RunState {
+  const raw = record(value, where);
+  return {
+    id: integer(raw['id'], where + '.id'),
+    name: string(raw['name'], where + '.name'),
+    total: raw['total'] === null ? null : integer(raw['total'], where + '.total'),
+    done: integer(raw['done'], where + '.done'),
+    failed: integer(raw['failed'], where + '.failed')
+  };
+}
+
+/** Cellmill is loaded in this kernel. */
+export interface Hello {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'hello';
+  /** version of the Python package */
+  readonly release: string;
+}
+
+function parseHello(value: unknown, where: string): Hello {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw['cellmill'], VERSION, where + '.cellmill'),
+    kind: literal(raw['kind'], 'hello', where + '.kind'),
+    release: string(raw['release'], where + '.release')
+  };
+}
+
+/** Cellmill was unloaded from this kernel. */
+export interface Goodbye {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'goodbye';
+}
+
+function parseGoodbye(value: unknown, where: string): Goodbye {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw['cellmill'], VERSION, where + '.cellmill'),
+    kind: literal(raw['kind'], 'goodbye', where + '.kind')
+  };
+}
+
+/** The state of the default executor at one moment. */
+export interface Snapshot {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'snapshot';
+  /** seconds on the kernel's monotonic clock */
+  readonly time: number;
+  /** number of the piece of work the counts belong to; a new one starts at zero */
+  readonly work: number;
+  /** where the tasks run */
+  readonly backend: string;
+  /** worker processes alive */
+  readonly workers: number;
+  /** tasks of this piece of work */
+  readonly counts: Counts;
+  /** runs in progress, oldest first */
+  readonly runs: readonly RunState[];
+}
+
+function parseSnapshot(value: unknown, where: string): Snapshot {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw['cellmill'], VERSION, where + '.cellmill'),
+    kind: literal(raw['kind'], 'snapshot', where + '.kind'),
+    time: number(raw['time'], where + '.time'),
+    work: integer(raw['work'], where + '.work'),
+    backend: string(raw['backend'], where + '.backend'),
+    workers: integer(raw['workers'], where + '.workers'),
+    counts: parseCounts(raw['counts'], where + '.counts'),
+    runs: array(raw['runs'], parseRunState, where + '.runs')
+  };
+}
+
+/** A view asks for the present state. */
+export interface Refresh {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'refresh';
+}
+
+/** What the kernel sends. */
+export type Frame = Hello | Goodbye | Snapshot;
+
+/** Read Frame from a message's data; throws ProtocolError. */
+export function parseFrame(value: unknown): Frame {
+  const kind = record(value, 'Frame')['kind'];
+  switch (kind) {
+    case 'hello':
+      return parseHello(value, 'Hello');
+    case 'goodbye':
+      return parseGoodbye(value, 'Goodbye');
+    case 'snapshot':
+      return parseSnapshot(value, 'Snapshot');
+    default:
+      throw new ProtocolError(`Frame.kind is unknown: ${String(kind)}`);
+  }
+}
+
+/** What a view sends. */
+export type Command = Refresh;

@@ -1,0 +1,222 @@
+"""Write the Python and TypeScript types of the telemetry schema; ``--check`` only says whether they are fresh.
+
+From kernel_runtime/cellmill/telemetry/schema.json come kernel_runtime/cellmill/schema.py (typed dictionaries)
+and labextension/src/protocol.ts (interfaces, and validating parsers for what the kernel sends).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "kernel_runtime" / "cellmill" / "telemetry" / "schema.json"
+PYTHON = ROOT / "kernel_runtime" / "cellmill" / "schema.py"
+TYPESCRIPT = ROOT / "labextension" / "src" / "protocol.ts"
+NOTICE = "Generated from telemetry/schema.json by scripts/generate_schema.py; do not edit."
+
+PYTHON_TYPES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "version": "int"}
+TYPESCRIPT_TYPES = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean"}
+
+Field = dict[str, Any]
+
+
+def python_type(field: Field) -> str:
+    """The annotation of one field."""
+    kind = str(field["type"])
+    name = f'Literal["{field["value"]}"]' if kind == "literal" else PYTHON_TYPES.get(kind, kind)
+    name = f"list[{name}]" if field.get("array") else name
+    return f"{name} | None" if field.get("nullable") else name
+
+
+def python_source(schema: dict[str, Any]) -> str:
+    """The text of schema.py."""
+    stages = [stage["name"] for stage in schema["stages"]]
+    out = [
+        '"""What the kernel tells its views: frames, commands and the stages of a journey.',
+        "",
+        NOTICE,
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from typing import Literal, TypedDict",
+        "",
+        f"VERSION = {schema['version']}",
+    ]
+    out += [f'{name} = "{value}"' for name, value in schema["constants"].items()]
+    out += ["", "Stage = Literal["] + [f'    "{name}",' for name in stages] + ["]"]
+    out += ["STAGES: tuple[Stage, ...] = ("] + [f'    "{name}",' for name in stages] + [")"]
+    out += ["INTERVALS: tuple[str, ...] = ("] + [f'    "{name}",' for name in schema["intervals"]] + [")"]
+    for name, entry in schema["types"].items():
+        out += ["", "", f"class {name}(TypedDict):", f'    """{entry["meaning"]}"""', ""]
+        out += [
+            f"    {key}: {python_type(field)}  # {field['meaning']}" for key, field in entry["fields"].items()
+        ]
+    out += [""]
+    for name, entry in schema["unions"].items():
+        out += ["", f"{name} = {' | '.join(entry['members'])}  # {entry['meaning']}"]
+    return "\n".join(out) + "\n"
+
+
+def typescript_type(field: Field) -> str:
+    """The type of one field."""
+    kind = str(field["type"])
+    if kind == "literal":
+        return f"'{field['value']}'"
+    if kind == "version":
+        return "typeof VERSION"
+    name = TYPESCRIPT_TYPES.get(kind, kind)
+    name = f"readonly {name}[]" if field.get("array") else name
+    return f"{name} | null" if field.get("nullable") else name
+
+
+def typescript_parser(key: str, field: Field) -> str:
+    """The expression that reads one field out of the unknown record `raw`."""
+    kind, value = field["type"], f"raw['{key}']"
+    if kind == "literal":
+        return f"literal({value}, '{field['value']}', where + '.{key}')"
+    if kind == "version":
+        return f"literal({value}, VERSION, where + '.{key}')"
+    reader = kind if kind in TYPESCRIPT_TYPES else f"parse{kind}"
+    if field.get("array"):
+        return f"array({value}, {reader}, where + '.{key}')"
+    if field.get("nullable"):
+        return f"{value} === null ? null : {reader}({value}, where + '.{key}')"
+    return f"{reader}({value}, where + '.{key}')"
+
+
+TYPESCRIPT_READERS = """
+/** A message that does not follow the schema. */
+export class ProtocolError extends Error {}
+
+function record(value: unknown, where: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ProtocolError(`${where} is no object`);
+  }
+  return value as Record<string, unknown>;
+}
+
+function number(value: unknown, where: string): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) {
+    throw new ProtocolError(`${where} is no number`);
+  }
+  return value;
+}
+
+function integer(value: unknown, where: string): number {
+  if (!Number.isInteger(number(value, where))) {
+    throw new ProtocolError(`${where} is no integer`);
+  }
+  return value as number;
+}
+
+function string(value: unknown, where: string): string {
+  if (typeof value !== 'string') {
+    throw new ProtocolError(`${where} is no string`);
+  }
+  return value;
+}
+
+function literal<T extends string | number>(value: unknown, expected: T, where: string): T {
+  if (value !== expected) {
+    throw new ProtocolError(`${where} is not ${expected}`);
+  }
+  return expected;
+}
+
+function array<T>(
+  value: unknown,
+  read: (item: unknown, where: string) => T,
+  where: string
+): readonly T[] {
+  if (!Array.isArray(value)) {
+    throw new ProtocolError(`${where} is no list`);
+  }
+  return value.map((item, index) => read(item, `${where}[${index}]`));
+}
+"""
+
+
+def sent_by_kernel(schema: dict[str, Any]) -> set[str]:
+    """The types that a frame holds: those the front end must parse."""
+    found: set[str] = set()
+    todo = list(schema["unions"]["Frame"]["members"])
+    while todo:
+        name = todo.pop()
+        if name in schema["types"] and name not in found:
+            found.add(name)
+            todo += [field["type"] for field in schema["types"][name]["fields"].values()]
+    return found
+
+
+def typescript_object(name: str, entry: dict[str, Any], *, parser: bool) -> list[str]:
+    """The interface of one type and, where it is asked for, its parser."""
+    out = ["", f"/** {entry['meaning']} */", f"export interface {name} {{"]
+    for key, field in entry["fields"].items():
+        out += [f"  /** {field['meaning']} */", f"  readonly {key}: {typescript_type(field)};"]
+    out += ["}"]
+    if not parser:
+        return out
+    out += ["", f"function parse{name}(value: unknown, where: string): {name} {{"]
+    out += ["  const raw = record(value, where);", "  return {"]
+    lines = [f"    {key}: {typescript_parser(key, field)}" for key, field in entry["fields"].items()]
+    return [*out, ",\n".join(lines), "  };", "}"]
+
+
+def typescript_union(name: str, entry: dict[str, Any], types: dict[str, Any]) -> list[str]:
+    """The union type and its parser, which goes by the literal field `kind`."""
+    members = entry["members"]
+    out = ["", f"/** {entry['meaning']} */", f"export type {name} = {' | '.join(members)};", ""]
+    out += [f"/** Read {name} from a message's data; throws ProtocolError. */"]
+    out += [f"export function parse{name}(value: unknown): {name} {{"]
+    out += [f"  const kind = record(value, '{name}')['kind'];", "  switch (kind) {"]
+    for member in members:
+        out += [f"    case '{types[member]['fields']['kind']['value']}':"]
+        out += [f"      return parse{member}(value, '{member}');"]
+    out += ["    default:", f"      throw new ProtocolError(`{name}.kind is unknown: ${{String(kind)}}`);"]
+    return [*out, "  }", "}"]
+
+
+def typescript_source(schema: dict[str, Any]) -> str:
+    """The text of protocol.ts."""
+    stages = ", ".join(f"'{stage['name']}'" for stage in schema["stages"])
+    intervals = ", ".join(f"'{name}'" for name in schema["intervals"])
+    out = [f"/** What the kernel tells its views.\n *\n * {NOTICE}\n */", ""]
+    out += [f"export const VERSION = {schema['version']};"]
+    out += [f"export const {name} = '{value}';" for name, value in schema["constants"].items()]
+    out += ["", "/** The stages of a task's journey, in order. */", "// prettier-ignore"]
+    out += [f"export const STAGES = [{stages}] as const;", "export type Stage = (typeof STAGES)[number];"]
+    out += ["/** The intervals between them. */", "// prettier-ignore"]
+    out += [f"export const INTERVALS = [{intervals}] as const;"]
+    out += [TYPESCRIPT_READERS.rstrip()]
+    parsed = sent_by_kernel(schema)
+    for name, entry in schema["types"].items():
+        out += typescript_object(name, entry, parser=name in parsed)
+    for name, entry in schema["unions"].items():
+        if name == "Frame":
+            out += typescript_union(name, entry, schema["types"])
+        else:
+            out += ["", f"/** {entry['meaning']} */", f"export type {name} = {' | '.join(entry['members'])};"]
+    return "\n".join(out) + "\n"
+
+
+def main() -> int:
+    schema = json.loads(SOURCE.read_text())
+    stale = []
+    for path, text in ((PYTHON, python_source(schema)), (TYPESCRIPT, typescript_source(schema))):
+        if path.exists() and path.read_text() == text:
+            continue
+        stale.append(str(path.relative_to(ROOT)))
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text)
+    if stale and "--check" in sys.argv[1:]:
+        print(f"not up to date with the schema: {', '.join(stale)}; run python scripts/generate_schema.py")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

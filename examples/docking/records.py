@@ -1,0 +1,100 @@
+"""The data the docking workflow passes around: plain, frozen, picklable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_BOX_EDGE = 80.0
+"""Longest edge of a docking box, in angstrom: grid maps grow with its cube."""
+
+
+class DockingInputError(ValueError):
+    """Something the user gave cannot be used; the message says what and what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The search space of a docking run: ``center`` and edge lengths ``size``, both in angstrom."""
+
+    center: tuple[float, float, float]
+    size: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        if len(self.center) != 3 or len(self.size) != 3:
+            raise DockingInputError("A box is six numbers: centre x y z and size x y z, in angstrom.")
+        if not all(math.isfinite(v) for v in (*self.center, *self.size)):
+            raise DockingInputError(f"The box has a coordinate that is not a number: {self}.")
+        if min(self.size) <= 0:
+            raise DockingInputError(f"Every box edge must be longer than 0 angstrom, got {self.size}.")
+        if max(self.size) > MAX_BOX_EDGE:
+            raise DockingInputError(
+                f"A box edge of {max(self.size):g} angstrom is too long (at most {MAX_BOX_EDGE:g}): "
+                "give the pocket, not the protein."
+            )
+
+    @classmethod
+    def around(cls, coordinates: NDArray[np.float64], padding: float = 5.0, minimum: float = 18.0) -> Box:
+        """The box around ``coordinates`` (n, 3) with ``padding`` angstrom on each side, edges >= ``minimum``."""
+        low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+        center = (low + high) / 2.0
+        size = np.maximum(high - low + 2.0 * padding, minimum)
+        return cls(_triple(center.round(2)), _triple(size.round(1)))
+
+    def contains(self, coordinates: NDArray[np.float64], margin: float = 0.0) -> NDArray[np.bool_]:
+        """Which of ``coordinates`` (n, 3) lie inside the box grown by ``margin`` angstrom: (n,) booleans."""
+        half = np.asarray(self.size) / 2.0 + margin
+        inside: NDArray[np.bool_] = (np.abs(coordinates - np.asarray(self.center)) <= half).all(axis=1)
+        return inside
+
+    def __str__(self) -> str:
+        return "centre ({:.2f}, {:.2f}, {:.2f}) size {:.1f} x {:.1f} x {:.1f} A".format(*self.center, *self.size)
+
+
+def _triple(values: Iterable[float]) -> tuple[float, float, float]:
+    x, y, z = (float(v) for v in values)
+    return x, y, z
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of a library: its 1-based ``row``, ``smiles`` (canonical when it parsed), ``name`` and why not."""
+
+    row: int
+    smiles: str
+    name: str = ""
+    reason: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether the row holds a molecule that can be docked."""
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Docked:
+    """One docking: ``score`` in kcal/mol (nan when ``reason`` says why there is none), ``pose`` as PDBQT text."""
+
+    smiles: str
+    score: float = math.nan
+    pose: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether the molecule docked."""
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class DockSettings:
+    """How to dock: Vina's ``exhaustiveness``, the ``seed`` of conformers and search, grid ``spacing`` (A)."""
+
+    exhaustiveness: int = 1
+    seed: int = 42
+    spacing: float = 0.375

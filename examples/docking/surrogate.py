@@ -1,0 +1,189 @@
+"""The surrogate: a small regression from molecule to docking score, chosen and judged by cross-validation.
+
+Much of a docking score is size, so every figure of merit stands beside the one of the number of heavy atoms alone,
+and beside the published surrogate (4 nearest neighbours, Jaccard distance, 256 Morgan bits of radius 4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+from threadpoolctl import threadpool_limits
+
+from docking.features import FINGERPRINT_SIZE, WIDTH, features, heavy_atoms, published_bits
+from docking.records import DockingInputError
+
+MIN_TRAINING = 10
+OUTER_FOLDS, INNER_FOLDS = 5, 4
+BLOCK = 256
+"""Molecules per block of a prediction: bounds memory (2 MB of features) whatever the batch."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """``score = features . weights + intercept``; ``weights`` is (WIDTH,)."""
+
+    weights: Floats
+    intercept: float
+
+    def predict(self, rows: NDArray[np.float32]) -> Floats:
+        """Scores of feature ``rows`` (n, WIDTH): (n,), the same bits for a row whatever stands beside it."""
+        # A matrix product would round differently for different n; a sum along each row does not.
+        result = np.empty(len(rows), dtype=np.float64)
+        for start in range(0, len(rows), 16):
+            result[start : start + 16] = (rows[start : start + 16] * self.weights).sum(axis=1)
+        return result + self.intercept
+
+
+@dataclass(frozen=True, slots=True)
+class Surrogate:
+    """A trained model with its ``name``; ``predict`` takes feature rows, ``scores`` takes SMILES."""
+
+    name: str
+    model: Any
+    trained_on: int
+
+    def scores(self, smiles: Sequence[str]) -> list[float]:
+        """Predicted docking scores of ``smiles``, kcal/mol rounded to 1e-4; nan where a SMILES does not parse."""
+        predicted: list[float] = []
+        for start in range(0, len(smiles), BLOCK):
+            rows = features(smiles[start : start + BLOCK])
+            bad = np.isnan(rows[:, 0])
+            if bad.any():
+                rows[bad] = 0.0
+            values = self.model.predict(rows)
+            values[bad] = math.nan
+            predicted.extend(np.round(values, 4).tolist())
+        return predicted
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Held-out Spearman correlations on ``n`` docked molecules, and the held-out ``predictions`` (n,)."""
+
+    n: int
+    spearman: float
+    baseline: float
+    published: float
+    predictions: tuple[float, ...]
+    chosen: str
+
+    def __str__(self) -> str:
+        return (
+            f"held-out Spearman {self.spearman:+.2f} ({self.chosen}); heavy atoms alone {self.baseline:+.2f}; "
+            f"published KNN {self.published:+.2f} (n = {self.n})"
+        )
+
+
+def train(smiles: Sequence[str], scores: Sequence[float]) -> Surrogate:
+    """The best of the candidate models by cross-validation, trained on all of ``smiles`` and ``scores``."""
+    target = np.asarray(scores, dtype=np.float64)
+    if len(smiles) < MIN_TRAINING:
+        raise DockingInputError(
+            f"{len(smiles)} docked molecules are too few to train on (at least {MIN_TRAINING}); dock more of them first."
+        )
+    rows = features(smiles)
+    with threadpool_limits(1):
+        name = _choose(rows, target)
+        return Surrogate(name, CANDIDATES[name](rows, target), len(smiles))
+
+
+def validate(smiles: Sequence[str], scores: Sequence[float]) -> Validation:
+    """Nested cross-validation: the model is chosen inside each training part, so the held-out rho is honest."""
+    target = np.asarray(scores, dtype=np.float64)
+    rows = features(smiles)
+    predictions = np.empty_like(target)
+    chosen = []
+    with threadpool_limits(1):
+        for train_part, test_part in _folds(len(target), OUTER_FOLDS):
+            name = _choose(rows[train_part], target[train_part])
+            chosen.append(name)
+            predictions[test_part] = CANDIDATES[name](rows[train_part], target[train_part]).predict(rows[test_part])
+        published = _published(smiles, target)
+    return Validation(
+        n=len(target),
+        spearman=rho(predictions, target),
+        baseline=rho(-heavy_atoms(smiles), target),
+        published=rho(published, target),
+        predictions=tuple(predictions.round(4).tolist()),
+        chosen=max(sorted(set(chosen)), key=chosen.count),
+    )
+
+
+def rho(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> float:
+    """Spearman's rank correlation, 0 where it is undefined (a constant, or fewer than three values)."""
+    if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return 0.0
+    return float(spearmanr(first, second).statistic)
+
+
+def _ridge(columns: slice, alpha: float) -> Callable[[NDArray[np.float32], Floats], Linear]:
+    """Ridge regression on ``columns``, descriptors standardised and counts as they are, as raw-space weights."""
+
+    def fit(rows: NDArray[np.float32], target: Floats) -> Linear:
+        from sklearn.linear_model import Ridge
+
+        part = rows[:, columns].astype(np.float64)
+        scale = np.ones(part.shape[1])
+        described = part.shape[1] - (WIDTH - FINGERPRINT_SIZE)
+        scale[described:] = np.maximum(part[:, described:].std(axis=0), 1e-9)
+        center = part.mean(axis=0)
+        model = Ridge(alpha=alpha).fit((part - center) / scale, target)
+        weights = np.zeros(WIDTH)
+        weights[columns] = model.coef_ / scale
+        return Linear(weights, float(model.intercept_ - weights[columns] @ center))
+
+    return fit
+
+
+def _forest(rows: NDArray[np.float32], target: Floats) -> Any:
+    """A random forest of 100 trees (Breiman, Machine Learning 45, 5 (2001)), one thread."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    forest = RandomForestRegressor(100, max_features=0.3, min_samples_leaf=2, random_state=0, n_jobs=1)
+    return forest.fit(rows, target)
+
+
+CANDIDATES: dict[str, Callable[[NDArray[np.float32], Floats], Any]] = {
+    "ridge on descriptors": _ridge(slice(FINGERPRINT_SIZE, WIDTH), 3.0),
+    "ridge on counts and descriptors": _ridge(slice(0, WIDTH), 30.0),
+    "forest on counts and descriptors": _forest,
+}
+"""Name to fit(rows, target): models with ``predict``, from the simplest on."""
+
+
+def _choose(rows: NDArray[np.float32], target: Floats) -> str:
+    """The candidate with the smallest cross-validated squared error."""
+    errors = {}
+    folds = _folds(len(target), INNER_FOLDS)
+    for name, fit in CANDIDATES.items():
+        wrong = [fit(rows[a], target[a]).predict(rows[b]) - target[b] for a, b in folds]
+        errors[name] = round(float(np.mean(np.concatenate(wrong) ** 2)), 9)
+    return min(errors, key=lambda name: errors[name])
+
+
+def _published(smiles: Sequence[str], target: Floats) -> Floats:
+    """Held-out predictions of the published surrogate."""
+    from sklearn.neighbors import KNeighborsRegressor
+
+    bits = published_bits(smiles)
+    predictions = np.empty_like(target)
+    for train_part, test_part in _folds(len(target), OUTER_FOLDS):
+        model = KNeighborsRegressor(min(4, len(train_part)), weights="distance", metric="jaccard")
+        predictions[test_part] = model.fit(bits[train_part], target[train_part]).predict(bits[test_part])
+    return predictions
+
+
+def _folds(n: int, parts: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """(training, test) indices of ``parts`` folds, shuffled by a fixed seed."""
+    order = np.random.default_rng(0).permutation(n)
+    pieces = np.array_split(order, min(parts, n))
+    return [(np.setdiff1d(order, piece), piece) for piece in pieces]

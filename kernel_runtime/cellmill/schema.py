@@ -85,6 +85,7 @@ class Snapshot(TypedDict):
     kind: Literal["snapshot"]  # which frame this is
     time: float  # seconds on the kernel's monotonic clock
     work: int  # number of the piece of work the counts belong to; a new one starts at zero
+    elapsed: float  # seconds from the start of this piece of work to the last change of its counts
     backend: str  # where the tasks run
     workers: int  # worker processes alive
     counts: Counts  # tasks of this piece of work

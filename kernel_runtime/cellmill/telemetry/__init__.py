@@ -1,0 +1,1 @@
+"""What the kernel knows about its tasks, made ready for views: pure folds over counters and stamps."""

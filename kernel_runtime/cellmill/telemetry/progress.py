@@ -1,0 +1,133 @@
+"""The counters of the default executor, folded into snapshots of the present piece of work.
+
+An executor counts from its start. A reader wants the counts of what runs now: the fold remembers where the present
+piece of work began, and a new one begins when tasks are submitted after a cell started with nothing outstanding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cellmill import schema
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An executor's counters at one moment; `executor` tells executors apart, `time` is monotonic seconds."""
+
+    executor: int
+    time: float
+    backend: str
+    workers: int
+    submitted: int
+    running: int
+    succeeded: int
+    failed: int
+    cancelled: int
+
+    @property
+    def done(self) -> int:
+        return self.succeeded + self.failed + self.cancelled
+
+    @property
+    def idle(self) -> bool:
+        return self.done >= self.submitted
+
+
+@dataclass(frozen=True, slots=True)
+class RunSample:
+    """A run's counters at one moment; `expected` is None where its length is not known."""
+
+    id: int
+    name: str
+    expected: int | None
+    submitted: int
+    done: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The counters at which a piece of work began."""
+
+    executor: int
+    submitted: int = 0
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+
+    @classmethod
+    def at(cls, sample: Sample) -> _Start:
+        return cls(sample.executor, sample.submitted, sample.done, sample.failed, sample.cancelled)
+
+
+class ProgressFold:
+    """Samples in, snapshots out. Not thread-safe: its owner serialises the calls."""
+
+    def __init__(self) -> None:
+        self._start = _Start(executor=0)
+        self._next: _Start | None = None
+        self._work = 0
+        self._began = 0.0  # the last moment at which none of this work's tasks had been submitted
+        self._next_began = 0.0
+        self._changed = 0.0  # the last moment at which its counts changed
+        self._seen: tuple[int, ...] = ()
+
+    def cell_started(self, sample: Sample) -> None:
+        """Let a new piece of work begin with the next task, unless one is under way."""
+        if sample.idle:
+            self._next = _Start.at(sample)
+            self._next_began = sample.time
+
+    def snapshot(self, sample: Sample, runs: Sequence[RunSample]) -> schema.Snapshot:
+        """The frame that describes `sample`, and the runs in progress, to a view."""
+        self._settle_start(sample)
+        start = self._start
+        submitted = sample.submitted - start.submitted
+        done = sample.done - start.done
+        expected = sum(max(0, run.expected - run.submitted) for run in runs if run.expected is not None)
+        running = min(sample.running, max(0, submitted - done))
+        return {
+            "cellmill": schema.VERSION,
+            "kind": "snapshot",
+            "time": sample.time,
+            "work": self._work,
+            "elapsed": self._elapsed(sample),
+            "backend": sample.backend,
+            "workers": sample.workers,
+            "counts": {
+                "total": submitted + expected,
+                "done": done,
+                "failed": sample.failed - start.failed,
+                "cancelled": sample.cancelled - start.cancelled,
+                "running": running,
+                "queued": max(0, submitted - done - running),
+            },
+            "runs": [
+                {"id": run.id, "name": run.name, "total": run.expected, "done": run.done, "failed": run.failed}
+                for run in runs
+            ],
+        }
+
+    def _settle_start(self, sample: Sample) -> None:
+        if sample.executor != self._start.executor or sample.submitted < self._start.submitted:
+            self._begin(_Start(sample.executor), sample.time)
+        elif self._next is not None and sample.submitted > self._next.submitted:
+            self._begin(self._next, self._next_began)
+        elif self._next is not None:
+            self._next_began = sample.time
+        if sample.submitted == self._start.submitted:
+            self._began = sample.time
+
+    def _begin(self, start: _Start, time: float) -> None:
+        self._start, self._next = start, None
+        self._work += 1
+        self._began, self._changed, self._seen = time, time, ()
+
+    def _elapsed(self, sample: Sample) -> float:
+        """Seconds from the start of the work to the last change of its counts."""
+        counts = (sample.submitted, sample.running, sample.succeeded, sample.failed, sample.cancelled)
+        if counts != self._seen:
+            self._seen, self._changed = counts, sample.time
+        return max(0.0, self._changed - self._began)

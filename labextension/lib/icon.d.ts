@@ -1,0 +1,2 @@
+import { LabIcon } from '@jupyterlab/ui-components';
+export declare const millIcon: LabIcon;

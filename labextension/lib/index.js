@@ -1,0 +1,29 @@
+import { ILayoutRestorer } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { IConsoleTracker } from '@jupyterlab/console';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { addCommands } from './commands';
+import { CellmillPanel } from './panel';
+import { Sessions } from './sessions';
+const plugin = {
+    id: 'cellmill:plugin',
+    description: "Shows a notebook's tasks beside it while they run.",
+    autoStart: true,
+    requires: [INotebookTracker],
+    optional: [IConsoleTracker, ICommandPalette, ILayoutRestorer, ITranslator],
+    activate: (app, notebooks, consoles, palette, restorer, translator) => {
+        const trans = (translator ?? nullTranslator).load('cellmill');
+        const sessions = new Sessions(consoles === null ? [notebooks] : [notebooks, consoles]);
+        const panel = new CellmillPanel({
+            sessions,
+            trans,
+            activate: widget => app.shell.activateById(widget.id)
+        });
+        app.shell.add(panel, 'right', { rank: 700, type: 'Cellmill' });
+        restorer?.add(panel, panel.id);
+        addCommands(app, panel, palette, trans);
+    }
+};
+export default plugin;
+//# sourceMappingURL=index.js.map

@@ -1,0 +1,180 @@
+/** One kernel's tasks: a bar, the counts, the rate. Draws states and computes nothing. Needs no framework. */
+import { count, duration, rate } from './format';
+import { Sparkline } from './sparkline';
+/** The root element carries the numbers as data attributes, for tests and style sheets. */
+export class DashboardView {
+    constructor(parent, trans) {
+        this._trans = trans;
+        this._root = child(parent, 'section', 'cellmill-dashboard');
+        this._title = child(this._root, 'h2', 'cellmill-title');
+        this._message = child(this._root, 'p', 'cellmill-message');
+        this._body = child(this._root, 'div', 'cellmill-body');
+        const track = child(this._body, 'div', 'cellmill-bar');
+        track.setAttribute('role', 'progressbar');
+        track.setAttribute('aria-valuemin', '0');
+        this._bar = track;
+        this._fill = child(track, 'div', 'cellmill-bar-fill');
+        this._fillFailed = child(track, 'div', 'cellmill-bar-failed');
+        const headline = child(this._body, 'div', 'cellmill-headline');
+        this._progress = child(headline, 'span', 'cellmill-progress');
+        this._rate = child(headline, 'span', 'cellmill-rate');
+        this._sparkline = new Sparkline(this._body);
+        const list = child(this._body, 'dl', 'cellmill-counts');
+        this._failed = term(list, trans.__('Failed'), 'cellmill-failed');
+        this._running = term(list, trans.__('Running'), 'cellmill-running');
+        this._queued = term(list, trans.__('Queued'), 'cellmill-queued');
+        this._workers = term(list, trans.__('Workers'), 'cellmill-workers');
+        this._runs = child(this._body, 'ul', 'cellmill-runs');
+        this._spoken = child(this._root, 'p', 'cellmill-spoken');
+        this._spoken.setAttribute('role', 'status');
+    }
+    /** Draw a state; null when no notebook is open. */
+    draw(input) {
+        const snapshot = input?.state.snapshot ?? null;
+        setText(this._title, input?.title ?? '');
+        this._title.hidden = input === null;
+        this._drawMessage(input);
+        this._body.hidden = input?.state.presence !== 'live';
+        this._setData(input, snapshot);
+        if (input !== null && snapshot !== null) {
+            this._drawSnapshot(snapshot, input.state);
+        }
+        else {
+            setText(this._spoken, '');
+        }
+    }
+    dispose() {
+        this._root.remove();
+    }
+    _drawMessage(input) {
+        const trans = this._trans;
+        let text = '';
+        let code = '';
+        if (input === null) {
+            text = trans.__('Open a notebook to see its tasks here.');
+        }
+        else if (input.state.presence === 'absent') {
+            text = trans.__('Cellmill is not loaded in this notebook. Run this in a cell:');
+            code = '%load_ext cellmill';
+        }
+        else if (input.state.presence === 'unknown') {
+            text = trans.__('Waiting for the kernel…');
+        }
+        else if (input.state.presence === 'loaded') {
+            text = trans.__('Cellmill is loaded. Tasks appear here as soon as a cell makes some.');
+        }
+        this._message.hidden = text === '';
+        if (this._message.dataset.text === text) {
+            return;
+        }
+        this._message.dataset.text = text;
+        this._message.replaceChildren(text);
+        if (code !== '') {
+            child(this._message, 'code', 'cellmill-code').textContent = code;
+        }
+    }
+    _setData(input, snapshot) {
+        const counts = snapshot?.counts;
+        const data = this._root.dataset;
+        data.presence = input?.state.presence ?? 'none';
+        data.done = String(counts?.done ?? 0);
+        data.total = String(counts?.total ?? 0);
+        data.failed = String(counts?.failed ?? 0);
+        data.running = String(counts?.running ?? 0);
+        data.queued = String(counts?.queued ?? 0);
+        data.workers = String(snapshot?.workers ?? 0);
+        data.rate = (input?.state.rate ?? 0).toFixed(2);
+    }
+    _drawSnapshot(snapshot, state) {
+        const trans = this._trans;
+        const { counts } = snapshot;
+        const share = (value) => `${counts.total > 0 ? (100 * value) / counts.total : 0}%`;
+        this._fill.style.width = share(counts.done - counts.failed);
+        this._fillFailed.style.width = share(counts.failed);
+        const progress = trans.__('%1 of %2', count(counts.done), count(counts.total));
+        this._bar.setAttribute('aria-valuemax', String(counts.total));
+        this._bar.setAttribute('aria-valuenow', String(counts.done));
+        this._bar.setAttribute('aria-valuetext', progress);
+        this._bar.setAttribute('aria-label', trans.__('Tasks done'));
+        setText(this._progress, progress);
+        const perSecond = trans.__('%1 tasks/s', rate(state.rate));
+        setText(this._rate, perSecond);
+        this._sparkline.draw(state.history, trans.__('Tasks per second over the last half minute, now %1', perSecond));
+        setText(this._failed, count(counts.failed));
+        this._failed.classList.toggle('cellmill-bad', counts.failed > 0);
+        setText(this._running, count(counts.running));
+        setText(this._queued, count(counts.queued));
+        setText(this._workers, `${count(snapshot.workers)} ${snapshot.backend}`);
+        this._drawRuns(snapshot);
+        this._speak(snapshot);
+    }
+    _drawRuns(snapshot) {
+        const lines = snapshot.runs.map(run => {
+            const total = run.total === null ? '?' : count(run.total);
+            return { name: run.name, text: this._trans.__('%1 of %2', count(run.done), total) };
+        });
+        this._runs.hidden = lines.length === 0;
+        const key = JSON.stringify(lines);
+        if (this._runs.dataset.key === key) {
+            return;
+        }
+        this._runs.dataset.key = key;
+        this._runs.replaceChildren();
+        for (const line of lines) {
+            const item = child(this._runs, 'li', 'cellmill-run');
+            child(item, 'span', 'cellmill-run-name').textContent = line.name;
+            child(item, 'span', 'cellmill-run-count').textContent = line.text;
+        }
+    }
+    /** Say when a piece of work begins and ends; a screen reader would drown in anything more. */
+    _speak(snapshot) {
+        const trans = this._trans;
+        const { counts } = snapshot;
+        if (counts.done < counts.total) {
+            setText(this._spoken, trans.__('Tasks are running'));
+        }
+        else if (counts.total > 0) {
+            const seconds = duration(snapshot.elapsed);
+            const done = trans._n('%2 task done in %3', '%2 tasks done in %3', counts.done, count(counts.done), seconds);
+            const failed = counts.failed > 0 ? trans.__(', %1 failed', count(counts.failed)) : '';
+            setText(this._spoken, done + failed);
+        }
+        else {
+            setText(this._spoken, '');
+        }
+    }
+    _trans;
+    _root;
+    _title;
+    _message;
+    _body;
+    _bar;
+    _fill;
+    _fillFailed;
+    _progress;
+    _rate;
+    _sparkline;
+    _failed;
+    _running;
+    _queued;
+    _workers;
+    _runs;
+    _spoken;
+}
+function child(parent, tag, className) {
+    const element = document.createElement(tag);
+    element.className = className;
+    parent.append(element);
+    return element;
+}
+function term(list, name, className) {
+    const row = child(list, 'div', 'cellmill-count');
+    child(row, 'dt', 'cellmill-count-name').textContent = name;
+    return child(row, 'dd', className);
+}
+function setText(element, text) {
+    if (element.textContent !== text) {
+        element.textContent = text;
+    }
+}
+//# sourceMappingURL=dashboard.js.map

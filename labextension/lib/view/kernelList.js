@@ -1,0 +1,70 @@
+/** The open notebooks and consoles in whose kernels Cellmill is loaded; choosing one brings it to the front. */
+import { count } from './format';
+/** Buttons, so that they are reached and pressed with the keyboard. */
+export class KernelListView {
+    constructor(parent, trans, choose) {
+        this._trans = trans;
+        this._choose = choose;
+        this._root = document.createElement('nav');
+        this._root.className = 'cellmill-kernels';
+        this._root.setAttribute('aria-label', trans.__('Kernels with Cellmill'));
+        const heading = document.createElement('h2');
+        heading.className = 'cellmill-title';
+        heading.textContent = trans.__('Kernels with Cellmill');
+        this._list = document.createElement('ul');
+        this._root.append(heading, this._list);
+        parent.append(this._root);
+    }
+    /** Draw the lines of kernels that have Cellmill. */
+    draw(lines) {
+        const shown = lines.filter(({ presence }) => presence === 'loaded' || presence === 'live');
+        this._root.hidden = shown.length === 0;
+        const ids = JSON.stringify(shown.map(line => line.id));
+        if (ids !== this._ids) {
+            this._ids = ids;
+            this._list.replaceChildren(...shown.map(line => this._item(line.id)));
+        }
+        shown.forEach((line, index) => this._update(this._list.children[index], line));
+    }
+    dispose() {
+        this._root.remove();
+    }
+    _item(id) {
+        const item = document.createElement('li');
+        const button = document.createElement('button');
+        button.type = 'button';
+        button.className = 'cellmill-kernel';
+        const name = document.createElement('span');
+        name.className = 'cellmill-kernel-name';
+        const state = document.createElement('span');
+        state.className = 'cellmill-kernel-state';
+        button.append(name, state);
+        button.addEventListener('click', () => this._choose(id));
+        item.append(button);
+        return item;
+    }
+    _update(item, line) {
+        const button = item?.firstElementChild;
+        const [name, state] = button?.children ?? [];
+        if (button === null || button === undefined || name === undefined || state === undefined) {
+            return;
+        }
+        button.setAttribute('aria-current', String(line.current));
+        const { counts } = line;
+        const text = counts === null || counts.total === 0
+            ? this._trans.__('no tasks')
+            : this._trans.__('%1 of %2', count(counts.done), count(counts.total));
+        if (name.textContent !== line.title) {
+            name.textContent = line.title;
+        }
+        if (state.textContent !== text) {
+            state.textContent = text;
+        }
+    }
+    _trans;
+    _choose;
+    _root;
+    _list;
+    _ids = '';
+}
+//# sourceMappingURL=kernelList.js.map

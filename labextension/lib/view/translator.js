@@ -1,0 +1,2 @@
+export {};
+//# sourceMappingURL=translator.js.map

@@ -1,0 +1,150 @@
+/** What a kernel said, folded into what a view draws. Knows neither the kernel nor the page. */
+
+import type { Frame, Snapshot } from './protocol';
+
+/** Whether Cellmill runs in a kernel: not known yet, not loaded, loaded without tasks, or with tasks to show. */
+export type Presence = 'unknown' | 'absent' | 'loaded' | 'live';
+
+/** Everything that a view draws of one kernel. */
+export interface KernelState {
+  readonly presence: Presence;
+  readonly snapshot: Snapshot | null;
+  /** tasks per second: of the last seconds while tasks run, of the whole piece of work once they are done */
+  readonly rate: number;
+  /** tasks per second in equal steps of time, oldest first, the last one ending now */
+  readonly history: readonly number[];
+}
+
+/** Seconds over which the rate of running tasks is taken. */
+const RATE_WINDOW = 3;
+/** Steps of the history, and the seconds each stands for. */
+export const HISTORY_STEPS = 60;
+export const HISTORY_STEP = 0.5;
+
+interface Point {
+  readonly time: number;
+  /** tasks done since the kernel's first frame, over all pieces of work */
+  readonly done: number;
+}
+
+/** One kernel's frames in, its state out. Times are seconds; `now` is any clock of the page that only goes forward. */
+export class KernelModel {
+  /** Take one frame; `now` is when it arrived. */
+  push(frame: Frame, now: number): void {
+    switch (frame.kind) {
+      case 'hello':
+        if (this._presence !== 'live') {
+          this._presence = 'loaded';
+        }
+        return;
+      case 'goodbye':
+        this.reset('absent');
+        return;
+      case 'snapshot':
+        this._pushSnapshot(frame, now);
+    }
+  }
+
+  /** Forget everything, for example because the kernel restarted. */
+  reset(presence: Presence): void {
+    this._presence = presence;
+    this._snapshot = null;
+    this._points = [];
+    this._earlier = 0;
+  }
+
+  get presence(): Presence {
+    return this._presence;
+  }
+
+  /** Whether tasks are outstanding, so that time alone changes the picture. */
+  get busy(): boolean {
+    const counts = this._snapshot?.counts;
+    return counts !== undefined && counts.done < counts.total;
+  }
+
+  /** The state to draw at the moment `now`. */
+  state(now: number): KernelState {
+    const time = now - this._clockOffset;
+    return {
+      presence: this._presence,
+      snapshot: this._snapshot,
+      rate: this._rate(time),
+      history: this._history(time)
+    };
+  }
+
+  private _pushSnapshot(frame: Snapshot, now: number): void {
+    const last = this._snapshot;
+    if (last !== null && frame.time < last.time) {
+      return; // an answer that a later frame overtook
+    }
+    this._presence = 'live';
+    this._clockOffset = now - frame.time;
+    if (last !== null && last.work !== frame.work) {
+      this._earlier += last.counts.done;
+      this._points.push({ time: frame.time - frame.elapsed, done: this._earlier });
+    } else if (last === null) {
+      this._points.push({ time: frame.time, done: frame.counts.done });
+    }
+    this._snapshot = frame;
+    this._points.push({ time: frame.time, done: this._earlier + frame.counts.done });
+    const oldest = frame.time - (HISTORY_STEPS + 2) * HISTORY_STEP;
+    while (this._points.length > 2 && (this._points[1]?.time ?? Infinity) < oldest) {
+      this._points.shift();
+    }
+  }
+
+  private _rate(time: number): number {
+    const snapshot = this._snapshot;
+    if (snapshot === null) {
+      return 0;
+    }
+    const { done } = snapshot.counts;
+    const lifetime = this.busy
+      ? snapshot.elapsed + Math.max(0, time - snapshot.time)
+      : snapshot.elapsed;
+    if (!this.busy || lifetime < RATE_WINDOW) {
+      return lifetime > 0 ? done / lifetime : 0;
+    }
+    const first = this._points[0];
+    const from = Math.max(time - RATE_WINDOW, first?.time ?? time);
+    if (time - from < RATE_WINDOW / 2) {
+      return done / lifetime; // just connected: too little of it was seen
+    }
+    return (this._doneAt(time) - this._doneAt(from)) / (time - from);
+  }
+
+  private _history(time: number): number[] {
+    const rates: number[] = [];
+    let before = this._doneAt(time - HISTORY_STEPS * HISTORY_STEP);
+    for (let step = HISTORY_STEPS - 1; step >= 0; step--) {
+      const after = this._doneAt(time - step * HISTORY_STEP);
+      rates.push(Math.max(0, after - before) / HISTORY_STEP);
+      before = after;
+    }
+    return rates;
+  }
+
+  /** Tasks done at a moment, on the straight line between the frames around it. */
+  private _doneAt(time: number): number {
+    let before: Point | undefined;
+    for (const point of this._points) {
+      if (point.time >= time) {
+        if (before === undefined || point.time === before.time) {
+          return point.done;
+        }
+        const share = (time - before.time) / (point.time - before.time);
+        return before.done + share * (point.done - before.done);
+      }
+      before = point;
+    }
+    return before?.done ?? 0;
+  }
+
+  private _presence: Presence = 'unknown';
+  private _snapshot: Snapshot | null = null;
+  private _points: Point[] = [];
+  private _earlier = 0;
+  private _clockOffset = 0;
+}

@@ -1,0 +1,111 @@
+/** The open notebooks and consoles, each with the link to its kernel, and which of them is in front. */
+
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { IDisposable } from '@lumino/disposable';
+import { Signal, type ISignal } from '@lumino/signaling';
+import type { Widget } from '@lumino/widgets';
+
+import { KernelLink } from './connection';
+
+/** A notebook or a console: a widget with a session. */
+export type SessionWidget = Widget & { readonly sessionContext: ISessionContext };
+
+/** What JupyterLab's trackers offer of what is used here. */
+export interface WidgetTracker {
+  readonly currentWidget: SessionWidget | null;
+  readonly currentChanged: ISignal<WidgetTracker, SessionWidget | null>;
+  readonly widgetAdded: ISignal<WidgetTracker, SessionWidget>;
+  forEach(fn: (widget: SessionWidget) => void): void;
+}
+
+/** One open notebook or console. */
+export interface Entry {
+  readonly widget: SessionWidget;
+  readonly link: KernelLink;
+}
+
+/** Follows the trackers; views ask it what there is to show. */
+export class Sessions implements IDisposable {
+  constructor(trackers: readonly WidgetTracker[]) {
+    for (const tracker of trackers) {
+      tracker.forEach(widget => this._add(widget));
+      tracker.widgetAdded.connect((_, widget) => this._add(widget), this);
+      tracker.currentChanged.connect((_, widget) => this._choose(widget), this);
+      this._choose(tracker.currentWidget);
+    }
+  }
+
+  /** Emitted when an entry came, went or changed, or when another one is in front. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** Every open notebook and console, in the order of their opening. */
+  get entries(): readonly Entry[] {
+    return [...this._entries.values()];
+  }
+
+  /** The one in front, or the one that was there last. */
+  get current(): Entry | null {
+    return (this._current && this._entries.get(this._current)) ?? null;
+  }
+
+  /** Whether somebody looks at what the kernels say. */
+  set watched(value: boolean) {
+    this._watched = value;
+    for (const entry of this._entries.values()) {
+      entry.link.watched = value;
+    }
+  }
+
+  get isDisposed(): boolean {
+    return this._disposed;
+  }
+
+  dispose(): void {
+    if (this._disposed) {
+      return;
+    }
+    this._disposed = true;
+    for (const entry of this._entries.values()) {
+      entry.link.dispose();
+    }
+    this._entries.clear();
+    Signal.clearData(this);
+  }
+
+  private _add(widget: SessionWidget): void {
+    if (this._entries.has(widget)) {
+      return;
+    }
+    const link = new KernelLink(widget.sessionContext);
+    link.watched = this._watched;
+    this._entries.set(widget, { widget, link });
+    link.changed.connect(() => this._changed.emit(), this);
+    widget.title.changed.connect(() => this._changed.emit(), this);
+    widget.disposed.connect(() => this._remove(widget), this);
+    this._changed.emit();
+  }
+
+  private _remove(widget: SessionWidget): void {
+    this._entries.get(widget)?.link.dispose();
+    this._entries.delete(widget);
+    if (this._current === widget) {
+      this._current = null;
+    }
+    this._changed.emit();
+  }
+
+  private _choose(widget: SessionWidget | null): void {
+    if (widget !== null && widget !== this._current) {
+      this._current = widget;
+      this._changed.emit();
+    }
+  }
+
+  private readonly _changed = new Signal<this, void>(this);
+  private readonly _entries = new Map<SessionWidget, Entry>();
+  private _current: SessionWidget | null = null;
+  private _watched = false;
+  private _disposed = false;
+}

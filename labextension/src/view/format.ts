@@ -1,0 +1,39 @@
+/** Numbers as people read them. */
+
+const WHOLE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+
+/** A count, with separators of thousands. */
+export function count(value: number): string {
+  return WHOLE.format(value);
+}
+
+/** A rate with about three digits: 0.42, 7.3, 128, 12.4k. */
+export function rate(value: number): string {
+  if (value >= 99_950) {
+    return `${Math.round(value / 1000)}k`;
+  }
+  if (value >= 9_995) {
+    return `${(value / 1000).toFixed(1)}k`;
+  }
+  if (value >= 99.95 || value === 0) {
+    return value.toFixed(0);
+  }
+  return value.toFixed(value >= 9.995 ? 1 : 2);
+}
+
+/** A duration: 0.4 s, 12 s, 3:05, 1:02:00. */
+export function duration(seconds: number): string {
+  if (seconds < 9.95) {
+    return `${seconds.toFixed(1)} s`;
+  }
+  const whole = Math.round(seconds);
+  if (whole < 60) {
+    return `${whole} s`;
+  }
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const minutes = Math.floor(whole / 60);
+  const rest = two(whole % 60);
+  return minutes < 60
+    ? `${minutes}:${rest}`
+    : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${rest}`;
+}

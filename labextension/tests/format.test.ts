@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { duration, rate } from '../src/view/format';
+
+test('rates have about three digits', () => {
+  const cases: [number, string][] = [
+    [0, '0'],
+    [0.421, '0.42'],
+    [7.26, '7.26'],
+    [42.04, '42.0'],
+    [99.96, '100'],
+    [9994, '9994'],
+    [12_345, '12.3k'],
+    [123_456, '123k']
+  ];
+  for (const [value, text] of cases) {
+    assert.equal(rate(value), text);
+  }
+});
+
+test('durations grow from tenths to hours', () => {
+  const cases: [number, string][] = [
+    [0.44, '0.4 s'],
+    [9.96, '10 s'],
+    [59.6, '1:00'],
+    [185, '3:05'],
+    [3720, '1:02:00']
+  ];
+  for (const [value, text] of cases) {
+    assert.equal(duration(value), text);
+  }
+});

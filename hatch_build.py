@@ -1,8 +1,8 @@
 """Build hook: compiles the C scheduler and the JupyterLab panel into the wheel.
 
 The wheel holds both cffi modules (stable ABI, one file for every supported Python), the two Python packages
-and the prebuilt panel. Environment variables: ``CELLMILL_SKIP_JS=1`` leaves the panel as it is (fast Python-only
-work), ``CELLMILL_CFLAGS`` is appended to the compiler's flags by ``csched/build.py``.
+and the prebuilt panel. Environment variables: ``CELLMILL_SKIP_JS=1`` leaves the panel as it is (fast work on
+Python alone), ``CELLMILL_CFLAGS`` is appended to the compiler's flags by ``csched/build.py``.
 """
 
 from __future__ import annotations

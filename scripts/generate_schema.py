@@ -1,4 +1,4 @@
-"""Write the Python and TypeScript types of the telemetry schema; ``--check`` only says whether they are fresh.
+"""Write the Python and TypeScript types of the telemetry schema; ``--check`` says whether they are fresh.
 
 From kernel_runtime/cellmill/telemetry/schema.json come kernel_runtime/cellmill/schema.py (typed dictionaries)
 and labextension/src/protocol.ts (interfaces, and validating parsers for what the kernel sends).

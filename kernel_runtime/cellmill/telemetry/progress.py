@@ -105,7 +105,13 @@ class ProgressFold:
                 "queued": max(0, submitted - done - running),
             },
             "runs": [
-                {"id": run.id, "name": run.name, "total": run.expected, "done": run.done, "failed": run.failed}
+                {
+                    "id": run.id,
+                    "name": run.name,
+                    "total": run.expected,
+                    "done": run.done,
+                    "failed": run.failed,
+                }
                 for run in runs
             ],
         }

@@ -1,2 +1,0 @@
-import { LabIcon } from '@jupyterlab/ui-components';
-export declare const millIcon: LabIcon;

@@ -1,2 +1,0 @@
-export {};
-//# sourceMappingURL=translator.js.map

@@ -75,7 +75,7 @@ def typescript_type(field: Field) -> str:
 
 def typescript_parser(key: str, field: Field) -> str:
     """The expression that reads one field out of the unknown record `raw`."""
-    kind, value = field["type"], f"raw['{key}']"
+    kind, value = field["type"], f"raw.{key}"
     if kind == "literal":
         return f"literal({value}, '{field['value']}', where + '.{key}')"
     if kind == "version":
@@ -172,7 +172,7 @@ def typescript_union(name: str, entry: dict[str, Any], types: dict[str, Any]) ->
     out = ["", f"/** {entry['meaning']} */", f"export type {name} = {' | '.join(members)};", ""]
     out += [f"/** Read {name} from a message's data; throws ProtocolError. */"]
     out += [f"export function parse{name}(value: unknown): {name} {{"]
-    out += [f"  const kind = record(value, '{name}')['kind'];", "  switch (kind) {"]
+    out += [f"  const kind = record(value, '{name}').kind;", "  switch (kind) {"]
     for member in members:
         out += [f"    case '{types[member]['fields']['kind']['value']}':"]
         out += [f"      return parse{member}(value, '{member}');"]

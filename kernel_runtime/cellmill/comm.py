@@ -1,10 +1,10 @@
 """The kernel's side of the panel: frames out while something changes, commands in.
 
-Frames leave from a background thread, so they flow while a cell runs, at most ten a second. They travel on a comm that
-is never opened towards the front end: views recognise them on IOPub by their ``cellmill`` field, which also works for a
-page that was reloaded in the middle of a cell and cannot speak yet. Commands arrive on comms which the front end
-opens (target ``cellmill.control``); on those the kernel sends from its own handlers only, so that JupyterLab's subshells
-keep carrying them while the main thread is busy.
+Frames leave from a background thread, so they flow while a cell runs, at most ten a second. They travel on a
+comm that is never opened towards the front end: views recognise them on IOPub by their ``cellmill`` field, which
+also works for a page that was reloaded in the middle of a cell and cannot speak yet. Commands arrive on comms
+which the front end opens (target ``cellmill.control``); on those the kernel sends from its own handlers only, so
+that JupyterLab's subshells keep carrying them while the main thread is busy.
 
 Nothing here ever fails into user code: errors go to the logger ``cellmill.comm``.
 """
@@ -67,7 +67,7 @@ class Link:
         self._in_cell = True  # attached by %load_ext, that is inside a cell
         self._closed = False
         self._wake = threading.Event()
-        # Registered with the kernel, so that comm_info_request shows it, but never opened towards a front end.
+        # Registered with the kernel, so that comm_info_request shows it, but never opened towards a page.
         self._frames: Any = comm.create_comm(target_name=schema.FRAME_TARGET, primary=False)
         self._manager.register_comm(self._frames)
         self._manager.register_target(schema.CONTROL_TARGET, self._opened)

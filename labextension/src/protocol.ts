@@ -83,12 +83,12 @@ export interface Counts {
 function parseCounts(value: unknown, where: string): Counts {
   const raw = record(value, where);
   return {
-    total: integer(raw['total'], where + '.total'),
-    done: integer(raw['done'], where + '.done'),
-    failed: integer(raw['failed'], where + '.failed'),
-    cancelled: integer(raw['cancelled'], where + '.cancelled'),
-    running: integer(raw['running'], where + '.running'),
-    queued: integer(raw['queued'], where + '.queued')
+    total: integer(raw.total, where + '.total'),
+    done: integer(raw.done, where + '.done'),
+    failed: integer(raw.failed, where + '.failed'),
+    cancelled: integer(raw.cancelled, where + '.cancelled'),
+    running: integer(raw.running, where + '.running'),
+    queued: integer(raw.queued, where + '.queued')
   };
 }
 
@@ -109,11 +109,11 @@ export interface RunState {
 function parseRunState(value: unknown, where: string): RunState {
   const raw = record(value, where);
   return {
-    id: integer(raw['id'], where + '.id'),
-    name: string(raw['name'], where + '.name'),
-    total: raw['total'] === null ? null : integer(raw['total'], where + '.total'),
-    done: integer(raw['done'], where + '.done'),
-    failed: integer(raw['failed'], where + '.failed')
+    id: integer(raw.id, where + '.id'),
+    name: string(raw.name, where + '.name'),
+    total: raw.total === null ? null : integer(raw.total, where + '.total'),
+    done: integer(raw.done, where + '.done'),
+    failed: integer(raw.failed, where + '.failed')
   };
 }
 
@@ -130,9 +130,9 @@ export interface Hello {
 function parseHello(value: unknown, where: string): Hello {
   const raw = record(value, where);
   return {
-    cellmill: literal(raw['cellmill'], VERSION, where + '.cellmill'),
-    kind: literal(raw['kind'], 'hello', where + '.kind'),
-    release: string(raw['release'], where + '.release')
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'hello', where + '.kind'),
+    release: string(raw.release, where + '.release')
   };
 }
 
@@ -147,8 +147,8 @@ export interface Goodbye {
 function parseGoodbye(value: unknown, where: string): Goodbye {
   const raw = record(value, where);
   return {
-    cellmill: literal(raw['cellmill'], VERSION, where + '.cellmill'),
-    kind: literal(raw['kind'], 'goodbye', where + '.kind')
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'goodbye', where + '.kind')
   };
 }
 
@@ -177,15 +177,15 @@ export interface Snapshot {
 function parseSnapshot(value: unknown, where: string): Snapshot {
   const raw = record(value, where);
   return {
-    cellmill: literal(raw['cellmill'], VERSION, where + '.cellmill'),
-    kind: literal(raw['kind'], 'snapshot', where + '.kind'),
-    time: number(raw['time'], where + '.time'),
-    work: integer(raw['work'], where + '.work'),
-    elapsed: number(raw['elapsed'], where + '.elapsed'),
-    backend: string(raw['backend'], where + '.backend'),
-    workers: integer(raw['workers'], where + '.workers'),
-    counts: parseCounts(raw['counts'], where + '.counts'),
-    runs: array(raw['runs'], parseRunState, where + '.runs')
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'snapshot', where + '.kind'),
+    time: number(raw.time, where + '.time'),
+    work: integer(raw.work, where + '.work'),
+    elapsed: number(raw.elapsed, where + '.elapsed'),
+    backend: string(raw.backend, where + '.backend'),
+    workers: integer(raw.workers, where + '.workers'),
+    counts: parseCounts(raw.counts, where + '.counts'),
+    runs: array(raw.runs, parseRunState, where + '.runs')
   };
 }
 
@@ -202,7 +202,7 @@ export type Frame = Hello | Goodbye | Snapshot;
 
 /** Read Frame from a message's data; throws ProtocolError. */
 export function parseFrame(value: unknown): Frame {
-  const kind = record(value, 'Frame')['kind'];
+  const kind = record(value, 'Frame').kind;
   switch (kind) {
     case 'hello':
       return parseHello(value, 'Hello');

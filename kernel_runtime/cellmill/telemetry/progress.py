@@ -1,7 +1,8 @@
 """The counters of the default executor, folded into snapshots of the present piece of work.
 
-An executor counts from its start. A reader wants the counts of what runs now: the fold remembers where the present
-piece of work began, and a new one begins when tasks are submitted after a cell started with nothing outstanding.
+An executor counts from its start. A reader wants the counts of what runs now: the fold remembers where the
+present piece of work began, and a new one begins when tasks are submitted after a cell started with nothing
+outstanding.
 """
 
 from __future__ import annotations

@@ -1,0 +1,221 @@
+/* csched: the Cellmill task scheduler.
+ *
+ * One process, the kernel, owns a csched_t; every worker process owns a csched_worker_t.  They share memory
+ * through unnamed memfds (layout.h).  The region between the cffi marks is all that Python sees.
+ *
+ * Conventions: functions return 0 (or a count) or a negative CSCHED_E code; values come back through the last
+ * pointers.  Times are CLOCK_MONOTONIC nanoseconds.  All csched_* functions on one csched_t may be called from
+ * any thread at once; the csched_worker_* functions belong to the worker's main thread, unless they say otherwise.
+ */
+#ifndef CSCHED_H
+#define CSCHED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CSCHED_EXPORT __attribute__((visibility("default")))
+
+/* cffi: begin */
+enum {
+    CSCHED_OK = 0,
+    CSCHED_EINVAL = -1,    /* an argument makes no sense */
+    CSCHED_ENOMEM = -2,    /* no memory for the scheduler's own structures */
+    CSCHED_EFULL = -3,     /* the payload arena is full: resolve results, then try again */
+    CSCHED_ESTALE = -4,    /* an input has been collected meanwhile: send its value along instead */
+    CSCHED_ESYSTEM = -5,   /* a system call failed: errno tells which */
+    CSCHED_ECORRUPT = -6,  /* shared memory does not hold what it must */
+    CSCHED_EAGAIN = -7,    /* interrupted by a signal, or nothing there yet */
+    CSCHED_ESTOPPED = -8,  /* the scheduler or the worker is shutting down */
+    CSCHED_ETOOBIG = -9    /* larger than the arena can ever hold */
+};
+
+enum { /* how a task ended */
+    CSCHED_VALUE = 0,      /* a pickled value */
+    CSCHED_NONE = 1,       /* the value None: no payload */
+    CSCHED_ERROR = 2,      /* a pickled exception */
+    CSCHED_LOST = 3,       /* its worker died while running it */
+    CSCHED_CANCELLED = 4,  /* cancelled before it ran */
+    CSCHED_DEPENDENCY = 5, /* an input failed or was cancelled: detail is its position */
+    CSCHED_TIMEOUT = 6     /* stopped at its time limit */
+};
+
+enum { /* what csched_worker_next found */
+    CSCHED_TASK = 1,
+    CSCHED_FUNCTION = 2,
+    CSCHED_CONTROL = 3
+};
+
+enum { /* kinds of csched_message_t */
+    CSCHED_OUTPUT = 1,  /* text printed by a task */
+    CSCHED_PARTIAL = 2, /* results of the first elements of a chunk that still runs */
+    CSCHED_REPLY = 3,   /* the worker's answer to a control entry */
+    CSCHED_OVERDUE = 4  /* a task ran past its time limit on worker `worker` */
+};
+
+enum { CSCHED_STAGES = 8 };
+
+typedef struct csched csched_t;
+typedef struct csched_worker csched_worker_t;
+
+typedef struct {
+    uint64_t ring_bytes;    /* of each ring, a power of two; 0: 262,144 */
+    uint64_t arena_bytes;   /* the most that one process may hold in payload blocks; 0: the machine's memory */
+    uint64_t journey_rows;  /* finished tasks whose stamps are kept, a power of two; 0: 262,144 */
+    uint32_t spin_us;       /* how long a waiting kernel thread polls before it sleeps */
+    uint32_t helper;        /* 1: start the helper thread */
+} csched_config_t;
+
+typedef struct { /* what csched_submit_with takes beside the payload */
+    const uint64_t *inputs; /* tickets of the tasks whose results this one takes, in order */
+    uint32_t input_count;
+    uint32_t count;    /* elements of a chunk, else 1 */
+    int32_t priority;  /* -100 .. 100, larger runs first */
+    uint32_t retries;  /* how often a task that failed or was lost starts again, at most 255 */
+    uint64_t timeout_ns; /* 0: none; counted from the moment the worker takes it */
+    uint64_t block;    /* payload in a kernel block at this offset; UINT64_MAX: in line */
+    uint64_t not_before; /* kept back until this time; 0: at once */
+} csched_options_t;
+
+typedef struct { /* a finished task, 48 bytes, read by struct.unpack in Python: keep in step with FORMAT there */
+    uint32_t slot;
+    uint16_t status;
+    uint16_t worker;
+    uint32_t detail;  /* CSCHED_DEPENDENCY: position of the input; CSCHED_LOST: the element that ran; else failures */
+    uint32_t count;
+    uint64_t blob;    /* to be retained by csched_blob_retain if views outlive the commit */
+    uint64_t address; /* of the payload in this process */
+    uint64_t size;
+    uint64_t run_ns;  /* from start to finish of user code */
+} csched_completion_t;
+
+typedef struct {
+    uint32_t kind;
+    uint32_t worker;
+    uint32_t slot;
+    uint32_t detail; /* CSCHED_OUTPUT: 1 stdout, 2 stderr; CSCHED_PARTIAL: elements; CSCHED_REPLY: the request's number */
+    uint32_t run;    /* of the task */
+    uint32_t reserved;
+    uint64_t ticket;
+    uint64_t blob;
+    uint64_t address;
+    uint64_t size;
+} csched_message_t;
+
+typedef struct { /* 96 bytes: one row of the journey ring */
+    uint64_t ticket;
+    uint32_t run;
+    uint32_t function;
+    uint32_t element; /* position within its chunk */
+    uint16_t worker;
+    uint8_t status;
+    uint8_t attempt;
+    uint64_t stamps[8]; /* submitted ready dispatched received started finished returned resolved; 0: unknown */
+    uint64_t pack_ns;   /* time spent pickling in the kernel */
+} csched_journey_t;
+
+typedef struct {
+    uint64_t submitted, waiting, queued, running, succeeded, failed, cancelled;
+    uint64_t arena_used, arena_size;
+    uint64_t journeys, completions;
+    uint32_t workers, ready_workers;
+} csched_stats_t;
+
+typedef struct {
+    uint64_t submitted, succeeded, failed, cancelled;
+} csched_run_t;
+
+typedef struct {
+    uint32_t state; /* 0 free, 1 starting, 2 ready, 3 lost */
+    uint32_t held;  /* tasks in its ring, the running one included */
+    uint64_t ticket; /* of the task it runs, 0: none */
+    uint64_t since; /* when that one started */
+    uint64_t finished; /* tasks so far */
+} csched_worker_info_t;
+
+typedef struct { /* what csched_worker_next hands to a worker; valid until the next call of it */
+    uint32_t kind, slot, function, count;
+    uint64_t ticket;
+    uint64_t address, size; /* of the payload */
+    uint32_t inputs;        /* number of results of other tasks that come with it */
+    uint32_t flags;
+} csched_item_t;
+
+/* errors */
+const char *csched_error_name(int code);
+
+/* the kernel's end: life */
+int csched_create(const csched_config_t *config, csched_t **scheduler);
+int csched_stop(csched_t *s);    /* takes no more tasks and lets its workers go; payloads stay readable */
+int csched_destroy(csched_t *s); /* stops, and unmaps everything: no view of a payload may be left */
+int csched_set_policy(csched_t *s, const char *name);
+int csched_stats(csched_t *s, csched_stats_t *stats);
+uint64_t csched_now(void);
+
+/* workers: fds = segment, bell, control socket, arena (all close-on-exec, to be passed on and closed) */
+int csched_worker_add(csched_t *s, uint32_t *index, int fds[4]);
+int csched_worker_lost(csched_t *s, uint32_t index);   /* it is dead: give its work to others */
+int csched_worker_retire(csched_t *s, uint32_t index); /* no new work; it stops when its ring is empty */
+int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info);
+int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size);
+
+/* functions and payload blocks */
+int csched_function_add(csched_t *s, const void *data, uint64_t size, uint64_t block, uint32_t *function);
+int csched_block_alloc(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address);
+int csched_block_free(csched_t *s, uint64_t offset);
+void csched_copy(uint64_t destination, const void *source, uint64_t size);
+
+/* tasks: slots belong to the caller, who takes them from csched_reserve and may use one again after its commit */
+int csched_reserve(csched_t *s, uint32_t slots); /* makes slots 0 .. slots-1 usable */
+int64_t csched_submit(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, const void *data, uint64_t size,
+                      uint64_t pack_ns); /* the task's ticket, or an error */
+int64_t csched_submit_with(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, const void *data,
+                           uint64_t size, uint64_t pack_ns, const csched_options_t *options);
+int csched_cancel(csched_t *s, uint64_t ticket); /* 1: it will not run; 0: too late */
+int csched_cancel_run(csched_t *s, uint32_t run); /* how many were cancelled */
+int csched_cancel_all(csched_t *s);
+int csched_task_state(csched_t *s, uint64_t ticket); /* 0 unknown or over, 1 waiting, 2 queued, 3 running */
+int csched_task_worker(csched_t *s, uint64_t ticket); /* the worker that runs it, or -1 */
+int csched_pause(csched_t *s, int on);
+
+/* results: peek with collect, hand over, then commit the same number.  One collector at a time. */
+int csched_poll(csched_t *s, uint32_t spin_us); /* drains; number of completions and messages that are there */
+int csched_wait(csched_t *s, uint32_t timeout_ms);            /* the same, sleeping; call it without the GIL */
+int csched_wait_background(csched_t *s, uint32_t timeout_ms); /* sleeps until results lie there uncollected */
+int csched_collect(csched_t *s, uint32_t most, csched_completion_t *completions);
+int csched_commit(csched_t *s, uint32_t count);
+int csched_messages(csched_t *s, uint32_t most, csched_message_t *messages);
+int csched_messages_commit(csched_t *s, uint32_t count);
+int csched_blob_retain(csched_t *s, uint64_t blob);
+int csched_blob_release(csched_t *s, uint64_t blob);
+int csched_wake(csched_t *s); /* wakes every waiting thread */
+
+/* runs and journeys */
+int csched_run_open(csched_t *s, uint32_t *run);
+int csched_run_counts(csched_t *s, uint32_t run, csched_run_t *counts);
+int csched_run_adjust(csched_t *s, uint32_t run, int64_t submitted, int64_t succeeded, int64_t failed,
+                      int64_t cancelled);
+int csched_run_close(csched_t *s, uint32_t run);
+int csched_journeys(csched_t *s, uint64_t *cursor, uint32_t most, csched_journey_t *rows, uint64_t *dropped);
+
+/* a worker's end */
+int csched_worker_attach(const int fds[4], csched_worker_t **worker);
+int csched_worker_detach(csched_worker_t *w);
+int csched_worker_watch(csched_worker_t *w, int kernel_pidfd); /* starts the thread that dies with the kernel */
+int csched_worker_ready(csched_worker_t *w);
+int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item);
+int csched_worker_input(csched_worker_t *w, uint32_t position, uint32_t *status, uint64_t *address, uint64_t *size);
+int csched_worker_started(csched_worker_t *w);  /* stamps; all inputs are unpickled */
+int csched_worker_finished(csched_worker_t *w); /* stamps; user code is over */
+int csched_worker_element(csched_worker_t *w, uint32_t element); /* a chunk begins with its next element */
+uint64_t csched_worker_since_flush(csched_worker_t *w); /* ns since this task's last result or start */
+int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address);
+int csched_worker_free(csched_worker_t *w, uint64_t offset);
+int csched_worker_publish(csched_worker_t *w, uint32_t status, uint32_t failures, const void *data, uint64_t size,
+                          uint64_t block);
+int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data, uint64_t size,
+                       uint64_t block);
+uint64_t csched_worker_current(csched_worker_t *w); /* ticket of the task in user code now; any thread or handler */
+uint64_t csched_worker_index(csched_worker_t *w);
+/* cffi: end */
+
+#endif

@@ -1,0 +1,205 @@
+#define _GNU_SOURCE
+#include "arena.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "csched.h"
+#include "segment.h"
+
+enum { BLOCK_FREE = 0x46524545, BLOCK_USED = 0x55534544 };
+enum { HEADER = 64 };
+
+typedef struct { /* the 64 bytes before each payload */
+    uint64_t size; /* payload and header */
+    uint64_t previous; /* offset of the block before it, NO_BLOCK for the first */
+    uint64_t next_free, last_free;
+    uint32_t state, pad[7];
+} block_t;
+
+_Static_assert(sizeof(block_t) == HEADER, "block_t is one cache line");
+
+static block_t *block_at(const arena_t *arena, uint64_t offset)
+{
+    return (block_t *)(arena->base + offset);
+}
+
+/* The class whose blocks are all at most `size`: where a free block of that size is kept. */
+static void class_of(uint64_t size, uint32_t *first, uint32_t *second)
+{
+    uint32_t top = 63u - (uint32_t)__builtin_clzll(size);
+    *first = top - ARENA_FIRST_SHIFT;
+    *second = (uint32_t)(size >> (top - 3)) & (ARENA_SUBCLASSES - 1);
+}
+
+static void list_push(arena_t *arena, uint64_t at)
+{
+    block_t *block = block_at(arena, at);
+    uint32_t first, second;
+    class_of(block->size, &first, &second);
+    block->state = BLOCK_FREE;
+    block->last_free = NO_BLOCK;
+    block->next_free = arena->lists[first][second];
+    if (block->next_free != NO_BLOCK)
+        block_at(arena, block->next_free)->last_free = at;
+    arena->lists[first][second] = at;
+    arena->first_map |= UINT64_C(1) << first;
+    arena->second_map[first] |= (uint8_t)(1u << second);
+}
+
+static void list_remove(arena_t *arena, uint64_t at)
+{
+    block_t *block = block_at(arena, at);
+    uint32_t first, second;
+    class_of(block->size, &first, &second);
+    if (block->next_free != NO_BLOCK)
+        block_at(arena, block->next_free)->last_free = block->last_free;
+    if (block->last_free != NO_BLOCK)
+        block_at(arena, block->last_free)->next_free = block->next_free;
+    else if ((arena->lists[first][second] = block->next_free) == NO_BLOCK) {
+        arena->second_map[first] &= (uint8_t)~(1u << second);
+        if (!arena->second_map[first])
+            arena->first_map &= ~(UINT64_C(1) << first);
+    }
+}
+
+/* A free block of at least `size` bytes: the newest of its own class if it fits, else of the next class up. */
+static uint64_t list_find(const arena_t *arena, uint64_t size)
+{
+    uint32_t first, second;
+    class_of(size, &first, &second);
+    uint64_t at = arena->lists[first][second];
+    if (at != NO_BLOCK && block_at(arena, at)->size >= size)
+        return at;
+    uint32_t above = arena->second_map[first] & (uint32_t)(0xffu << (second + 1));
+    if (!above) {
+        uint64_t higher = first + 1 < 64 ? arena->first_map & (~UINT64_C(0) << (first + 1)) : 0;
+        if (!higher)
+            return NO_BLOCK;
+        first = (uint32_t)__builtin_ctzll(higher);
+        above = arena->second_map[first];
+    }
+    return arena->lists[first][__builtin_ctz(above)];
+}
+
+int arena_open(arena_t *arena, int fd, uint64_t limit)
+{
+    void *base;
+    memset(arena, 0, sizeof *arena);
+    arena->fd = -1;
+    int rc = memory_map(fd, limit, true, &base);
+    if (rc < 0)
+        return rc;
+    arena->base = base;
+    arena->fd = fd;
+    arena->limit = limit;
+    arena->last = NO_BLOCK;
+    memset(arena->lists, 0xff, sizeof arena->lists);
+    return CSCHED_OK;
+}
+
+void arena_close(arena_t *arena)
+{
+    memory_unmap(arena->base, arena->limit);
+    if (arena->fd >= 0)
+        close(arena->fd);
+    arena->base = NULL;
+    arena->fd = -1;
+}
+
+/* Room for one more block at the end; the file grows by an eighth, so that growing stays rare. */
+static int extend(arena_t *arena, uint64_t size, uint64_t *at)
+{
+    if (size > arena->limit)
+        return CSCHED_ETOOBIG;
+    if (arena->end + size > arena->limit)
+        return CSCHED_EFULL;
+    if (arena->end + size > arena->size) {
+        uint64_t grown = arena->end + size + arena->size / 8;
+        grown = (grown + 0xfffff) & ~UINT64_C(0xfffff);
+        if (grown > arena->limit)
+            grown = arena->limit;
+        if (ftruncate(arena->fd, (off_t)grown) < 0)
+            return CSCHED_ESYSTEM;
+        arena->size = grown;
+    }
+    *at = arena->end;
+    block_t *block = block_at(arena, *at);
+    block->size = size;
+    block->previous = arena->last;
+    arena->last = *at;
+    arena->end += size;
+    return CSCHED_OK;
+}
+
+static void split(arena_t *arena, uint64_t at, uint64_t size)
+{
+    block_t *block = block_at(arena, at);
+    uint64_t rest = block->size - size;
+    if (rest < 4 * HEADER || rest < size / 16)
+        return;
+    block->size = size;
+    block_t *tail = block_at(arena, at + size);
+    tail->size = rest;
+    tail->previous = at;
+    if (arena->last == at)
+        arena->last = at + size;
+    else
+        block_at(arena, at + size + rest)->previous = at + size;
+    list_push(arena, at + size);
+}
+
+int arena_alloc(arena_t *arena, uint64_t size, uint64_t *offset)
+{
+    if (size > arena->limit - HEADER)
+        return CSCHED_ETOOBIG;
+    uint64_t whole = ((size ? size : 1) + HEADER + LINE - 1) & ~(uint64_t)(LINE - 1);
+    uint64_t at = list_find(arena, whole);
+    if (at != NO_BLOCK) {
+        list_remove(arena, at);
+        split(arena, at, whole);
+    } else {
+        int rc = extend(arena, whole, &at);
+        if (rc < 0)
+            return rc;
+    }
+    block_at(arena, at)->state = BLOCK_USED;
+    arena->used += block_at(arena, at)->size;
+    *offset = at + HEADER;
+    return CSCHED_OK;
+}
+
+static uint64_t merge(arena_t *arena, uint64_t low, uint64_t high)
+{
+    block_t *block = block_at(arena, low);
+    block->size += block_at(arena, high)->size;
+    if (arena->last == high)
+        arena->last = low;
+    else
+        block_at(arena, low + block->size)->previous = low;
+    return low;
+}
+
+int arena_free(arena_t *arena, uint64_t offset)
+{
+    if (offset < HEADER || offset >= arena->end || offset % LINE)
+        return CSCHED_EINVAL;
+    uint64_t at = offset - HEADER;
+    block_t *block = block_at(arena, at);
+    if (block->state != BLOCK_USED)
+        return CSCHED_EINVAL;
+    arena->used -= block->size;
+    block->state = BLOCK_FREE;
+    uint64_t next = at + block->size;
+    if (next < arena->end && block_at(arena, next)->state == BLOCK_FREE) {
+        list_remove(arena, next);
+        merge(arena, at, next);
+    }
+    if (block->previous != NO_BLOCK && block_at(arena, block->previous)->state == BLOCK_FREE) {
+        uint64_t before = block->previous;
+        list_remove(arena, before);
+        at = merge(arena, before, at);
+    }
+    list_push(arena, at);
+    return CSCHED_OK;
+}

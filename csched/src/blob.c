@@ -1,0 +1,123 @@
+/* Payloads with references.  The kernel alone counts them; blocks of workers go home by their frees ring. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "segment.h"
+
+int blob_from_bytes(const void *data, uint64_t size, blob_t **blob)
+{
+    blob_t *made = malloc(sizeof *made + size);
+    if (!made)
+        return CSCHED_ENOMEM;
+    *made = (blob_t){.offset = 0, .size = size, .region = REGION_INLINE, .refs = 1};
+    if (size)
+        memcpy(made + 1, data, size);
+    *blob = made;
+    return CSCHED_OK;
+}
+
+/* Refuses what does not lie within the region's file: reading it would kill the kernel. */
+int blob_from_block(csched_t *s, uint32_t region, uint64_t offset, uint64_t size, blob_t **blob)
+{
+    if (region >= s->region_count || !s->regions[region].base)
+        return CSCHED_ECORRUPT;
+    region_t *r = &s->regions[region];
+    if (offset + size < offset || offset + size > s->config.arena_bytes)
+        return CSCHED_ECORRUPT;
+    if (offset + size > r->file_bytes && (memory_size(r->fd, &r->file_bytes) < 0 || offset + size > r->file_bytes))
+        return CSCHED_ECORRUPT;
+    blob_t *made = malloc(sizeof *made);
+    if (!made)
+        return CSCHED_ENOMEM;
+    *made = (blob_t){.offset = offset, .size = size, .region = region, .refs = 1};
+    r->live++;
+    *blob = made;
+    return CSCHED_OK;
+}
+
+void blob_retain(blob_t *blob)
+{
+    if (blob)
+        blob->refs++;
+}
+
+const uint8_t *blob_data(const csched_t *s, const blob_t *blob)
+{
+    return blob->region == REGION_INLINE ? (const uint8_t *)(blob + 1) : s->regions[blob->region].base + blob->offset;
+}
+
+static void region_unmap(csched_t *s, region_t *r)
+{
+    memory_unmap(r->base, s->config.arena_bytes);
+    r->base = NULL;
+    close(r->readonly);
+    r->readonly = -1;
+}
+
+void frees_flush(worker_t *worker)
+{
+    segment_t *segment = worker->segment;
+    uint64_t tail = u64_relaxed(&segment->frees_tail);
+    uint64_t head = u64_acquire(&segment->frees_head); /* partner: take_frees in worker.c */
+    uint32_t sent = 0;
+    while (sent < worker->unfreed_count && tail - head < FREES_CAPACITY)
+        segment->frees[tail++ % FREES_CAPACITY] = worker->unfreed[sent++];
+    if (!sent)
+        return;
+    u64_store_release(&segment->frees_tail, tail); /* partner: take_frees in worker.c */
+    worker->unfreed_count -= sent;
+    memmove(worker->unfreed, worker->unfreed + sent, worker->unfreed_count * sizeof *worker->unfreed);
+}
+
+static void send_home(worker_t *worker, uint64_t offset)
+{
+    if (worker->unfreed_count == worker->unfreed_capacity) {
+        uint32_t capacity = worker->unfreed_capacity ? 2 * worker->unfreed_capacity : 64;
+        uint64_t *grown = realloc(worker->unfreed, capacity * sizeof *grown);
+        if (!grown)
+            return; /* the block stays allocated until its worker ends: memory is short, nothing breaks */
+        worker->unfreed = grown;
+        worker->unfreed_capacity = capacity;
+    }
+    worker->unfreed[worker->unfreed_count++] = offset;
+    frees_flush(worker);
+}
+
+void blob_release(csched_t *s, blob_t *blob)
+{
+    if (!blob || --blob->refs)
+        return;
+    if (blob->region != REGION_INLINE) {
+        region_t *r = &s->regions[blob->region];
+        r->live--;
+        if (blob->region == REGION_KERNEL)
+            arena_free(&s->arena, blob->offset);
+        else if (r->worker != NO_CHOICE)
+            send_home(s->workers[r->worker], blob->offset);
+        else if (!r->live)
+            region_unmap(s, r);
+    }
+    free(blob);
+}
+
+int region_add(csched_t *s, int fd, int readonly, void *base, uint32_t worker, uint32_t *region)
+{
+    region_t *grown = realloc(s->regions, (s->region_count + 1) * sizeof *grown);
+    if (!grown)
+        return CSCHED_ENOMEM;
+    s->regions = grown;
+    grown[s->region_count] =
+        (region_t){.base = base, .readonly = readonly, .fd = fd, .worker = worker, .file_bytes = 0};
+    *region = s->region_count++;
+    return CSCHED_OK;
+}
+
+void region_orphan(csched_t *s, uint32_t region)
+{
+    region_t *r = &s->regions[region];
+    r->worker = NO_CHOICE;
+    if (!r->live && r->base)
+        region_unmap(s, r);
+}

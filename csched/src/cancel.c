@@ -1,0 +1,90 @@
+/* Cancellation and questions about one task. */
+#include "internal.h"
+
+static bool cancel_one(csched_t *s, task_t *task, uint32_t slot)
+{
+    if (task->state == TASK_QUEUED)
+        ready_remove(&s->graph, slot);
+    else if (task->state == TASK_WAITING || task->state == TASK_DELAYED)
+        s->graph.waiting_count--; /* edges and the delayed list find it gone by themselves */
+    else if (task->state != TASK_SENT || !window_revoke(s, task, slot))
+        return false;
+    task_finish(s, slot, CSCHED_CANCELLED, NULL, 0);
+    return true;
+}
+
+static void after_cancel(csched_t *s, uint32_t last)
+{
+    if (s->completions.tail == last)
+        return;
+    task_propagate(s, last == NO_TASK ? s->completions.head : task_at(s, last)->next);
+    window_dispatch(s);
+}
+
+CSCHED_EXPORT int csched_cancel(csched_t *s, uint64_t ticket)
+{
+    pthread_mutex_lock(&s->lock);
+    uint32_t last = s->completions.tail;
+    task_t *task = graph_find(&s->graph, ticket);
+    int won = task && cancel_one(s, task, ticket_slot(ticket));
+    after_cancel(s, last);
+    pthread_mutex_unlock(&s->lock);
+    if (won)
+        bell_ring(s);
+    return won;
+}
+
+static int cancel_where(csched_t *s, uint32_t run, bool every)
+{
+    pthread_mutex_lock(&s->lock);
+    uint32_t last = s->completions.tail;
+    int count = 0;
+    for (uint32_t slot = 0; slot < s->graph.capacity; slot++) {
+        task_t *task = task_at(s, slot);
+        if (task->state != TASK_FREE && task->state != TASK_DONE && (every || task->run == run))
+            count += cancel_one(s, task, slot);
+    }
+    after_cancel(s, last);
+    pthread_mutex_unlock(&s->lock);
+    if (count)
+        bell_ring(s);
+    return count;
+}
+
+CSCHED_EXPORT int csched_cancel_run(csched_t *s, uint32_t run)
+{
+    return cancel_where(s, run, false);
+}
+
+CSCHED_EXPORT int csched_cancel_all(csched_t *s)
+{
+    return cancel_where(s, 0, true);
+}
+
+static bool runs_now(csched_t *s, const task_t *task)
+{
+    return task->state == TASK_SENT &&
+           u64_relaxed(&s->workers[task->worker]->segment->claim_ticket) == task->ticket;
+}
+
+CSCHED_EXPORT int csched_task_state(csched_t *s, uint64_t ticket)
+{
+    pthread_mutex_lock(&s->lock);
+    const task_t *task = graph_find(&s->graph, ticket);
+    int state = 0;
+    if (task && (task->state == TASK_WAITING || task->state == TASK_DELAYED))
+        state = 1;
+    else if (task && task->state != TASK_DONE)
+        state = runs_now(s, task) ? 3 : 2;
+    pthread_mutex_unlock(&s->lock);
+    return state;
+}
+
+CSCHED_EXPORT int csched_task_worker(csched_t *s, uint64_t ticket)
+{
+    pthread_mutex_lock(&s->lock);
+    const task_t *task = graph_find(&s->graph, ticket);
+    int worker = task && runs_now(s, task) ? task->worker : -1;
+    pthread_mutex_unlock(&s->lock);
+    return worker;
+}

@@ -1,0 +1,264 @@
+/* Life, settings and figures of the kernel's scheduler. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "segment.h"
+
+CSCHED_EXPORT uint64_t csched_now(void)
+{
+    return now_ns();
+}
+
+static uint64_t power_of_two(uint64_t wanted, uint64_t otherwise, uint64_t least)
+{
+    uint64_t value = wanted ? wanted : otherwise, power = least;
+    while (power < value)
+        power *= 2;
+    return power;
+}
+
+static uint64_t machine_memory(void)
+{
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int open_kernel_arena(csched_t *s)
+{
+    int fd, readonly;
+    uint32_t region;
+    int rc = memory_create("cellmill-arena", 0, &fd);
+    if (rc < 0)
+        return rc;
+    if ((rc = memory_readonly(fd, &readonly)) < 0 || (rc = arena_open(&s->arena, fd, s->config.arena_bytes)) < 0) {
+        close(fd);
+        return rc;
+    }
+    return region_add(s, fd, readonly, s->arena.base, NO_CHOICE - 1, &region);
+}
+
+CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **scheduler)
+{
+    csched_t *s = calloc(1, sizeof *s);
+    if (!s)
+        return CSCHED_ENOMEM;
+    s->config = *config;
+    s->config.ring_bytes = power_of_two(config->ring_bytes, 262144, 65536);
+    s->config.journey_rows = power_of_two(config->journey_rows, 262144, 1024);
+    s->config.arena_bytes = (config->arena_bytes ? config->arena_bytes : machine_memory()) & ~UINT64_C(0xfffff);
+    if (s->config.arena_bytes < 0x100000)
+        s->config.arena_bytes = 0x100000;
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&s->lock, &kind);
+    s->completions = (list_t){NO_TASK, NO_TASK};
+    s->policy = &policy_least_loaded;
+    s->policy_state.random = UINT64_C(0x9e3779b97f4a7c15);
+    s->arena.fd = -1;
+    s->functions = calloc(1, sizeof *s->functions);
+    s->function_count = 1;
+    s->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    graph_open(&s->graph);
+    u64_store_relaxed(&s->last_poll, now_ns());
+    u64_store_relaxed(&s->last_collect, now_ns());
+    int rc = !s->functions ? CSCHED_ENOMEM : s->bell < 0 ? CSCHED_ESYSTEM : CSCHED_OK;
+    if (!rc)
+        rc = journey_open(&s->journey, s->config.journey_rows);
+    if (!rc)
+        rc = open_kernel_arena(s);
+    if (!rc && s->config.helper)
+        rc = helper_start(s);
+    if (rc < 0) {
+        int error = errno;
+        csched_destroy(s);
+        errno = error;
+        return rc;
+    }
+    *scheduler = s;
+    return CSCHED_OK;
+}
+
+static void release_everything(csched_t *s)
+{
+    for (uint32_t slot = 0; slot < s->graph.capacity; slot++) {
+        task_t *task = task_at(s, slot);
+        if (task->state == TASK_FREE)
+            continue;
+        if (task->inputs) {
+            for (uint32_t i = 0; i < task->inputs->count; i++)
+                blob_release(s, task->inputs->of[i].blob);
+            blob_release(s, task->inputs->bundle);
+            free(task->inputs);
+        }
+        blob_release(s, task->payload);
+        blob_release(s, task->result);
+    }
+    for (uint32_t i = 0; i < s->messages.count; i++)
+        blob_release(s, (blob_t *)(uintptr_t)s->messages.of[(s->messages.head + i) % s->messages.capacity].blob);
+    for (uint32_t i = 1; i < s->function_count; i++)
+        blob_release(s, s->functions[i]);
+}
+
+CSCHED_EXPORT int csched_stop(csched_t *s)
+{
+    u32_store_release(&s->stopped, 1); /* partner: csched_wait */
+    helper_stop(s);
+    csched_wake(s);
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        if (s->workers[i]->state != WORKER_FREE)
+            csched_worker_lost(s, i);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_destroy(csched_t *s)
+{
+    csched_stop(s);
+    release_everything(s);
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        free(s->workers[i]);
+    for (uint32_t i = 1; i < s->region_count; i++)
+        if (s->regions[i].base) {
+            memory_unmap(s->regions[i].base, s->config.arena_bytes);
+            close(s->regions[i].readonly);
+        }
+    if (s->region_count)
+        close(s->regions[0].readonly);
+    arena_close(&s->arena);
+    graph_close(&s->graph);
+    journey_close(&s->journey);
+    if (s->bell >= 0)
+        close(s->bell);
+    free(s->workers);
+    free(s->loads);
+    free(s->regions);
+    free(s->functions);
+    free(s->messages.of);
+    free(s->delayed);
+    free(s->runs);
+    free(s->run_free);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_set_policy(csched_t *s, const char *name)
+{
+    const policy_t *policy = policy_named(name);
+    if (!policy)
+        return CSCHED_EINVAL;
+    pthread_mutex_lock(&s->lock);
+    s->policy = policy;
+    pthread_mutex_unlock(&s->lock);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_pause(csched_t *s, int on)
+{
+    pthread_mutex_lock(&s->lock);
+    s->paused = on != 0;
+    window_dispatch(s);
+    pthread_mutex_unlock(&s->lock);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_stats(csched_t *s, csched_stats_t *stats)
+{
+    pthread_mutex_lock(&s->lock);
+    *stats = s->stats;
+    stats->waiting = s->graph.waiting_count;
+    stats->queued = s->graph.ready_count;
+    stats->running = stats->ready_workers = 0;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        if (s->workers[i]->state != WORKER_READY)
+            continue;
+        uint32_t running = u64_relaxed(&s->workers[i]->segment->claim_ticket) != 0;
+        stats->ready_workers++;
+        stats->running += running;
+        stats->queued += s->loads[i].held - (running && s->loads[i].held ? 1 : 0);
+    }
+    stats->arena_used = s->arena.used;
+    stats->arena_size = s->arena.size;
+    stats->journeys = s->journey.written;
+    stats->completions = s->completion_count;
+    pthread_mutex_unlock(&s->lock);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = CSCHED_OK;
+    if (s->run_free_count) {
+        *run = s->run_free[--s->run_free_count];
+    } else {
+        csched_run_t *runs = realloc(s->runs, (s->run_count + 1) * sizeof *runs);
+        if (runs)
+            s->runs = runs;
+        uint32_t *spare = realloc(s->run_free, (s->run_count + 1) * sizeof *spare);
+        if (spare)
+            s->run_free = spare;
+        if (runs && spare)
+            *run = s->run_count++;
+        else
+            rc = CSCHED_ENOMEM;
+    }
+    if (!rc)
+        s->runs[*run] = (csched_run_t){0};
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_run_counts(csched_t *s, uint32_t run, csched_run_t *counts)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = run < s->run_count ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc)
+        *counts = s->runs[run];
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_run_adjust(csched_t *s, uint32_t run, int64_t submitted, int64_t succeeded, int64_t failed,
+                                    int64_t cancelled)
+{
+    pthread_mutex_lock(&s->lock);
+    csched_run_t *r = run < s->run_count ? &s->runs[run] : NULL;
+    csched_stats_t *t = &s->stats;
+    t->submitted += (uint64_t)submitted;
+    t->succeeded += (uint64_t)succeeded;
+    t->failed += (uint64_t)failed;
+    t->cancelled += (uint64_t)cancelled;
+    if (r) {
+        r->submitted += (uint64_t)submitted;
+        r->succeeded += (uint64_t)succeeded;
+        r->failed += (uint64_t)failed;
+        r->cancelled += (uint64_t)cancelled;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return r ? CSCHED_OK : CSCHED_EINVAL;
+}
+
+/* The caller promises that no task of the run is left. */
+CSCHED_EXPORT int csched_run_close(csched_t *s, uint32_t run)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = run < s->run_count && s->run_free_count < s->run_count ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc)
+        s->run_free[s->run_free_count++] = run;
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_journeys(csched_t *s, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
+                                  uint64_t *dropped)
+{
+    pthread_mutex_lock(&s->lock);
+    int n = (int)journey_read(&s->journey, cursor, most, rows, dropped);
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}

@@ -1,0 +1,309 @@
+/* Draining: results off the rings into kernel memory, dependents released, new work sent.  Needs no GIL. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "segment.h"
+
+enum { DRAIN_MOST = 512 }; /* entries a worker per call: bounds how long the lock is held */
+
+int message_push(csched_t *s, const csched_message_t *message)
+{
+    messages_t *q = &s->messages;
+    if (q->count == q->capacity) {
+        uint32_t capacity = q->capacity ? 2 * q->capacity : 64;
+        csched_message_t *grown = malloc(capacity * sizeof *grown);
+        if (!grown)
+            return CSCHED_ENOMEM;
+        for (uint32_t i = 0; i < q->count; i++)
+            grown[i] = q->of[(q->head + i) % q->capacity];
+        free(q->of);
+        *q = (messages_t){.of = grown, .head = 0, .count = q->count, .capacity = capacity};
+    }
+    q->of[(q->head + q->count++) % q->capacity] = *message;
+    u32_add(&s->available, 1);
+    return CSCHED_OK;
+}
+
+void task_ready(csched_t *s, uint32_t slot)
+{
+    task_at(s, slot)->ready = csched_now();
+    ready_push(&s->graph, slot);
+}
+
+static void release_inputs(csched_t *s, task_t *task)
+{
+    inputs_t *inputs = task->inputs;
+    if (!inputs)
+        return;
+    for (uint32_t i = 0; i < inputs->count; i++)
+        blob_release(s, inputs->of[i].blob);
+    blob_release(s, inputs->bundle);
+    free(inputs);
+    task->inputs = NULL;
+}
+
+static void count_outcome(csched_t *s, const task_t *task)
+{
+    uint64_t failed = task->status == CSCHED_VALUE || task->status == CSCHED_NONE ? task->detail : task->count;
+    if (failed > task->count)
+        failed = task->count;
+    uint64_t good = task->count - failed;
+    csched_run_t *run = task->run < s->run_count ? &s->runs[task->run] : NULL;
+    if (task->status == CSCHED_CANCELLED) {
+        s->stats.cancelled += task->count;
+        if (run)
+            run->cancelled += task->count;
+        return;
+    }
+    s->stats.succeeded += good;
+    s->stats.failed += failed;
+    if (run) {
+        run->succeeded += good;
+        run->failed += failed;
+    }
+}
+
+/* The task has its outcome: to the list of completions, in this order.  Takes over the reference to `result`. */
+void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
+{
+    task_t *task = task_at(s, slot);
+    release_inputs(s, task);
+    blob_release(s, task->payload);
+    task->payload = NULL;
+    task->state = TASK_DONE;
+    task->status = (uint8_t)status;
+    task->result = result;
+    task->detail = detail;
+    task->next = NO_TASK;
+    count_outcome(s, task);
+    if (s->completions.tail != NO_TASK)
+        task_at(s, s->completions.tail)->next = slot;
+    else
+        s->completions.head = slot;
+    s->completions.tail = slot;
+    s->completion_count++;
+    u32_add(&s->available, 1);
+    u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) - 1);
+}
+
+static bool has_value(uint32_t status)
+{
+    return status == CSCHED_VALUE || status == CSCHED_NONE;
+}
+
+/* Dependents of finished tasks: ready, or finished too when an input failed; no recursion however long the chain. */
+void task_propagate(csched_t *s, uint32_t first)
+{
+    for (uint32_t slot = first; slot != NO_TASK; slot = task_at(s, slot)->next) {
+        task_t *task = task_at(s, slot);
+        uint32_t edge = graph_take_edges(&s->graph, slot);
+        while (edge != NO_EDGE) {
+            edge_t found = s->graph.edges[edge];
+            edge = graph_free_edge(&s->graph, edge);
+            task_t *dependent = graph_find(&s->graph, found.ticket);
+            if (!dependent || dependent->state != TASK_WAITING)
+                continue;
+            uint32_t target = ticket_slot(found.ticket);
+            if (!has_value(task->status)) {
+                s->graph.waiting_count--;
+                csched_journey_t *row = journey_append(&s->journey);
+                *row = (csched_journey_t){.ticket = dependent->ticket, .run = dependent->run,
+                                          .function = dependent->function, .worker = NO_WORKER,
+                                          .status = CSCHED_DEPENDENCY, .stamps = {dependent->submitted}};
+                dependent->row = s->journey.written - 1;
+                task_finish(s, target, CSCHED_DEPENDENCY, NULL, found.position);
+                continue;
+            }
+            inputs_t *inputs = dependent->inputs;
+            blob_retain(task->result);
+            inputs->of[found.position].blob = task->result;
+            inputs->of[found.position].status = task->status;
+            if (++inputs->filled == inputs->count) {
+                s->graph.waiting_count--;
+                task_ready(s, target);
+            }
+        }
+    }
+}
+
+static int blob_of_result(csched_t *s, uint32_t index, result_entry_t *entry, uint64_t at, blob_t **blob)
+{
+    worker_t *worker = s->workers[index];
+    ref_t ref = entry->payload; /* copied: the worker could still write it */
+    *blob = NULL;
+    if (ref.region == REGION_NONE)
+        return CSCHED_OK;
+    if (ref.region == REGION_INLINE) {
+        if (ref.offset < at || ref.offset > entry->head.bytes || ref.size > entry->head.bytes - ref.offset)
+            return CSCHED_ECORRUPT;
+        return blob_from_bytes((uint8_t *)entry + ref.offset, ref.size, blob);
+    }
+    return blob_from_block(s, worker->region, ref.offset, ref.size, blob);
+}
+
+static void record_rows(csched_t *s, task_t *task, const result_entry_t *entry, uint32_t index)
+{
+    const uint64_t *marks = (const uint64_t *)(entry + 1);
+    task->row = s->journey.written;
+    for (uint32_t i = 0; i < task->count; i++) {
+        bool marked = i + 1 < entry->stamps;
+        csched_journey_t *row = journey_append(&s->journey);
+        *row = (csched_journey_t){
+            .ticket = task->ticket, .run = task->run, .function = task->function, .element = i,
+            .worker = (uint16_t)index, .status = (uint8_t)entry->status, .attempt = task->attempt,
+            .pack_ns = task->pack_ns,
+            .stamps = {task->submitted, task->ready, task->dispatched, entry->received,
+                       marked ? marks[i] : entry->started, marked ? marks[i + 1] : entry->finished, entry->returned}};
+    }
+}
+
+/* A task that goes to another worker is packed anew. */
+void drop_bundle(csched_t *s, task_t *task)
+{
+    if (!task->inputs)
+        return;
+    blob_release(s, task->inputs->bundle);
+    task->inputs->bundle = NULL;
+}
+
+static int take_result(csched_t *s, uint32_t index, result_entry_t *entry)
+{
+    worker_t *worker = s->workers[index];
+    while (worker->held_count && worker->held[worker->held_head].slot == NO_TASK)
+        window_pop(s, worker);
+    if (!worker->held_count)
+        return CSCHED_ECORRUPT;
+    uint32_t slot = worker->held[worker->held_head].slot;
+    task_t *task = task_at(s, slot);
+    uint64_t marks = (uint64_t)entry->stamps * sizeof(uint64_t);
+    if (task->ticket != entry->ticket || marks > entry->head.bytes - sizeof *entry)
+        return CSCHED_ECORRUPT;
+    blob_t *result;
+    int rc = blob_of_result(s, index, entry, sizeof *entry + marks, &result);
+    if (rc < 0)
+        return rc;
+    window_pop(s, worker);
+    s->loads[index].held--;
+    worker->finished += task->count;
+    window_learn(s, index, entry->finished - entry->received);
+    if (entry->status == CSCHED_ERROR && task->attempt < task->retries) {
+        blob_release(s, result);
+        drop_bundle(s, task);
+        task->attempt++;
+        task_ready(s, slot);
+        return CSCHED_OK;
+    }
+    record_rows(s, task, entry, index);
+    task->moment = entry->finished - entry->started;
+    task_finish(s, slot, entry->status, result, entry->detail);
+    return CSCHED_OK;
+}
+
+static int take_message(csched_t *s, uint32_t index, result_entry_t *entry)
+{
+    blob_t *blob;
+    int rc = blob_of_result(s, index, entry, sizeof *entry, &blob);
+    if (rc < 0)
+        return rc;
+    csched_message_t message = {.kind = entry->count, .worker = index, .slot = entry->head.slot,
+                                .detail = entry->detail, .ticket = entry->ticket, .blob = (uint64_t)(uintptr_t)blob,
+                                .size = blob ? blob->size : 0};
+    const task_t *task = graph_find(&s->graph, entry->ticket);
+    message.run = task ? task->run : UINT32_MAX;
+    return message_push(s, &message);
+}
+
+uint32_t drain_worker(csched_t *s, uint32_t index)
+{
+    worker_t *worker = s->workers[index];
+    uint32_t taken = 0;
+    entry_t *head;
+    int rc = 0;
+    while (taken < DRAIN_MOST && (rc = ring_peek(&worker->results, &head)) == 1) {
+        result_entry_t *entry = (result_entry_t *)head;
+        if (head->bytes < sizeof *entry)
+            rc = CSCHED_ECORRUPT;
+        else if (head->kind == ENTRY_RESULT)
+            rc = take_result(s, index, entry);
+        else
+            rc = head->kind == ENTRY_MESSAGE ? take_message(s, index, entry) : CSCHED_ECORRUPT;
+        if (rc < 0)
+            break;
+        ring_advance(&worker->results, head);
+        taken++;
+    }
+    if (taken && u32_relaxed(&worker->results.ends->producer_waits) && u32_exchange(&worker->results.ends->producer_waits, 0))
+        futex_wake(&worker->results.ends->producer_waits); /* partner: wait_for_room in worker.c */
+    if (rc < 0 && rc != CSCHED_ENOMEM) { /* its memory is not to be trusted any more: the owner of the pool ends it */
+        worker->state = WORKER_LOST;
+        s->loads[index].window = 0;
+        csched_message_t message = {.kind = CSCHED_OVERDUE, .worker = index, .detail = (uint32_t)-rc};
+        message_push(s, &message);
+    }
+    return taken;
+}
+
+static void check_limit(csched_t *s, uint32_t index, uint64_t now)
+{
+    segment_t *segment = s->workers[index]->segment;
+    uint64_t ticket = u64_acquire(&segment->claim_ticket); /* partner: claim in worker.c */
+    uint64_t since = u64_relaxed(&segment->claim_since);
+    task_t *task = ticket ? graph_find(&s->graph, ticket) : NULL;
+    if (!task || task->state != TASK_SENT || !task->timeout_ns || task->flags & FLAG_OVERDUE)
+        return;
+    if (now < since || now - since < task->timeout_ns)
+        return;
+    task->flags |= FLAG_OVERDUE;
+    csched_message_t message = {
+        .kind = CSCHED_OVERDUE, .worker = index, .slot = ticket_slot(ticket), .ticket = ticket};
+    message_push(s, &message);
+}
+
+/* What time brings: limits reached, tasks kept back until now, frees that found no room. */
+void drain_tick(csched_t *s, uint64_t now)
+{
+    if (now < s->next_tick)
+        return;
+    s->next_tick = now + 5000000;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        if (s->workers[i]->state != WORKER_READY)
+            continue;
+        check_limit(s, i, now);
+        frees_flush(s->workers[i]);
+    }
+    for (uint32_t i = 0; i < s->delayed_count;) {
+        task_t *task = graph_task(&s->graph, s->delayed[i]);
+        if (task->state == TASK_DELAYED && task->moment > now) {
+            i++;
+            continue;
+        }
+        if (task->state == TASK_DELAYED) {
+            s->graph.waiting_count--;
+            task_ready(s, s->delayed[i]);
+        }
+        s->delayed[i] = s->delayed[--s->delayed_count];
+    }
+}
+
+uint32_t drain(csched_t *s)
+{
+    uint32_t taken = 0, last = s->completions.tail;
+    bool news = false;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        worker_t *worker = s->workers[i];
+        if (worker->state == WORKER_STARTING && u32_acquire(&worker->segment->ready)) { /* partner: worker_ready */
+            worker->state = WORKER_READY;
+            s->loads[i].window = worker->retiring ? 0 : 2;
+            news = true;
+        }
+        if (worker->state == WORKER_READY)
+            taken += drain_worker(s, i);
+    }
+    if (s->completions.head != NO_TASK && s->completions.tail != last)
+        task_propagate(s, last == NO_TASK ? s->completions.head : task_at(s, last)->next);
+    drain_tick(s, csched_now());
+    if (taken || news || s->graph.ready_count)
+        window_dispatch(s);
+    return taken;
+}

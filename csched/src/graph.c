@@ -1,0 +1,163 @@
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "csched.h"
+
+int graph_open(graph_t *graph)
+{
+    memset(graph, 0, sizeof *graph);
+    graph->edge_free = NO_EDGE;
+    graph->serial = 1;
+    for (int i = 0; i < PRIORITIES; i++)
+        graph->ready[i] = (list_t){NO_TASK, NO_TASK};
+    return CSCHED_OK;
+}
+
+void graph_close(graph_t *graph)
+{
+    for (uint32_t i = 0; i < graph->capacity / TABLE_PAGE; i++)
+        free(graph->pages[i]);
+    free(graph->pages);
+    free(graph->edges);
+    memset(graph, 0, sizeof *graph);
+}
+
+int graph_reserve(graph_t *graph, uint32_t slots)
+{
+    if (slots >= UINT32_MAX - TABLE_PAGE)
+        return CSCHED_EINVAL;
+    while (graph->capacity < slots) {
+        uint32_t page = graph->capacity / TABLE_PAGE;
+        if ((page & (page - 1)) == 0) { /* the directory doubles */
+            task_t **grown = realloc(graph->pages, (page ? 2 * (size_t)page : 1) * sizeof *grown);
+            if (!grown)
+                return CSCHED_ENOMEM;
+            graph->pages = grown;
+        }
+        graph->pages[page] = calloc(TABLE_PAGE, sizeof(task_t));
+        if (!graph->pages[page])
+            return CSCHED_ENOMEM;
+        graph->capacity += TABLE_PAGE;
+    }
+    return CSCHED_OK;
+}
+
+task_t *graph_find(const graph_t *graph, uint64_t ticket)
+{
+    uint32_t slot = ticket_slot(ticket);
+    if (slot >= graph->capacity)
+        return NULL;
+    task_t *task = graph_task(graph, slot);
+    return task->ticket == ticket && task->state != TASK_FREE ? task : NULL;
+}
+
+uint64_t graph_ticket(graph_t *graph, uint32_t slot)
+{
+    graph->serial = graph->serial % INT32_MAX + 1; /* 31 bits: tickets are positive as int64_t */
+    return (uint64_t)graph->serial << 32 | slot;
+}
+
+static int edges_grow(graph_t *graph)
+{
+    uint32_t capacity = graph->edge_capacity ? 2 * graph->edge_capacity : 1024;
+    edge_t *grown = realloc(graph->edges, capacity * sizeof *grown);
+    if (!grown)
+        return CSCHED_ENOMEM;
+    graph->edges = grown;
+    for (uint32_t i = graph->edge_capacity; i < capacity; i++)
+        grown[i].next = i + 1 < capacity ? i + 1 : NO_EDGE;
+    graph->edge_free = graph->edge_capacity;
+    graph->edge_capacity = capacity;
+    return CSCHED_OK;
+}
+
+int graph_depend(graph_t *graph, uint64_t dependent, uint32_t producer, uint32_t position)
+{
+    if (graph->edge_free == NO_EDGE && edges_grow(graph) < 0)
+        return CSCHED_ENOMEM;
+    uint32_t at = graph->edge_free;
+    edge_t *edge = &graph->edges[at];
+    task_t *from = graph_task(graph, producer);
+    graph->edge_free = edge->next;
+    *edge = (edge_t){.ticket = dependent, .position = position, .next = from->dependents};
+    from->dependents = at;
+    return CSCHED_OK;
+}
+
+uint32_t graph_take_edges(graph_t *graph, uint32_t producer)
+{
+    task_t *task = graph_task(graph, producer);
+    uint32_t first = task->dependents;
+    task->dependents = NO_EDGE;
+    return first;
+}
+
+uint32_t graph_free_edge(graph_t *graph, uint32_t edge)
+{
+    uint32_t next = graph->edges[edge].next;
+    graph->edges[edge].next = graph->edge_free;
+    graph->edge_free = edge;
+    return next;
+}
+
+static void mark_ready(graph_t *graph, task_t *task)
+{
+    graph->ready_map[task->priority / 64] |= UINT64_C(1) << task->priority % 64;
+    graph->ready_count++;
+    task->state = TASK_QUEUED;
+}
+
+void ready_push(graph_t *graph, uint32_t slot)
+{
+    task_t *task = graph_task(graph, slot);
+    list_t *list = &graph->ready[task->priority];
+    task->next = NO_TASK;
+    task->previous = list->tail;
+    if (list->tail != NO_TASK)
+        graph_task(graph, list->tail)->next = slot;
+    else
+        list->head = slot;
+    list->tail = slot;
+    mark_ready(graph, task);
+}
+
+void ready_push_front(graph_t *graph, uint32_t slot)
+{
+    task_t *task = graph_task(graph, slot);
+    list_t *list = &graph->ready[task->priority];
+    task->previous = NO_TASK;
+    task->next = list->head;
+    if (list->head != NO_TASK)
+        graph_task(graph, list->head)->previous = slot;
+    else
+        list->tail = slot;
+    list->head = slot;
+    mark_ready(graph, task);
+}
+
+uint32_t ready_first(const graph_t *graph)
+{
+    for (int word = (PRIORITIES + 63) / 64 - 1; word >= 0; word--)
+        if (graph->ready_map[word])
+            return graph->ready[word * 64 + 63 - __builtin_clzll(graph->ready_map[word])].head;
+    return NO_TASK;
+}
+
+void ready_remove(graph_t *graph, uint32_t slot)
+{
+    task_t *task = graph_task(graph, slot);
+    list_t *list = &graph->ready[task->priority];
+    if (task->previous != NO_TASK)
+        graph_task(graph, task->previous)->next = task->next;
+    else
+        list->head = task->next;
+    if (task->next != NO_TASK)
+        graph_task(graph, task->next)->previous = task->previous;
+    else
+        list->tail = task->previous;
+    if (list->head == NO_TASK)
+        graph->ready_map[task->priority / 64] &= ~(UINT64_C(1) << task->priority % 64);
+    graph->ready_count--;
+}

@@ -1,0 +1,114 @@
+/* Task records, dependency edges and ready queues: private memory of the kernel, all under the scheduler's lock. */
+#ifndef CSCHED_GRAPH_H
+#define CSCHED_GRAPH_H
+
+#include "layout.h"
+
+#define NO_TASK UINT32_MAX
+#define NO_EDGE UINT32_MAX
+#define NO_WORKER UINT16_MAX
+#define NO_ROW UINT64_MAX
+#define TABLE_PAGE 4096u
+
+enum { PRIORITY_MIN = -100, PRIORITY_MAX = 100, PRIORITIES = PRIORITY_MAX - PRIORITY_MIN + 1 };
+
+typedef enum {
+    TASK_FREE,    /* not submitted, or collected */
+    TASK_WAITING, /* for inputs */
+    TASK_QUEUED,  /* ready, in a ready queue */
+    TASK_SENT,    /* in a worker's ring, or running there */
+    TASK_DELAYED, /* kept back until a time */
+    TASK_DONE     /* has its outcome; waits to be collected */
+} task_state_t;
+
+/* A payload with its references.  Tasks' inputs, results and function blobs are blobs; None has none. */
+typedef struct blob {
+    uint64_t offset, size;
+    uint32_t region; /* REGION_INLINE: the bytes follow this struct */
+    uint32_t refs;
+} blob_t;
+
+typedef struct { /* the results that a task takes */
+    blob_t *bundle; /* what did not fit into a ring entry, while the task is sent */
+    uint32_t count, filled;
+    struct {
+        blob_t *blob; /* NULL: None, or not there yet */
+        uint32_t status;
+    } of[];
+} inputs_t;
+
+typedef struct {
+    uint64_t ticket; /* slot in the low 32 bits, a serial number above; 0: free */
+    uint64_t submitted, ready, dispatched;
+    uint64_t pack_ns;
+    uint64_t timeout_ns;
+    uint64_t moment;     /* delayed: when it may start; done: how long it ran */
+    uint64_t row;        /* its first row in the journey ring */
+    blob_t *payload;
+    blob_t *result;
+    inputs_t *inputs;
+    uint32_t function, run;
+    uint32_t count;
+    uint32_t dependents; /* first edge */
+    uint32_t next, previous; /* in its ready queue, or the list of completions (next only) */
+    uint32_t detail;
+    uint16_t worker;
+    uint8_t state, status;
+    uint8_t priority; /* 0 .. PRIORITIES-1, larger first */
+    uint8_t retries, attempt;
+    uint8_t flags;
+} task_t;
+
+_Static_assert(sizeof(task_t) <= 128, "a task record is at most 128 bytes");
+
+typedef struct {
+    uint64_t ticket;   /* the dependent's: it may be over by now, and its slot another's */
+    uint32_t position; /* among its inputs */
+    uint32_t next;
+} edge_t;
+
+typedef struct {
+    uint32_t head, tail;
+} list_t;
+
+typedef struct {
+    task_t **pages; /* TABLE_PAGE records each: they never move */
+    uint32_t capacity;
+    uint32_t serial;
+
+    edge_t *edges;
+    uint32_t edge_capacity, edge_free;
+
+    list_t ready[PRIORITIES];
+    uint64_t ready_map[(PRIORITIES + 63) / 64];
+    uint64_t ready_count, waiting_count;
+} graph_t;
+
+int graph_open(graph_t *graph);
+void graph_close(graph_t *graph);
+int graph_reserve(graph_t *graph, uint32_t slots);
+
+static inline task_t *graph_task(const graph_t *graph, uint32_t slot)
+{
+    return &graph->pages[slot / TABLE_PAGE][slot % TABLE_PAGE];
+}
+
+static inline uint32_t ticket_slot(uint64_t ticket)
+{
+    return (uint32_t)ticket;
+}
+
+/* The live task of this ticket, or NULL when the slot holds another one by now. */
+task_t *graph_find(const graph_t *graph, uint64_t ticket);
+uint64_t graph_ticket(graph_t *graph, uint32_t slot); /* a new one for the slot */
+
+int graph_depend(graph_t *graph, uint64_t dependent, uint32_t producer, uint32_t position);
+uint32_t graph_take_edges(graph_t *graph, uint32_t producer); /* first edge; the caller frees each by */
+uint32_t graph_free_edge(graph_t *graph, uint32_t edge);      /* ... this, which returns the next one */
+
+void ready_push(graph_t *graph, uint32_t slot);
+void ready_push_front(graph_t *graph, uint32_t slot);
+uint32_t ready_first(const graph_t *graph); /* of the highest priority, or NO_TASK */
+void ready_remove(graph_t *graph, uint32_t slot);
+
+#endif

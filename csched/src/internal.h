@@ -1,0 +1,144 @@
+/* The kernel's scheduler, as its own files see it.  Everything here is private memory under `lock`, unless noted. */
+#ifndef CSCHED_INTERNAL_H
+#define CSCHED_INTERNAL_H
+
+#include <pthread.h>
+
+#include "arena.h"
+#include "csched.h"
+#include "graph.h"
+#include "journey.h"
+#include "policy.h"
+#include "ring.h"
+
+enum { WORKER_FREE, WORKER_STARTING, WORKER_READY, WORKER_LOST };
+enum { FLAG_OVERDUE = 1 }; /* task_t.flags: its time limit has been reported */
+
+typedef struct { /* one entry of a worker's task ring, as the kernel remembers it */
+    uint32_t slot; /* NO_TASK: revoked */
+    entry_t *entry;
+} held_t;
+
+typedef struct {
+    uint32_t state;
+    bool retiring;
+    segment_t *segment;
+    uint64_t segment_bytes;
+    int control; /* our end of its socket: descriptors of regions go out by it */
+    ring_t tasks, results;
+    uint32_t region;
+
+    held_t *held; /* first in, first out: the order in which the worker takes them */
+    uint32_t held_head, held_count, held_capacity;
+
+    uint64_t mean_ns; /* of its recent entries, exponentially weighted */
+    uint64_t finished;
+    uint64_t *known; /* bit set of functions it has been sent */
+    uint32_t known_words;
+    uint64_t *unfreed; /* frees that did not fit into the frees ring */
+    uint32_t unfreed_count, unfreed_capacity;
+} worker_t;
+
+typedef struct { /* an arena, the kernel's own (0) or a worker's; numbers are not used twice */
+    uint8_t *base;
+    int readonly; /* descriptor to hand out, -1: gone */
+    int fd;       /* to learn its size */
+    uint64_t file_bytes;
+    uint32_t worker; /* NO_CHOICE once its process is dead */
+    uint64_t live;   /* blobs in it */
+} region_t;
+
+typedef struct {
+    csched_message_t *of;
+    uint32_t head, count, capacity;
+} messages_t;
+
+struct csched {
+    pthread_mutex_t lock;
+    csched_config_t config;
+    graph_t graph;
+    journey_t journey;
+    arena_t arena;
+
+    region_t *regions;
+    uint32_t region_count;
+    blob_t **functions; /* [0] stands for "the function is in the payload" */
+    uint32_t function_count;
+
+    worker_t **workers;
+    load_t *loads; /* one per worker, for the policy */
+    uint32_t worker_count;
+    const policy_t *policy;
+    policy_state_t policy_state;
+    bool paused;
+    shared_u32 stopped;
+
+    list_t completions; /* task slots, linked by next */
+    uint32_t completion_count;
+    messages_t messages;
+    uint32_t *delayed; /* slots of tasks kept back */
+    uint32_t delayed_count, delayed_capacity;
+
+    csched_run_t *runs;
+    uint32_t run_count;
+    uint32_t *run_free;
+    uint32_t run_free_count;
+    csched_stats_t stats;
+    uint64_t next_tick;
+
+    int bell; /* eventfd: workers ring it when kernel_sleeping is set in their segment */
+    shared_u32 waiting;   /* threads in csched_wait */
+    shared_u32 sleepers;  /* threads asleep on the bell */
+    shared_u32 available; /* completions and messages, readable without the lock */
+    shared_u32 helper_word, helper_deep, helper_stop;
+    shared_u32 background_word;
+    shared_u64 outstanding;
+    shared_u64 last_poll, last_collect;
+    pthread_t helper;
+    bool helper_runs;
+};
+
+static inline task_t *task_at(csched_t *s, uint32_t slot)
+{
+    return graph_task(&s->graph, slot);
+}
+
+/* blob.c */
+int blob_from_bytes(const void *data, uint64_t size, blob_t **blob);
+int blob_from_block(csched_t *s, uint32_t region, uint64_t offset, uint64_t size, blob_t **blob);
+void blob_retain(blob_t *blob); /* NULL is None: nothing to do */
+void blob_release(csched_t *s, blob_t *blob);
+const uint8_t *blob_data(const csched_t *s, const blob_t *blob);
+int region_add(csched_t *s, int fd, int readonly, void *base, uint32_t worker, uint32_t *region);
+void region_orphan(csched_t *s, uint32_t region); /* its process is dead: unmap it with its last blob */
+void frees_flush(worker_t *worker);
+
+/* window.c */
+void window_dispatch(csched_t *s);
+bool window_revoke(csched_t *s, task_t *task, uint32_t slot); /* true: the worker will not run it */
+void window_pop(csched_t *s, worker_t *worker);                /* its oldest entry is over */
+int window_push_control(csched_t *s, worker_t *worker, uint32_t number, const void *data, uint64_t size);
+void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns);
+void worker_wake(worker_t *worker);
+
+/* drain.c */
+uint32_t drain(csched_t *s); /* results off the rings, dependents released, new work sent; entries taken */
+uint32_t drain_worker(csched_t *s, uint32_t index);
+void drain_tick(csched_t *s, uint64_t now);
+void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
+void drop_bundle(csched_t *s, task_t *task);
+void task_propagate(csched_t *s, uint32_t first); /* along the completions, from this one on */
+void task_ready(csched_t *s, uint32_t slot);
+int message_push(csched_t *s, const csched_message_t *message);
+
+/* collect.c */
+void bell_arm(csched_t *s, bool on);
+void bell_ring(csched_t *s);
+void bell_sleep(csched_t *s, uint32_t timeout_ms);
+
+/* helper.c */
+int helper_start(csched_t *s);
+void helper_stop(csched_t *s);
+void helper_kick(csched_t *s);
+
+#endif

@@ -1,0 +1,21 @@
+/* The journey ring: the stamps of finished tasks, the newest journey_rows of them.  Under the scheduler's lock.
+ * What full means: the oldest row is overwritten; a reader learns how many it missed. */
+#ifndef CSCHED_JOURNEY_H
+#define CSCHED_JOURNEY_H
+
+#include "csched.h"
+
+typedef struct {
+    csched_journey_t *rows;
+    uint64_t capacity; /* a power of two */
+    uint64_t written;  /* rows ever */
+} journey_t;
+
+int journey_open(journey_t *journey, uint64_t rows);
+void journey_close(journey_t *journey);
+csched_journey_t *journey_append(journey_t *journey); /* a zeroed row; its number is written - 1 */
+void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);
+uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
+                      uint64_t *dropped);
+
+#endif

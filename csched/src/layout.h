@@ -1,0 +1,111 @@
+/* What kernel and worker share: one segment per worker and one arena per process.
+ *
+ *   segment memfd (kernel and this worker: read and write)
+ *   +--------------------------------------------------------------+ 0
+ *   | identity: magic, index, sizes, version (stored last)         |
+ *   | task ring ends:   tail (kernel) | head (worker) | sleeping   |
+ *   | result ring ends: tail (worker) | head (kernel) | sleeping   |
+ *   | claim (worker):   ticket, slot, element, since, ready        |
+ *   | orders (kernel):  kernel_sleeping, retire                    |
+ *   | frees ring: offsets of this worker's blocks nobody reads     |
+ *   +--------------------------------------------------------------+ SEGMENT_HEADER_BYTES
+ *   | task ring data: ring_bytes                                   |
+ *   +--------------------------------------------------------------+
+ *   | result ring data: ring_bytes                                 |
+ *   +--------------------------------------------------------------+
+ *
+ *   arena memfd (its owner: read and write; all others: a read-only descriptor and mapping)
+ *   | blocks, 64-byte aligned, each behind a 64-byte header of its owner (payload.c) |
+ *
+ * Offsets only, never pointers.  Producer and consumer fields lie on cache lines of their own.
+ */
+#ifndef CSCHED_LAYOUT_H
+#define CSCHED_LAYOUT_H
+
+#include "atomic.h"
+
+#define LINE 64
+#define SEGMENT_MAGIC 0x6c6c694du /* "Mill" */
+#define SEGMENT_VERSION 1u
+#define FREES_CAPACITY 4096u
+#define ENTRY_ALIGN 16u
+#define INLINE_MAX 8192u /* larger payloads go to an arena */
+#define NO_BLOCK UINT64_MAX
+#define REGION_INLINE UINT32_MAX /* the payload follows its entry */
+#define REGION_NONE (UINT32_MAX - 1) /* there is no payload: the value None */
+#define REGION_KERNEL 0u
+
+typedef struct {
+    _Alignas(LINE) shared_u64 tail; /* bytes ever written; the producer's */
+    _Alignas(LINE) shared_u64 head; /* bytes ever released; the consumer's */
+    _Alignas(LINE) shared_u32 sleeping; /* the consumer sleeps on it (task ring) */
+    shared_u32 producer_waits;          /* the producer sleeps on it until there is room (result ring) */
+} ring_ends_t;
+
+typedef struct {
+    uint32_t magic, index;
+    uint64_t ring_bytes, arena_bytes;
+    shared_u32 version; /* stored last by the kernel, read first by the worker */
+
+    ring_ends_t tasks, results;
+
+    _Alignas(LINE) shared_u64 claim_ticket; /* 0: none */
+    shared_u64 claim_since;
+    shared_u32 claim_slot, claim_element;
+    shared_u32 ready;
+
+    _Alignas(LINE) shared_u32 kernel_sleeping; /* ring the bell after the next result */
+    shared_u32 retire;
+
+    _Alignas(LINE) shared_u64 frees_tail; /* kernel */
+    _Alignas(LINE) shared_u64 frees_head; /* worker */
+    _Alignas(LINE) uint64_t frees[FREES_CAPACITY];
+} segment_t;
+
+#define SEGMENT_HEADER_BYTES ((sizeof(segment_t) + 4095u) & ~(uint64_t)4095u)
+
+typedef struct { /* where a payload lies */
+    uint64_t offset, size; /* from the region's start; in line: from the entry's start */
+    uint32_t region;
+    uint32_t status; /* of the task it is the result of */
+} ref_t;
+
+enum { ENTRY_PAD = 0, ENTRY_TASK = 1, ENTRY_FUNCTION = 2, ENTRY_CONTROL = 3, ENTRY_RESULT = 4, ENTRY_MESSAGE = 5 };
+
+enum { CLAIM_QUEUED = 0, CLAIM_TAKEN = 1, CLAIM_REVOKED = 2 };
+
+typedef struct { /* the first 16 bytes of every ring entry */
+    uint32_t bytes; /* whole entry, a multiple of ENTRY_ALIGN */
+    uint32_t kind;
+    shared_u32 claim; /* queued -> taken by the worker, or -> revoked by the kernel; both by compare and swap */
+    uint32_t slot;
+} entry_t;
+
+typedef struct {
+    entry_t head;
+    uint64_t ticket;
+    uint32_t function, count;
+    ref_t payload;
+    uint64_t bundle; /* NO_BLOCK: the inputs' refs follow; else they lie in the kernel's arena, in line ones with them */
+    uint32_t inputs; /* number of ref_t */
+    uint32_t attempt;
+    uint64_t reserved;
+} task_entry_t; /* then ref_t[inputs], then payloads in line */
+
+typedef struct {
+    entry_t head;
+    uint64_t ticket;
+    uint32_t status, detail;
+    ref_t payload;
+    uint64_t received, started, finished, returned;
+    uint32_t count; /* messages: their kind */
+    uint32_t stamps; /* pairs (start, finish) of elements before the payload in line */
+} result_entry_t;
+
+_Static_assert(sizeof(ref_t) == 24, "ref_t is shared");
+_Static_assert(sizeof(entry_t) == 16, "entry_t is shared");
+_Static_assert(sizeof(task_entry_t) == 80, "task_entry_t is shared");
+_Static_assert(sizeof(result_entry_t) == 96, "result_entry_t is shared");
+_Static_assert(sizeof(ring_ends_t) == 3 * LINE, "ring_ends_t is shared");
+
+#endif

@@ -1,0 +1,236 @@
+/* Workers come and go: their segments and arenas, and what becomes of the work of a dead one. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "segment.h"
+
+static int free_index(csched_t *s, uint32_t *index)
+{
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        if (s->workers[i]->state == WORKER_FREE) {
+            *index = i;
+            return CSCHED_OK;
+        }
+    if (s->worker_count >= NO_WORKER)
+        return CSCHED_EINVAL;
+    worker_t **workers = realloc(s->workers, (s->worker_count + 1) * sizeof *workers);
+    if (workers)
+        s->workers = workers;
+    load_t *loads = realloc(s->loads, (s->worker_count + 1) * sizeof *loads);
+    if (loads)
+        s->loads = loads;
+    worker_t *made = calloc(1, sizeof *made);
+    if (!workers || !loads || !made) {
+        free(made);
+        return CSCHED_ENOMEM;
+    }
+    made->control = -1;
+    s->loads[s->worker_count] = (load_t){0};
+    s->workers[s->worker_count] = made;
+    *index = s->worker_count++;
+    return CSCHED_OK;
+}
+
+static int make_segment(csched_t *s, worker_t *worker, uint32_t index, int *fd)
+{
+    uint64_t bytes = segment_bytes(s->config.ring_bytes);
+    void *base;
+    int rc = memory_create("cellmill-segment", bytes, fd);
+    if (rc < 0)
+        return rc;
+    if ((rc = memory_map(*fd, bytes, true, &base)) < 0)
+        return rc;
+    worker->segment = base;
+    worker->segment_bytes = bytes;
+    segment_format(worker->segment, index, s->config.ring_bytes, s->config.arena_bytes);
+    uint8_t *data = (uint8_t *)base + SEGMENT_HEADER_BYTES;
+    ring_open(&worker->tasks, &worker->segment->tasks, data, s->config.ring_bytes);
+    ring_open(&worker->results, &worker->segment->results, data + s->config.ring_bytes, s->config.ring_bytes);
+    return CSCHED_OK;
+}
+
+static int make_region(csched_t *s, worker_t *worker, uint32_t index, int *fd)
+{
+    int readonly = -1;
+    void *base;
+    int rc = memory_create("cellmill-arena", 0, fd);
+    if (rc < 0)
+        return rc;
+    if ((rc = memory_readonly(*fd, &readonly)) < 0)
+        return rc;
+    rc = memory_map(readonly, s->config.arena_bytes, false, &base);
+    if (!rc && (rc = region_add(s, readonly, readonly, base, index, &worker->region)) < 0)
+        memory_unmap(base, s->config.arena_bytes);
+    if (rc < 0)
+        close(readonly);
+    return rc;
+}
+
+/* Every worker must be able to read every region: the new one hears of all, all hear of the new one. */
+static int announce(csched_t *s, uint32_t index)
+{
+    worker_t *worker = s->workers[index];
+    for (uint32_t r = 0; r < s->region_count; r++)
+        if (s->regions[r].readonly >= 0 && fd_send(worker->control, r, s->regions[r].readonly) < 0)
+            return CSCHED_ESYSTEM;
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        if (i != index && (s->workers[i]->state == WORKER_READY || s->workers[i]->state == WORKER_STARTING))
+            fd_send(s->workers[i]->control, worker->region, s->regions[worker->region].readonly);
+    return CSCHED_OK;
+}
+
+static void close_worker(worker_t *worker)
+{
+    memory_unmap(worker->segment, worker->segment_bytes);
+    if (worker->control >= 0)
+        close(worker->control);
+    free(worker->held);
+    free(worker->known);
+    free(worker->unfreed);
+    *worker = (worker_t){.state = WORKER_FREE, .control = -1};
+}
+
+static int open_worker(csched_t *s, uint32_t index, int fds[4])
+{
+    worker_t *worker = s->workers[index];
+    int pair[2];
+    int rc = make_segment(s, worker, index, &fds[0]);
+    if (!rc)
+        rc = make_region(s, worker, index, &fds[3]);
+    if (!rc && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        rc = CSCHED_ESYSTEM;
+    if (rc < 0)
+        return rc;
+    worker->control = pair[0];
+    fds[2] = pair[1];
+    worker->state = WORKER_STARTING;
+    s->loads[index] = (load_t){0};
+    return announce(s, index);
+}
+
+CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])
+{
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < 4; i++)
+        fds[i] = -1;
+    int rc = free_index(s, index);
+    if (!rc) {
+        rc = open_worker(s, *index, fds);
+        if (!rc && (fds[1] = dup(s->bell)) < 0)
+            rc = CSCHED_ESYSTEM;
+        if (rc < 0) {
+            if (s->workers[*index]->segment && s->workers[*index]->state == WORKER_STARTING)
+                region_orphan(s, s->workers[*index]->region);
+            close_worker(s->workers[*index]);
+            for (int i = 0; i < 4; i++)
+                if (fds[i] >= 0)
+                    close(fds[i]);
+        } else {
+            s->stats.workers++;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+/* Its running task fails or starts again; what it only held goes back to the front of the queue, in order. */
+static void give_back(csched_t *s, worker_t *worker)
+{
+    uint32_t last = s->completions.tail;
+    uint32_t element = u32_relaxed(&worker->segment->claim_element);
+    for (uint32_t i = worker->held_count; i-- > 0;) {
+        held_t held = worker->held[(worker->held_head + i) & (worker->held_capacity - 1)];
+        if (held.slot == NO_TASK)
+            continue;
+        task_t *task = task_at(s, held.slot);
+        drop_bundle(s, task);
+        if (u32_cas(&held.entry->claim, CLAIM_QUEUED, CLAIM_REVOKED)) { /* partner: claim in worker.c */
+            ready_push_front(&s->graph, held.slot);
+        } else if (task->flags & FLAG_OVERDUE) {
+            task_finish(s, held.slot, CSCHED_TIMEOUT, NULL, element);
+        } else if (task->attempt < task->retries) {
+            task->attempt++;
+            ready_push_front(&s->graph, held.slot);
+        } else {
+            task_finish(s, held.slot, CSCHED_LOST, NULL, element);
+        }
+    }
+    if (s->completions.tail != last)
+        task_propagate(s, last == NO_TASK ? s->completions.head : task_at(s, last)->next);
+}
+
+CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = index < s->worker_count && s->workers[index]->state != WORKER_FREE ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc) {
+        worker_t *worker = s->workers[index];
+        drain(s); /* what it published before it died stands */
+        while (worker->state == WORKER_READY && drain_worker(s, index))
+            continue;
+        drain(s); /* dependents of those */
+        worker->state = WORKER_LOST;
+        s->loads[index] = (load_t){0};
+        give_back(s, worker);
+        region_orphan(s, worker->region);
+        close_worker(worker);
+        s->stats.workers--;
+        window_dispatch(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!rc)
+        csched_wake(s);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_worker_retire(csched_t *s, uint32_t index)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = index < s->worker_count && s->workers[index]->segment ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc) {
+        worker_t *worker = s->workers[index];
+        worker->retiring = true;
+        s->loads[index].window = 0;
+        for (uint32_t i = worker->held_count; i-- > 0;) {
+            uint32_t slot = worker->held[(worker->held_head + i) & (worker->held_capacity - 1)].slot;
+            if (slot != NO_TASK && window_revoke(s, task_at(s, slot), slot))
+                ready_push_front(&s->graph, slot);
+        }
+        u32_store_release(&worker->segment->retire, 1); /* partner: csched_worker_next */
+        worker_wake(worker);
+        window_dispatch(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = index < s->worker_count ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc) {
+        const worker_t *worker = s->workers[index];
+        const segment_t *segment = worker->segment;
+        *info = (csched_worker_info_t){.state = worker->state,
+                                       .held = s->loads[index].held,
+                                       .ticket = segment ? u64_relaxed(&segment->claim_ticket) : 0,
+                                       .since = segment ? u64_relaxed(&segment->claim_since) : 0,
+                                       .finished = worker->finished};
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = index < s->worker_count && s->workers[index]->segment ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc)
+        rc = window_push_control(s, s->workers[index], number, data, size);
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}

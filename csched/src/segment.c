@@ -1,0 +1,138 @@
+#define _GNU_SOURCE
+#include "segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "csched.h"
+
+int memory_create(const char *label, uint64_t bytes, int *fd)
+{
+    int made = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (made < 0)
+        return CSCHED_ESYSTEM;
+    if ((bytes && ftruncate(made, (off_t)bytes) < 0) || fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK) < 0) {
+        close(made);
+        return CSCHED_ESYSTEM;
+    }
+    *fd = made;
+    return CSCHED_OK;
+}
+
+int memory_readonly(int fd, int *readonly)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    *readonly = open(path, O_RDONLY | O_CLOEXEC);
+    return *readonly < 0 ? CSCHED_ESYSTEM : CSCHED_OK;
+}
+
+int memory_map(int fd, uint64_t bytes, bool writable, void **base)
+{
+    int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *at = mmap(NULL, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (at == MAP_FAILED)
+        return CSCHED_ESYSTEM;
+    *base = at;
+    return CSCHED_OK;
+}
+
+void memory_unmap(void *base, uint64_t bytes)
+{
+    if (base)
+        munmap(base, bytes);
+}
+
+int memory_size(int fd, uint64_t *bytes)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return CSCHED_ESYSTEM;
+    *bytes = (uint64_t)st.st_size;
+    return CSCHED_OK;
+}
+
+uint64_t segment_bytes(uint64_t ring_bytes)
+{
+    return SEGMENT_HEADER_BYTES + 2 * ring_bytes;
+}
+
+void segment_format(segment_t *segment, uint32_t index, uint64_t ring_bytes, uint64_t arena_bytes)
+{
+    segment->magic = SEGMENT_MAGIC;
+    segment->index = index;
+    segment->ring_bytes = ring_bytes;
+    segment->arena_bytes = arena_bytes;
+    u32_store_release(&segment->version, SEGMENT_VERSION); /* partner: segment_check */
+}
+
+int segment_check(const segment_t *segment, uint64_t file_bytes)
+{
+    if (file_bytes < SEGMENT_HEADER_BYTES || u32_acquire(&segment->version) != SEGMENT_VERSION ||
+        segment->magic != SEGMENT_MAGIC)
+        return CSCHED_ECORRUPT;
+    uint64_t ring = segment->ring_bytes;
+    if (ring < 4096 || (ring & (ring - 1)) || file_bytes < segment_bytes(ring))
+        return CSCHED_ECORRUPT;
+    return CSCHED_OK;
+}
+
+int fd_send(int socket, uint32_t tag, int fd)
+{
+    struct iovec body = {.iov_base = &tag, .iov_len = sizeof tag};
+    char space[CMSG_SPACE(sizeof(int))] = {0};
+    struct msghdr message = {
+        .msg_iov = &body, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent == (ssize_t)sizeof tag ? CSCHED_OK : CSCHED_ESYSTEM;
+}
+
+int fd_receive(int socket, uint32_t *tag, int *fd)
+{
+    struct iovec body = {.iov_base = tag, .iov_len = sizeof *tag};
+    char space[CMSG_SPACE(sizeof(int))] = {0};
+    struct msghdr message = {
+        .msg_iov = &body, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+    ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got == 0)
+        return CSCHED_ESTOPPED;
+    if (got < 0)
+        return errno == EAGAIN || errno == EINTR ? CSCHED_EAGAIN : CSCHED_ESYSTEM;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (got != (ssize_t)sizeof *tag || !header || header->cmsg_type != SCM_RIGHTS)
+        return CSCHED_ECORRUPT;
+    memcpy(fd, CMSG_DATA(header), sizeof *fd);
+    return CSCHED_OK;
+}
+
+void futex_wait(shared_u32 *word, uint32_t expected, uint64_t timeout_ns)
+{
+    struct timespec limit = {.tv_sec = (time_t)(timeout_ns / 1000000000u), .tv_nsec = (long)(timeout_ns % 1000000000u)};
+    syscall(SYS_futex, (uint32_t *)word, FUTEX_WAIT, expected, &limit, NULL, 0);
+}
+
+void futex_wake(shared_u32 *word)
+{
+    syscall(SYS_futex, (uint32_t *)word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}

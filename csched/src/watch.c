@@ -1,0 +1,112 @@
+/* The thread beside a worker's task loop: maps regions as they are announced, and dies with the kernel.
+ * It never takes the GIL, so neither can be held up by user code. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "segment.h"
+#include "worker.h"
+
+enum { REGION_WAIT_NS = 1000000, REGION_TRIES = 5000 };
+
+static shared_u64 *region_page(csched_worker_t *w, uint32_t region)
+{
+    if (region / REGION_PAGE >= REGION_PAGES)
+        return NULL;
+    return atomic_load_explicit(&w->regions[region / REGION_PAGE], memory_order_acquire); /* partner: map_region */
+}
+
+static void map_region(csched_worker_t *w, uint32_t region, int fd)
+{
+    void *base;
+    shared_u64 *page = region_page(w, region);
+    if (!page && region / REGION_PAGE < REGION_PAGES && (page = calloc(REGION_PAGE, sizeof *page)))
+        atomic_store_explicit(&w->regions[region / REGION_PAGE], page, memory_order_release); /* region_page */
+    if (page && memory_map(fd, w->segment->arena_bytes, false, &base) == CSCHED_OK)
+        u64_store_release(&page[region % REGION_PAGE], (uint64_t)(uintptr_t)base); /* partner: worker_region */
+    close(fd);
+}
+
+/* The announcement was sent before any ref to the region: it is there, or about to be mapped by the thread. */
+uint8_t *worker_region(csched_worker_t *w, uint32_t region)
+{
+    for (int tries = 0; tries < REGION_TRIES; tries++) {
+        shared_u64 *page = region_page(w, region);
+        uint64_t base = page ? u64_acquire(&page[region % REGION_PAGE]) : 0; /* partner: map_region */
+        if (base)
+            return (uint8_t *)(uintptr_t)base;
+        struct timespec pause = {.tv_nsec = REGION_WAIT_NS};
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+static void die(void)
+{
+    if (getpgrp() == getpid())
+        kill(0, SIGKILL); /* and what user code started in our group */
+    _exit(1);
+}
+
+static void *watch_main(void *argument)
+{
+    csched_worker_t *w = argument;
+    struct pollfd watched[] = {{.fd = w->kernel, .events = POLLIN},
+                               {.fd = w->control, .events = POLLIN},
+                               {.fd = w->watch_pipe[0], .events = POLLIN}};
+    while (!u32_acquire(&w->watch_stop)) { /* partner: csched_worker_detach */
+        if (poll(watched, 3, -1) < 0)
+            continue;
+        if (watched[0].revents)
+            die();
+        uint32_t region;
+        int fd, rc = watched[1].revents ? fd_receive(w->control, &region, &fd) : CSCHED_EAGAIN;
+        if (rc == CSCHED_OK)
+            map_region(w, region, fd);
+        else if (rc != CSCHED_EAGAIN)
+            watched[1].fd = -1; /* the kernel has let this worker go; its end comes by the ring or a signal */
+    }
+    return NULL;
+}
+
+CSCHED_EXPORT int csched_worker_watch(csched_worker_t *w, int kernel_pidfd)
+{
+    sigset_t all, before;
+    w->kernel = kernel_pidfd;
+    if (pipe(w->watch_pipe) < 0)
+        return CSCHED_ESYSTEM;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals belong to Python's main thread */
+    int rc = pthread_create(&w->watch, NULL, watch_main, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    w->watched = rc == 0;
+    return rc ? CSCHED_ESYSTEM : CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_worker_detach(csched_worker_t *w)
+{
+    u32_store_release(&w->watch_stop, 1); /* partner: watch_main */
+    if (w->watched && write(w->watch_pipe[1], "", 1) == 1)
+        pthread_join(w->watch, NULL);
+    for (uint32_t i = 0; i < REGION_PAGES; i++) {
+        shared_u64 *page = w->regions[i];
+        for (uint32_t j = 0; page && j < REGION_PAGE; j++)
+            if (u64_relaxed(&page[j]))
+                memory_unmap((void *)(uintptr_t)u64_relaxed(&page[j]), w->segment->arena_bytes);
+        free(page);
+    }
+    arena_close(&w->arena);
+    memory_unmap(w->segment, w->segment_bytes);
+    for (int i = 0; i < 2; i++)
+        if (w->watch_pipe[i] >= 0)
+            close(w->watch_pipe[i]);
+    close(w->bell);
+    close(w->control);
+    if (w->kernel >= 0)
+        close(w->kernel);
+    free(w);
+    return CSCHED_OK;
+}

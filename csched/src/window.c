@@ -1,0 +1,294 @@
+/* Dispatch: ready tasks into the workers' rings, as many as keep each of them busy for a while, and back again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "segment.h"
+
+enum { WINDOW_MIN = 2, WINDOW_MAX = 1024 };
+enum { WINDOW_NS = 2000000 }; /* work a worker should have in hand: what the helper may take to notice */
+
+static int held_push(worker_t *worker, uint32_t slot, entry_t *entry)
+{
+    if (worker->held_count == worker->held_capacity) {
+        uint32_t capacity = worker->held_capacity ? 2 * worker->held_capacity : 64;
+        held_t *grown = malloc(capacity * sizeof *grown);
+        if (!grown)
+            return CSCHED_ENOMEM;
+        for (uint32_t i = 0; i < worker->held_count; i++)
+            grown[i] = worker->held[(worker->held_head + i) & (worker->held_capacity - 1)];
+        free(worker->held);
+        worker->held = grown;
+        worker->held_head = 0;
+        worker->held_capacity = capacity;
+    }
+    worker->held[(worker->held_head + worker->held_count++) & (worker->held_capacity - 1)] = (held_t){slot, entry};
+    return CSCHED_OK;
+}
+
+static held_t *held_at(worker_t *worker, uint32_t i)
+{
+    return &worker->held[(worker->held_head + i) & (worker->held_capacity - 1)];
+}
+
+void window_pop(csched_t *s, worker_t *worker)
+{
+    (void)s;
+    worker->held_head = (worker->held_head + 1) & (worker->held_capacity - 1);
+    worker->held_count--;
+}
+
+void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns)
+{
+    worker_t *worker = s->workers[index];
+    worker->mean_ns = worker->mean_ns ? (7 * worker->mean_ns + duration_ns) / 8 : duration_ns + 1;
+    uint64_t window = WINDOW_NS / worker->mean_ns + WINDOW_MIN;
+    s->loads[index].window = window > WINDOW_MAX ? WINDOW_MAX : (uint32_t)window;
+}
+
+void worker_wake(worker_t *worker)
+{
+    fence_seq_cst(); /* tail before sleeping; partner: sleep_on_ring in worker.c, which stores in the other order */
+    if (u32_relaxed(&worker->segment->tasks.sleeping) && u32_exchange(&worker->segment->tasks.sleeping, 0))
+        futex_wake(&worker->segment->tasks.sleeping);
+}
+
+/* Puts a blob behind an entry or by reference; `at` is the next free byte of the entry. */
+static uint64_t place(csched_t *s, ref_t *ref, const blob_t *blob, uint8_t *entry, uint64_t at)
+{
+    if (!blob) {
+        *ref = (ref_t){.region = REGION_NONE};
+    } else if (blob->region != REGION_INLINE) {
+        *ref = (ref_t){.region = blob->region, .offset = blob->offset, .size = blob->size};
+    } else {
+        *ref = (ref_t){.region = REGION_INLINE, .offset = at, .size = blob->size};
+        memcpy(entry + at, blob_data(s, blob), blob->size);
+        at += (blob->size + ENTRY_ALIGN - 1) & ~(uint64_t)(ENTRY_ALIGN - 1);
+    }
+    return at;
+}
+
+static uint64_t inline_bytes(const blob_t *blob)
+{
+    return blob && blob->region == REGION_INLINE ? (blob->size + ENTRY_ALIGN - 1) & ~(uint64_t)(ENTRY_ALIGN - 1) : 0;
+}
+
+static uint64_t refs_bytes(uint32_t inputs)
+{
+    return ((uint64_t)inputs * sizeof(ref_t) + ENTRY_ALIGN - 1) & ~(uint64_t)(ENTRY_ALIGN - 1);
+}
+
+static uint64_t place_inputs(csched_t *s, const inputs_t *inputs, ref_t *refs, uint8_t *base, uint64_t at)
+{
+    at += refs_bytes(inputs->count);
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        at = place(s, &refs[i], inputs->of[i].blob, base, at);
+        refs[i].status = inputs->of[i].status;
+    }
+    return at;
+}
+
+/* Many or large inputs: their refs and bytes go to a block of the kernel's arena. */
+static int make_bundle(csched_t *s, inputs_t *inputs, uint64_t bytes)
+{
+    uint64_t offset;
+    int rc = arena_alloc(&s->arena, bytes, &offset);
+    if (rc < 0)
+        return rc;
+    rc = blob_from_block(s, REGION_KERNEL, offset, bytes, &inputs->bundle);
+    if (rc < 0) {
+        arena_free(&s->arena, offset);
+        return rc;
+    }
+    uint8_t *base = arena_at(&s->arena, offset);
+    place_inputs(s, inputs, (ref_t *)base, base, 0);
+    return CSCHED_OK;
+}
+
+static int push_function(csched_t *s, worker_t *worker, uint32_t function)
+{
+    if (function / 64 >= worker->known_words) {
+        uint32_t words = function / 64 + 8;
+        uint64_t *grown = realloc(worker->known, words * sizeof *grown);
+        if (!grown)
+            return CSCHED_ENOMEM;
+        memset(grown + worker->known_words, 0, (words - worker->known_words) * sizeof *grown);
+        worker->known = grown;
+        worker->known_words = words;
+    }
+    if (worker->known[function / 64] >> function % 64 & 1)
+        return CSCHED_OK;
+    const blob_t *blob = s->functions[function];
+    entry_t *entry;
+    int rc = ring_reserve(&worker->tasks, sizeof(task_entry_t) + inline_bytes(blob), &entry);
+    if (rc < 0)
+        return rc;
+    task_entry_t *head = (task_entry_t *)entry;
+    head->head.kind = ENTRY_FUNCTION;
+    head->function = function;
+    place(s, &head->payload, blob, (uint8_t *)entry, sizeof *head);
+    ring_commit(&worker->tasks);
+    worker->known[function / 64] |= UINT64_C(1) << function % 64;
+    return CSCHED_OK;
+}
+
+int window_push_control(csched_t *s, worker_t *worker, uint32_t number, const void *data, uint64_t size)
+{
+    entry_t *entry;
+    int rc = ring_reserve(&worker->tasks, sizeof(task_entry_t) + size, &entry);
+    if (rc < 0)
+        return rc;
+    (void)s;
+    task_entry_t *head = (task_entry_t *)entry;
+    head->head.kind = ENTRY_CONTROL;
+    head->function = number;
+    head->payload = (ref_t){.region = REGION_INLINE, .offset = sizeof *head, .size = size};
+    if (size)
+        memcpy(head + 1, data, size);
+    ring_commit(&worker->tasks);
+    worker_wake(worker);
+    return CSCHED_OK;
+}
+
+static int push_task(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
+{
+    worker_t *worker = s->workers[index];
+    task_t *task = task_at(s, slot);
+    inputs_t *inputs = task->inputs;
+    int rc = task->function ? push_function(s, worker, task->function) : CSCHED_OK;
+    if (rc < 0)
+        return rc;
+    uint64_t bytes = sizeof(task_entry_t) + inline_bytes(task->payload), extra = 0;
+    if (inputs && !inputs->bundle) {
+        extra = refs_bytes(inputs->count);
+        for (uint32_t i = 0; i < inputs->count; i++)
+            extra += inline_bytes(inputs->of[i].blob);
+        if (extra > INLINE_MAX) {
+            if ((rc = make_bundle(s, inputs, extra)) < 0)
+                return rc;
+            extra = 0;
+        }
+    }
+    entry_t *entry;
+    if ((rc = ring_reserve(&worker->tasks, bytes + extra, &entry)) < 0)
+        return rc;
+    if ((rc = held_push(worker, slot, entry)) < 0)
+        return rc;
+    task_entry_t *head = (task_entry_t *)entry;
+    entry->kind = ENTRY_TASK;
+    entry->slot = slot;
+    u32_store_relaxed(&entry->claim, CLAIM_QUEUED); /* published by ring_commit */
+    head->ticket = task->ticket;
+    head->function = task->function;
+    head->count = task->count;
+    head->attempt = task->attempt;
+    head->inputs = inputs ? inputs->count : 0;
+    head->bundle = inputs && inputs->bundle ? inputs->bundle->offset : NO_BLOCK;
+    uint64_t at = sizeof *head;
+    if (inputs && !inputs->bundle)
+        at = place_inputs(s, inputs, (ref_t *)(head + 1), (uint8_t *)entry, at);
+    place(s, &head->payload, task->payload, (uint8_t *)entry, at);
+    task->dispatched = now;
+    task->worker = (uint16_t)index;
+    task->state = TASK_SENT;
+    ring_commit(&worker->tasks);
+    s->loads[index].held++;
+    return CSCHED_OK;
+}
+
+bool window_revoke(csched_t *s, task_t *task, uint32_t slot)
+{
+    worker_t *worker = s->workers[task->worker];
+    for (uint32_t i = worker->held_count; i-- > 0;) {
+        held_t *held = held_at(worker, i);
+        if (held->slot != slot)
+            continue;
+        if (!u32_cas(&held->entry->claim, CLAIM_QUEUED, CLAIM_REVOKED)) /* partner: claim in worker.c */
+            return false;
+        held->slot = NO_TASK;
+        s->loads[task->worker].held--;
+        drop_bundle(s, task);
+        return true;
+    }
+    return false;
+}
+
+/* Moving tasks costs about as much as this much work: less than that stays where it is. */
+enum { STEAL_NS = 50000 };
+
+static bool worth_stealing(const csched_t *s, uint32_t index, uint64_t now)
+{
+    const worker_t *worker = s->workers[index];
+    if (s->loads[index].held < 2)
+        return false;
+    if (worker->mean_ns * s->loads[index].held > STEAL_NS)
+        return true;
+    uint64_t since = u64_relaxed(&worker->segment->claim_since); /* a hint: any value is safe */
+    return since && now > since + STEAL_NS;
+}
+
+/* An idle worker and nothing ready: take back the newer half of what the fullest worker has not begun. */
+static bool steal(csched_t *s)
+{
+    uint64_t now = csched_now();
+    uint32_t idle = NO_CHOICE, full = NO_CHOICE;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        if (s->workers[i]->state != WORKER_READY || s->workers[i]->retiring)
+            continue;
+        if (!s->loads[i].held)
+            idle = i;
+        else if ((full == NO_CHOICE || s->loads[i].held > s->loads[full].held) && worth_stealing(s, i, now))
+            full = i;
+    }
+    if (idle == NO_CHOICE || full == NO_CHOICE)
+        return false;
+    worker_t *worker = s->workers[full];
+    uint32_t wanted = s->loads[full].held / 2, taken = 0;
+    for (uint32_t i = worker->held_count; i-- > 0 && taken < wanted;) {
+        uint32_t slot = held_at(worker, i)->slot;
+        if (slot == NO_TASK || !window_revoke(s, task_at(s, slot), slot))
+            continue;
+        ready_push_front(&s->graph, slot);
+        taken++;
+    }
+    return taken > 0;
+}
+
+static void send_ready(csched_t *s)
+{
+    uint64_t now = csched_now();
+    uint64_t touched[4] = {0};
+    uint32_t slot;
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        s->loads[i].awake = s->workers[i]->state == WORKER_READY && !u32_relaxed(&s->workers[i]->segment->tasks.sleeping);
+    while ((slot = ready_first(&s->graph)) != NO_TASK) {
+        uint32_t index = s->policy->choose(&s->policy_state, s->loads, s->worker_count);
+        if (index == NO_CHOICE)
+            break;
+        task_t *task = task_at(s, slot);
+        ready_remove(&s->graph, slot);
+        int rc = push_task(s, index, slot, now);
+        if (rc < 0) { /* no room in that ring: next time; the others may still have some */
+            ready_push_front(&s->graph, slot);
+            if (rc != CSCHED_EFULL || s->loads[index].held == 0)
+                break;
+            task->worker = NO_WORKER;
+            s->loads[index].window = s->loads[index].held;
+            continue;
+        }
+        touched[index / 64 % 4] |= UINT64_C(1) << index % 64;
+    }
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        if (touched[i / 64 % 4] >> i % 64 & 1 && s->workers[i]->state == WORKER_READY)
+            worker_wake(s->workers[i]);
+}
+
+void window_dispatch(csched_t *s)
+{
+    if (s->paused || u32_relaxed(&s->stopped))
+        return;
+    if (s->graph.ready_count)
+        send_ready(s);
+    else if (s->worker_count > 1 && steal(s))
+        send_ready(s);
+}

@@ -1,0 +1,326 @@
+/* The worker's end: claim, read in place, publish.  All of it belongs to the worker's main thread. */
+#define _GNU_SOURCE
+#include "worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "segment.h"
+
+CSCHED_EXPORT int csched_worker_attach(const int fds[4], csched_worker_t **worker)
+{
+    csched_worker_t *w = calloc(1, sizeof *w);
+    if (!w)
+        return CSCHED_ENOMEM;
+    w->bell = fds[1];
+    w->control = fds[2];
+    w->kernel = -1;
+    w->watch_pipe[0] = w->watch_pipe[1] = -1;
+    w->arena.fd = -1;
+    void *base = NULL;
+    int rc = memory_size(fds[0], &w->segment_bytes);
+    if (!rc)
+        rc = memory_map(fds[0], w->segment_bytes, true, &base);
+    w->segment = base;
+    if (!rc)
+        rc = segment_check(w->segment, w->segment_bytes);
+    if (!rc)
+        rc = arena_open(&w->arena, fds[3], w->segment->arena_bytes);
+    if (rc < 0) {
+        memory_unmap(base, w->segment_bytes);
+        free(w);
+        return rc;
+    }
+    uint8_t *data = (uint8_t *)base + SEGMENT_HEADER_BYTES;
+    uint64_t ring = w->segment->ring_bytes;
+    ring_open(&w->tasks, &w->segment->tasks, data, ring);
+    ring_open(&w->results, &w->segment->results, data + ring, ring);
+    close(fds[0]);
+    *worker = w;
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_worker_ready(csched_worker_t *w)
+{
+    uint64_t one = 1;
+    u32_store_release(&w->segment->ready, 1); /* partner: drain */
+    return write(w->bell, &one, sizeof one) < 0 && errno != EAGAIN ? CSCHED_ESYSTEM : CSCHED_OK;
+}
+
+CSCHED_EXPORT uint64_t csched_worker_index(csched_worker_t *w)
+{
+    return w->segment->index;
+}
+
+CSCHED_EXPORT uint64_t csched_worker_current(csched_worker_t *w)
+{
+    return u64_relaxed(&w->segment->claim_ticket);
+}
+
+static void ring_bell(csched_worker_t *w)
+{
+    uint64_t one = 1;
+    fence_seq_cst(); /* tail before kernel_sleeping; partner: bell_arm, which stores in the other order */
+    if (u32_relaxed(&w->segment->kernel_sleeping) && u32_exchange(&w->segment->kernel_sleeping, 0) &&
+        write(w->bell, &one, sizeof one) < 0)
+        return; /* full or gone: the kernel looks by itself at the end of its slice */
+}
+
+/* Makes the entry ours, unless the kernel took it back; both sides compare and swap the same word. */
+static bool claim(csched_worker_t *w, task_entry_t *entry)
+{
+    segment_t *segment = w->segment;
+    if (!u32_cas(&entry->head.claim, CLAIM_QUEUED, CLAIM_TAKEN)) /* partner: window_revoke */
+        return false;
+    w->received = w->flushed = now_ns();
+    w->started = w->finished = 0;
+    w->mark_count = 0;
+    u32_store_relaxed(&segment->claim_slot, entry->head.slot);
+    u32_store_relaxed(&segment->claim_element, 0);
+    u64_store_relaxed(&segment->claim_since, w->received);
+    u64_store_release(&segment->claim_ticket, entry->ticket); /* partner: check_limit */
+    return true;
+}
+
+/* Checks that a ref stays within its region or entry. */
+static int resolve(csched_worker_t *w, const ref_t *ref, uint8_t *base, uint64_t bytes, uint64_t *address,
+                   uint64_t *size)
+{
+    *size = ref->size;
+    if (ref->region == REGION_NONE) {
+        *address = *size = 0;
+        return CSCHED_OK;
+    }
+    uint64_t limit = w->segment->arena_bytes;
+    if (ref->region == REGION_INLINE)
+        limit = bytes;
+    else if (!(base = worker_region(w, ref->region)))
+        return CSCHED_ESYSTEM;
+    if (ref->offset > limit || ref->size > limit - ref->offset)
+        return CSCHED_ECORRUPT;
+    *address = (uint64_t)(uintptr_t)(base + ref->offset);
+    return CSCHED_OK;
+}
+
+static int take(csched_worker_t *w, task_entry_t *entry, csched_item_t *item)
+{
+    static const uint32_t kinds[] = {[ENTRY_TASK] = CSCHED_TASK, [ENTRY_FUNCTION] = CSCHED_FUNCTION,
+                                     [ENTRY_CONTROL] = CSCHED_CONTROL};
+    if (entry->head.bytes < sizeof *entry || entry->head.kind < ENTRY_TASK || entry->head.kind > ENTRY_CONTROL)
+        return CSCHED_ECORRUPT;
+    *item = (csched_item_t){.kind = kinds[entry->head.kind], .slot = entry->head.slot, .function = entry->function,
+                            .count = entry->count, .ticket = entry->ticket, .inputs = entry->inputs,
+                            .flags = entry->attempt};
+    w->current = entry;
+    return resolve(w, &entry->payload, (uint8_t *)entry, entry->head.bytes, &item->address, &item->size);
+}
+
+static void sleep_on_ring(csched_worker_t *w, uint32_t timeout_ms)
+{
+    shared_u32 *sleeping = &w->segment->tasks.sleeping;
+    u32_exchange(sleeping, 1); /* before the last look at tail and retire; partner: worker_wake */
+    fence_seq_cst();
+    if (ring_empty(&w->tasks) && !u32_relaxed(&w->segment->retire))
+        futex_wait(sleeping, 1, (uint64_t)timeout_ms * 1000000);
+    u32_exchange(sleeping, 0);
+}
+
+static void release_current(csched_worker_t *w)
+{
+    if (!w->current)
+        return;
+    ring_advance(&w->tasks, &w->current->head);
+    w->current = NULL;
+}
+
+CSCHED_EXPORT int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item)
+{
+    release_current(w);
+    uint64_t end = 0;
+    bool slept = false;
+    for (;;) {
+        entry_t *entry;
+        int rc = ring_peek(&w->tasks, &entry);
+        if (rc < 0)
+            return rc;
+        if (rc == 1) {
+            if (entry->kind != ENTRY_TASK || claim(w, (task_entry_t *)entry))
+                return take(w, (task_entry_t *)entry, item);
+            ring_advance(&w->tasks, entry);
+            continue;
+        }
+        if (u32_acquire(&w->segment->retire)) /* partner: csched_worker_retire */
+            return CSCHED_ESTOPPED;
+        uint64_t now = now_ns();
+        if (!end)
+            end = now + (uint64_t)spin_us * 1000;
+        if (now < end) {
+            for (int i = 0; i < 16; i++)
+                cpu_relax();
+            continue;
+        }
+        if (slept || !timeout_ms)
+            return CSCHED_EAGAIN;
+        sleep_on_ring(w, timeout_ms);
+        slept = true;
+    }
+}
+
+CSCHED_EXPORT int csched_worker_input(csched_worker_t *w, uint32_t position, uint32_t *status, uint64_t *address,
+                                      uint64_t *size)
+{
+    task_entry_t *entry = w->current;
+    if (!entry || position >= entry->inputs)
+        return CSCHED_EINVAL;
+    uint8_t *base = (uint8_t *)entry;
+    uint64_t bytes = entry->head.bytes;
+    const ref_t *refs = (const ref_t *)(entry + 1);
+    if (entry->bundle != NO_BLOCK) {
+        uint8_t *region = worker_region(w, REGION_KERNEL);
+        if (!region)
+            return CSCHED_ESYSTEM;
+        base = region + entry->bundle;
+        bytes = w->segment->arena_bytes - entry->bundle;
+        refs = (const ref_t *)base;
+    }
+    *status = refs[position].status;
+    return resolve(w, &refs[position], base, bytes, address, size);
+}
+
+CSCHED_EXPORT int csched_worker_started(csched_worker_t *w)
+{
+    w->started = w->flushed = now_ns();
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_worker_finished(csched_worker_t *w)
+{
+    w->finished = now_ns();
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_worker_element(csched_worker_t *w, uint32_t element)
+{
+    u32_store_relaxed(&w->segment->claim_element, element);
+    if (element < MARKS_MAX) {
+        w->marks[element] = now_ns();
+        w->mark_count = element + 1;
+    }
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT uint64_t csched_worker_since_flush(csched_worker_t *w)
+{
+    return now_ns() - w->flushed;
+}
+
+static void take_frees(csched_worker_t *w)
+{
+    segment_t *segment = w->segment;
+    uint64_t head = u64_relaxed(&segment->frees_head);
+    uint64_t tail = u64_acquire(&segment->frees_tail); /* partner: frees_flush */
+    while (head != tail)
+        arena_free(&w->arena, segment->frees[head++ % FREES_CAPACITY]);
+    u64_store_release(&segment->frees_head, head); /* partner: frees_flush */
+}
+
+CSCHED_EXPORT int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address)
+{
+    take_frees(w);
+    int rc = arena_alloc(&w->arena, size, offset);
+    if (!rc)
+        *address = (uint64_t)(uintptr_t)arena_at(&w->arena, *offset);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_worker_free(csched_worker_t *w, uint64_t offset)
+{
+    return arena_free(&w->arena, offset);
+}
+
+/* One sleep of at most 50 ms until the kernel has made room; the caller hears its signals in between. */
+static void wait_for_room(csched_worker_t *w)
+{
+    shared_u32 *waits = &w->segment->results.producer_waits;
+    u32_exchange(waits, 1); /* before the look at head that follows; partner: drain_worker */
+    fence_seq_cst();
+    u32_store_relaxed(&w->segment->kernel_sleeping, 1);
+    ring_bell(w);
+    futex_wait(waits, 1, 5000000);
+}
+
+static int send(csched_worker_t *w, uint32_t kind, const result_entry_t *form, const void *data, uint64_t marks,
+                uint64_t block)
+{
+    entry_t *head;
+    uint64_t size = form->payload.size, at = sizeof *form + marks * sizeof(uint64_t);
+    bool in_line = block == NO_BLOCK && size;
+    if (in_line && size > INLINE_MAX)
+        return CSCHED_ETOOBIG;
+    int rc = ring_reserve(&w->results, at + (in_line ? size : 0), &head);
+    if (rc == CSCHED_EFULL) {
+        wait_for_room(w);
+        return CSCHED_EAGAIN;
+    }
+    if (rc < 0)
+        return rc;
+    uint32_t bytes = head->bytes;
+    result_entry_t *entry = (result_entry_t *)head;
+    *entry = *form;
+    entry->head = (entry_t){.bytes = bytes, .kind = kind, .slot = form->head.slot};
+    entry->stamps = (uint32_t)marks;
+    memcpy(entry + 1, w->marks, marks * sizeof(uint64_t));
+    if (in_line)
+        memcpy((uint8_t *)entry + at, data, size);
+    if (in_line)
+        entry->payload = (ref_t){.region = REGION_INLINE, .offset = at, .size = size};
+    else if (block != NO_BLOCK)
+        entry->payload = (ref_t){.region = 0, .offset = block, .size = size};
+    else
+        entry->payload = (ref_t){.region = REGION_NONE};
+    ring_commit(&w->results);
+    w->flushed = now_ns();
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uint32_t failures, const void *data,
+                                        uint64_t size, uint64_t block)
+{
+    task_entry_t *task = w->current;
+    if (!task)
+        return CSCHED_EINVAL;
+    uint64_t now = now_ns();
+    if (!w->started)
+        w->started = now;
+    if (!w->finished)
+        w->finished = now;
+    uint64_t marks = 0;
+    if (w->mark_count && w->mark_count == task->count) {
+        w->marks[w->mark_count] = w->finished;
+        marks = w->mark_count + 1;
+    }
+    result_entry_t form = {.head = {.slot = task->head.slot}, .ticket = task->ticket, .status = status,
+                           .detail = failures, .payload = {.size = size}, .received = w->received,
+                           .started = w->started, .finished = w->finished, .returned = now, .count = task->count};
+    int rc = send(w, ENTRY_RESULT, &form, data, marks, block);
+    if (rc == CSCHED_OK) {
+        u64_store_release(&w->segment->claim_ticket, 0); /* after the result: its loss cannot be declared any more */
+        ring_bell(w);
+    }
+    return rc;
+}
+
+CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data,
+                                     uint64_t size, uint64_t block)
+{
+    const task_entry_t *task = w->current;
+    result_entry_t form = {.head = {.slot = task ? task->head.slot : UINT32_MAX},
+                           .ticket = task && task->head.kind == ENTRY_TASK ? task->ticket : 0,
+                           .detail = detail, .payload = {.size = size}, .count = kind};
+    int rc = send(w, ENTRY_MESSAGE, &form, data, 0, block);
+    if (rc == CSCHED_OK)
+        ring_bell(w);
+    return rc;
+}

@@ -13,23 +13,42 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from rdkit import Chem
+from rdkit.Chem import AllChem, Crippen, Descriptors
+
 import cellmill
 from docking.blocks import COUPLING, acids, amines
 from docking.ligand import LigandError, parse
 from docking.records import DockingInputError, Entry
-from rdkit import Chem
-from rdkit.Chem import AllChem
 
 SMILES_SUFFIXES = (".smi", ".smiles", ".txt", ".ism")
 TABLE_SUFFIXES = (".csv", ".tsv")
 
 
+MAX_WEIGHT, MAX_LOGP = 450.0, 5.0
+"""Limits on a generated molecule (g/mol, Crippen's logP): without them a screen by score finds the greasiest."""
+
+
+@cache
+def drug_like_pairs() -> tuple[int, ...]:
+    """Every (acid i, amine j) pair whose amide is within the limits, coded as i * len(amines()) + j, ascending.
+
+    Weights add up less one water; Crippen's logP adds up to within 0.3, with 0.14 for the coupling.
+    """
+    (acid_weight, acid_logp), (amine_weight, amine_logp) = _sizes(acids()), _sizes(amines())
+    weight = acid_weight[:, None] + amine_weight[None, :] - 18.0
+    logp = acid_logp[:, None] + amine_logp[None, :] + 0.14
+    return tuple(np.flatnonzero((weight <= MAX_WEIGHT) & (logp <= MAX_LOGP)).tolist())
+
+
 def pairs(count: int, seed: int = 1) -> list[int]:
-    """``count`` different (acid, amine) pairs in random order, pair i*len(amines)+j coded as one number."""
-    total = len(acids()) * len(amines())
+    """``count`` different drug-like pairs (see :func:`drug_like_pairs`) in the random order of ``seed``."""
+    total = len(drug_like_pairs())
     if not 0 < count <= total:
         raise DockingInputError(f"The generated library holds 1 to {total:,} molecules, not {count:,}.")
-    return random.Random(seed).sample(range(total), count)
+    return random.Random(seed).sample(drug_like_pairs(), count)
 
 
 def couple(codes: Sequence[int]) -> list[str]:
@@ -47,7 +66,7 @@ def couple(codes: Sequence[int]) -> list[str]:
 def generate(count: int = 100_000, seed: int = 1) -> list[Entry]:
     """``count`` unique drug-like amides, the same for the same ``seed``; made in parallel by cellmill."""
     make = cellmill.parallel(batch=True, name="couple")(couple)
-    wanted = min(count + count // 100 + 10, len(acids()) * len(amines()))
+    wanted = min(count + count // 100 + 10, len(drug_like_pairs()))
     unique: dict[str, None] = dict.fromkeys(make.map(pairs(max(wanted, count), seed)))
     if len(unique) < count:
         raise DockingInputError(f"Only {len(unique):,} of {count:,} generated molecules are different.")
@@ -139,6 +158,12 @@ def _mark_repetitions(entries: Iterable[Entry]) -> list[Entry]:
             first[entry.smiles] = entry.row
         marked.append(entry)
     return marked
+
+
+def _sizes(smiles: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Molecular weights (g/mol) and Crippen logP values of ``smiles``: (n,) each."""
+    mols = [Chem.MolFromSmiles(text) for text in smiles]
+    return np.array([Descriptors.MolWt(mol) for mol in mols]), np.array([Crippen.MolLogP(mol) for mol in mols])
 
 
 @cache

@@ -19,7 +19,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import AllChem
 
 from docking.records import Box, DockingInputError
-from docking.structure import clean_structure, ligand_block, read_structure
+from docking.structure import aligned, clean_structure, ligand_block, read_structure
 
 TUTORIAL_BOX = Box((2.82, 0.28, 10.63), (20.0, 22.0, 22.0))
 MIN_ATOMS_IN_BOX = 30
@@ -150,7 +150,7 @@ def _prepare(name: str, text: str, box: Box) -> Receptor:
 
     rigid, _flexible = PDBQTWriterLegacy.write_string_from_polymer(polymer)
     check_box(box, coordinates(rigid))
-    return Receptor(name, polymer.to_pdb(), rigid, box, clean.notes + notes)
+    return Receptor(name, aligned(polymer.to_pdb()), rigid, box, clean.notes + notes)
 
 
 def _polymer(name: str, pdb: str) -> tuple[Any, tuple[str, ...]]:

@@ -90,6 +90,16 @@ def clean_structure(text: str, known_residues: frozenset[str] | None = None) -> 
     return CleanStructure("\n".join(lines) + "\nEND\n", notes)
 
 
+def aligned(pdb: str) -> str:
+    """The ATOM lines of ``pdb`` with names, occupancy and element in their columns; RDKit knows residues by them."""
+    lines = []
+    for line in pdb.splitlines():
+        if line.startswith(("ATOM", "HETATM")):
+            filled = f"{line[:54]:<54}  1.00  0.00"
+            lines.append(_standard_line(filled, line[17:21].strip(), line[12:16].strip()))
+    return "\n".join(lines) + "\nEND\n"
+
+
 def _leave_out(record: str, residue: str, name: str, known: frozenset[str] | None) -> str:
     if residue in WATERS:
         return "water"

@@ -1,0 +1,153 @@
+"""What a screen leaves behind: ``hits.csv``, ``hits.sdf``, a table to look at, and how long each stage took."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rdkit import Chem
+from rdkit.Chem import Crippen, Descriptors
+from rdkit.Chem import rdMolDescriptors as descriptors
+
+from docking.ligand import pose_to_mol
+from docking.records import Entry
+from docking.screen import Hit, Screen
+
+COLUMNS = (
+    "rank", "name", "smiles", "score", "predicted", "round", "efficiency", "heavy_atoms", "weight", "logp", "tpsa",
+    "rotatable_bonds", "row", "reason",
+)  # fmt: skip
+"""Columns of ``hits.csv``: score and predicted in kcal/mol, efficiency = -score / heavy atoms, weight in g/mol."""
+
+
+def properties(smiles: str) -> dict[str, float]:
+    """Size and drug-likeness of a molecule: heavy atoms, weight (g/mol), logP, TPSA (A^2), rotatable bonds."""
+    mol = Chem.MolFromSmiles(smiles)
+    return {
+        "heavy_atoms": mol.GetNumHeavyAtoms(),
+        "weight": round(Descriptors.MolWt(mol), 1),
+        "logp": round(Crippen.MolLogP(mol), 2),
+        "tpsa": round(descriptors.CalcTPSA(mol), 1),
+        "rotatable_bonds": descriptors.CalcNumRotatableBonds(mol),
+    }
+
+
+def hit_row(rank: int, hit: Hit) -> dict[str, Any]:
+    """One ranked hit as a row of ``hits.csv``."""
+    facts = properties(hit.entry.smiles)
+    return {
+        "rank": rank,
+        "name": hit.entry.name,
+        "smiles": hit.entry.smiles,
+        "score": hit.docked.score,
+        "predicted": "" if math.isnan(hit.predicted) else hit.predicted,
+        "round": hit.round,
+        "efficiency": round(-hit.docked.score / facts["heavy_atoms"], 3),
+        **facts,
+        "row": hit.entry.row,
+        "reason": "",
+    }
+
+
+def rejected_rows(screen: Screen) -> list[dict[str, Any]]:
+    """Rows for what could not be docked, with the reason: library rows first, then dockings that failed."""
+    rows = [_rejected(entry, entry.reason, "") for entry in screen.library if not entry.usable]
+    rows += [_rejected(hit.entry, hit.docked.reason, hit.round) for hit in screen.hits if not hit.docked.ok]
+    return rows
+
+
+def table(screen: Screen, top: int | None = None) -> Any:
+    """The ``top`` hits (all by default) as a pandas DataFrame."""
+    import pandas
+
+    rows = [hit_row(rank, hit) for rank, hit in enumerate(screen.ranked()[:top], start=1)]
+    return pandas.DataFrame(rows, columns=COLUMNS).drop(columns=["reason"]).set_index("rank")
+
+
+def write_csv(screen: Screen, path: Path) -> None:
+    """Write the ranked hits, then the rows that failed with their reason."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(hit_row(rank, hit) for rank, hit in enumerate(screen.ranked(), start=1))
+    writer.writerows(rejected_rows(screen))
+    _replace(path, text.getvalue())
+
+
+def write_sdf(screen: Screen, path: Path) -> None:
+    """Write the docked poses, best first, in the receptor's frame with score and properties as SD fields."""
+    text = io.StringIO()
+    writer = Chem.SDWriter(text)
+    for rank, hit in enumerate(screen.ranked(), start=1):
+        mol = pose_to_mol(hit.docked.pose)
+        row = hit_row(rank, hit)
+        mol.SetProp("_Name", row.pop("name"))
+        for key, value in row.items():
+            if value != "":
+                mol.SetProp(key, str(value))
+        writer.write(mol)
+    writer.close()
+    _replace(path, text.getvalue())
+
+
+def write_predictions(screen: Screen, path: Path) -> None:
+    """Write the last prediction of every library row that has one."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("row", "name", "smiles", "predicted"))
+    for entry, value in zip(screen.library, screen.predictions, strict=False):
+        if not math.isnan(value):
+            writer.writerow((entry.row, entry.name, entry.smiles, f"{value:.4f}"))
+    _replace(path, text.getvalue())
+
+
+def stage_table(screen: Screen, workers: int) -> Any:
+    """How long each stage took, tasks a second, and a remark on what would have made it faster."""
+    import pandas
+
+    rows = [
+        {
+            "stage": stage.name,
+            "seconds": round(stage.seconds, 1),
+            "tasks": stage.tasks or "",
+            "tasks/s": round(stage.tasks / stage.seconds, 1) if stage.tasks and stage.seconds else "",
+            "what would be faster": stage.remark or _advice(stage.name, stage.tasks, stage.seconds, workers),
+        }
+        for stage in screen.stages
+    ]
+    return pandas.DataFrame(rows).set_index("stage")
+
+
+def _advice(name: str, tasks: int, seconds: float, workers: int) -> str:
+    if name.startswith("dock") or name == "redock":
+        if tasks <= workers:
+            return "nothing: one molecule per worker"
+        return f"more workers: {2 * workers} would take about {seconds / 2:.0f} s ({tasks} independent molecules)"
+    if tasks >= 1000:
+        return f"more workers: {1e6 * seconds * workers / tasks:.0f} us of work a molecule"
+    return ""
+
+
+def _rejected(entry: Entry, reason: str, where: int | str) -> dict[str, Any]:
+    return {"name": entry.name, "smiles": entry.smiles, "round": where, "row": entry.row, "reason": reason}
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write ``text`` so that a reader finds the old file or the whole new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text)
+    partial.replace(path)
+
+
+def best_rows(screen: Screen, top: int = 10) -> Sequence[str]:
+    """The ``top`` hits as lines for a terminal."""
+    return [
+        f"{rank:4d}  {hit.docked.score:8.3f}  {hit.entry.name:<16} {hit.entry.smiles}"
+        for rank, hit in enumerate(screen.ranked()[:top], start=1)
+    ]

@@ -1,0 +1,170 @@
+"""Pictures of a screen: matplotlib figures and a grid of structures as SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rdkit.Chem import MolFromSmiles
+from rdkit.Chem.Draw import rdMolDraw2D
+
+from docking.outputs import properties
+from docking.redock import SUCCESS_RMSD, Redocked
+from docking.screen import Screen
+
+INK, MODEL, PLAIN, ACCENT = "#1f2933", "#1f6feb", "#8a94a0", "#d9480f"
+ROUND_COLORS = ("#8a94a0", "#6fa8dc", "#1f6feb", "#0b3d91", "#061f4a")
+SCORE_LABEL = "docking score (kcal/mol)"
+
+
+def redocking(result: Redocked) -> Any:
+    """Energy against RMSD of the redocked conformers, with the 2 angstrom criterion."""
+    figure, axes = _figure(5.2, 3.4)
+    for index, (docking, rmsd) in enumerate(zip(result.dockings, result.rmsds, strict=True)):
+        best = index == result.best
+        axes.scatter(rmsd, docking.score, s=90 if best else 45, color=ACCENT if best else PLAIN, zorder=3)
+    axes.axvline(SUCCESS_RMSD, color=INK, linewidth=1, linestyle="--")
+    axes.annotate(
+        f"best energy: {result.rmsd:.2f} Å",
+        (result.rmsd, result.pose.score),
+        xytext=(10, -3),
+        textcoords="offset points",
+        color=ACCENT,
+    )
+    axes.set_xlim(0, max(5.0, np.nanmax(result.rmsds) + 0.5))
+    axes.margins(y=0.15)
+    axes.set_xlabel("RMSD to the known pose (Å)")
+    axes.set_ylabel(SCORE_LABEL)
+    axes.set_title("Redocking the known ligand")
+    return figure
+
+
+def predicted_against_docked(screen: Screen) -> Any:
+    """Held-out predictions of the start and the later rounds' predictions against scores; the size baseline beside."""
+    validation = screen.validation
+    if validation is None:
+        raise ValueError("train the screen first: there are no predictions to draw")
+    start = [hit for hit in screen.hits if hit.docked.ok and hit.round == 0][: validation.n]
+    scores = [hit.docked.score for hit in start]
+    figure, (left, right) = _figure(9.6, 4.0, columns=2)
+    left.scatter(validation.predictions[: len(scores)], scores, s=28, color=MODEL, alpha=0.8, label="random start")
+    later = [hit for hit in screen.hits if hit.docked.ok and not math.isnan(hit.predicted)]
+    if later:
+        x, y = [hit.predicted for hit in later], [hit.docked.score for hit in later]
+        left.scatter(x, y, s=34, marker="D", color=ACCENT, alpha=0.9, label="chosen by the model")
+    low, high = _span(left)
+    left.plot([low, high], [low, high], color=PLAIN, linewidth=1, linestyle="--", zorder=0)
+    left.set_xlabel("predicted, held out (kcal/mol)")
+    left.set_ylabel(SCORE_LABEL)
+    left.set_title(f"{validation.chosen}: ρ = {validation.spearman:.2f}")
+    left.legend(frameon=False, fontsize=9)
+    sizes = [properties(hit.entry.smiles)["heavy_atoms"] for hit in start]
+    right.scatter(sizes, scores, s=28, color=PLAIN, alpha=0.9)
+    right.set_xlabel("heavy atoms")
+    right.set_title(f"size alone: ρ = {validation.baseline:.2f}")
+    figure.suptitle(f"What the surrogate knows (n = {validation.n}; published KNN: ρ = {validation.published:.2f})")
+    return figure
+
+
+def score_distributions(screen: Screen) -> Any:
+    """Scores of each round against the random start."""
+    rounds = sorted({hit.round for hit in screen.hits if hit.docked.ok})
+    groups = [[hit.docked.score for hit in screen.hits if hit.docked.ok and hit.round == r] for r in rounds]
+    figure, axes = _figure(6.2, 0.9 + 0.75 * len(rounds))
+    spread = np.random.default_rng(0)
+    for position, (number, values) in enumerate(zip(rounds, groups, strict=True)):
+        color = ROUND_COLORS[min(number, len(ROUND_COLORS) - 1)]
+        heights = position + spread.uniform(-0.16, 0.16, len(values))
+        axes.scatter(values, heights, s=20, color=color, alpha=0.75)
+        median = float(np.median(values))
+        axes.plot([median, median], [position - 0.32, position + 0.32], color=INK, linewidth=2)
+    labels = ["random" if r == 0 else f"round {r}" for r in rounds]
+    axes.set_yticks(range(len(rounds)), [f"{a} (n={len(v)})" for a, v in zip(labels, groups, strict=True)])
+    axes.set_ylim(len(rounds) - 0.5, -0.5)
+    axes.set_xlabel(SCORE_LABEL)
+    axes.set_title("Scores by round (line: median)")
+    return figure
+
+
+def progress_curves(screen: Screen) -> Any:
+    """Best score so far, and how many molecules beat the random start's best tenth, against dockings spent."""
+    done = [hit for hit in screen.hits if hit.docked.ok]
+    scores = np.array([hit.docked.score for hit in done])
+    start = sum(hit.round == 0 for hit in done)
+    figure, (left, right) = _figure(9.6, 3.6, columns=2)
+    spent = np.arange(1, len(scores) + 1)
+    left.step(spent, np.minimum.accumulate(scores), where="post", color=MODEL, linewidth=2)
+    left.set_ylabel("best score so far (kcal/mol)")
+    left.set_title("Best so far")
+    threshold = float(np.quantile(scores[:start], 0.1)) if start else float(scores.min())
+    found = np.cumsum(scores <= threshold)
+    expected = (scores[:start] <= threshold).mean() if start else 0.0
+    right.step(spent, found, where="post", color=MODEL, linewidth=2, label="this screen")
+    right.plot(spent, spent * expected, color=PLAIN, linewidth=1.5, linestyle="--", label="docking at random")
+    right.set_ylabel(f"molecules at or below {threshold:.1f}")
+    right.set_title(f"Enrichment: {enrichment(screen):.1f}x")
+    right.legend(frameon=False, fontsize=9, loc="upper left")
+    for axes in (left, right):
+        axes.axvline(start + 0.5, color=PLAIN, linewidth=1, linestyle=":")
+        axes.set_xlabel("molecules docked")
+    return figure
+
+
+def enrichment(screen: Screen) -> float:
+    """How much more often chosen molecules reach the random start's best tenth than random ones do.
+
+    1 means no better than chance; 0 when nothing has been chosen yet.
+    """
+    start = np.array([hit.docked.score for hit in screen.hits if hit.docked.ok and hit.round == 0])
+    chosen = np.array([hit.docked.score for hit in screen.hits if hit.docked.ok and hit.round > 0])
+    if not len(start) or not len(chosen):
+        return 0.0
+    threshold = np.quantile(start, 0.1)
+    return float((chosen <= threshold).mean() / (start <= threshold).mean())
+
+
+def top_grid(screen: Screen, count: int = 12, columns: int = 4) -> str:
+    """The ``count`` best molecules as one SVG text: structure, score, prediction and properties."""
+    hits = screen.ranked()[:count]
+    legends = []
+    for rank, hit in enumerate(hits, start=1):
+        facts = properties(hit.entry.smiles)
+        predicted = "random" if math.isnan(hit.predicted) else f"predicted {hit.predicted:.2f}"
+        legends.append(
+            f"{rank}. {hit.docked.score:.2f} kcal/mol ({predicted})\n"
+            f"{facts['weight']:.0f} g/mol, logP {facts['logp']:.1f}, TPSA {facts['tpsa']:.0f}"
+        )
+    return _grid([hit.entry.smiles for hit in hits], legends, columns)
+
+
+def _grid(smiles: Sequence[str], legends: Sequence[str], columns: int, width: int = 290, height: int = 240) -> str:
+    rows = max(1, math.ceil(len(smiles) / columns))
+    drawer = rdMolDraw2D.MolDraw2DSVG(width * columns, height * rows, width, height)
+    options = drawer.drawOptions()
+    options.legendFontSize = 15
+    options.legendFraction = 0.2
+    options.padding = 0.08
+    mols = [rdMolDraw2D.PrepareMolForDrawing(MolFromSmiles(text)) for text in smiles]
+    drawer.DrawMolecules(mols, legends=list(legends))
+    drawer.FinishDrawing()
+    text = str(drawer.GetDrawingText())
+    return text[text.index("<svg") :]
+
+
+def _figure(width: float, height: float, columns: int = 1) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=110, layout="constrained")
+    axes = figure.subplots(1, columns)
+    for one in np.atleast_1d(axes):
+        one.spines[["top", "right"]].set_visible(False)
+        one.grid(color="#e4e7eb", linewidth=0.6)
+        one.set_axisbelow(True)
+    return figure, axes
+
+
+def _span(axes: Any) -> tuple[float, float]:
+    (a, b), (c, d) = axes.get_xlim(), axes.get_ylim()
+    return min(a, c), max(b, d)

@@ -1,9 +1,9 @@
 """Structure-based screening of a large library by docking a little and inferring the rest.
 
-The workflow is the one of "ParslDock" (https://github.com/Parsl/parsl-docking-tutorial): dock a few molecules,
-train a surrogate on their scores, infer the score of every other molecule, dock the best, repeat. Here it needs
-nothing but packages from PyPI: RDKit and meeko prepare the molecules, AutoDock Vina docks them, scikit-learn
-learns, ProLIF explains the pose, and cellmill runs the many small tasks.
+The workflow is the one of "ParslDock" (https://github.com/Parsl/parsl-docking-tutorial): dock a few
+molecules, train a surrogate on their scores, infer the score of every other molecule, dock the best,
+repeat. Here it needs nothing but packages from PyPI: RDKit and meeko prepare the molecules, AutoDock Vina
+docks them, scikit-learn learns, ProLIF explains the pose, and cellmill runs the many small tasks.
 
     python -m docking --receptor protein.pdb --reference ligand.sdf --ligands library.smi --out results
     python -m docking demo --out build/demo

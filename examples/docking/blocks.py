@@ -1,7 +1,9 @@
-"""The building blocks of the generated library: carboxylic acids and amines a medicinal chemist would order.
+"""The building blocks of the generated library: carboxylic acids and amines a medicinal chemist would
+order.
 
-They are enumerated from scaffolds with one attachment point ``*`` and substituents, checked with RDKit (one acid,
-or one acylable amine, per block; at most 260 and 230 g/mol) and sorted, so that the lists are the same everywhere.
+They are enumerated from scaffolds with one attachment point ``*`` and substituents, checked with RDKit
+(one acid, or one acylable amine, per block; at most 260 and 230 g/mol) and sorted, so that the lists are
+the same everywhere.
 """
 
 from __future__ import annotations
@@ -23,39 +25,44 @@ COUPLING = f"{ACID}.{AMINE}>>[C:1](=[O:2])[N:3]"
 """Amide coupling as reaction SMARTS."""
 
 SUBSTITUENTS = (
-    "F", "Cl", "Br", "C", "CC", "C(C)C", "OC", "OCC", "C(F)(F)F", "OC(F)F", "C#N", "N(C)C", "S(C)(=O)=O", "C1CC1",
+    "F", "Cl", "Br", "C", "CC", "C(C)C", "OC", "OCC", "C(F)(F)F", "OC(F)F", "C#N", "N(C)C", "S(C)(=O)=O",
+    "C1CC1",
 )  # fmt: skip
 
 # "*" is where a substituent goes; every scaffold is also taken without one.
 ACID_SCAFFOLDS = (
-    "OC(=O)c1ccc(*)cc1", "OC(=O)c1cccc(*)c1", "OC(=O)c1ccccc1*", "OC(=O)c1cc(F)cc(*)c1", "OC(=O)Cc1ccc(*)cc1",
-    "OC(=O)Cc1cccc(*)c1", "OC(=O)CCc1ccc(*)cc1", "OC(=O)COc1ccc(*)cc1", "OC(=O)/C=C/c1ccc(*)cc1",
-    "OC(=O)C1CC1c1ccc(*)cc1", "OC(=O)c1ccc2cc(*)ccc2c1", "OC(=O)c1cc2cc(*)ccc2[nH]1", "OC(=O)c1c[nH]c2ccc(*)cc12",
-    "OC(=O)c1cc2cc(*)ccc2o1", "OC(=O)c1cc2cc(*)ccc2s1", "OC(=O)c1ccc(*)nc1", "OC(=O)c1cncc(*)c1",
-    "OC(=O)c1cc(*)ccn1", "OC(=O)c1ccc(*)o1", "OC(=O)c1ccc(*)s1", "OC(=O)c1csc(*)c1", "OC(=O)c1cc(*)no1",
-    "OC(=O)c1cc(*)n(C)n1", "OC(=O)c1cn(C)nc1*", "OC(=O)c1csc(*)n1", "OC(=O)c1coc(*)n1", "OC(=O)c1cnc2cc(*)ccc2c1",
+    "OC(=O)c1ccc(*)cc1", "OC(=O)c1cccc(*)c1", "OC(=O)c1ccccc1*", "OC(=O)c1cc(F)cc(*)c1",
+    "OC(=O)Cc1ccc(*)cc1", "OC(=O)Cc1cccc(*)c1", "OC(=O)CCc1ccc(*)cc1", "OC(=O)COc1ccc(*)cc1",
+    "OC(=O)/C=C/c1ccc(*)cc1", "OC(=O)C1CC1c1ccc(*)cc1", "OC(=O)c1ccc2cc(*)ccc2c1",
+    "OC(=O)c1cc2cc(*)ccc2[nH]1", "OC(=O)c1c[nH]c2ccc(*)cc12", "OC(=O)c1cc2cc(*)ccc2o1",
+    "OC(=O)c1cc2cc(*)ccc2s1", "OC(=O)c1ccc(*)nc1", "OC(=O)c1cncc(*)c1", "OC(=O)c1cc(*)ccn1",
+    "OC(=O)c1ccc(*)o1", "OC(=O)c1ccc(*)s1", "OC(=O)c1csc(*)c1", "OC(=O)c1cc(*)no1", "OC(=O)c1cc(*)n(C)n1",
+    "OC(=O)c1cn(C)nc1*", "OC(=O)c1csc(*)n1", "OC(=O)c1coc(*)n1", "OC(=O)c1cnc2cc(*)ccc2c1",
     "OC(=O)c1cc(-c2ccc(*)cc2)no1", "OC(=O)c1cnn(-c2ccc(*)cc2)c1", "OC(=O)c1nc(-c2ccc(*)cc2)cs1",
     "OC(=O)c1ccc(-c2ccc(*)cc2)cc1", "OC(=O)c1ccc(Oc2ccc(*)cc2)cc1", "OC(=O)C1CCN(c2ccc(*)cc2)CC1",
     "OC(=O)C1CCN(C(=O)c2ccc(*)cc2)CC1", "OC(=O)C1CCC(*)CC1", "OC(=O)C1(c2ccc(*)cc2)CC1",
-    "OC(=O)C1Cc2ccc(*)cc2O1", "OC(=O)c1cnc(*)nc1", "OC(=O)c1nc2ccc(*)cc2[nH]1", "OC(=O)c1n[nH]c2ccc(*)cc12",
-    "OC(=O)c1cc(=O)c2cc(*)ccc2[nH]1", "OC(=O)c1ccc2c(c1)OCCO2", "OC(=O)c1ccc2c(c1)OCO2", "OC(=O)C1CCOCC1",
-    "OC(=O)C1CCCO1", "OC(=O)C1CCC1", "OC(=O)C1CCCC1", "OC(=O)CC1CCCCC1", "OC(=O)CC(C)C", "OC(=O)C12CC3CC(CC(C3)C1)C2",
-    "OC(=O)CN1CCOCC1", "OC(=O)CN1CCCCC1", "OC(=O)CCC(=O)c1ccc(*)cc1", "OC(=O)Cc1csc(*)n1",
-    "OC(=O)Cc1c[nH]c2ccc(*)cc12", "OC(=O)c1ccnc2ccc(*)cc12",
+    "OC(=O)C1Cc2ccc(*)cc2O1", "OC(=O)c1cnc(*)nc1", "OC(=O)c1nc2ccc(*)cc2[nH]1",
+    "OC(=O)c1n[nH]c2ccc(*)cc12", "OC(=O)c1cc(=O)c2cc(*)ccc2[nH]1", "OC(=O)c1ccc2c(c1)OCCO2",
+    "OC(=O)c1ccc2c(c1)OCO2", "OC(=O)C1CCOCC1", "OC(=O)C1CCCO1", "OC(=O)C1CCC1", "OC(=O)C1CCCC1",
+    "OC(=O)CC1CCCCC1", "OC(=O)CC(C)C", "OC(=O)C12CC3CC(CC(C3)C1)C2", "OC(=O)CN1CCOCC1", "OC(=O)CN1CCCCC1",
+    "OC(=O)CCC(=O)c1ccc(*)cc1", "OC(=O)Cc1csc(*)n1", "OC(=O)Cc1c[nH]c2ccc(*)cc12",
+    "OC(=O)c1ccnc2ccc(*)cc12",
 )  # fmt: skip
 
 AMINE_SCAFFOLDS = (
-    "Nc1ccc(*)cc1", "Nc1cccc(*)c1", "Nc1ccccc1*", "NCc1ccc(*)cc1", "NCc1cccc(*)c1", "NCc1ccccc1*", "NCCc1ccc(*)cc1",
-    "CC(N)c1ccc(*)cc1", "CNCc1ccc(*)cc1", "NCc1ccc(*)nc1", "NCc1ccc(*)o1", "NCc1ccc(*)s1", "NCCc1c[nH]c2ccc(*)cc12",
-    "NCc1cc2cc(*)ccc2[nH]1", "Nc1ccc(*)cn1", "Nc1cnn(-c2ccc(*)cc2)c1", "Nc1nc(-c2ccc(*)cc2)cs1",
-    "C1CN(c2ccc(*)cc2)CCN1", "C1CN(Cc2ccc(*)cc2)CCN1", "C1CN(c2ccc(*)cn2)CCN1", "C1CC(c2ccc(*)cc2)CCN1",
-    "C1CCC(c2ccc(*)cc2)N1", "C1CC(Oc2ccc(*)cc2)CCN1", "C1CC(Cc2ccc(*)cc2)CCN1", "c1cc2c(cc1*)CNCC2",
-    "C1Cc2cc(*)ccc2N1", "C1Cc2[nH]c3ccc(*)cc3c2CN1", "NC1CCN(c2ccc(*)cc2)CC1", "NC1CCN(Cc2ccc(*)cc2)CC1",
-    "NC1CCc2cc(*)ccc21", "NC1CCCc2cc(*)ccc21", "NCC1COc2cc(*)ccc2O1", "NCCOc1ccc(*)cc1", "NC1CC1c1ccc(*)cc1",
-    "NCc1cn(-c2ccc(*)cc2)nn1", "NCc1nc(-c2ccc(*)cc2)no1", "NC1CCC(*)CC1", "Nc1ccc2[nH]nc(*)c2c1",
-    "Nc1ccc2ncccc2c1", "Nc1ccc(N2CCOCC2)cc1", "Nc1ccc(C(=O)N2CCCC2)cc1", "C1COCCN1", "C1CCNCC1", "C1CCNC1",
-    "CC1CCNCC1", "NC1CCCCC1", "NC1CCOCC1", "NCC1CCOCC1", "NCC1CCCO1", "NCCN1CCOCC1", "NCCCN1CCCC1=O", "NCC(C)C",
-    "NCC1CC1", "NC12CC3CC(CC(C3)C1)C2", "CN1CCNCC1", "CC(=O)N1CCNCC1", "O=S1(=O)CCNCC1", "NCc1ccc2c(c1)OCO2",
+    "Nc1ccc(*)cc1", "Nc1cccc(*)c1", "Nc1ccccc1*", "NCc1ccc(*)cc1", "NCc1cccc(*)c1", "NCc1ccccc1*",
+    "NCCc1ccc(*)cc1", "CC(N)c1ccc(*)cc1", "CNCc1ccc(*)cc1", "NCc1ccc(*)nc1", "NCc1ccc(*)o1",
+    "NCc1ccc(*)s1", "NCCc1c[nH]c2ccc(*)cc12", "NCc1cc2cc(*)ccc2[nH]1", "Nc1ccc(*)cn1",
+    "Nc1cnn(-c2ccc(*)cc2)c1", "Nc1nc(-c2ccc(*)cc2)cs1", "C1CN(c2ccc(*)cc2)CCN1", "C1CN(Cc2ccc(*)cc2)CCN1",
+    "C1CN(c2ccc(*)cn2)CCN1", "C1CC(c2ccc(*)cc2)CCN1", "C1CCC(c2ccc(*)cc2)N1", "C1CC(Oc2ccc(*)cc2)CCN1",
+    "C1CC(Cc2ccc(*)cc2)CCN1", "c1cc2c(cc1*)CNCC2", "C1Cc2cc(*)ccc2N1", "C1Cc2[nH]c3ccc(*)cc3c2CN1",
+    "NC1CCN(c2ccc(*)cc2)CC1", "NC1CCN(Cc2ccc(*)cc2)CC1", "NC1CCc2cc(*)ccc21", "NC1CCCc2cc(*)ccc21",
+    "NCC1COc2cc(*)ccc2O1", "NCCOc1ccc(*)cc1", "NC1CC1c1ccc(*)cc1", "NCc1cn(-c2ccc(*)cc2)nn1",
+    "NCc1nc(-c2ccc(*)cc2)no1", "NC1CCC(*)CC1", "Nc1ccc2[nH]nc(*)c2c1", "Nc1ccc2ncccc2c1",
+    "Nc1ccc(N2CCOCC2)cc1", "Nc1ccc(C(=O)N2CCCC2)cc1", "C1COCCN1", "C1CCNCC1", "C1CCNC1", "CC1CCNCC1",
+    "NC1CCCCC1", "NC1CCOCC1", "NCC1CCOCC1", "NCC1CCCO1", "NCCN1CCOCC1", "NCCCN1CCCC1=O", "NCC(C)C",
+    "NCC1CC1", "NC12CC3CC(CC(C3)C1)C2", "CN1CCNCC1", "CC(=O)N1CCNCC1", "O=S1(=O)CCNCC1",
+    "NCc1ccc2c(c1)OCO2",
 )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Docking one ligand with AutoDock Vina: one engine with its maps per worker, one CPU, a fixed seed.
 
-Source: Eberhardt et al., J. Chem. Inf. Model. 61, 3891 (2021). A Vina object does not pickle and its maps take
-seconds, so a worker makes one :class:`Engine` and keeps it; what travels is SMILES in and a :class:`Docked` out.
+Source: Eberhardt et al., J. Chem. Inf. Model. 61, 3891 (2021). A Vina object does not pickle and its maps
+take seconds, so a worker makes one :class:`Engine` and keeps it; what travels is SMILES in and a
+:class:`Docked` out.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from docking.ligand import prepare
 from docking.receptor import Receptor
 from docking.records import Docked, DockSettings
 
+DEFAULTS = DockSettings()
+
 
 class Engine:
     """A Vina object with the maps of one receptor; not for sharing between processes or threads."""
 
-    def __init__(self, receptor: Receptor, settings: DockSettings = DockSettings()) -> None:
+    def __init__(self, receptor: Receptor, settings: DockSettings = DEFAULTS) -> None:
         from vina import Vina
 
         self.settings = settings
@@ -43,7 +46,8 @@ class Engine:
     def dock(self, smiles: str, conformer_seed: int | None = None) -> Docked:
         """Dock one molecule; whatever goes wrong with it becomes the reason of its row.
 
-        The score is rounded to 1e-4 kcal/mol. A positive one means that no pose fits the box, and is rejected.
+        The score is rounded to 1e-4 kcal/mol. A positive one means that no pose fits the box, and is
+        rejected.
         """
         start = time.monotonic()
         seed = self.settings.seed if conformer_seed is None else conformer_seed
@@ -57,7 +61,7 @@ class Engine:
         return Docked(smiles, round(score, 4), pose, seconds=seconds)
 
 
-def docking_task(receptor: Receptor, settings: DockSettings = DockSettings(), *, timeout: float = 600.0) -> Any:
+def docking_task(receptor: Receptor, settings: DockSettings = DEFAULTS, *, timeout: float = 600.0) -> Any:
     """A parallel function ``dock(smiles, conformer_seed=None) -> Docked``; every worker makes one engine.
 
     A worker killed by native code costs one retry of that ligand, then only that ligand.
@@ -75,7 +79,8 @@ def docking_task(receptor: Receptor, settings: DockSettings = DockSettings(), *,
 
 
 def gather(smiles: list[str], outcomes: Any) -> list[Docked]:
-    """The outcomes of ``dock.map(smiles, return_exceptions=True)`` as rows: a failed task is a row with its reason."""
+    """The outcomes of ``dock.map(smiles, return_exceptions=True)`` as rows: a failed task is a row with
+    its reason."""
     rows = []
     for text, outcome in zip(smiles, outcomes, strict=True):
         if isinstance(outcome, Docked):

@@ -24,7 +24,8 @@ DESCRIPTORS = (
     ("aromatic rings", descriptors.CalcNumAromaticRings),
     ("fraction sp3", descriptors.CalcFractionCSP3),
 )
-"""Names and functions, each below 20 us a molecule; Crippen's logP (220 us) would cost more than all the rest."""
+"""Names and functions, each below 20 us a molecule; Crippen's logP (220 us) would cost more than all the
+rest."""
 
 WIDTH = FINGERPRINT_SIZE + len(DESCRIPTORS)
 """Columns of a feature row: the counts, then the descriptors."""
@@ -60,4 +61,6 @@ def heavy_atoms(smiles: Sequence[str]) -> NDArray[np.float64]:
 def published_bits(smiles: Sequence[str]) -> NDArray[np.bool_]:
     """The fingerprint of the published surrogate: Morgan bits of radius 4 folded to 256, (n, 256)."""
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=4, fpSize=256)
-    return np.array([generator.GetFingerprintAsNumPy(Chem.MolFromSmiles(text)) for text in smiles], dtype=bool)
+    return np.array(
+        [generator.GetFingerprintAsNumPy(Chem.MolFromSmiles(text)) for text in smiles], dtype=bool
+    )

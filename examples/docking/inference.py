@@ -1,4 +1,5 @@
-"""The inference workload by itself, for benchmarks: no docking, no Vina, the same work in parallel and in series.
+"""The inference workload by itself, for benchmarks: no docking, no Vina, the same work in parallel and in
+series.
 
 Source: the ParslDock inference experiment, 100,000 SMILES in batches of 1 to 1,000.
 """
@@ -12,13 +13,15 @@ from pathlib import Path
 from docking.surrogate import CANDIDATES, Surrogate
 
 TRAINING = Path(__file__).with_name("data") / "scores.csv"
-"""Docking scores (kcal/mol) of molecules of the generated library on the tutorial receptor, as the demo made them."""
+"""Docking scores (kcal/mol) of molecules of the generated library on the tutorial receptor, as the demo
+made them."""
 
 BATCHES = (1, 10, 100, 1000)
 
 
 def model(kind: str = "ridge on counts and descriptors") -> Surrogate:
-    """A surrogate of the given ``kind`` (a key of :data:`docking.surrogate.CANDIDATES`) trained on recorded scores."""
+    """A surrogate of the given ``kind`` (a key of :data:`docking.surrogate.CANDIDATES`) trained on
+    recorded scores."""
     import numpy as np
 
     from docking.features import features

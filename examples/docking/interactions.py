@@ -1,7 +1,8 @@
-"""Which residues hold the ligand, and how: a ProLIF fingerprint of a pose, drawn in two dimensions and offline.
+"""Which residues hold the ligand, and how: a ProLIF fingerprint of a pose, drawn in two dimensions and
+offline.
 
-Source: Bouysset and Fiorucci, J. Cheminform. 13, 72 (2021). ProLIF's own diagram loads a script from the network,
-so the picture here is RDKit's drawing of the ligand with the residues around it.
+Source: Bouysset and Fiorucci, J. Cheminform. 13, 72 (2021). ProLIF's own diagram loads a script from the
+network, so the picture here is RDKit's drawing of the ligand with the residues around it.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ COLORS = {
 }  # fmt: skip
 LABELS = {
     "HBDonor": "H-bond donor", "HBAcceptor": "H-bond acceptor", "Cationic": "ionic", "Anionic": "ionic",
-    "CationPi": "cation-pi", "PiCation": "cation-pi", "PiStacking": "pi stacking", "FaceToFace": "pi stacking",
-    "EdgeToFace": "pi stacking", "XBDonor": "halogen bond", "XBAcceptor": "halogen bond", "Hydrophobic": "hydrophobic",
+    "CationPi": "cation-pi", "PiCation": "cation-pi", "PiStacking": "pi stacking",
+    "FaceToFace": "pi stacking", "EdgeToFace": "pi stacking", "XBDonor": "halogen bond",
+    "XBAcceptor": "halogen bond", "Hydrophobic": "hydrophobic",
 }  # fmt: skip
 STRENGTH = tuple(COLORS)
 """Interactions in the order in which one is picked when a residue has several."""
@@ -39,7 +41,8 @@ SITE_RADIUS = 9.0
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """One interaction: ``residue`` (such as ASP129.A), ``kind`` (ProLIF's name), ligand ``atoms``, distance (A)."""
+    """One interaction: ``residue`` (such as ASP129.A), ``kind`` (ProLIF's name), ligand ``atoms``,
+    distance (A)."""
 
     residue: str
     kind: str
@@ -48,7 +51,8 @@ class Contact:
 
 
 def contacts(receptor: Receptor, docked: Docked) -> tuple[Chem.Mol, list[Contact]]:
-    """The docked molecule (with hydrogens) and its interactions with the receptor, sorted by residue and kind."""
+    """The docked molecule (with hydrogens) and its interactions with the receptor, sorted by residue and
+    kind."""
     with warnings.catch_warnings(), rdBase.BlockLogs():
         warnings.simplefilter("ignore")
         import prolif
@@ -56,8 +60,12 @@ def contacts(receptor: Receptor, docked: Docked) -> tuple[Chem.Mol, list[Contact
         ligand = pose_to_mol(docked.pose)
         site = Chem.MolFromPDBBlock(_site(receptor, ligand), removeHs=False, sanitize=False)
         Chem.SanitizeMol(site, catchErrors=True)
-        fingerprint = prolif.Fingerprint([kind for kind in COLORS if kind not in ("FaceToFace", "EdgeToFace")])
-        data = fingerprint.generate(prolif.Molecule.from_rdkit(ligand), prolif.Molecule.from_rdkit(site), metadata=True)
+        fingerprint = prolif.Fingerprint(
+            [kind for kind in COLORS if kind not in ("FaceToFace", "EdgeToFace")]
+        )
+        data = fingerprint.generate(
+            prolif.Molecule.from_rdkit(ligand), prolif.Molecule.from_rdkit(site), metadata=True
+        )
     found = []
     for (_ligand, residue), kinds in data.items():
         for kind, hits in kinds.items():
@@ -76,7 +84,8 @@ def contact_table(found: list[Contact]) -> Any:
 
 
 def diagram(ligand: Chem.Mol, found: list[Contact], *, width: int = 760, height: int = 520) -> str:
-    """A two-dimensional interaction diagram as SVG text: the ligand, and each residue at the atoms it touches."""
+    """A two-dimensional interaction diagram as SVG text: the ligand, and each residue at the atoms it
+    touches."""
     flat, heavy = _flat(ligand)
     strongest = _strongest(found)
     drawer = rdMolDraw2D.MolDraw2DSVG(width, height)
@@ -101,11 +110,16 @@ def diagram(ligand: Chem.Mol, found: list[Contact], *, width: int = 760, height:
     body = body[body.index("<svg") :]  # without the XML declaration, whose encoding is not ours
     head = f"<rect width='{width}' height='{height}' fill='white'/>" + "".join(lines)
     opened = body.index(">", body.index("<svg")) + 1
-    return body[:opened] + head + body[opened:].replace("</svg>", "".join(labels) + _legend(strongest, height) + "</svg>")
+    return (
+        body[:opened]
+        + head
+        + body[opened:].replace("</svg>", "".join(labels) + _legend(strongest, height) + "</svg>")
+    )
 
 
 def _flat(ligand: Chem.Mol) -> tuple[Chem.Mol, dict[int, int]]:
-    """The ligand without hydrogens in 2-D, and from each of its atoms (hydrogens too) to the heavy atom drawn."""
+    """The ligand without hydrogens in 2-D, and from each of its atoms (hydrogens too) to the heavy atom
+    drawn."""
     for atom in ligand.GetAtoms():
         atom.SetIntProp("index in pose", atom.GetIdx())
     flat = Chem.RemoveHs(ligand)
@@ -133,9 +147,12 @@ def _strongest(found: list[Contact]) -> list[Contact]:
 def _around(
     shown: list[Contact], anchors: dict[str, tuple[float, float]], width: int, height: int
 ) -> tuple[list[str], list[str]]:
-    """Residue labels spread over an ellipse in the order of their atoms' directions, and dashed lines to the atoms."""
+    """Residue labels spread over an ellipse in the order of their atoms' directions, and dashed lines to
+    the atoms."""
     cx, cy = width / 2, height / 2 - 12
-    order = sorted(shown, key=lambda c: (math.atan2(anchors[c.residue][1] - cy, anchors[c.residue][0] - cx), c.residue))
+    order = sorted(
+        shown, key=lambda c: (math.atan2(anchors[c.residue][1] - cy, anchors[c.residue][0] - cx), c.residue)
+    )
     wanted = [math.atan2(anchors[c.residue][1] - cy, anchors[c.residue][0] - cx) for c in order]
     angles = _spread(wanted, min(0.42, 2 * math.pi / max(1, len(order))))
     labels, lines = [], []
@@ -149,15 +166,17 @@ def _around(
         )
         text = f"{contact.residue.split('.')[0]} {contact.distance:.1f} Å"
         labels.append(
-            f"<rect x='{x - 54:.1f}' y='{y - 12:.1f}' width='108' height='23' rx='11' fill='white' stroke='{color}' "
-            f"stroke-width='1.6'/><text x='{x:.1f}' y='{y + 4:.1f}' font-family='sans-serif' font-size='12.5' "
+            f"<rect x='{x - 54:.1f}' y='{y - 12:.1f}' width='108' height='23' rx='11' fill='white' "
+            f"stroke='{color}' stroke-width='1.6'/>"
+            f"<text x='{x:.1f}' y='{y + 4:.1f}' font-family='sans-serif' font-size='12.5' "
             f"text-anchor='middle' fill='{color}'>{html.escape(text)}</text>"
         )
     return labels, lines
 
 
 def _spread(angles: list[float], gap: float) -> list[float]:
-    """Sorted ``angles`` pushed apart until neighbours, also across the end of the circle, are ``gap`` apart."""
+    """Sorted ``angles`` pushed apart until neighbours, also across the end of the circle, are ``gap``
+    apart."""
     placed = list(angles)
     count = len(placed)
     for _ in range(200 if count > 1 else 0):
@@ -172,7 +191,9 @@ def _spread(angles: list[float], gap: float) -> list[float]:
 
 
 def _legend(shown: list[Contact], height: int) -> str:
-    kinds = dict.fromkeys((LABELS[c.kind], COLORS[c.kind]) for c in sorted(shown, key=lambda c: STRENGTH.index(c.kind)))
+    kinds = dict.fromkeys(
+        (LABELS[c.kind], COLORS[c.kind]) for c in sorted(shown, key=lambda c: STRENGTH.index(c.kind))
+    )
     parts, x = [], 14
     for label, color in kinds:
         parts.append(

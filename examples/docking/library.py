@@ -1,7 +1,8 @@
 """The molecules to screen: 100,000 generated amides, or the user's own SMILES or CSV file.
 
-Generated molecules are the amides of :mod:`docking.blocks`' acids and amines, made by an RDKit reaction: joining
-SMILES as text gives wrong rings. What is kept is text: 100,000 RDKit molecules take 3 GB, their SMILES 5 MB.
+Generated molecules are the amides of :mod:`docking.blocks`' acids and amines, made by an RDKit reaction:
+joining SMILES as text gives wrong rings. What is kept is text: 100,000 RDKit molecules take 3 GB, their
+SMILES 5 MB.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ TABLE_SUFFIXES = (".csv", ".tsv")
 
 
 MAX_WEIGHT, MAX_LOGP = 450.0, 5.0
-"""Limits on a generated molecule (g/mol, Crippen's logP): without them a screen by score finds the greasiest."""
+"""Limits on a generated molecule (g/mol, Crippen's logP): without them a screen by score finds the
+greasiest."""
 
 
 @cache
 def drug_like_pairs() -> tuple[int, ...]:
-    """Every (acid i, amine j) pair whose amide is within the limits, coded as i * len(amines()) + j, ascending.
+    """Every (acid i, amine j) pair whose amide is within the limits, coded as i * len(amines()) + j,
+    ascending.
 
     Weights add up less one water; Crippen's logP adds up to within 0.3, with 0.14 for the coupling.
     """
@@ -80,10 +83,11 @@ def check(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def read_library(path: str | Path) -> list[Entry]:
-    """Every row of a SMILES file (SMILES, then a name) or a CSV/TSV with a ``smiles`` column, checked in parallel.
+    """Every row of a SMILES file (SMILES, then a name) or a CSV/TSV with a ``smiles`` column, checked in
+    parallel.
 
-    Rows that do not parse stay in the list with their reason, and so do repetitions of an earlier row. Raises
-    :class:`DockingInputError` when the file is missing, unreadable or empty.
+    Rows that do not parse stay in the list with their reason, and so do repetitions of an earlier row.
+    Raises :class:`DockingInputError` when the file is missing, unreadable or empty.
     """
     file = Path(path).expanduser()
     if not file.is_file():
@@ -128,8 +132,12 @@ def _table_rows(text: str, file_name: str, delimiter: str) -> list[Entry]:
     if column is None:
         column = next((i for i, cell in enumerate(header) if "smiles" in cell), None)
     if column is None:
-        raise DockingInputError(f"'{file_name}' has no 'smiles' column (it has: {', '.join(header) or 'nothing'}).")
-    names = next((i for i, cell in enumerate(header) if cell in ("name", "id", "title", "zinc_id", "chembl_id")), None)
+        raise DockingInputError(
+            f"'{file_name}' has no 'smiles' column (it has: {', '.join(header) or 'nothing'})."
+        )
+    names = next(
+        (i for i, cell in enumerate(header) if cell in ("name", "id", "title", "zinc_id", "chembl_id")), None
+    )
     entries = []
     for cells in reader:
         row = reader.line_num
@@ -163,7 +171,9 @@ def _mark_repetitions(entries: Iterable[Entry]) -> list[Entry]:
 def _sizes(smiles: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Molecular weights (g/mol) and Crippen logP values of ``smiles``: (n,) each."""
     mols = [Chem.MolFromSmiles(text) for text in smiles]
-    return np.array([Descriptors.MolWt(mol) for mol in mols]), np.array([Crippen.MolLogP(mol) for mol in mols])
+    return np.array([Descriptors.MolWt(mol) for mol in mols]), np.array(
+        [Crippen.MolLogP(mol) for mol in mols]
+    )
 
 
 @cache

@@ -59,7 +59,9 @@ def to_pdbqt(mol: Chem.Mol) -> str:
     try:
         setups = MoleculePreparation().prepare(mol)
         text, ok, problem = PDBQTWriterLegacy.write_string(setups[0])
-    except Exception as error:  # meeko raises whatever its typer meets: TypeError for boron, ValueError for salts
+    except (
+        Exception
+    ) as error:  # meeko raises whatever its typer meets: TypeError for boron, ValueError for salts
         first = next(iter(str(error).splitlines()), "")
         raise LigandError(f"meeko: {type(error).__name__}: {first[:120]}") from error
     if not ok:
@@ -71,7 +73,8 @@ def to_pdbqt(mol: Chem.Mol) -> str:
 
 
 def prepare(smiles: str, seed: int) -> str:
-    """PDBQT text of ``smiles`` from the conformer of ``seed``; raises :class:`LigandError` with the reason."""
+    """PDBQT text of ``smiles`` from the conformer of ``seed``; raises :class:`LigandError` with the
+    reason."""
     return to_pdbqt(embed(parse(smiles), seed))
 
 

@@ -1,4 +1,5 @@
-"""What a screen leaves behind: ``hits.csv``, ``hits.sdf``, a table to look at, and how long each stage took."""
+"""What a screen leaves behind: ``hits.csv``, ``hits.sdf``, a table to look at, and how long each stage
+took."""
 
 from __future__ import annotations
 
@@ -16,17 +17,19 @@ from rdkit.Chem import rdMolDescriptors as descriptors
 
 from docking.ligand import pose_to_mol
 from docking.records import Entry
-from docking.screen import Hit, Screen
+from docking.screen import Hit, Screen, Stopwatch
 
 COLUMNS = (
-    "rank", "name", "smiles", "score", "predicted", "round", "efficiency", "heavy_atoms", "weight", "logp", "tpsa",
-    "rotatable_bonds", "row", "reason",
+    "rank", "name", "smiles", "score", "predicted", "round", "efficiency", "heavy_atoms", "weight",
+    "logp", "tpsa", "rotatable_bonds", "row", "reason",
 )  # fmt: skip
-"""Columns of ``hits.csv``: score and predicted in kcal/mol, efficiency = -score / heavy atoms, weight in g/mol."""
+"""Columns of ``hits.csv``: score and predicted in kcal/mol, efficiency = -score / heavy atoms, weight in
+g/mol."""
 
 
 def properties(smiles: str) -> dict[str, float]:
-    """Size and drug-likeness of a molecule: heavy atoms, weight (g/mol), logP, TPSA (A^2), rotatable bonds."""
+    """Size and drug-likeness of a molecule: heavy atoms, weight (g/mol), logP, TPSA (A^2), rotatable
+    bonds."""
     mol = Chem.MolFromSmiles(smiles)
     return {
         "heavy_atoms": mol.GetNumHeavyAtoms(),
@@ -106,7 +109,7 @@ def write_predictions(screen: Screen, path: Path) -> None:
     _replace(path, text.getvalue())
 
 
-def stage_table(screen: Screen, workers: int) -> Any:
+def stage_table(clock: Stopwatch, workers: int) -> Any:
     """How long each stage took, tasks a second, and a remark on what would have made it faster."""
     import pandas
 
@@ -118,7 +121,7 @@ def stage_table(screen: Screen, workers: int) -> Any:
             "tasks/s": round(stage.tasks / stage.seconds, 1) if stage.tasks and stage.seconds else "",
             "what would be faster": stage.remark or _advice(stage.name, stage.tasks, stage.seconds, workers),
         }
-        for stage in screen.stages
+        for stage in clock.stages
     ]
     return pandas.DataFrame(rows).set_index("stage")
 
@@ -127,7 +130,7 @@ def _advice(name: str, tasks: int, seconds: float, workers: int) -> str:
     if name.startswith("dock") or name == "redock":
         if tasks <= workers:
             return "nothing: one molecule per worker"
-        return f"more workers: {2 * workers} would take about {seconds / 2:.0f} s ({tasks} independent molecules)"
+        return f"more workers: {2 * workers} would take about {seconds / 2:.0f} s"
     if tasks >= 1000:
         return f"more workers: {1e6 * seconds * workers / tasks:.0f} us of work a molecule"
     return ""

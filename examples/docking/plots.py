@@ -42,14 +42,17 @@ def redocking(result: Redocked) -> Any:
 
 
 def predicted_against_docked(screen: Screen) -> Any:
-    """Held-out predictions of the start and the later rounds' predictions against scores; the size baseline beside."""
+    """Held-out predictions of the start and the later rounds' predictions against scores; the size
+    baseline beside."""
     validation = screen.validation
     if validation is None:
         raise ValueError("train the screen first: there are no predictions to draw")
     start = [hit for hit in screen.hits if hit.docked.ok and hit.round == 0][: validation.n]
     scores = [hit.docked.score for hit in start]
     figure, (left, right) = _figure(9.6, 4.0, columns=2)
-    left.scatter(validation.predictions[: len(scores)], scores, s=28, color=MODEL, alpha=0.8, label="random start")
+    left.scatter(
+        validation.predictions[: len(scores)], scores, s=28, color=MODEL, alpha=0.8, label="random start"
+    )
     later = [hit for hit in screen.hits if hit.docked.ok and not math.isnan(hit.predicted)]
     if later:
         x, y = [hit.predicted for hit in later], [hit.docked.score for hit in later]
@@ -64,7 +67,9 @@ def predicted_against_docked(screen: Screen) -> Any:
     right.scatter(sizes, scores, s=28, color=PLAIN, alpha=0.9)
     right.set_xlabel("heavy atoms")
     right.set_title(f"size alone: ρ = {validation.baseline:.2f}")
-    figure.suptitle(f"What the surrogate knows (n = {validation.n}; published KNN: ρ = {validation.published:.2f})")
+    figure.suptitle(
+        f"What the surrogate knows (n = {validation.n}; published KNN: ρ = {validation.published:.2f})"
+    )
     return figure
 
 
@@ -89,7 +94,8 @@ def score_distributions(screen: Screen) -> Any:
 
 
 def progress_curves(screen: Screen) -> Any:
-    """Best score so far, and how many molecules beat the random start's best tenth, against dockings spent."""
+    """Best score so far, and how many molecules beat the random start's best tenth, against dockings
+    spent."""
     done = [hit for hit in screen.hits if hit.docked.ok]
     scores = np.array([hit.docked.score for hit in done])
     start = sum(hit.round == 0 for hit in done)
@@ -139,7 +145,9 @@ def top_grid(screen: Screen, count: int = 12, columns: int = 4) -> str:
     return _grid([hit.entry.smiles for hit in hits], legends, columns)
 
 
-def _grid(smiles: Sequence[str], legends: Sequence[str], columns: int, width: int = 290, height: int = 240) -> str:
+def _grid(
+    smiles: Sequence[str], legends: Sequence[str], columns: int, width: int = 290, height: int = 240
+) -> str:
     rows = max(1, math.ceil(len(smiles) / columns))
     drawer = rdMolDraw2D.MolDraw2DSVG(width * columns, height * rows, width, height)
     options = drawer.drawOptions()

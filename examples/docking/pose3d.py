@@ -1,6 +1,7 @@
 """The pose in its pocket, in three dimensions and offline: py3Dmol with the 3Dmol.js of this package.
 
-Source: Rego and Koes, Bioinformatics 31, 1322 (2015). ``static/3Dmol-min.js`` is version 2.5.5 (BSD-3-Clause).
+Source: Rego and Koes, Bioinformatics 31, 1322 (2015). ``static/3Dmol-min.js`` is version 2.5.5
+(BSD-3-Clause).
 """
 
 from __future__ import annotations
@@ -23,9 +24,15 @@ POCKET_RADIUS = 5.0
 
 
 def view_pose(
-    receptor: Receptor, docked: Docked, reference: Reference | None = None, *, width: int = 760, height: int = 480
+    receptor: Receptor,
+    docked: Docked,
+    reference: Reference | None = None,
+    *,
+    width: int = 760,
+    height: int = 480,
 ) -> Any:
-    """A py3Dmol view of ``docked`` (orange) in the pocket, with the reference ligand (thin, green) when given."""
+    """A py3Dmol view of ``docked`` (orange) in the pocket, with the reference ligand (thin, green) when
+    given."""
     import py3Dmol
 
     ligand = pose_to_mol(docked.pose)
@@ -46,8 +53,11 @@ def view_pose(
     return view
 
 
-def pocket_residues(receptor: Receptor, ligand: Chem.Mol, radius: float = POCKET_RADIUS) -> list[tuple[str, int]]:
-    """(chain, residue number) of the residues with an atom within ``radius`` angstrom of the ligand, sorted."""
+def pocket_residues(
+    receptor: Receptor, ligand: Chem.Mol, radius: float = POCKET_RADIUS
+) -> list[tuple[str, int]]:
+    """(chain, residue number) of the residues with an atom within ``radius`` angstrom of the ligand,
+    sorted."""
     lines = [line for line in receptor.pdb.splitlines() if line.startswith(("ATOM", "HETATM"))]
     atoms = coordinates(receptor.pdb)
     positions = np.asarray(ligand.GetConformer().GetPositions())

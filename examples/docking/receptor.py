@@ -1,4 +1,5 @@
-"""Receptors: the tutorial complex shipped with ProLIF, a PDB file, or a PDB id, prepared with meeko at run time."""
+"""Receptors: the tutorial complex shipped with ProLIF, a PDB file, or a PDB id, prepared with meeko at
+run time."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import logging
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ MIN_ATOMS_IN_BOX = 30
 
 @dataclass(frozen=True, slots=True)
 class Receptor:
-    """A prepared receptor: ``pdbqt`` for Vina, ``pdb`` with hydrogens for pictures, the ``box``, what was changed."""
+    """A prepared receptor: ``pdbqt`` for Vina, ``pdb`` with hydrogens for pictures, the ``box``, what was
+    changed."""
 
     name: str
     pdb: str
@@ -60,7 +62,8 @@ class Reference:
 def tutorial_complex() -> tuple[Receptor, Reference]:
     """The 5-HT1B receptor and its ergot ligand from ProLIF's documentation (``prolif/data/vina``).
 
-    The box is 20 x 22 x 22 angstrom around the pocket; bond orders of ``lig.pdb`` come from ``vina_output.sdf``.
+    The box is 20 x 22 x 22 angstrom around the pocket; bond orders of ``lig.pdb`` come from
+    ``vina_output.sdf``.
     """
     folder = _tutorial_folder()
     receptor = _prepare("5-HT1B (ProLIF tutorial)", (folder / "rec.pdb").read_text(), TUTORIAL_BOX)
@@ -77,9 +80,9 @@ def load_receptor(
 ) -> Receptor:
     """Prepare the protein in ``source`` (a PDB file or PDB id) for docking.
 
-    The search space is ``box``, or lies around ``reference``: a ligand file (SDF, MOL, MOL2, PDB) or the three-letter
-    code of a HETATM residue of ``source``. Raises :class:`DockingInputError` for anything unusable, such as a box
-    without receptor atoms.
+    The search space is ``box``, or lies around ``reference``: a ligand file (SDF, MOL, MOL2, PDB) or the
+    three-letter code of a HETATM residue of ``source``. Raises :class:`DockingInputError` for anything
+    unusable, such as a box without receptor atoms.
     """
     name, text = read_structure(source, cache=cache_folder)
     if box is None:
@@ -87,6 +90,12 @@ def load_receptor(
             raise DockingInputError("Where to dock? Give a box (centre and size) or a reference ligand.")
         box = Box.around(_reference_coordinates(text, reference))
     return _prepare(name, text, box)
+
+
+def with_box(receptor: Receptor, box: Box) -> Receptor:
+    """The same receptor with another search space."""
+    check_box(box, receptor.coordinates())
+    return replace(receptor, box=box)
 
 
 def reference_ligand(
@@ -103,7 +112,9 @@ def reference_ligand(
             try:
                 mol = AllChem.AssignBondOrdersFromTemplate(Chem.RemoveHs(template), Chem.RemoveHs(mol))
             except ValueError as error:
-                raise DockingInputError(f"The reference ligand {path} does not match its SMILES: {error}") from error
+                raise DockingInputError(
+                    f"The reference ligand {path} does not match its SMILES: {error}"
+                ) from error
     elif Path(path).suffix.lower() == ".pdb":
         raise DockingInputError(f"{path} holds no bond orders: give the ligand's SMILES, or an SDF file.")
     mol = Chem.RemoveHs(mol)
@@ -177,7 +188,9 @@ def _polymer(name: str, pdb: str) -> tuple[Any, tuple[str, ...]]:
         try:
             polymer = build(True)
         except Exception as error:
-            raise DockingInputError(f"meeko cannot prepare the receptor {name}: {_first_line(error)}") from first
+            raise DockingInputError(
+                f"meeko cannot prepare the receptor {name}: {_first_line(error)}"
+            ) from first
     given = _residues(pdb)
     kept = _residues(polymer.to_pdb())
     if not kept:
@@ -187,7 +200,9 @@ def _polymer(name: str, pdb: str) -> tuple[Any, tuple[str, ...]]:
 
 
 def _residues(pdb: str) -> set[str]:
-    return {f"{line[21].strip()}:{line[22:27].strip()}" for line in pdb.splitlines() if line.startswith("ATOM")}
+    return {
+        f"{line[21].strip()}:{line[22:27].strip()}" for line in pdb.splitlines() if line.startswith("ATOM")
+    }
 
 
 @cache

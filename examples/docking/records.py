@@ -39,7 +39,8 @@ class Box:
 
     @classmethod
     def around(cls, coordinates: NDArray[np.float64], padding: float = 5.0, minimum: float = 18.0) -> Box:
-        """The box around ``coordinates`` (n, 3) with ``padding`` angstrom on each side, edges >= ``minimum``."""
+        """The box around ``coordinates`` (n, 3) with ``padding`` angstrom on each side, edges >=
+        ``minimum``."""
         low, high = coordinates.min(axis=0), coordinates.max(axis=0)
         center = (low + high) / 2.0
         size = np.maximum(high - low + 2.0 * padding, minimum)
@@ -52,7 +53,9 @@ class Box:
         return inside
 
     def __str__(self) -> str:
-        return "centre ({:.2f}, {:.2f}, {:.2f}) size {:.1f} x {:.1f} x {:.1f} A".format(*self.center, *self.size)
+        return "centre ({:.2f}, {:.2f}, {:.2f}) size {:.1f} x {:.1f} x {:.1f} A".format(
+            *self.center, *self.size
+        )
 
 
 def _triple(values: Iterable[float]) -> tuple[float, float, float]:
@@ -62,7 +65,8 @@ def _triple(values: Iterable[float]) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of a library: its 1-based ``row``, ``smiles`` (canonical when it parsed), ``name`` and why not."""
+    """One row of a library: its 1-based ``row``, ``smiles`` (canonical when it parsed), ``name`` and why
+    not."""
 
     row: int
     smiles: str
@@ -77,7 +81,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Docked:
-    """One docking: ``score`` in kcal/mol (nan when ``reason`` says why there is none), ``pose`` as PDBQT text."""
+    """One docking: ``score`` in kcal/mol (nan when ``reason`` says why there is none), ``pose`` as PDBQT
+    text."""
 
     smiles: str
     score: float = math.nan

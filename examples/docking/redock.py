@@ -25,7 +25,8 @@ SUCCESS_RMSD = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Redocked:
-    """All ``dockings``, their ``rmsds`` (angstrom, nan where one failed) and the index ``best`` of the lowest energy."""
+    """All ``dockings``, their ``rmsds`` (angstrom, nan where one failed) and the index ``best`` of the
+    lowest energy."""
 
     dockings: tuple[Docked, ...]
     rmsds: tuple[float, ...]
@@ -48,7 +49,8 @@ class Redocked:
 
 
 def pose_rmsd(pose: str, reference: Reference) -> float:
-    """Symmetry-corrected heavy-atom RMSD in angstrom between a docked pose and the reference, without alignment."""
+    """Symmetry-corrected heavy-atom RMSD in angstrom between a docked pose and the reference, without
+    alignment."""
     docked = Chem.RemoveHs(pose_to_mol(pose))
     return float(rdMolAlign.CalcRMS(docked, reference.mol()))
 

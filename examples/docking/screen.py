@@ -50,6 +50,24 @@ class Stage:
     remark: str = ""
 
 
+class Stopwatch:
+    """Keeps how long each stage of a session took, in ``stages``."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+
+    @contextmanager
+    def stage(self, name: str, tasks: int = 0, remark: str = "") -> Iterator[Stage]:
+        """Measure the wall time of a step of ``tasks`` tasks."""
+        record = Stage(name, tasks=tasks, remark=remark)
+        start = time.monotonic()
+        try:
+            yield record
+        finally:
+            record.seconds = time.monotonic() - start
+            self.stages.append(record)
+
+
 def inference(model: Surrogate, name: str = "infer") -> Any:
     """A batched parallel function ``infer(list of SMILES) -> list of scores``; the model travels by value."""
 
@@ -70,7 +88,7 @@ class Screen:
     dock: Any
     seed: int = 1
     hits: list[Hit] = field(default_factory=list)
-    stages: list[Stage] = field(default_factory=list)
+    clock: Stopwatch = field(default_factory=Stopwatch)
     model: Surrogate | None = None
     validation: Validation | None = None
     predictions: list[float] = field(default_factory=list)
@@ -81,17 +99,6 @@ class Screen:
             reason = self.library[0].reason if self.library else "it is empty"
             raise DockingInputError(f"No molecule of the library can be docked; the first row: {reason}.")
 
-    @contextmanager
-    def stage(self, name: str, tasks: int = 0, remark: str = "") -> Iterator[Stage]:
-        """Measure a step and keep it in ``stages``."""
-        record = Stage(name, tasks=tasks, remark=remark)
-        start = time.monotonic()
-        try:
-            yield record
-        finally:
-            record.seconds = time.monotonic() - start
-            self.stages.append(record)
-
     def dock_start(self, count: int = 48) -> list[Hit]:
         """Dock ``count`` random molecules of the library (fewer when it is smaller)."""
         usable = [index for index, entry in enumerate(self.library) if entry.usable]
@@ -99,9 +106,10 @@ class Screen:
         return self._dock(sorted(chosen), "dock the start")
 
     def train(self) -> Surrogate:
-        """Train the surrogate on everything docked so far; the first time, validate it on the random start."""
+        """Train the surrogate on everything docked so far; the first time, validate it on the random
+        start."""
         good = [hit for hit in self.hits if hit.docked.ok]
-        with self.stage(f"train on {len(good)}"):
+        with self.clock.stage(f"train on {len(good)}"):
             smiles = [hit.entry.smiles for hit in good]
             scores = [hit.docked.score for hit in good]
             self.model = train(smiles, scores)
@@ -117,7 +125,7 @@ class Screen:
         if infer is None:
             infer = inference(self._trained())
         usable = [index for index, entry in enumerate(self.library) if entry.usable]
-        with self.stage("infer the library", len(usable)):
+        with self.clock.stage("infer the library", len(usable)):
             self.predictions = [math.nan] * len(self.library)
             values = infer.map([self.library[index].smiles for index in usable])
             for index, value in zip(usable, values, strict=True):
@@ -153,15 +161,18 @@ class Screen:
         self.round += 1
         return self._dock(self.choose(count), f"dock the best, round {self.round}")
 
-    def run(self, start: int = 48, rounds: int = 2, per_round: int = 12, say: Callable[[str], None] = print) -> None:
-        """All steps: a random start, then ``rounds`` of train, infer, dock; ``say`` gets one line for each."""
+    def run(
+        self, start: int = 48, rounds: int = 2, per_round: int = 12, say: Callable[[str], None] = print
+    ) -> None:
+        """All steps: a random start, then ``rounds`` of train, infer, dock; ``say`` gets one line for
+        each."""
         hits = self.dock_start(start)
         say(f"random start: {_summary(hits)}")
         if all(hit.docked.reason for hit in hits):
             raise DockingInputError(f"Nothing docked: {hits[0].docked.reason}")
         remaining = sum(entry.usable for entry in self.library) - len(self.hits)
         if rounds and remaining and sum(hit.docked.ok for hit in self.hits) < MIN_TRAINING:
-            say(f"too few docked to train a surrogate (at least {MIN_TRAINING}); docking {per_round} more a round")
+            say(f"fewer than {MIN_TRAINING} docked: too few to train on; docking {per_round} more a round")
         for _ in range(rounds):
             if len(self.hits) >= sum(entry.usable for entry in self.library):
                 say("every molecule of the library is docked")
@@ -185,7 +196,7 @@ class Screen:
 
     def _dock(self, indices: Sequence[int], stage: str) -> list[Hit]:
         smiles = [self.library[index].smiles for index in indices]
-        with self.stage(stage, len(smiles)):
+        with self.clock.stage(stage, len(smiles)):
             rows = gather(smiles, self.dock.map(smiles, return_exceptions=True))
         informed = self.model is not None and self.round > 0
         predicted = [self.predictions[i] if informed else math.nan for i in indices]
@@ -206,4 +217,6 @@ def _summary(hits: Sequence[Hit]) -> str:
     good = sorted(hit.docked.score for hit in hits if hit.docked.ok)
     if not good:
         return f"0 of {len(hits)} docked"
-    return f"{len(good)} of {len(hits)} docked, best {good[0]:.2f}, median {good[len(good) // 2]:.2f} kcal/mol"
+    return (
+        f"{len(good)} of {len(hits)} docked, best {good[0]:.2f}, median {good[len(good) // 2]:.2f} kcal/mol"
+    )

@@ -1,7 +1,8 @@
 """Protein files made ready for meeko: what to keep, what to rename, which columns to rewrite.
 
-Old and simulation PDB files differ from what a docking tool expects: CHARMM residue names, terminal caps, text in
-columns 73-80 where today's format has the element, several models, alternate locations, waters, ligands and ions.
+Old and simulation PDB files differ from what a docking tool expects: CHARMM residue names, terminal caps,
+text in columns 73-80 where today's format has the element, several models, alternate locations, waters,
+ligands and ions.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from pathlib import Path
 from docking.records import DockingInputError
 
 RENAMED = {"HSD": "HIS", "HSE": "HIS", "HSP": "HIS", "MSE": "MET"}
-CHARMM_CAPS = frozenset("CAY CY OY HY1 HY2 HY3 NT HNT CAT HT1 HT2 HT3".split())
-WATERS = frozenset("HOH WAT TIP TIP3 TP3 SOL DOD H2O".split())
+CHARMM_CAPS = frozenset(["CAY", "CY", "OY", "HY1", "HY2", "HY3", "NT", "HNT", "CAT", "HT1", "HT2", "HT3"])
+WATERS = frozenset(["HOH", "WAT", "TIP", "TIP3", "TP3", "SOL", "DOD", "H2O"])
 RCSB = "https://files.rcsb.org/download/{}.pdb"
 _PDB_ID = re.compile(r"[1-9][A-Za-z0-9]{3}")
 
@@ -30,11 +31,14 @@ class CleanStructure:
     notes: tuple[str, ...]
 
 
-def read_structure(source: str | Path, *, cache: Path | None = None, timeout: float = 20.0) -> tuple[str, str]:
+def read_structure(
+    source: str | Path, *, cache: Path | None = None, timeout: float = 20.0
+) -> tuple[str, str]:
     """The PDB text behind ``source``: a file, or a four-character PDB id downloaded from the RCSB.
 
-    ``cache`` is a folder where a downloaded file is kept (the current one by default); ``timeout`` is in seconds.
-    Returns (name, text). Raises :class:`DockingInputError` when there is no such file or no way to the RCSB.
+    ``cache`` is a folder where a downloaded file is kept (the current one by default); ``timeout`` is in
+    seconds. Returns (name, text). Raises :class:`DockingInputError` when there is no such file or no way
+    to the RCSB.
     """
     path = Path(source).expanduser()
     if path.is_file():
@@ -53,7 +57,8 @@ def read_structure(source: str | Path, *, cache: Path | None = None, timeout: fl
     except OSError as error:
         reason = getattr(error, "reason", error)
         raise DockingInputError(
-            f"Cannot download {code} from the RCSB ({reason}). Offline? Give the file itself, or put it at {kept}."
+            f"Cannot download {code} from the RCSB ({reason}). "
+            f"Offline? Give the file itself, or put it at {kept}."
         ) from error
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(text)
@@ -91,7 +96,8 @@ def clean_structure(text: str, known_residues: frozenset[str] | None = None) -> 
 
 
 def aligned(pdb: str) -> str:
-    """The ATOM lines of ``pdb`` with names, occupancy and element in their columns; RDKit knows residues by them."""
+    """The ATOM lines of ``pdb`` with names, occupancy and element in their columns; RDKit knows residues
+    by them."""
     lines = []
     for line in pdb.splitlines():
         if line.startswith(("ATOM", "HETATM")):
@@ -130,7 +136,8 @@ def _standard_line(line: str, residue: str, name: str) -> str:
 
 
 def ligand_block(text: str, code: str) -> str:
-    """The PDB lines of the first HETATM residue called ``code``; raises :class:`DockingInputError` if none."""
+    """The PDB lines of the first HETATM residue called ``code``; raises :class:`DockingInputError` if
+    none."""
     wanted = code.upper()
     first: str | None = None
     lines: list[str] = []

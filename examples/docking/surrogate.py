@@ -1,7 +1,9 @@
-"""The surrogate: a small regression from molecule to docking score, chosen and judged by cross-validation.
+"""The surrogate: a small regression from molecule to docking score, chosen and judged by
+cross-validation.
 
-Much of a docking score is size, so every figure of merit stands beside the one of the number of heavy atoms alone,
-and beside the published surrogate (4 nearest neighbours, Jaccard distance, 256 Morgan bits of radius 4).
+Much of a docking score is size, so every figure of merit stands beside the one of the number of heavy
+atoms alone, and beside the published surrogate (4 nearest neighbours, Jaccard distance, 256 Morgan bits
+of radius 4).
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ class Surrogate:
     trained_on: int
 
     def scores(self, smiles: Sequence[str]) -> list[float]:
-        """Predicted docking scores of ``smiles``, kcal/mol rounded to 1e-4; nan where a SMILES does not parse."""
+        """Predicted docking scores of ``smiles``, kcal/mol rounded to 1e-4; nan where a SMILES does not
+        parse."""
         predicted: list[float] = []
         for start in range(0, len(smiles), BLOCK):
             rows = features(smiles[start : start + BLOCK])
@@ -78,8 +81,8 @@ class Validation:
 
     def __str__(self) -> str:
         return (
-            f"held-out Spearman {self.spearman:+.2f} ({self.chosen}); heavy atoms alone {self.baseline:+.2f}; "
-            f"published KNN {self.published:+.2f} (n = {self.n})"
+            f"held-out Spearman {self.spearman:+.2f} ({self.chosen}); "
+            f"heavy atoms alone {self.baseline:+.2f}; published KNN {self.published:+.2f} (n = {self.n})"
         )
 
 
@@ -88,7 +91,7 @@ def train(smiles: Sequence[str], scores: Sequence[float]) -> Surrogate:
     target = np.asarray(scores, dtype=np.float64)
     if len(smiles) < MIN_TRAINING:
         raise DockingInputError(
-            f"{len(smiles)} docked molecules are too few to train on (at least {MIN_TRAINING}); dock more of them first."
+            f"{len(smiles)} docked molecules are too few to train on; dock at least {MIN_TRAINING} first."
         )
     rows = features(smiles)
     with threadpool_limits(1):
@@ -97,7 +100,8 @@ def train(smiles: Sequence[str], scores: Sequence[float]) -> Surrogate:
 
 
 def validate(smiles: Sequence[str], scores: Sequence[float]) -> Validation:
-    """Nested cross-validation: the model is chosen inside each training part, so the held-out rho is honest."""
+    """Nested cross-validation: the model is chosen inside each training part, so the held-out rho is
+    honest."""
     target = np.asarray(scores, dtype=np.float64)
     rows = features(smiles)
     predictions = np.empty_like(target)
@@ -106,7 +110,9 @@ def validate(smiles: Sequence[str], scores: Sequence[float]) -> Validation:
         for train_part, test_part in _folds(len(target), OUTER_FOLDS):
             name = _choose(rows[train_part], target[train_part])
             chosen.append(name)
-            predictions[test_part] = CANDIDATES[name](rows[train_part], target[train_part]).predict(rows[test_part])
+            predictions[test_part] = CANDIDATES[name](rows[train_part], target[train_part]).predict(
+                rows[test_part]
+            )
         published = _published(smiles, target)
     return Validation(
         n=len(target),
@@ -126,7 +132,8 @@ def rho(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> fl
 
 
 def _ridge(columns: slice, alpha: float) -> Callable[[NDArray[np.float32], Floats], Linear]:
-    """Ridge regression on ``columns``, descriptors standardised and counts as they are, as raw-space weights."""
+    """Ridge regression on ``columns``, descriptors standardised and counts as they are, as raw-space
+    weights."""
 
     def fit(rows: NDArray[np.float32], target: Floats) -> Linear:
         from sklearn.linear_model import Ridge

@@ -1,0 +1,203 @@
+"""Screening from a shell: ``python -m docking --receptor … --ligands … --box …``, and ``python -m docking
+demo``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from docking import require
+from docking.records import Box, DockingInputError, DockSettings
+
+EPILOG = """\
+examples:
+  python -m docking --receptor 1IEP --reference STI --ligands library.smi
+  python -m docking --receptor protein.pdb --box 15.6 53.4 15.5 20 20 20 --ligands library.csv --out results
+  python -m docking --receptor tutorial --generate 100000
+  python -m docking demo --out build/demo
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of a screen."""
+    p = argparse.ArgumentParser(
+        prog="python -m docking",
+        description="Find the best ligands of a large set: dock a few, learn, infer the rest, dock the best.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument(
+        "--receptor", required=True, help="PDB file, PDB id, or 'tutorial' (the complex ProLIF ships)"
+    )
+    where = p.add_mutually_exclusive_group()
+    where.add_argument(
+        "--box",
+        nargs=6,
+        type=float,
+        metavar=("CX", "CY", "CZ", "SX", "SY", "SZ"),
+        help="centre and size, angstrom",
+    )
+    where.add_argument(
+        "--reference", help="ligand that marks the pocket: SDF, MOL, MOL2, PDB, or a HETATM code"
+    )
+    p.add_argument("--reference-smiles", help="SMILES of a --reference PDB file, to redock it as a check")
+    what = p.add_mutually_exclusive_group(required=True)
+    what.add_argument("--ligands", help="SMILES file (.smi: SMILES, name) or CSV/TSV with a 'smiles' column")
+    what.add_argument("--generate", type=int, metavar="N", help="screen N generated drug-like amides")
+    p.add_argument(
+        "--start", type=_count, default=48, help="random molecules docked first (default %(default)s)"
+    )
+    p.add_argument(
+        "--rounds", type=_count, default=2, help="rounds of learn, infer, dock (default %(default)s)"
+    )
+    p.add_argument(
+        "--per-round", type=_count, default=12, help="molecules docked a round (default %(default)s)"
+    )
+    p.add_argument("--conformers", type=_count, default=6, help="conformers of the redocking check (0: none)")
+    p.add_argument("--exhaustiveness", type=_positive, default=1, help="Vina's (default %(default)s)")
+    p.add_argument("--seed", type=int, default=1, help="same seed, same hits (default %(default)s)")
+    p.add_argument("--workers", type=_positive, help="worker processes (default: what this machine allows)")
+    p.add_argument("--out", type=Path, default=Path("screen"), help="folder of results (default %(default)s)")
+    return p
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a screen, or the demo; 0 when something docked, 1 when nothing could be done, 2 for a wrong
+    command."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        require()
+        if given[:1] == ["demo"]:
+            return _demo(given[1:])
+        return _screen(parser().parse_args(given))
+    except DockingInputError as error:
+        print(f"docking: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("docking: interrupted", file=sys.stderr)
+        return 130
+
+
+def _demo(arguments: Sequence[str]) -> int:
+    from nbclient.exceptions import CellExecutionError
+
+    from docking.demo import run_demo
+
+    p = argparse.ArgumentParser(prog="python -m docking demo", description="Execute the docking notebook.")
+    p.add_argument(
+        "--out", type=Path, default=Path("build/demo"), help="folder of results (default %(default)s)"
+    )
+    options = p.parse_args(arguments)
+    try:
+        line = run_demo(options.out)
+    except CellExecutionError as error:
+        print(f"docking: a cell of the notebook failed; see {options.out}\n{error}", file=sys.stderr)
+        return 1
+    print(line, flush=True)
+    return 0
+
+
+def _screen(options: argparse.Namespace) -> int:
+    import cellmill
+    from docking.dock import docking_task
+    from docking.outputs import best_rows, rejected_rows, write_csv, write_predictions, write_sdf
+    from docking.progress import on_terminal
+    from docking.screen import Screen
+
+    start = time.monotonic()
+    _check_inputs(options)
+    receptor, reference = _receptor(options)
+    if options.workers:
+        cellmill.default_executor().set_workers(options.workers)
+    with on_terminal() as ticker:
+        ticker.say(f"{receptor}")
+        for note in receptor.notes:
+            ticker.say(f"  {note}")
+        library = _library(options)
+        rejected = sum(not entry.usable for entry in library)
+        ticker.say(
+            f"{len(library) - rejected:,} molecules to screen, {rejected:,} rows rejected with a reason"
+        )
+        dock = docking_task(receptor, DockSettings(options.exhaustiveness, options.seed + 41))
+        screen = Screen(library, dock, options.seed)
+        if reference is not None and options.conformers:
+            _redock(dock, reference, options.conformers, ticker)
+        screen.run(options.start, options.rounds, options.per_round, say=ticker.say)
+    write_csv(screen, options.out / "hits.csv")
+    write_sdf(screen, options.out / "hits.sdf")
+    if screen.predictions:
+        write_predictions(screen, options.out / "predictions.csv")
+    print("rank     score  name             SMILES")
+    print("\n".join(best_rows(screen)))
+    print(
+        f"{len(screen.ranked())} docked, {len(rejected_rows(screen))} rows with a reason, "
+        f"{time.monotonic() - start:.0f} s; results in {options.out}"
+    )
+    return 0
+
+
+def _check_inputs(options: argparse.Namespace) -> None:
+    """Complain about missing files before anything slow starts."""
+    if options.ligands and not Path(options.ligands).expanduser().is_file():
+        raise DockingInputError(f"No ligand file '{options.ligands}'.")
+    if options.start < 1:
+        raise DockingInputError("--start must be at least 1: something has to be docked first.")
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DockingInputError(f"Cannot write results to '{options.out}': {error.strerror}.") from error
+
+
+def _receptor(options: argparse.Namespace) -> tuple[Any, Any]:
+    from docking.receptor import load_receptor, reference_ligand, tutorial_complex, with_box
+
+    box = Box(tuple(options.box[:3]), tuple(options.box[3:])) if options.box else None
+    if options.receptor == "tutorial":
+        receptor, reference = tutorial_complex()
+        return (with_box(receptor, box), None) if box else (receptor, reference)
+    receptor = load_receptor(options.receptor, box=box, reference=options.reference, cache_folder=options.out)
+    if not options.reference or not Path(options.reference).is_file():
+        return receptor, None
+    if Path(options.reference).suffix.lower() == ".pdb" and not options.reference_smiles:
+        return receptor, None
+    return receptor, reference_ligand(options.reference, smiles=options.reference_smiles)
+
+
+def _library(options: argparse.Namespace) -> Any:
+    from docking.library import generate, read_library
+
+    return read_library(options.ligands) if options.ligands else generate(options.generate, options.seed)
+
+
+def _redock(dock: Any, reference: Any, conformers: int, ticker: Any) -> None:
+    from docking.redock import redock
+
+    result = redock(dock, reference, conformers=conformers)
+    verdict = (
+        "reproduced" if result.success else "NOT reproduced: distrust the scores, or dock more exhaustively"
+    )
+    ticker.say(
+        f"redocked {reference.name}: {result.pose.score:.2f} kcal/mol, RMSD {result.rmsd:.2f} A ({verdict})"
+    )
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return value
+
+
+def _positive(text: str) -> int:
+    value = _count(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("0 is not enough")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,6 +12,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 PY := $(BIN)/python
 STAMPS := $(VENV)/.cellmill
 PANEL := kernel_runtime/cellmill/labextension/package.json
+SHARE := share/jupyter/labextensions/cellmill
 C_SOURCES := $(wildcard csched/include/*.h csched/src/*.[ch] csched/build.py) hatch_build.py
 TS_SOURCES := $(wildcard labextension/src/*.ts labextension/src/view/*.ts labextension/style/* labextension/schema/*) tsconfig.json
 EXTRAS := docking,lab,report,test,dev
@@ -79,10 +80,12 @@ $(STAMPS)/node_modules: package.json yarn.lock .yarnrc.yml | $(STAMPS)/python
 	@mkdir -p build && { $(BIN)/jlpm install --immutable > build/jlpm.log 2>&1 || { tail -n 20 build/jlpm.log; exit 1; }; }
 	@touch $@
 
-$(STAMPS)/panel: $(TS_SOURCES) $(STAMPS)/node_modules
+# A copy, not a link: pip empties the folder when it installs anew, through a link as well.
+$(STAMPS)/panel: $(TS_SOURCES) $(STAMPS)/node_modules $(STAMPS)/python
 	@echo "set-up: building the JupyterLab panel"
 	@mkdir -p build && { $(BIN)/jlpm run build > build/panel.log 2>&1 || { tail -n 40 build/panel.log; exit 1; }; }
-	@$(BIN)/jupyter-builder develop --overwrite . > build/panel-link.log 2>&1 || { tail -n 20 build/panel-link.log; exit 1; }
+	@rm -rf $(VENV)/$(SHARE) && mkdir -p $(VENV)/$(dir $(SHARE))
+	@cp -r $(dir $(PANEL)) $(VENV)/$(SHARE) && cp labextension/install.json $(VENV)/$(SHARE)
 	@touch $@
 
 $(STAMPS)/chromium: | $(STAMPS)/python

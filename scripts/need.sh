@@ -30,7 +30,7 @@ need_compiler() {
 
 need_node() {
     command -v node >/dev/null || missing "node was not found; it builds the JupyterLab panel" "nodejs"
-    node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' ||
+    node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' ||
         { echo "cellmill: node $(node --version) is too old; 20 or newer is needed to build the panel" >&2; exit 1; }
 }
 

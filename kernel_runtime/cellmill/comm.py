@@ -1,10 +1,10 @@
 """The kernel's side of the panel: frames out while something changes, commands in.
 
-Frames leave from a background thread, so they flow while a cell runs, at most ten a second. They travel on a
-comm that is never opened towards the front end: views recognise them on IOPub by their ``cellmill`` field, which
-also works for a page that was reloaded in the middle of a cell and cannot speak yet. Commands arrive on comms
-which the front end opens (target ``cellmill.control``); on those the kernel sends from its own handlers only, so
-that JupyterLab's subshells keep carrying them while the main thread is busy.
+Frames leave from a background thread, so they flow while a cell runs, at most ten a second. They travel on
+a comm that is never opened towards the front end: views recognise them on IOPub by their ``cellmill``
+field, which also works for a page that was reloaded in the middle of a cell and cannot speak yet. Commands
+arrive on comms which the front end opens (target ``cellmill.control``); on those the kernel sends from its
+own handlers only, so that JupyterLab's subshells keep carrying them while the main thread is busy.
 
 Nothing here ever fails into user code: errors go to the logger ``cellmill.comm``.
 """
@@ -23,6 +23,7 @@ from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 
 INTERVAL = 0.1  # seconds between frames, and between looks at the counters while something runs
 UNHEARD_INTERVAL = 1.0  # between frames while no view has spoken: one may listen that cannot speak yet
+PULSE = 2.0  # between frames while tasks run and nothing changes, for the page that was just reloaded
 IDLE_LOOK = 1.0  # seconds between looks at the counters while nothing runs
 
 _log = logging.getLogger("cellmill.comm")
@@ -64,6 +65,7 @@ class Link:
         self._fold = ProgressFold()
         self._fold_lock = threading.Lock()
         self._last: schema.Snapshot | None = None
+        self._sent_at = 0.0
         self._in_cell = True  # attached by %load_ext, that is inside a cell
         self._closed = False
         self._wake = threading.Event()
@@ -137,27 +139,32 @@ class Link:
     # Kernel to front end.
 
     def _publish(self) -> None:
-        sent_at = 0.0
         while not self._closed:
             self._wake.clear()
-            interval = INTERVAL if self._listeners else UNHEARD_INTERVAL
-            busy = False
             try:
-                frame = self._snapshot()
-                busy = frame is not None and frame["counts"]["done"] < frame["counts"]["total"]
-                if frame is not None and time.monotonic() - sent_at >= interval and self._is_news(frame):
-                    self._last = frame
-                    sent_at = time.monotonic()
-                    self._send(self._frames, frame)
-                held_back = frame is not None and self._is_news(frame)
+                waiting = self._publish_once()
             except Exception:
                 _log.debug("no frame", exc_info=True)
-                held_back = False
-            if busy or held_back or self._in_cell:
+                waiting = False
+            if waiting or self._in_cell:
                 # Not the event: what wakes an idle publisher must not make a busy one faster.
                 time.sleep(INTERVAL)
             else:
                 self._wake.wait(IDLE_LOOK)
+
+    def _publish_once(self) -> bool:
+        """Send a frame when it is due; say whether another one may be due soon."""
+        frame = self._snapshot()
+        if frame is None:
+            return False
+        age = time.monotonic() - self._sent_at
+        busy = frame["counts"]["done"] < frame["counts"]["total"]
+        news = self._is_news(frame)
+        if (news and age >= (INTERVAL if self._listeners else UNHEARD_INTERVAL)) or (busy and age >= PULSE):
+            self._last, self._sent_at = frame, time.monotonic()
+            self._send(self._frames, frame)
+            news = False
+        return busy or news
 
     def _is_news(self, frame: schema.Snapshot) -> bool:
         """Whether anything but the time differs from the frame sent last."""

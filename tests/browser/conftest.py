@@ -1,0 +1,259 @@
+"""A real JupyterLab server and a headless browser, and the few things a user does with them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+SCREENSHOTS = ROOT / "build" / "screenshots"
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+TIMEOUT_MS = 15_000
+
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Remember a failure, so that its page is photographed before it closes."""
+    report = yield
+    if report.when == "call" and report.failed:
+        item.stash[FAILED] = True
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running JupyterLab: where it answers, and the folder it serves."""
+
+    url: str
+    token: str
+    root: Path
+
+    def get(self, path: str) -> object:
+        request = urllib.request.Request(
+            f"{self.url}/{path}", headers={"Authorization": f"token {self.token}"}
+        )
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return json.load(answer)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def environment(scratch: Path) -> dict[str, str]:
+    """The test's own Jupyter and IPython folders, so that a developer's settings do not matter."""
+    env = dict(os.environ)
+    env.pop("JUPYTER_PATH", None)
+    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "HOME"):
+        folder = scratch / name.lower()
+        folder.mkdir()
+        env[name] = str(folder)
+    return env
+
+
+def wait_until_up(process: subprocess.Popen[bytes], server: Server, log: Path) -> None:
+    """Ask until the server answers; its log tells why when it does not."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            server.get("api/status")
+        except (urllib.error.URLError, OSError):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+                break  # it ended
+        else:
+            return
+    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-4000:]}")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    scratch = tmp_path_factory.mktemp("lab")
+    root = scratch / "notebooks"
+    root.mkdir()
+    running = Server(f"http://127.0.0.1:{free_port()}", "cellmill-test", root)
+    port = running.url.rsplit(":", 1)[1]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyter",
+        "lab",
+        "--no-browser",
+        "--allow-root",
+        "--expose-app-in-browser",
+    ]
+    command += [
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={running.token}",
+    ]
+    command += [f"--ServerApp.root_dir={root}", "--LabApp.extension_manager=readonly"]
+    command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    log = scratch / "server.log"
+    with log.open("wb") as sink:
+        process = subprocess.Popen(
+            command, cwd=root, env=environment(scratch), stdout=sink, stderr=subprocess.STDOUT
+        )
+    try:
+        wait_until_up(process, running, log)
+        yield running
+    finally:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def chromium() -> str:
+    """The browser's path, or a skip that says how to get one."""
+    for name in (os.environ.get("CELLMILL_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
+        found = shutil.which(name) if name else None
+        if found:
+            return found
+    pytest.fail("no chromium was found; on Debian: apt-get install chromium")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_FLAGS)
+        yield running
+        running.close()
+
+
+class Lab:
+    """One page with a notebook in front."""
+
+    def __init__(self, page: Page, server: Server, name: str) -> None:
+        self.page = page
+        self.server = server
+        self.name = name
+        self.workspace = name.removesuffix(".ipynb")
+        self.errors: list[str] = []
+        self.console: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
+
+    def open(self) -> None:
+        """Load the page and wait for the notebook and its idle kernel."""
+        self.load()
+        self.wait_kernel("idle")
+
+    def load(self) -> None:
+        """Load the page, again or anew, and wait for the notebook."""
+        self.page.goto(
+            f"{self.server.url}/lab/workspaces/{self.workspace}/tree/{self.name}?token={self.server.token}"
+        )
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.page.wait_for_function(
+            "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
+        )
+
+    def wait_kernel(self, status: str) -> None:
+        self.page.wait_for_function(
+            """status =>
+                window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === status""",
+            arg=status,
+        )
+
+    def command(self, name: str, **arguments: object) -> None:
+        self.page.evaluate(
+            "([name, args]) => { void window.jupyterapp.commands.execute(name, args); }", [name, arguments]
+        )
+
+    def run_cell(self, index: int) -> None:
+        """Press Shift+Enter in a cell, without waiting for its end."""
+        self.page.locator(".jp-Notebook .jp-Cell").nth(index).locator(".jp-InputArea-prompt").click()
+        self.page.keyboard.press("Shift+Enter")
+
+    def wait_output(self, index: int, text: str) -> None:
+        self.page.locator(".jp-Notebook .jp-Cell").nth(index).get_by_text(text, exact=False).wait_for()
+
+    def open_panel(self) -> None:
+        self.command("cellmill:open-dashboard")
+        self.page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")
+
+    def panel(self, key: str) -> str:
+        value = self.page.locator("#cellmill-panel .cellmill-dashboard").get_attribute(f"data-{key}")
+        assert value is not None, f"the panel has no data-{key}"
+        return value
+
+    def wait_panel(self, condition: str) -> None:
+        """Wait until a JavaScript expression over the panel's numbers `d` holds."""
+        self.page.wait_for_function(
+            f"""() => {{
+                const root = document.querySelector('#cellmill-panel .cellmill-dashboard');
+                if (root === null) return false;
+                const number = value => isNaN(value) ? value : Number(value);
+                const d = Object.fromEntries(Object.entries(root.dataset).map(([k, v]) => [k, number(v)]));
+                return {condition};
+            }}"""
+        )
+
+    def screenshot(self, name: str) -> Path:
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        path = SCREENSHOTS / f"{name}.png"
+        self.page.screenshot(path=path)
+        return path
+
+
+@pytest.fixture
+def lab(server: Server, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Lab]]:
+    """Open a notebook with these cells in a page of its own; the kernel is shut down afterwards."""
+    context = browser.new_context(viewport={"width": 1280, "height": 760})
+    context.set_default_timeout(TIMEOUT_MS)
+    opened: list[Lab] = []
+
+    def open_lab(*cells: str) -> Lab:
+        name = f"{request.node.name}.ipynb"
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+        notebook.metadata["kernelspec"] = {
+            "name": "python3",
+            "display_name": "Python 3",
+            "language": "python",
+        }
+        nbformat.write(notebook, server.root / name)
+        one = Lab(context.new_page(), server, name)
+        opened.append(one)
+        one.open()
+        return one
+
+    yield open_lab
+    for one in opened:
+        if request.node.stash.get(FAILED, False):
+            print(
+                f"screenshot: {one.screenshot('failed-' + request.node.name)}", *one.console[-20:], sep="\n"
+            )
+        one.page.evaluate("() => window.jupyterapp?.serviceManager.sessions.shutdownAll()")
+    context.close()

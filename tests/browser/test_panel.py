@@ -1,0 +1,140 @@
+"""The side panel in a real JupyterLab: live while a cell runs, after reload and restart, in both themes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+OpenLab = Callable[..., Any]
+LOAD = "%load_ext cellmill\nprint('loaded', 'now')"
+# Some tasks wait for a file, so that a test decides when the cell goes on.
+DEFINE = """%%parallel
+def work(item):
+    import pathlib, time
+    number, gate = item
+    while number >= 40 and not pathlib.Path(gate).exists():
+        time.sleep(0.01)
+    if number == 3:
+        raise ValueError("this one fails")
+    time.sleep(0.005)
+    return number
+"""
+
+
+def run_gated(gate: Path, tasks: int) -> str:
+    return (
+        f"items = [(number, {str(gate)!r}) for number in range({tasks})]\n"
+        "results = list(work.map(items, return_exceptions=True))\n"
+        "print('gathered', len(results))"
+    )
+
+
+def open_gated(lab: OpenLab, gate: Path, tasks: int = 60) -> Any:
+    """A notebook whose third cell has begun and holds at its gate."""
+    one = lab(LOAD, DEFINE, run_gated(gate, tasks))
+    one.open_panel()
+    one.run_cell(0)
+    one.wait_output(0, "loaded now")
+    one.wait_panel("d.presence === 'loaded' || d.presence === 'live'")
+    one.run_cell(1)
+    one.run_cell(2)
+    return one
+
+
+def test_panel_moves_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
+    one = open_gated(lab, tmp_path / "gate")
+    one.wait_panel("d.total === 60 && d.done > 0 && d.done < 40 && d.running > 0")
+    one.wait_panel("d.done === 40 && d.running === 2 && d.queued === 18 && d.failed === 1")
+    assert int(one.panel("workers")) >= 1
+    one.screenshot("panel-running-light")
+    (tmp_path / "gate").touch()
+    one.wait_panel("d.done === 60 && d.total === 60 && d.running === 0 && d.rate > 0")
+    one.wait_output(2, "gathered 60")
+    bar = one.page.get_by_role("progressbar", name="Tasks done")
+    assert bar.get_attribute("aria-valuenow") == "60"
+    assert one.page.get_by_role("status").filter(has_text="60 tasks done").count() == 1
+    one.screenshot("panel-done-light")
+    assert one.errors == []
+
+
+def test_the_next_cell_counts_from_zero(lab: OpenLab, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    gate.touch()
+    one = open_gated(lab, gate)
+    one.wait_panel("d.done === 60 && d.total === 60")
+    one.wait_output(2, "gathered 60")
+    one.run_cell(2)
+    one.wait_panel("d.done < 60")
+    one.wait_panel("d.done === 60 && d.total === 60")
+
+
+def test_reload_in_the_middle_of_a_cell(lab: OpenLab, tmp_path: Path) -> None:
+    one = open_gated(lab, tmp_path / "gate")
+    one.wait_panel("d.done === 40")
+    one.command("docmanager:save")
+    one.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+    one.load()
+    one.open_panel()
+    one.wait_panel("d.done === 40 && d.total === 60 && d.running === 2")
+    (tmp_path / "gate").touch()
+    one.wait_panel("d.done === 60 && d.total === 60")
+    assert one.errors == []
+
+
+def test_reload_of_an_idle_notebook(lab: OpenLab, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    gate.touch()
+    one = open_gated(lab, gate)
+    one.wait_panel("d.done === 60")
+    one.wait_kernel("idle")
+    one.load()
+    one.open_panel()
+    one.wait_panel("d.presence === 'live' && d.done === 60 && d.total === 60")
+
+
+def test_without_cellmill_and_after_a_restart(lab: OpenLab) -> None:
+    one = lab(LOAD)
+    one.open_panel()
+    one.wait_panel("d.presence === 'absent'")
+    assert "%load_ext cellmill" in one.page.locator("#cellmill-panel").inner_text()
+    one.screenshot("panel-absent-light")
+    one.run_cell(0)
+    one.wait_panel("d.presence === 'loaded'")
+    one.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    one.wait_panel("d.presence === 'absent'")
+    one.run_cell(0)
+    one.wait_panel("d.presence === 'loaded'")
+    assert one.errors == []
+
+
+def test_keyboard_list_and_dark_theme(lab: OpenLab, tmp_path: Path) -> None:
+    one = open_gated(lab, tmp_path / "gate", tasks=1234)
+    one.wait_panel("d.done === 40")
+    one.command("apputils:change-theme", theme="JupyterLab Dark")
+    one.page.wait_for_selector("body[data-jp-theme-light='false']")
+    one.screenshot("panel-running-dark")
+    kernel = one.page.get_by_role("navigation", name="Kernels with Cellmill").get_by_role("button")
+    assert kernel.count() == 1
+    assert kernel.get_attribute("aria-current") == "true"
+    kernel.focus()
+    one.page.keyboard.press("Enter")
+    (tmp_path / "gate").touch()
+    one.wait_panel("d.done === 1234 && d.total === 1234")
+    one.screenshot("panel-done-dark")
+    one.command("apputils:change-theme", theme="JupyterLab Light")
+    one.page.wait_for_selector("body[data-jp-theme-light='true']")
+    assert one.errors == []
+
+
+def test_goodbye_when_the_extension_is_unloaded(lab: OpenLab) -> None:
+    one = lab(LOAD, "%unload_ext cellmill")
+    one.open_panel()
+    one.run_cell(0)
+    one.wait_panel("d.presence === 'loaded'")
+    one.run_cell(1)
+    one.wait_panel("d.presence === 'absent'")

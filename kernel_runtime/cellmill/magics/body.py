@@ -1,0 +1,143 @@
+"""A cell as a task: what runs in the worker. Imports nothing of the notebook."""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+import marshal
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+ITEM = "__cellmill_item__"
+VALUE = "__cellmill_value__"
+_KEPT_BACK = frozenset({"_", "__", "___", "__name__", "__builtins__", "__annotations__", VALUE})
+_MISSING = object()
+
+
+class Body:
+    """The code of a cell and the notebook variables it needs.
+
+    Each call runs the code in a fresh copy of the variables and returns the value of its last
+    expression, None without one.
+    """
+
+    def __init__(self, name: str, code: CodeType, variables: dict[str, Any], source: str) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = "__main__"
+        self.code = code
+        self.variables = variables
+        self.source = source
+
+    def __call__(self, item: Any) -> Any:
+        return self._run({ITEM: item}).get(VALUE)
+
+    def _run(self, extra: dict[str, Any]) -> dict[str, Any]:
+        namespace = {"__name__": "__main__", "__builtins__": builtins, **self.variables, **extra}
+        exec(self.code, namespace)
+        return namespace
+
+    def _rest(self) -> tuple[Any, ...]:
+        return ()
+
+    def __reduce__(self) -> tuple[Callable[..., Body], tuple[Any, ...]]:
+        common = (self.__name__, marshal.dumps(self.code), self.variables, self.source)
+        return _arrived, (type(self), *common, *self._rest())
+
+
+def _arrived(
+    kind: type[Body], name: str, code: bytes, variables: dict[str, Any], source: str, *rest: Any
+) -> Body:
+    """The body in its worker: its source lines are made known, so that tracebacks show them."""
+    body = kind(name, marshal.loads(code), variables, source, *rest)
+    filename = body.code.co_filename
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    return body
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a background task leaves: its value, the pickled variables it assigned, and what could not be pickled."""
+
+    value: Any
+    variables: bytes
+    refused: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Inheritance:
+    """How a task sees an earlier one: under `name`, and its variables but for those in `newer`."""
+
+    name: str
+    variables: bool
+    newer: frozenset[str]
+
+
+class TaskBody(Body):
+    """A cell that runs once, after others; called with their outcomes."""
+
+    def __init__(
+        self,
+        name: str,
+        code: CodeType,
+        variables: dict[str, Any],
+        source: str,
+        after: tuple[Inheritance, ...] = (),
+    ) -> None:
+        super().__init__(name, code, variables, source)
+        self.after = after
+
+    def __call__(self, *outcomes: Any) -> Outcome:
+        inherited: dict[str, Any] = {}
+        for link, outcome in zip(self.after, outcomes, strict=True):
+            if isinstance(outcome, Outcome):
+                if link.variables:
+                    arrived = load_variables(outcome.variables)
+                    inherited |= {name: value for name, value in arrived.items() if name not in link.newer}
+                outcome = outcome.value
+            inherited[link.name] = _done(outcome)
+        namespace = self._run(inherited)
+        before = self.variables | inherited
+        assigned = {
+            name: value
+            for name, value in namespace.items()
+            if name not in _KEPT_BACK and value is not before.get(name, _MISSING)
+        }
+        variables, refused = _dump_variables(assigned)
+        return Outcome(namespace.get(VALUE), variables, refused)
+
+    def _rest(self) -> tuple[Any, ...]:
+        return (self.after,)
+
+
+def _done(value: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(value)
+    return future
+
+
+def _dump_variables(variables: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
+    """All variables pickled together, so that what they share stays shared; without those that cannot be."""
+    import cloudpickle
+
+    try:
+        return cloudpickle.dumps(variables), {}
+    except Exception:
+        refused = {}
+        for name, value in variables.items():
+            try:
+                cloudpickle.dumps(value)
+            except Exception as error:
+                refused[name] = f"{type(error).__name__}: {error}"
+        kept = {name: value for name, value in variables.items() if name not in refused}
+        return cloudpickle.dumps(kept), refused
+
+
+def load_variables(blob: bytes) -> dict[str, Any]:
+    """The variables of an outcome."""
+    import cloudpickle
+
+    loaded: dict[str, Any] = cloudpickle.loads(blob)
+    return loaded

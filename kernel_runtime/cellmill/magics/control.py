@@ -1,0 +1,155 @@
+"""`%cellmill`: the state of the workers, and their settings."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+
+import cellmill
+from cellmill.magics.lines import Line, Word, did_you_mean
+from cellmill.magics.status import Status
+
+USAGE = "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | restart | stop | pause | resume | help]"
+
+HELP = """Show the workers, or change their settings.
+
+    %cellmill                      backend, workers, counts and settings
+    %cellmill workers N            run N workers
+    %cellmill backend NAME         run tasks elsewhere: local, inline
+    %cellmill preload MOD…         import modules once, before workers start (quick restarts)
+    %cellmill policy NAME          which worker takes the next task
+    %cellmill restart              new workers; what was running is lost
+    %cellmill stop                 stop the workers; the next call starts them again
+    %cellmill pause | resume       start no more tasks | go on
+    %cellmill help                 this text
+
+The other magics: %%parallel (functions become parallel), %%pfor (a parallel loop) and %%task
+(a cell in the background); `%%pfor?` shows their help.
+"""
+
+
+def run_control(text: str) -> Status | None:
+    """The magic: `text` is the rest of its line; the status is returned to be displayed."""
+    line = Line("%cellmill", text, USAGE)
+    words = line.words()
+    if not words:
+        return Status.now()
+    command, *arguments = words
+    if command.text == "help":
+        print(HELP)
+        return None
+    run = COMMANDS.get(command.text)
+    if run is None:
+        raise line.at(f"unknown command {command.text!r}{did_you_mean(command.text, SUBCOMMANDS)}", command)
+    print(run(line, command, arguments))
+    return None
+
+
+def _one(line: Line, command: Word, arguments: list[Word], what: str) -> Word:
+    if not arguments:
+        raise line.error(f"{command.text} needs {what}")
+    if len(arguments) > 1:
+        raise line.at(f"{command.text} takes one argument only", arguments[1])
+    return arguments[0]
+
+
+def _none(line: Line, command: Word, arguments: list[Word]) -> None:
+    if arguments:
+        raise line.at(f"{command.text} takes no argument", arguments[0])
+
+
+def _workers(line: Line, command: Word, arguments: list[Word]) -> str:
+    word = _one(line, command, arguments, "a number of workers")
+    count = int(word.text) if word.text.isdecimal() else 0
+    if count < 1:
+        raise line.at(f"workers takes a whole number, 1 or more, not {word.text!r}", word)
+    executor = cellmill.default_executor()
+    try:
+        executor.set_workers(count)
+    except cellmill.CellmillError as error:
+        raise line.at(str(error), word) from None
+    return f"{count} worker{'s' if count != 1 else ''} ({executor.backend})"
+
+
+def _backend(line: Line, command: Word, arguments: list[Word]) -> str:
+    word = _one(line, command, arguments, "a name")
+    previous = cellmill.default_executor()
+    try:
+        executor = cellmill.Executor(backend=word.text)
+    except cellmill.CellmillError as error:
+        raise line.at(str(error), word) from None
+    cellmill.set_default_executor(executor)
+    previous.shutdown(wait=False)
+    return f"backend {executor.backend}, {_count(executor.max_workers)}"
+
+
+def _preload(line: Line, command: Word, arguments: list[Word]) -> str:
+    if not arguments:
+        raise line.error("preload needs the names of modules")
+    for word in arguments:
+        if not _importable(word.text):
+            raise line.at(f"no module named {word.text!r} is installed", word)
+    try:
+        cellmill.default_executor().preload([word.text for word in arguments])
+    except cellmill.CellmillError as error:
+        raise line.error(str(error), arguments[0].start, arguments[-1].stop) from None
+    return f"preloaded {', '.join(word.text for word in arguments)}"
+
+
+def _importable(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _policy(line: Line, command: Word, arguments: list[Word]) -> str:
+    word = _one(line, command, arguments, "a name")
+    executor = cellmill.default_executor()
+    try:
+        executor.policy = word.text
+    except (cellmill.CellmillError, ValueError) as error:
+        raise line.at(str(error), word) from None
+    return f"policy {executor.policy}"
+
+
+def _restart(line: Line, command: Word, arguments: list[Word]) -> str:
+    _none(line, command, arguments)
+    executor = cellmill.default_executor()
+    executor.restart()
+    return f"restarted {_count(executor.max_workers)}"
+
+
+def _stop(line: Line, command: Word, arguments: list[Word]) -> str:
+    _none(line, command, arguments)
+    cellmill.default_executor().stop()
+    return "stopped; the next call starts the workers again"
+
+
+def _pause(line: Line, command: Word, arguments: list[Word]) -> str:
+    _none(line, command, arguments)
+    cellmill.default_executor().pause()
+    return "paused; %cellmill resume goes on"
+
+
+def _resume(line: Line, command: Word, arguments: list[Word]) -> str:
+    _none(line, command, arguments)
+    cellmill.default_executor().resume()
+    return "resumed"
+
+
+def _count(workers: int) -> str:
+    return f"{workers} worker{'s' if workers != 1 else ''}"
+
+
+COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
+    "workers": _workers,
+    "backend": _backend,
+    "preload": _preload,
+    "policy": _policy,
+    "restart": _restart,
+    "stop": _stop,
+    "pause": _pause,
+    "resume": _resume,
+}
+SUBCOMMANDS = (*COMMANDS, "help")

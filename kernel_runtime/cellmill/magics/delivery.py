@@ -1,0 +1,137 @@
+"""How the variables of background tasks reach the notebook: between cells, never in the middle of one."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from cellmill.magics.body import load_variables
+
+if TYPE_CHECKING:
+    from cellmill.magics.task import TaskFuture
+
+MISSING = object()
+
+
+class Arrivals:
+    """The tasks under way for one shell, and what is to be said about them at the next cell."""
+
+    def __init__(self, ip: InteractiveShell) -> None:
+        self._ip = ip
+        self._done: deque[TaskFuture] = deque()
+        self._notes: deque[str] = deque()
+        self._failed: deque[TaskFuture] = deque()
+        self._origin: dict[str, tuple[Any, int]] = {}
+        self._cells = 0
+        self._lock = threading.Lock()
+
+    def expect(self, task: TaskFuture) -> None:
+        """Deliver the task's variables when it is done."""
+        task.add_done_callback(self._arrived)
+
+    def before_cell(self, info: object = None) -> None:
+        """A cell starts (pre_run_cell)."""
+        if self._cells == 0:
+            self.deliver()
+        self._cells += 1
+        self._say()
+
+    def after_cell(self, result: Any = None) -> None:
+        """A cell has ended (post_run_cell); an empty one never started."""
+        raw = getattr(getattr(result, "info", None), "raw_cell", "-")
+        if not raw or raw.isspace():
+            return
+        self._cells = max(0, self._cells - 1)
+        if self._cells == 0:
+            self.deliver()
+            self._say()
+
+    def _arrived(self, task: Any) -> None:
+        """A task is done (any thread): have it delivered as soon as no cell runs."""
+        self._done.append(task)
+        loop = getattr(getattr(self._ip, "kernel", None), "io_loop", None)
+        if loop is not None:
+            loop.add_callback(self._when_idle)
+
+    def _when_idle(self) -> None:
+        if self._cells == 0:
+            self.deliver()
+
+    def deliver(self) -> None:
+        """Assign the variables of all tasks that are done."""
+        with self._lock:
+            while self._done:
+                task = self._done.popleft()
+                if task.failure() is not None:
+                    self._failed.append(task)
+                elif task.outcome is not None:
+                    self._assign(task)
+                    task.delivered = True
+                    task.before = {}
+
+    def _assign(self, task: TaskFuture) -> None:
+        assert task.outcome is not None
+        for name, reason in task.outcome.refused.items():
+            self._notes.append(f"task {task.name}: {name} could not be sent to the notebook ({reason})")
+        try:
+            variables = load_variables(task.outcome.variables)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            self._notes.append(
+                f"task {task.name}: its variables could not be read in the notebook ({reason})"
+            )
+            return
+        kept = []
+        for name, value in variables.items():
+            if self._is_newer(task, name):
+                kept.append(name)
+                continue
+            if isinstance(value, FunctionType) and value.__module__ == "__main__":
+                value = _at_home(value, self._ip.user_global_ns)
+            self._ip.user_ns[name] = value
+            self._origin[name] = (value, task.number)
+        if kept:
+            listed = ", ".join(kept)
+            were = "was" if len(kept) == 1 else "were"
+            self._notes.append(
+                f"task {task.name}: {listed} {were} assigned again while it ran; the newer value is kept"
+            )
+
+    def _is_newer(self, task: TaskFuture, name: str) -> bool:
+        """Whether the notebook's value was assigned after the task had started."""
+        current = self._ip.user_ns.get(name, MISSING)
+        if current is task.before.get(name, MISSING):
+            return False
+        value, number = self._origin.get(name, (MISSING, 0))
+        return not (current is value and number < task.number)
+
+    def _say(self) -> None:
+        """Print what has gathered: on stderr, a line each."""
+        while self._failed:
+            task = self._failed.popleft()
+            error = task.failure()
+            if not task.seen and error is not None:
+                first = (str(error).splitlines() or [""])[0]
+                self._notes.append(
+                    f"task {task.name} failed: {type(error).__name__}: {first} ({task.name}.result() shows where)"
+                )
+        while self._notes:
+            print(f"cellmill: {self._notes.popleft()}", file=sys.stderr)
+
+
+def _at_home(function: FunctionType, namespace: dict[str, Any]) -> FunctionType:
+    """A function that came back by value, with the notebook's variables as its globals again."""
+    home = FunctionType(
+        function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
+    )
+    home.__kwdefaults__ = function.__kwdefaults__
+    home.__annotations__ = function.__annotations__
+    home.__qualname__ = function.__qualname__
+    home.__doc__ = function.__doc__
+    home.__dict__.update(function.__dict__)
+    return home

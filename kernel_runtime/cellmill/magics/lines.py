@@ -1,0 +1,198 @@
+"""Reading the line of a magic: options first, then the rest; every error points at its column."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.core.error import UsageError as IPythonUsageError
+
+from cellmill import errors
+
+
+class UsageError(IPythonUsageError, errors.UsageError):
+    """A magic was used wrongly: one message, the place in the source, and how it is used.
+
+    IPython shows it without a traceback.
+    """
+
+    def __init__(
+        self, message: str, *, text: str = "", start: int = 0, stop: int = 0, usage: str = ""
+    ) -> None:
+        parts = [message]
+        if text:
+            caret = " " * start + "^" * max(1, stop - start)
+            parts += [f"    {text}", f"    {caret}"]
+        if usage:
+            parts.append(f"usage: {usage}")
+        super().__init__("\n".join(parts))
+
+    def _render_traceback_(self) -> list[str]:
+        return f"UsageError: {self}".split("\n")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean X?` for the nearest known word, or nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a magic line: its text without quotes, and where it stands."""
+
+    text: str
+    start: int
+    stop: int
+
+
+_WORD = re.compile(r"""(?:[^\s"'#]+|"[^"]*"|'[^']*')+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What follows the name of a magic, with what is needed to point into it."""
+
+    magic: str
+    text: str
+    usage: str
+
+    def error(self, message: str, start: int | None = None, stop: int | None = None) -> UsageError:
+        """An error at columns start to stop of the text (at its end when start is None)."""
+        if start is None:
+            start = stop = len(self.text.rstrip()) + (1 if self.text.strip() else 0)
+        shift = len(self.magic) + 1
+        last = start + 1 if stop is None else stop
+        whole = f"{self.magic} {self.text}".rstrip()
+        return UsageError(message, text=whole, start=start + shift, stop=last + shift, usage=self.usage)
+
+    def at(self, message: str, word: Word) -> UsageError:
+        """An error at a word."""
+        return self.error(message, word.start, word.stop)
+
+    def words(self, start: int = 0) -> list[Word]:
+        """The words from a column on; a comment ends the line."""
+        found = []
+        position = start
+        while position < len(self.text):
+            if self.text[position].isspace():
+                position += 1
+                continue
+            if self.text[position] == "#":
+                break
+            match = _WORD.match(self.text, position)
+            if match is None:
+                raise self.error("this quote is not closed", position)
+            found.append(Word(_unquoted(match.group()), match.start(), match.end()))
+            position = match.end()
+        return found
+
+
+def _unquoted(word: str) -> str:
+    return re.sub(r""""([^"]*)"|'([^']*)'""", lambda match: match.group(1) or match.group(2) or "", word)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a magic; `read` turns its word into a value and is None for a flag."""
+
+    name: str
+    metavar: str
+    help: str
+    read: Callable[[str], Any] | None = None
+
+    @property
+    def flag(self) -> str:
+        """The option as it is written, with its two dashes."""
+        return f"--{self.name}"
+
+
+def _whole(word: str) -> int:
+    value = int(word)
+    if value < 0:
+        raise ValueError("must not be negative")
+    return value
+
+
+def _seconds(word: str) -> float:
+    value = float(word)
+    if not 0 < value < float("inf"):
+        raise ValueError("must be more than 0")
+    return value
+
+
+RETRIES = Option("retries", "N", "run a failed task again, at most N times", _whole)
+BATCH = Option("batch", "", "the function takes a list of items and returns a list of as many results")
+TIMEOUT = Option("timeout", "S", "seconds after which a running task is stopped", _seconds)
+PRIORITY = Option("priority", "N", "a whole number; higher runs first", int)
+NAME = Option("name", "NAME", "the name shown in bars and in the panel", str)
+CHUNKSIZE = Option("chunksize", "N", "items per task; chosen by the runtime when left out", _whole)
+
+_KINDS = {_whole: "a whole number, 0 or more", _seconds: "a number of seconds above 0", int: "a whole number"}
+
+
+def usage_of(options: Sequence[Option]) -> str:
+    """The options as they stand in a usage line."""
+    return " ".join(
+        f"[{option.flag} {option.metavar}]" if option.metavar else f"[{option.flag}]" for option in options
+    )
+
+
+def help_of(options: Sequence[Option]) -> str:
+    """One line for each option, for the docstrings."""
+    return "\n".join(f"    {f'{option.flag} {option.metavar}':16} {option.help}" for option in options)
+
+
+def read_options(line: Line, options: Sequence[Option]) -> tuple[dict[str, Any], int]:
+    """The options at the start of a line and the column at which the rest begins.
+
+    Raises UsageError for an unknown option, a missing value, or a value of the wrong kind.
+    """
+    known = {option.flag: option for option in options}
+    values: dict[str, Any] = {}
+    position = 0
+    while True:
+        word = _next_word(line, position)
+        if word is None or not word.text.startswith("-"):
+            return values, position if word is None else word.start
+        flag, equals, attached = word.text.partition("=")
+        option = known.get(flag)
+        if option is None:
+            raise line.at(f"unknown option {flag}{did_you_mean(flag, known)}", word)
+        position = word.stop
+        if option.read is None:
+            if equals:
+                raise line.at(f"{flag} takes no value", word)
+            values[option.name] = True
+            continue
+        value = (
+            Word(attached, word.start + len(flag) + 1, word.stop) if equals else _next_word(line, position)
+        )
+        if value is None or not value.text:
+            raise line.error(f"{flag} needs a value: {flag} {option.metavar}", word.start, word.stop)
+        position = value.stop
+        values[option.name] = _value(line, option, value)
+
+
+def _value(line: Line, option: Option, word: Word) -> Any:
+    assert option.read is not None
+    try:
+        return option.read(word.text)
+    except ValueError:
+        kind = _KINDS.get(option.read, "a value")
+        raise line.at(f"{option.flag} takes {kind}, not {word.text!r}", word) from None
+
+
+def _next_word(line: Line, start: int) -> Word | None:
+    """The word after a column; only that far is the line read (the rest may be Python)."""
+    rest = line.text[start:]
+    position = start + len(rest) - len(rest.lstrip())
+    if position >= len(line.text) or line.text[position] == "#":
+        return None
+    match = _WORD.match(line.text, position)
+    if match is None:
+        return Word(line.text[position:], position, len(line.text))
+    return Word(_unquoted(match.group()), match.start(), match.end())

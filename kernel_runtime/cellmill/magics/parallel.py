@@ -1,0 +1,116 @@
+"""`%%parallel`: the functions of a cell become parallel functions."""
+
+from __future__ import annotations
+
+import ast
+from types import FunctionType
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+import cellmill
+from cellmill.magics.cells import at_statement, read_cell, run_cell
+from cellmill.magics.lines import (
+    BATCH,
+    NAME,
+    PRIORITY,
+    RETRIES,
+    TIMEOUT,
+    Line,
+    did_you_mean,
+    help_of,
+    read_options,
+    usage_of,
+)
+
+OPTIONS = (RETRIES, BATCH, TIMEOUT, PRIORITY, NAME)
+USAGE = f"%%parallel {usage_of(OPTIONS)} [functions…]"
+
+HELP = f"""Run the cell; the functions it defines become parallel functions.
+
+    {USAGE}
+
+Every function defined at the top level of the cell, or only those named. When the cell has run,
+`f(x)` returns a future at once, and `f.map(xs)` an iterator of results in order:
+
+    %%parallel --retries 2
+    def f(x):
+        return x * x
+
+    [next cell]  f(3).result(), list(f.map(range(10)))
+
+Inside a task `f(x)` is the plain function, and so it is in its own cell while that runs. When the
+cell raises, what was defined before that line is parallel and the rest is as it was.
+
+Options, which come first:
+{help_of(OPTIONS)}
+"""
+
+
+def run_parallel(ip: InteractiveShell, text: str, body: str) -> None:
+    """The magic: `text` is the rest of its line, `body` the lines below."""
+    __tracebackhide__ = True
+    line = Line("%%parallel", text, USAGE)
+    options, start = read_options(line, OPTIONS)
+    words = line.words(start)
+    cell = read_cell(ip, f"%%parallel {text}", body)
+    defined = {
+        node.name: node
+        for node in cell.tree.body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
+    for word in words:
+        if word.text.startswith("--"):
+            raise line.at(f"options come first: %%parallel {word.text} {words[0].text}", word)
+        if word.text not in defined:
+            listed = (
+                f"it defines {', '.join(defined)}" if defined else "it defines no function at its top level"
+            )
+            raise line.at(
+                f"the cell defines no function {word.text!r}; {listed}{did_you_mean(word.text, defined)}",
+                word,
+            )
+    chosen = {word.text for word in words} or set(defined)
+    if not chosen:
+        raise line.error("the cell defines no function at its top level", 0)
+    for name in chosen:
+        if isinstance(defined[name], ast.AsyncFunctionDef):
+            message = f"async def {name} cannot become a parallel function; make it a plain def that calls"
+            raise at_statement(
+                cell, defined[name], f"{message} asyncio.run(...), or name the functions to take"
+            )
+    ran: set[str] = set()
+    try:
+        for node in run_cell(ip, cell):
+            if isinstance(node, ast.FunctionDef) and node.name in chosen:
+                ran.add(node.name)
+    except AttributeError as error:
+        if error.name in ("map", "options", "result"):
+            error.add_note(
+                "In their own cell the functions of %%parallel are still plain; call them in the next cell."
+            )
+        raise
+    finally:
+        for name in ran & ip.user_ns.keys():
+            ip.user_ns[name] = make_parallel(ip.user_ns[name], options)
+
+
+def make_parallel(function: Any, options: dict[str, Any]) -> Any:
+    """The parallel function of what a `def` with its decorators left.
+
+    One that is parallel already takes the options; what is made once per worker stays what it is.
+    """
+    if isinstance(function, cellmill.ParallelFunction):
+        return function.options(**options) if options else function
+    if not isinstance(function, FunctionType) and not _wraps_function(function):
+        return function
+    return cellmill.parallel(**options)(function)
+
+
+def _wraps_function(value: Any) -> bool:
+    """Whether a decorator left something that stands for a function (functools.wraps, lru_cache)."""
+    return (
+        callable(value)
+        and callable(getattr(value, "__wrapped__", None))
+        and not isinstance(value, cellmill.PerWorker)
+    )

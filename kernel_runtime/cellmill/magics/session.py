@@ -1,0 +1,98 @@
+"""Everything Cellmill puts into one shell, and takes out of it again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import no_var_expand
+
+import cellmill
+import cellmill.comm
+import cellmill.runs
+import cellmill_widgets.progress
+from cellmill.magics import control, parallel, pfor, task
+from cellmill.magics.completion import matcher
+from cellmill.magics.delivery import Arrivals
+
+
+class Session:
+    """The magics, hooks, completions and bars of one shell."""
+
+    def __init__(self, ip: InteractiveShell) -> None:
+        self._ip = ip
+        self._arrivals = Arrivals(ip)
+        self._matcher = matcher(ip)
+        self._magics = _magics(ip, self._arrivals)
+        for (kind, name), function in self._magics.items():
+            ip.register_magic_function(function, magic_kind=kind, magic_name=name)
+        self._hooks = (
+            ("pre_run_cell", _new_epoch),
+            ("pre_run_cell", self._arrivals.before_cell),
+            ("post_run_cell", self._arrivals.after_cell),
+        )
+        for event, hook in self._hooks:
+            ip.events.register(event, hook)
+        if ip.Completer is not None:
+            ip.Completer.custom_matchers.append(self._matcher)
+        cellmill_widgets.progress.enable(ip)
+        cellmill.comm.attach(ip)
+        threading.Thread(target=_warm_up, name="cellmill-warm-up", daemon=True).start()
+
+    def close(self) -> None:
+        """Undo what the constructor did."""
+        for (kind, name), function in self._magics.items():
+            table = self._ip.magics_manager.magics[kind]
+            if table.get(name) is function:
+                del table[name]
+        for event, hook in self._hooks:
+            self._ip.events.unregister(event, hook)
+        if self._ip.Completer is not None and self._matcher in self._ip.Completer.custom_matchers:
+            self._ip.Completer.custom_matchers.remove(self._matcher)
+        cellmill_widgets.progress.disable()
+        cellmill.comm.detach(self._ip)
+
+
+def _new_epoch(info: object = None) -> None:
+    cellmill.runs.bump_epoch()
+
+
+def _warm_up() -> None:
+    """Start the default executor's workers, so that the first call finds them warm."""
+    try:
+        cellmill.default_executor()
+    except cellmill.CellmillError:
+        return  # the first call raises the same error where the user sees it
+
+
+def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], Callable[..., Any]]:
+    """The functions to register, by kind and name; their docstrings are the help."""
+
+    def cellmill_magic(line: str) -> Any:
+        __tracebackhide__ = True
+        return control.run_control(line)
+
+    def parallel_magic(line: str, cell: str) -> None:
+        __tracebackhide__ = True
+        parallel.run_parallel(ip, line, cell)
+
+    def pfor_magic(line: str, cell: str) -> None:
+        __tracebackhide__ = True
+        pfor.run_pfor(ip, line, cell)
+
+    def task_magic(line: str, cell: str) -> None:
+        __tracebackhide__ = True
+        task.run_task(ip, arrivals, line, cell)
+
+    cellmill_magic.__doc__ = control.HELP
+    parallel_magic.__doc__ = parallel.HELP
+    pfor_magic.__doc__ = pfor.HELP
+    task_magic.__doc__ = task.HELP
+    return {
+        ("line", "cellmill"): no_var_expand(cellmill_magic),
+        ("cell", "parallel"): no_var_expand(parallel_magic),
+        ("cell", "pfor"): no_var_expand(pfor_magic),
+        ("cell", "task"): no_var_expand(task_magic),
+    }

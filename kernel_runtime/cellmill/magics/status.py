@@ -1,0 +1,73 @@
+"""What `%cellmill` shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import cellmill
+
+_CELL = 'style="text-align:left;padding:1px 12px 1px 0"'
+_COLOURS = {"idle": "#888", "starting": "#888", "busy": "#2e7d32", "lost": "#c62828"}
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of the default executor at one moment; draws itself as text and as HTML."""
+
+    facts: tuple[tuple[str, str], ...]
+    workers: tuple[Any, ...]
+
+    @classmethod
+    def now(cls) -> Status:
+        """Read the default executor; starts it when there is none yet."""
+        executor = cellmill.default_executor()
+        stats = executor.stats()
+        done = f"{stats.done:,} of {stats.total:,}"
+        counts = f"{done} done, {stats.running:,} running, {stats.waiting:,} waiting"
+        ends = f"{stats.succeeded:,} succeeded, {stats.failed:,} failed, {stats.cancelled:,} cancelled"
+        preloaded = getattr(executor, "preloaded", ())
+        facts = (
+            ("backend", f"{executor.backend}{' (closed)' if executor.closed else ''}"),
+            ("workers", str(executor.max_workers)),
+            ("tasks", f"{counts} ({ends})"),
+            ("preload", " ".join(preloaded) or "nothing"),
+            ("policy", str(executor.policy)),
+        )
+        return cls(facts, tuple(executor.workers()))
+
+    def __repr__(self) -> str:
+        lines = [f"{name:9} {value}" for name, value in self.facts]
+        if self.workers:
+            lines += ["", f"{'worker':>6} {'pid':>8}  {'state':9} {'tasks':>9} {'restarts':>8}"]
+            lines += [
+                f"{w.index:6} {w.pid or '-':>8}  {w.state:9} {w.tasks_done:9,} {w.restarts:8,}"
+                for w in self.workers
+            ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        facts = "".join(
+            f"<tr><th {_CELL}>{escape(name)}</th><td {_CELL} colspan=4>{escape(value)}</td></tr>"
+            for name, value in self.facts
+        )
+        heads = "".join(
+            f"<th {_CELL}>{head}</th>" for head in ("worker", "pid", "state", "tasks", "restarts")
+        )
+        rows = "".join(self._row(worker) for worker in self.workers)
+        table = f"<tr>{heads}</tr>{rows}" if self.workers else ""
+        return f"<table>{facts}{table}</table>"
+
+    @staticmethod
+    def _row(worker: Any) -> str:
+        colour = _COLOURS.get(worker.state, "inherit")
+        state = f'<span style="color:{colour}">{escape(worker.state)}</span>'
+        values = (
+            str(worker.index),
+            str(worker.pid or "-"),
+            state,
+            f"{worker.tasks_done:,}",
+            f"{worker.restarts:,}",
+        )
+        return "<tr>" + "".join(f"<td {_CELL}>{value}</td>" for value in values) + "</tr>"

@@ -1,0 +1,216 @@
+"""`%%task`: a cell as one background task."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+from collections.abc import Generator
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+import cellmill
+from cellmill.magics.body import Inheritance, Outcome, TaskBody
+from cellmill.magics.cells import at_statement, capture, compile_body, names_assigned, read_cell
+from cellmill.magics.delivery import MISSING, Arrivals
+from cellmill.magics.lines import (
+    PRIORITY,
+    RETRIES,
+    TIMEOUT,
+    Line,
+    Word,
+    did_you_mean,
+    help_of,
+    read_options,
+    usage_of,
+)
+
+OPTIONS = (RETRIES, TIMEOUT, PRIORITY)
+USAGE = f"%%task {usage_of(OPTIONS)} NAME [after A, B]"
+
+HELP = f"""Run the cell as one background task; NAME is its future at once.
+
+    {USAGE}
+
+The variables the cell assigns arrive in the notebook when it is done, between two cells; a
+variable assigned anew in the meantime keeps its newer value, and a note says so. NAME.result()
+is the value of the cell's last expression. After `after A, B` the cell starts when those
+tasks are done and sees the variables they assigned; A.result() is there too.
+
+    %%task prepare
+    table = load()
+
+    %%task fit after prepare
+    model = train(table)
+
+When a task fails, NAME.result() raises its error, and a note stands in the next cell.
+
+Options, which come first:
+{help_of(OPTIONS)}
+"""
+
+_numbers = itertools.count(1)
+
+
+class TaskFuture(Future[Any]):
+    """The future of a `%%task` cell: its value is that of the cell's last expression."""
+
+    def __init__(self, name: str, before: dict[str, Any]) -> None:
+        super().__init__()
+        self.name = name
+        self.before = before
+        self.number = next(_numbers)
+        self.seen = False
+        self.delivered = False
+        self.outcome: Outcome | None = None
+        self._source: Future[Any] | None = None
+
+    def follow(self, source: Future[Any]) -> None:
+        """Take the state of the task's own future, now and when it is done."""
+        self._source = source
+        source.add_done_callback(self._finish)
+
+    def dependency(self) -> Future[Any]:
+        """The future whose value is the whole outcome, for tasks that come after."""
+        assert self._source is not None
+        return self._source
+
+    def _finish(self, source: Future[Any]) -> None:
+        if source.cancelled():
+            super().cancel()
+            self.set_running_or_notify_cancel()
+            return
+        error = source.exception()
+        if error is not None:
+            self.set_exception(error)
+            return
+        self.outcome = source.result()
+        self.set_result(self.outcome.value)
+
+    def cancel(self) -> bool:
+        """Cancel the task; true only when it will not run."""
+        return self._source is not None and self._source.cancel()
+
+    def running(self) -> bool:
+        """Whether the task is in a worker now."""
+        return self._source is not None and self._source.running()
+
+    def result(self, timeout: float | None = None) -> Any:
+        """The value of the cell's last expression; raises the task's own error."""
+        __tracebackhide__ = True
+        self.seen = True
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """The task's error, or None."""
+        self.seen = True
+        return super().exception(timeout)
+
+    def failure(self) -> BaseException | None:
+        """The error of a task that is done, without counting as asked for."""
+        try:
+            return super().exception(0)
+        except CancelledError:
+            return None
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        self.seen = True
+        return asyncio.wrap_future(self).__await__()
+
+
+def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> None:
+    """The magic: `text` is the rest of its line, `body` the lines below."""
+    __tracebackhide__ = True
+    line = Line("%%task", text, USAGE)
+    options, start = read_options(line, OPTIONS)
+    name, after = _read_names(line, start)
+    earlier = {word.text: _earlier(ip, line, word) for word in after}
+    cell = read_cell(ip, f"%%task {text}", body)
+    code = compile_body(cell)
+    assigned = names_assigned(code)
+    if name in assigned:
+        message = (
+            f"the cell assigns {name}, which is the name of the task; choose another name for one of them"
+        )
+        raise at_statement(cell, cell.tree.body[0], message)
+    captured = capture(ip, cell, code, futures_ok=frozenset(earlier))
+    for word in earlier:
+        captured.pop(word, None)
+    links = tuple(_inherit(ip, word, future) for word, future in earlier.items())
+    task = TaskBody(name, code, captured, cell.source, links)
+    future = TaskFuture(name, {each: ip.user_ns.get(each, MISSING) for each in assigned})
+    inputs = [each.dependency() if isinstance(each, TaskFuture) else each for each in earlier.values()]
+    source = cellmill.parallel(name=f"task {name}", **options)(task)(*inputs)
+    ip.user_ns[name] = future
+    future.follow(source)
+    arrivals.expect(future)
+
+
+def _inherit(ip: InteractiveShell, name: str, future: Future[Any]) -> Inheritance:
+    """What a task sees of an earlier one: what has arrived already is in the notebook, or was replaced."""
+    if not isinstance(future, TaskFuture) or future.delivered:
+        return Inheritance(name, False, frozenset())
+    newer = {each for each, value in future.before.items() if ip.user_ns.get(each, MISSING) is not value}
+    return Inheritance(name, True, frozenset(newer))
+
+
+def _earlier(ip: InteractiveShell, line: Line, word: Word) -> Future[Any]:
+    value = ip.user_ns.get(word.text)
+    if isinstance(value, Future):
+        return value
+    known = sorted(name for name, each in ip.user_ns.items() if isinstance(each, Future) and name[:1] != "_")
+    listed = f"known are {', '.join(known)}" if known else "there are none yet"
+    what = "is not a task or a future" if word.text in ip.user_ns else "is not known"
+    raise line.at(f"{word.text} {what}; {listed}{did_you_mean(word.text, known)}", word)
+
+
+_AFTER = re.compile(r"[^\s,#]+|,")
+
+
+def _read_names(line: Line, start: int) -> tuple[str, list[Word]]:
+    """NAME and the names after `after`."""
+    end = line.text.find("#", start)
+    stop = len(line.text) if end < 0 else end
+    words = [Word(found.group(), *found.span()) for found in _AFTER.finditer(line.text, start, stop)]
+    if not words:
+        raise line.error("the task needs a name", start)
+    name, *rest = words
+    _check_name(line, name)
+    if not rest:
+        return name.text, []
+    if rest[0].text != "after":
+        raise line.at(
+            f"`after` is expected here, not {rest[0].text!r}{did_you_mean(rest[0].text, ['after'])}", rest[0]
+        )
+    names = _separated(line, rest)
+    for word in names:
+        if word.text == name.text:
+            raise line.at(f"{name.text} cannot come after itself; give this task another name", word)
+    return name.text, names
+
+
+def _separated(line: Line, words: list[Word]) -> list[Word]:
+    """The names after `after`, with commas between them."""
+    names: list[Word] = []
+    expected = True
+    for word in words[1:]:
+        if word.text == ",":
+            if expected:
+                raise line.at("a name is missing before this comma", word)
+        else:
+            if not expected:
+                raise line.at("a comma is missing before this name", word)
+            _check_name(line, word)
+            names.append(word)
+        expected = word.text == ","
+    if expected:
+        raise line.at(f"a name is missing after {words[-1].text!r}", words[-1])
+    return names
+
+
+def _check_name(line: Line, word: Word) -> None:
+    if not word.text.isidentifier():
+        hint = "; options come first" if word.text.startswith("-") else ""
+        raise line.at(f"{word.text!r} is not a variable name{hint}", word)

@@ -1,0 +1,27 @@
+"""One kernel for each test module: starting one takes a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.magics.notebook import Notebook
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Notebook]:
+    """A kernel with Cellmill loaded and two workers."""
+    notebook = Notebook()
+    try:
+        notebook.run("%load_ext cellmill").ok()
+        notebook.run("%cellmill workers 2").ok()
+        yield notebook
+    finally:
+        notebook.close()
+
+
+@pytest.fixture
+def notebook(kernel: Notebook) -> Notebook:
+    """The module's kernel without the variables of earlier tests."""
+    kernel.run("%reset -f").ok()
+    return kernel

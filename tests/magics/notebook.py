@@ -1,0 +1,167 @@
+"""A real kernel, driven as a notebook drives it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from queue import Empty
+from typing import Any
+
+from jupyter_client.manager import KernelManager
+
+LIMIT = 60.0
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass
+class Output:
+    """What one cell left: its streams, its displays as the notebook would keep them, its error."""
+
+    msg_id: str
+    status: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    result: dict[str, Any] | None = None
+    displays: dict[str, dict[str, Any]] = field(default_factory=dict)
+    error: dict[str, Any] | None = None
+    messages: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def traceback(self) -> str:
+        """The error as the user reads it."""
+        return _COLOURS.sub("", "\n".join(self.error["traceback"])) if self.error else ""
+
+    @property
+    def text(self) -> str:
+        """The plain text of the cell's value."""
+        return str(self.result["text/plain"]) if self.result else ""
+
+    def texts(self) -> list[str]:
+        """The plain text of every display."""
+        return [data["text/plain"] for data in self.displays.values()]
+
+    def ok(self) -> Output:
+        """The same output; fails when the cell did."""
+        assert self.status == "ok", self.traceback or self.stderr
+        return self
+
+
+class Notebook:
+    """Cells run one after another in a kernel of their own."""
+
+    def __init__(self) -> None:
+        self.manager = KernelManager(kernel_name="python3")
+        self.manager.start_kernel()
+        self._connect()
+
+    def _connect(self) -> None:
+        self.client = self.manager.blocking_client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=LIMIT)
+        self.outputs: dict[str, Output] = {}
+
+    def close(self) -> None:
+        """End the kernel."""
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+    def restart(self) -> None:
+        """What the notebook's Restart does."""
+        self.client.stop_channels()
+        self.manager.restart_kernel(now=False)
+        self._connect()
+
+    def start(self, code: str) -> Output:
+        """Send a cell and return at once."""
+        output = Output(self.client.execute(code))
+        self.outputs[output.msg_id] = output
+        return output
+
+    def run(self, code: str) -> Output:
+        """Run a cell to its end."""
+        output = self.start(code)
+        self.finish(output)
+        return output
+
+    def finish(self, output: Output) -> Output:
+        """Wait for the end of a cell."""
+        self.wait(lambda message: _is_end(message, output.msg_id))
+        reply = self.client.get_shell_msg(timeout=LIMIT)
+        while reply["parent_header"].get("msg_id") != output.msg_id:
+            reply = self.client.get_shell_msg(timeout=LIMIT)
+        output.status = reply["content"]["status"]
+        if output.status == "error" and output.error is None:
+            output.error = reply["content"]
+        return output
+
+    def wait(self, wanted: Callable[[dict[str, Any]], bool], limit: float = LIMIT) -> dict[str, Any]:
+        """Read what the kernel publishes until a message is wanted; each goes to the cell it belongs to."""
+        deadline = time.monotonic() + limit
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("the message did not come")
+            try:
+                message = self.client.get_iopub_msg(timeout=left)
+            except Empty:
+                continue
+            self._take(message)
+            if wanted(message):
+                return message
+
+    def _take(self, message: dict[str, Any]) -> None:
+        content, kind = message["content"], message["header"]["msg_type"]
+        if kind == "update_display_data":
+            for each in self.outputs.values():
+                if content["transient"]["display_id"] in each.displays:
+                    each.displays[content["transient"]["display_id"]] = content["data"]
+        output = self.outputs.get(message["parent_header"].get("msg_id", ""))
+        if output is None:
+            return
+        output.messages.append(message)
+        if kind == "stream":
+            if content["name"] == "stdout":
+                output.stdout += content["text"]
+            else:
+                output.stderr += content["text"]
+        elif kind == "execute_result":
+            output.result = content["data"]
+        elif kind == "display_data":
+            key = content.get("transient", {}).get("display_id") or f"#{len(output.displays)}"
+            output.displays[key] = content["data"]
+        elif kind == "error":
+            output.error = content
+
+    def ask(self, request: Callable[[], str]) -> dict[str, Any]:
+        """The content of the reply to a request other than a cell."""
+        msg_id = request()
+        while True:
+            reply = self.client.get_shell_msg(timeout=LIMIT)
+            if reply["parent_header"].get("msg_id") == msg_id:
+                content: dict[str, Any] = reply["content"]
+                return content
+
+    def complete(self, code: str) -> list[str]:
+        """What the Tab key offers where | stands (at the end without one)."""
+        before, _, after = code.partition("|")
+        content = self.ask(lambda: self.client.complete(before + after, len(before)))
+        return list(content["matches"])
+
+    def inspect(self, code: str) -> str:
+        """What Shift-Tab shows at the end of the code."""
+        content = self.ask(lambda: self.client.inspect(code, len(code)))
+        return _COLOURS.sub("", content["data"].get("text/plain", ""))
+
+    def value(self, expression: str) -> str:
+        """The repr of an expression, evaluated as a cell."""
+        return self.run(f"print(repr(({expression})))").ok().stdout.strip()
+
+
+def _is_end(message: dict[str, Any], msg_id: str) -> bool:
+    return (
+        message["header"]["msg_type"] == "status"
+        and message["content"]["execution_state"] == "idle"
+        and message["parent_header"].get("msg_id") == msg_id
+    )

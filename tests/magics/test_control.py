@@ -1,0 +1,181 @@
+"""`%load_ext cellmill`, `%cellmill`, help and completion in a real kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.magics.notebook import Notebook
+
+
+def test_status_as_text_and_html(notebook: Notebook) -> None:
+    output = notebook.run("%cellmill").ok()
+    assert output.result is not None
+    for word in ("backend", "local", "policy", "pid", "idle", "done"):
+        assert word in output.text
+        assert word in output.result["text/html"]
+    assert len([line for line in output.text.splitlines() if line.strip()[:1].isdigit()]) == 2
+
+
+def test_workers(notebook: Notebook) -> None:
+    assert notebook.run("%cellmill workers 3").ok().stdout == "3 workers (local)\n"
+    assert notebook.value("__import__('cellmill').default_executor().max_workers") == "3"
+    assert notebook.run("%cellmill workers 2").ok().stdout == "2 workers (local)\n"
+
+
+def test_pause_resume_restart_and_stop(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef f(x):\n    return x").ok()
+    notebook.run("%cellmill pause").ok()
+    notebook.run("later = f(1)").ok()
+    assert notebook.value("later.done()") == "False"
+    notebook.run("%cellmill resume").ok()
+    assert notebook.value("later.result(60)") == "1"
+    assert "restarted" in notebook.run("%cellmill restart").ok().stdout
+    assert notebook.value("f(2).result(60)") == "2"
+    notebook.run("%cellmill stop").ok()
+    assert notebook.value("f(3).result(60)") == "3"
+
+
+def test_preload_and_policy_show_in_the_status(notebook: Notebook) -> None:
+    assert notebook.run("%cellmill preload json csv").ok().stdout == "preloaded json, csv\n"
+    assert notebook.run("%cellmill policy random").ok().stdout == "policy random\n"
+    text = notebook.run("%cellmill").ok().text
+    assert "json csv" in text
+    assert "random" in text
+    notebook.run("%cellmill policy least_loaded").ok()
+
+
+def test_backend(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef pid(x):\n    import os\n    return os.getpid()").ok()
+    assert "backend inline" in notebook.run("%cellmill backend inline").ok().stdout
+    assert notebook.value("pid(1).result() == __import__('os').getpid()") == "True"
+    assert "backend local" in notebook.run("%cellmill backend local").ok().stdout
+    assert notebook.value("pid(1).result(60) == __import__('os').getpid()") == "False"
+    notebook.run("%cellmill workers 2").ok()
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "place"),
+    [
+        ("workers 0", "a whole number, 1 or more, not '0'", "0"),
+        ("workers many", "a whole number, 1 or more, not 'many'", "many"),
+        ("workers", "workers needs a number of workers", None),
+        ("workers 1 2", "workers takes one argument only", "2"),
+        ("worker 3", "unknown command 'worker'; did you mean workers?", "worker"),
+        ("fly", "unknown command 'fly'", "fly"),
+        ("backend moon", "moon", "moon"),
+        ("policy moon", "moon", "moon"),
+        ("preload no_such_module_x", "no module named 'no_such_module_x'", "no_such_module_x"),
+        ("preload", "preload needs the names of modules", None),
+        ("stop now", "stop takes no argument", "now"),
+        ("workers '3", "this quote is not closed", None),
+    ],
+)
+def test_a_wrong_line_is_pointed_at(notebook: Notebook, line: str, message: str, place: str | None) -> None:
+    output = notebook.run(f"%cellmill {line}")
+    assert output.error is not None
+    assert output.error["ename"] == "UsageError", output.traceback
+    assert message in output.traceback
+    lines = output.traceback.splitlines()
+    shown, caret = next(
+        (a, b) for a, b in zip(lines, lines[1:], strict=False) if b.strip() and set(b.strip()) == {"^"}
+    )
+    if place is not None:
+        assert shown[caret.index("^") : caret.rindex("^") + 1] == place
+    notebook.run("%cellmill").ok()
+
+
+def test_errors_of_lines_are_our_usage_error_too(notebook: Notebook) -> None:
+    notebook.run(
+        "import cellmill\ntry:\n    get_ipython().run_line_magic('cellmill', 'workers 0')\n"
+        "except cellmill.UsageError as error:\n    print(isinstance(error, ValueError))"
+    ).ok()
+
+
+@pytest.mark.parametrize("magic", ["%cellmill", "%%parallel", "%%pfor", "%%task"])
+def test_help(notebook: Notebook, magic: str) -> None:
+    shown = notebook.inspect(magic)
+    assert magic in shown
+    if magic != "%cellmill":
+        assert "--retries N" in shown
+    assert "%cellmill workers N" in notebook.run("%cellmill help").ok().stdout
+
+
+@pytest.mark.parametrize(
+    ("code", "found", "absent"),
+    [
+        ("%cellmill ", ["backend", "help", "pause", "policy", "preload", "workers"], ["--retries"]),
+        ("%cellmill wo", ["workers"], ["backend"]),
+        ("%cellmill backend ", ["inline", "local"], []),
+        ("%cellmill policy ", ["least_loaded"], ["workers"]),
+        ("%cellmill preload cellmill_w", ["cellmill_widgets"], []),
+        ("%cellmill preload json.de", ["json.decoder"], []),
+        ("%%parallel --", ["--batch", "--name", "--priority", "--retries", "--timeout"], []),
+        ("%%parallel --re|\ndef f(x): return x", ["--retries"], ["--batch"]),
+        (
+            "%%parallel --batch |\ndef first(x): return x\ndef second(x): return x",
+            ["first", "second"],
+            ["--batch"],
+        ),
+        ("%%parallel first |\ndef first(x): return x\ndef second(x): return x", ["second"], ["first"]),
+        ("%%parallel f|\ndef first(x):\n    return x +", ["first"], []),
+        ("%%pfor --c", ["--chunksize"], []),
+        ("%%pfor |\nitem * known", ["item"], ["known"]),
+        ("%%pfor item |\nitem", ["in"], []),
+        ("%%pfor x in kno", ["known"], []),
+        ("%%task --t", ["--timeout"], []),
+        ("%%task b ", ["after"], []),
+        ("%%task b after ", ["earlier"], ["known"]),
+        ("%%task b after earlier, ea", ["earlier_too"], ["earlier"]),
+    ],
+)
+def test_completion(notebook: Notebook, code: str, found: list[str], absent: list[str]) -> None:
+    notebook.run(
+        "from concurrent.futures import Future\nknown = 1\nearlier = Future()\nearlier_too = Future()"
+    ).ok()
+    matches = notebook.complete(code)
+    assert set(found) <= set(matches)
+    assert not set(absent) & set(matches)
+
+
+def test_completion_of_ordinary_code_is_as_before(notebook: Notebook) -> None:
+    notebook.run("known_name = 1").ok()
+    assert "known_name" in notebook.complete("print(known_n")
+
+
+@pytest.fixture
+def fresh() -> Iterator[Notebook]:
+    """A kernel of its own."""
+    notebook = Notebook()
+    try:
+        yield notebook
+    finally:
+        notebook.close()
+
+
+def test_loading_is_quick_repeatable_and_undone_by_unloading(fresh: Notebook) -> None:
+    took = fresh.run(
+        "import time\nt = time.perf_counter()\n%load_ext cellmill\nprint(time.perf_counter() - t)"
+    ).ok()
+    assert float(took.stdout) < 1.0
+    fresh.run("import cellmill\ncellmill.load_ipython_extension(get_ipython())").ok()
+    fresh.run("%%pfor x in [1, 2] -> out\nx").ok()
+    fresh.run("%reload_ext cellmill").ok()
+    fresh.run("%%pfor x in [1, 2] -> out\n-x").ok()
+    assert fresh.value("out") == "[-1, -2]"
+    events = "get_ipython().events.callbacks['pre_run_cell']"
+    before = fresh.value(f"len({events})")
+    fresh.run("%unload_ext cellmill").ok()
+    assert "not found" in fresh.run("%cellmill").stderr
+    assert fresh.complete("%cellmill ") == [] or "workers" not in fresh.complete("%cellmill ")
+    assert int(fresh.value(f"len({events})")) < int(before)
+    fresh.run("%load_ext cellmill").ok()
+    assert fresh.value(f"len({events})") == before
+
+
+def test_a_restarted_kernel_loads_and_runs_again(fresh: Notebook) -> None:
+    for _ in range(2):
+        fresh.run("%load_ext cellmill").ok()
+        fresh.run("%%parallel\ndef f(x):\n    return x + 1").ok()
+        assert fresh.value("list(f.map(range(3)))") == "[1, 2, 3]"
+        fresh.restart()

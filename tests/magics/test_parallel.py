@@ -1,0 +1,151 @@
+"""`%%parallel` in a real kernel."""
+
+from __future__ import annotations
+
+import pytest
+from tests.magics.notebook import Notebook
+
+
+def test_every_function_of_the_cell_becomes_parallel(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef f(x):\n    return x + 1\n\ndef g(x):\n    return f(x) * 10").ok()
+    assert notebook.value("f(1).result(), g(1).result(), list(g.map(range(3)))") == "(2, 20, [10, 20, 30])"
+
+
+def test_only_the_functions_named(notebook: Notebook) -> None:
+    notebook.run("%%parallel g\ndef f(x):\n    return x + 1\n\ndef g(x):\n    return f(x) * 10").ok()
+    assert notebook.value("f(1), g(1).result()") == "(2, 20)"
+
+
+def test_functions_in_conditions_and_classes_stay_plain(notebook: Notebook) -> None:
+    cell = "%%parallel\nif True:\n    def f(x):\n        return x\nclass A:\n    def g(self):\n        return 1\n"
+    notebook.run(f"{cell}def h(x):\n    return f(x) + A().g()").ok()
+    assert notebook.value("f(1), A().g(), h(1).result()") == "(1, 1, 2)"
+
+
+def test_decorated_functions_become_parallel(notebook: Notebook) -> None:
+    notebook.run(
+        "%%parallel\nimport functools\n\ndef twice(function):\n    @functools.wraps(function)\n"
+        "    def both(x):\n        return 2 * function(x)\n    return both\n\n@twice\ndef f(x):\n    return x + 1"
+    ).ok()
+    assert notebook.value("f(1).result()") == "4"
+
+
+def test_options_come_first_and_apply(notebook: Notebook) -> None:
+    notebook.run(
+        "%%parallel --batch --retries 2 --name squares f\ndef f(xs):\n    return [x * x for x in xs]"
+    ).ok()
+    assert notebook.value("f.name, list(f.map(range(5)))") == "('squares', [0, 1, 4, 9, 16])"
+
+
+def test_the_cell_runs_in_the_notebook_and_shows_its_value(notebook: Notebook) -> None:
+    output = notebook.run("%%parallel\nk = 3\ndef f(x):\n    return x * k\nf(2)").ok()
+    assert output.text == "6"
+    assert notebook.value("k, f(2).result()") == "(3, 6)"
+
+
+def test_parallel_use_in_the_cell_itself_says_what_to_do(notebook: Notebook) -> None:
+    output = notebook.run("%%parallel\ndef f(x):\n    return x\nf.map([1])")
+    assert "call them in the next cell" in output.traceback
+    assert notebook.value("list(f.map([1]))") == "[1]"
+
+
+def test_the_cell_run_again_has_its_new_code(notebook: Notebook) -> None:
+    for factor in (2, 3):
+        notebook.run(f"%%parallel\ndef f(x):\n    return x * {factor}").ok()
+        assert notebook.value("f(10).result()") == str(10 * factor)
+
+
+def test_a_helper_defined_anew_is_the_new_one(notebook: Notebook) -> None:
+    notebook.run("def helper(x):\n    return x\nscale = 1").ok()
+    notebook.run("%%parallel\ndef f(x):\n    return helper(x) * scale").ok()
+    assert notebook.value("f(5).result()") == "5"
+    notebook.run("def helper(x):\n    return -x").ok()
+    assert notebook.value("f(5).result()") == "-5"
+    notebook.run("scale = 100").ok()
+    assert notebook.value("list(f.map([1, 2]))") == "[-100, -200]"
+
+
+def test_a_recursive_function_runs_inline_inside_its_task(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)").ok()
+    assert notebook.value("fib(12).result()") == "144"
+
+
+def test_a_cell_that_raises_half_way_replaces_only_what_ran(notebook: Notebook) -> None:
+    notebook.run("def f(x):\n    return 'plain'\ndef g(x):\n    return 'plain'").ok()
+    output = notebook.run("%%parallel\ndef f(x):\n    return 'new'\n\n1 / 0\n\ndef g(x):\n    return 'new'")
+    assert output.error is not None
+    assert output.error["ename"] == "ZeroDivisionError"
+    assert "----> 5 1 / 0" in output.traceback or "5 1 / 0" in output.traceback
+    assert notebook.value("f(1).result(), g(1)") == "('new', 'plain')"
+
+
+def test_await_in_a_later_cell(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef f(x):\n    return x * x").ok()
+    output = notebook.run(
+        "import asyncio\nprint(await f(7), await asyncio.gather(*[f(i) for i in range(3)]))"
+    ).ok()
+    assert output.stdout == "49 [0, 1, 4]\n"
+
+
+def test_an_error_of_a_task_shows_the_line_of_the_cell(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef f(x):\n    y = x - 1\n    return 1 / y").ok()
+    output = notebook.run("f(1).result()")
+    assert output.error is not None
+    assert output.error["ename"] == "ZeroDivisionError"
+    assert "return 1 / y" in output.traceback
+
+
+def test_a_syntax_error_points_at_the_line_of_the_notebook(notebook: Notebook) -> None:
+    output = notebook.run("%%parallel\n\ndef f(x):\n    return x +\n")
+    assert output.error is not None
+    assert output.error["ename"] == "SyntaxError"
+    assert "line 4" in output.traceback.lower()
+    assert "return x +" in output.traceback
+
+
+@pytest.mark.parametrize(
+    ("cell", "message", "place"),
+    [
+        ("%%parallel h\ndef f(x): return x\ndef g(x): return x", "it defines f, g", "h"),
+        ("%%parallel ff\ndef f(x): return x\ndef fg(x): return x", "did you mean", "ff"),
+        (
+            "%%parallel --retry 2\ndef f(x): return x",
+            "unknown option --retry; did you mean --retries?",
+            "--retry",
+        ),
+        ("%%parallel --retries\ndef f(x): return x", "--retries needs a value", "--retries"),
+        ("%%parallel --retries x f\ndef f(x): return x", "a whole number, 0 or more, not 'x'", "x"),
+        ("%%parallel --retries=-1 f\ndef f(x): return x", "a whole number, 0 or more, not '-1'", "-1"),
+        ("%%parallel --timeout 0 f\ndef f(x): return x", "a number of seconds above 0, not '0'", "0"),
+        ("%%parallel f --batch\ndef f(x): return x", "options come first: %%parallel --batch f", "--batch"),
+        ("%%parallel\nx = 1", "defines no function", None),
+        ("%%parallel\nasync def f(x):\n    return x", "async def f cannot become", "async def f(x):"),
+        (
+            "%%parallel\nawait x\ndef f(x): return x",
+            "await cannot stand at the top level of a %%parallel cell",
+            "await x",
+        ),
+    ],
+)
+def test_a_wrong_line_is_pointed_at(notebook: Notebook, cell: str, message: str, place: str | None) -> None:
+    output = notebook.run(cell)
+    assert output.error is not None
+    assert output.error["ename"] == "UsageError"
+    assert message in output.traceback
+    assert len(output.traceback.splitlines()) <= 4
+    if place is not None:
+        lines = output.traceback.splitlines()
+        shown, caret = next((a, b) for a, b in zip(lines, lines[1:], strict=False) if set(b.strip()) == {"^"})
+        assert shown[caret.index("^") : caret.rindex("^") + 1].strip() == place
+
+
+def test_a_wrong_line_runs_nothing(notebook: Notebook) -> None:
+    notebook.run("ran = False").ok()
+    assert notebook.run("%%parallel h\nran = True\ndef f(x): return x").status == "error"
+    assert notebook.value("ran") == "False"
+
+
+def test_values_in_braces_are_not_replaced(notebook: Notebook) -> None:
+    notebook.run("f = 'g'").ok()
+    output = notebook.run("%%parallel {f}\ndef g(x): return x")
+    assert "{f}" in output.traceback

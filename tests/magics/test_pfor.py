@@ -1,0 +1,201 @@
+"""`%%pfor` in a real kernel."""
+
+from __future__ import annotations
+
+import pytest
+from tests.magics.notebook import Notebook
+
+
+def test_the_last_expression_is_the_value(notebook: Notebook) -> None:
+    notebook.run("offset = 100").ok()
+    notebook.run("%%pfor x in range(4) -> out\ny = x * x\ny + offset").ok()
+    assert notebook.value("out") == "[100, 101, 104, 109]"
+
+
+def test_none_without_a_last_expression(notebook: Notebook) -> None:
+    notebook.run("%%pfor x in range(2) -> out\ny = x").ok()
+    assert notebook.value("out") == "[None, None]"
+
+
+def test_without_out_nothing_is_assigned(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor x in range(2)\nx").ok()
+    assert output.result is None
+    assert notebook.value("'x' in globals()") == "False"
+
+
+def test_tuple_targets(notebook: Notebook) -> None:
+    notebook.run("pairs = {'a': (1, [2, 3]), 'b': (4, [5])}").ok()
+    notebook.run("%%pfor name, (n, (first, *rest)) in pairs.items() -> out\nname, n, first, rest").ok()
+    assert notebook.value("out") == "[('a', 1, 2, [3]), ('b', 4, 5, [])]"
+
+
+def test_globals_are_copies_and_assignments_stay_inside(notebook: Notebook) -> None:
+    notebook.run("total = 10\nitems = [0]").ok()
+    notebook.run(
+        "%%pfor x in range(20) -> out\ntotal += x\nitems.append(x)\ndef f():\n    return total\nf()"
+    ).ok()
+    assert notebook.value("out == [10 + x for x in range(20)], total, items") == "(True, 10, [0])"
+    assert notebook.value("'f' in globals()") == "False"
+
+
+def test_the_line_is_split_on_tokens(notebook: Notebook) -> None:
+    line = "x in (lambda ys: [y for y in ys if y in 'a in b -> c'])(['a', ' -> ', 'q']) -> out  # x -> y"
+    notebook.run(f"%%pfor {line}\nx").ok()
+    assert notebook.value("out") == "['a', ' -> ']"
+
+
+def test_helpers_classes_and_imports(notebook: Notebook) -> None:
+    notebook.run(
+        "import math\nclass P:\n    def __init__(self, x):\n        self.x = x\ndef root(p):\n    return math.sqrt(p.x)"
+    )
+    notebook.run(
+        "%%pfor p in [P(4), P(9)] -> out\nfrom math import *\nroot(p), floor(p.x), [root(q) for q in [p]]"
+    ).ok()
+    assert notebook.value("out") == "[(2.0, 4, [2.0]), (3.0, 9, [3.0])]"
+    notebook.run("def root(p):\n    return -p.x").ok()
+    notebook.run("%%pfor p in [P(4)] -> out\nroot(p)").ok()
+    assert notebook.value("out") == "[-4]"
+
+
+def test_notebook_objects_come_back_as_themselves(notebook: Notebook) -> None:
+    notebook.run("class P:\n    pass").ok()
+    notebook.run("%%pfor p in [P()] -> out\np").ok()
+    assert notebook.value("isinstance(out[0], P)") == "True"
+
+
+def test_parallel_functions_run_inline_in_the_body(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef f(x):\n    return x + 1").ok()
+    notebook.run("%%pfor x in range(3) -> out\nf(x), list(f.map([x]))").ok()
+    assert notebook.value("out") == "[(1, [1]), (2, [2]), (3, [3])]"
+
+
+def test_empty_input(notebook: Notebook) -> None:
+    notebook.run("%%pfor x in [] -> out\nx").ok()
+    assert notebook.value("out") == "[]"
+
+
+def test_generator_input(notebook: Notebook) -> None:
+    notebook.run("def numbers():\n    for n in range(5):\n        yield n").ok()
+    notebook.run("%%pfor x in numbers() -> out\nx * x").ok()
+    assert notebook.value("out") == "[0, 1, 4, 9, 16]"
+
+
+def test_a_generator_that_raises_half_way_keeps_what_came_before(notebook: Notebook) -> None:
+    notebook.run("def numbers():\n    yield 1\n    yield 2\n    raise KeyError('no more')").ok()
+    output = notebook.run("%%pfor x in numbers() -> out\nx * x")
+    assert output.error is not None
+    assert output.error["ename"] == "KeyError"
+    assert "raised this after 2 items" in output.traceback
+    assert notebook.value("out") == "[1, 4]"
+
+
+def test_failures_leave_their_places_and_one_group_names_them(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor x in [1, 0, 2, 0] -> out\nhalf = 1\nhalf / x")
+    assert output.error is not None
+    assert output.error["ename"] == "ExceptionGroup"
+    assert "2 of 4 items failed" in output.stderr + output.traceback
+    assert "half / x" in output.stderr + output.traceback
+    assert notebook.value("[v for v in out if v]") == "[1.0, 0.5]"
+    assert notebook.value("[(type(v).__name__, v.index, v.item) for v in out if not v]") == (
+        "[('TaskFailure', 1, '0'), ('TaskFailure', 3, '0')]"
+    )
+    notebook.run(
+        "try:\n    get_ipython().run_cell_magic('pfor', 'x in [0]', '1 / x')\nexcept* ZeroDivisionError as e:\n    print(len(e.exceptions))"
+    )
+
+
+def test_values_that_are_false_or_errors_are_no_failures(notebook: Notebook) -> None:
+    notebook.run("%%pfor x in [0, ''] -> out\nKeyError(x) if x == 0 else x").ok()
+    assert notebook.value("out") == "[KeyError(0), '']"
+
+
+def test_the_cell_run_again_has_its_new_code(notebook: Notebook) -> None:
+    for factor in (2, 3):
+        notebook.run(f"%%pfor x in range(3) -> out\nx * {factor}").ok()
+        assert notebook.value("out") == str([x * factor for x in range(3)])
+
+
+def test_a_syntax_error_points_at_its_line(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor x in range(3)\n\n\ny = x\ny +")
+    assert output.error is not None
+    assert output.error["ename"] == "SyntaxError"
+    assert "line 5" in output.traceback.lower()
+
+
+def test_return_outside_a_function_is_a_syntax_error(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor x in range(3)\nreturn x")
+    assert output.error is not None
+    assert output.error["ename"] == "SyntaxError"
+    assert "line 2" in output.traceback.lower()
+
+
+def test_an_error_in_the_iterable_points_at_the_line_of_the_magic(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor x in missing_name -> out\nx")
+    assert output.error is not None
+    assert output.error["ename"] == "NameError"
+    assert "%%pfor x in missing_name -> out" in output.traceback
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "place"),
+    [
+        ("", "TARGET in ITERABLE is missing", None),
+        ("x", "no `in` after the target", None),
+        ("x of xs", "no `in` after the target", None),
+        ("in xs", "a target is missing", None),
+        ("x in", "an iterable is missing", None),
+        ("x in -> out", "an iterable is missing", None),
+        ("x in [1] -> 2", "-> takes one variable name, not '2'", "2"),
+        ("x in [1] ->", "a variable name is missing after ->", "->"),
+        ("x in [1] -> a, b", "-> takes one variable name", "a, b"),
+        ("x in [1] -> class", "-> takes one variable name, not 'class'", "class"),
+        ("a.b in [1]", "the target is a name or a tuple of names", "a.b"),
+        ("f(x) in [1]", "the target is a name or a tuple of names", "f(x)"),
+        ("x in [1", "a bracket is not closed", None),
+        ("x in [1] [", "a bracket is not closed", None),
+        ("x in 3 4", "not an iterable", None),
+        ("x in 3 + 4", "cannot loop over int", "3 + 4"),
+        ("--chunk 2 x in [1]", "did you mean --chunksize?", "--chunk"),
+        ("--timeout soon x in [1]", "a number of seconds above 0, not 'soon'", "soon"),
+        ("x in 'abc", "", None),
+    ],
+)
+def test_a_wrong_line_is_pointed_at(notebook: Notebook, line: str, message: str, place: str | None) -> None:
+    output = notebook.run(f"%%pfor {line}\nx")
+    assert output.error is not None
+    assert output.error["ename"] == "UsageError", output.traceback
+    assert message in output.traceback
+    lines = output.traceback.splitlines()
+    assert len(lines) <= 4
+    assert f"%%pfor {line}".rstrip() in output.traceback
+    shown, caret = next(
+        (a, b) for a, b in zip(lines, lines[1:], strict=False) if b.strip() and set(b.strip()) == {"^"}
+    )
+    if place is not None:
+        assert shown[caret.index("^") : caret.rindex("^") + 1] == place
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("await x", "await cannot stand at the top level of a %%pfor cell"),
+        ("[y async for y in x]", "await cannot stand"),
+        ("!ls", "magics and shell commands (%, !) cannot run inside a task"),
+        ("later.result()", "later is a future and cannot go into a task"),
+    ],
+)
+def test_what_a_body_cannot_hold(notebook: Notebook, body: str, message: str) -> None:
+    notebook.run("from concurrent.futures import Future\nlater = Future()").ok()
+    output = notebook.run(f"%%pfor x in [1]\n\n{body}")
+    assert output.error is not None
+    assert output.error["ename"] == "UsageError"
+    assert message in output.traceback
+    assert "line 3" in output.traceback
+
+
+def test_await_inside_a_function_of_the_body(notebook: Notebook) -> None:
+    notebook.run(
+        "%%pfor x in range(3) -> out\nimport asyncio\nasync def g():\n    await asyncio.sleep(0)\n    return x\n"
+        "asyncio.run(g())"
+    ).ok()
+    assert notebook.value("out") == "[0, 1, 2]"

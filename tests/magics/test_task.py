@@ -1,0 +1,217 @@
+"""`%%task` in a real kernel."""
+
+from __future__ import annotations
+
+import pytest
+from tests.magics.notebook import Notebook
+
+GATE = """
+import pathlib, tempfile
+gate = pathlib.Path(tempfile.mkdtemp(), "gate")
+def wait_for_gate():
+    import time
+    while not gate.exists():
+        time.sleep(0.005)
+"""
+"""Cells of a test hold a task back until they call `gate.touch()`."""
+
+
+def delivered(notebook: Notebook, name: str) -> str:
+    """Wait until a task has ended, in a cell of its own: afterwards its variables are there. What was said."""
+    return notebook.run(f"import concurrent.futures\nconcurrent.futures.wait([{name}], 60)").ok().stderr
+
+
+def test_name_is_the_future_and_the_variables_arrive(notebook: Notebook) -> None:
+    notebook.run("k = 2").ok()
+    notebook.run("%%task a\nx = k * 21\ny = [x]\nx + 1").ok()
+    assert notebook.value("a.result()") == "43"
+    assert notebook.value("x, y, k") == "(42, [42], 2)"
+    assert (
+        notebook.value("isinstance(a, __import__('concurrent.futures').futures.Future), a.done()")
+        == "(True, True)"
+    )
+
+
+def test_the_cell_returns_at_once_and_nothing_arrives_in_the_middle_of_a_cell(notebook: Notebook) -> None:
+    notebook.run(GATE).ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()
+    assert notebook.value("a.done(), 'x' in globals()") == "(False, False)"
+    assert notebook.value("gate.touch(), a.result(60), 'x' in globals()") == "(None, None, False)"
+    assert notebook.value("x") == "1"
+
+
+def test_nothing_arrives_in_the_middle_of_an_async_cell(notebook: Notebook) -> None:
+    notebook.run(GATE).ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()
+    cell = "import asyncio\ngate.touch()\nawait asyncio.wrap_future(a)\nfor _ in range(20):\n    await asyncio.sleep(0)\n"
+    assert notebook.run(f"{cell}print('x' in globals())").ok().stdout == "False\n"
+    assert notebook.value("x") == "1"
+
+
+def test_the_variables_arrive_without_a_further_cell(notebook: Notebook) -> None:
+    notebook.run(
+        "class Watched(dict):\n    pass\nclass Loud:\n    def __setstate__(self, state):\n"
+        "        import os\n        if os.getpid() == home:\n            print('here', flush=True)\n"
+        "    def __getstate__(self):\n        return {'a': 1}\nimport os\nhome = os.getpid()"
+    ).ok()
+    notebook.run(GATE).ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = Loud()").ok()
+    notebook.run("gate.touch()").ok()
+    said = notebook.wait(lambda m: m["header"]["msg_type"] == "stream" and "here" in m["content"]["text"])
+    assert said["content"]["name"] == "stdout"
+
+
+def test_shared_objects_stay_shared(notebook: Notebook) -> None:
+    notebook.run("%%task a\nx = [1]\ny = x").ok()
+    delivered(notebook, "a")
+    assert notebook.value("x is y") == "True"
+
+
+def test_functions_classes_and_modules_arrive(notebook: Notebook) -> None:
+    notebook.run(
+        "%%task a\nimport json as j\nclass P:\n    pass\ndef f():\n    return later\ndef g(n=1, *, m=2):\n    return f() + n + m"
+    ).ok()
+    delivered(notebook, "a")
+    notebook.run("later = 10").ok()
+    assert notebook.value("j.dumps([1]), P.__name__, f(), g(m=3)") == "('[1]', 'P', 10, 14)"
+
+
+def test_arrays_arrive_writable(notebook: Notebook) -> None:
+    notebook.run("%%task a\nimport numpy\nx = numpy.zeros(100_000)").ok()
+    delivered(notebook, "a")
+    notebook.run("x[0] = 1").ok()
+
+
+def test_a_newer_assignment_is_kept_and_reported(notebook: Notebook) -> None:
+    notebook.run(GATE + "x = 0").ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 1\ny = 2").ok()
+    notebook.run("x = 'newer'").ok()
+    notebook.run("gate.touch()").ok()
+    output = notebook.run("a.result(60)").ok()
+    said = output.stderr + notebook.run("x").ok().stderr
+    assert "task a: x was assigned again while it ran; the newer value is kept" in said
+    assert notebook.value("x, y") == "('newer', 2)"
+
+
+def test_the_cell_run_again_replaces_what_it_assigned(notebook: Notebook) -> None:
+    for number in (1, 2):
+        notebook.run(f"%%task a\nx = {number}").ok()
+        delivered(notebook, "a")
+        output = notebook.run("print(x)").ok()
+        assert (output.stdout, output.stderr) == (f"{number}\n", "")
+
+
+def test_two_runs_under_way_leave_the_later_one(notebook: Notebook) -> None:
+    notebook.run(GATE).ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()
+    notebook.run("first = a").ok()
+    notebook.run("%%task a\nx = 2").ok()
+    delivered(notebook, "a")
+    notebook.run("gate.touch()").ok()
+    delivered(notebook, "first")
+    assert notebook.value("x") == "2"
+
+
+def test_after_sees_the_variables_and_results_of_the_tasks_before(notebook: Notebook) -> None:
+    notebook.run(GATE + "x = 'old'").ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 5\n'value of a'").ok()
+    notebook.run("%%task b\n7").ok()
+    notebook.run("%%task c after a, b\nz = x + b.result()\n(z, a.result())").ok()
+    notebook.run("%%task d after c\n-z").ok()
+    assert notebook.value("gate.touch(), c.result(60), d.result(60)") == "(None, (12, 'value of a'), -12)"
+    assert notebook.value("x, z") == "(5, 12)"
+
+
+def test_after_a_finished_task_sees_the_notebook_as_it_is_now(notebook: Notebook) -> None:
+    notebook.run("%%task a\nx = 1\ny = 1").ok()
+    delivered(notebook, "a")
+    notebook.run("x = 100").ok()
+    notebook.run("%%task b after a\n(x, y)").ok()
+    assert notebook.value("b.result(60)") == "(100, 1)"
+
+
+def test_a_plain_future_can_come_before(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef f(x):\n    return x + 1").ok()
+    notebook.run("later = f(1)").ok()
+    notebook.run("%%task b after later\nlater.result() * 10").ok()
+    assert notebook.value("b.result(60)") == "20"
+
+
+def test_a_task_is_an_argument_of_a_parallel_function(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef f(x):\n    return x + 1").ok()
+    notebook.run("%%task a\n41").ok()
+    assert notebook.value("f(a).result(60)") == "42"
+
+
+def test_an_error_is_noted_at_the_next_cell_and_shown_when_asked_for(notebook: Notebook) -> None:
+    notebook.run("%%task a\nx = 1\ny = x / 0").ok()
+    said = delivered(notebook, "a") + notebook.run("1").ok().stderr
+    assert said.count("task a failed: ZeroDivisionError: division by zero") == 1
+    assert notebook.value("'x' in globals()") == "False"
+    output = notebook.run("a.result()")
+    assert output.error is not None
+    assert output.error["ename"] == "ZeroDivisionError"
+    assert "y = x / 0" in output.traceback
+
+
+def test_an_error_asked_for_is_not_noted_again(notebook: Notebook) -> None:
+    notebook.run("%%task a\n1 / 0").ok()
+    assert notebook.run("a.result(60)").error is not None
+    assert "failed" not in notebook.run("1").ok().stderr
+
+
+def test_a_task_after_a_failed_one_does_not_run(notebook: Notebook) -> None:
+    notebook.run("%%task a\n1 / 0").ok()
+    notebook.run("%%task b after a\nx = 1").ok()
+    assert notebook.value("type(b.exception(60)).__name__, type(b.exception().__cause__).__name__") == (
+        "('DependencyError', 'ZeroDivisionError')"
+    )
+
+
+def test_what_cannot_be_sent_is_named_and_the_rest_arrives(notebook: Notebook) -> None:
+    notebook.run("%%task a\nimport threading\nx = 1\nlock = threading.Lock()").ok()
+    said = delivered(notebook, "a") + notebook.run("1").ok().stderr
+    assert "task a: lock could not be sent to the notebook" in said
+    assert notebook.value("x, 'lock' in globals()") == "(1, False)"
+
+
+def test_await_a_task(notebook: Notebook) -> None:
+    notebook.run("%%task a\n41").ok()
+    assert notebook.run("print(await a + 1)").ok().stdout == "42\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "place"),
+    [
+        ("", "the task needs a name", None),
+        ("1a", "'1a' is not a variable name", "1a"),
+        ("b before a", "`after` is expected here, not 'before'", "before"),
+        ("b aftr a", "did you mean after?", "aftr"),
+        ("b after", "a name is missing after 'after'", "after"),
+        ("b after a,", "a name is missing after ','", ","),
+        ("b after ,a", "a name is missing before this comma", ","),
+        ("b after a aa", "a comma is missing before this name", "aa"),
+        ("b after c", "c is not known; known are a", "c"),
+        ("b after number", "number is not a task or a future", "number"),
+        ("b after b", "cannot come after itself", "b"),
+        ("b --retries 2", "`after` is expected here", "--retries"),
+        ("--retry 2 b", "did you mean --retries?", "--retry"),
+    ],
+)
+def test_a_wrong_line_is_pointed_at(notebook: Notebook, line: str, message: str, place: str | None) -> None:
+    notebook.run("number = 3\nfrom concurrent.futures import Future\na = Future()").ok()
+    output = notebook.run(f"%%task {line}\nx = 1")
+    assert output.error is not None
+    assert output.error["ename"] == "UsageError", output.traceback
+    assert message in output.traceback
+    lines = output.traceback.splitlines()
+    shown, caret = next(
+        (a, b) for a, b in zip(lines, lines[1:], strict=False) if b.strip() and set(b.strip()) == {"^"}
+    )
+    if place is not None:
+        assert shown[caret.index("^") : caret.rindex("^") + 1] == place
+
+
+def test_the_name_of_the_task_is_not_a_variable_of_its_cell(notebook: Notebook) -> None:
+    output = notebook.run("%%task a\na = 1")
+    assert "the cell assigns a, which is the name of the task" in output.traceback

@@ -1,0 +1,82 @@
+"""The words and pictures of progress bars."""
+
+from __future__ import annotations
+
+import pytest
+
+from cellmill_widgets.bars import LIMIT, View, drawn, duration, fold, html, listing, pace, text, total
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.04, "0.0 s"),
+        (3.24, "3.2 s"),
+        (9.96, "10 s"),
+        (42.4, "42 s"),
+        (125, "2 min 05 s"),
+        (3840, "1 h 04 min"),
+    ],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(("rate", "words"), [(12345.6, "12,346/s"), (12.34, "12.3/s"), (0.5, "30.0/min")])
+def test_rates(rate: float, words: str) -> None:
+    assert pace(rate) == words
+
+
+def test_a_running_view_tells_rate_and_time_to_go() -> None:
+    view = View("dock", done=250, total=1000, failed=3, elapsed=5, rate=50)
+    assert text(view) == "dock: 250/1,000, 50.0/s, 15 s left, 3 failed"
+
+
+def test_without_a_total_there_is_no_time_to_go() -> None:
+    view = View("dock", done=250, total=None, elapsed=5, rate=50)
+    assert text(view) == "dock: 250 done, 50.0/s"
+    assert "progressbar" not in html([view])
+
+
+def test_a_finished_view_tells_what_it_took() -> None:
+    view = View("dock", done=1000, total=1000, failed=1, cancelled=2, elapsed=8, finished=True)
+    assert text(view) == "dock: 1,000 done in 8.0 s (125/s), 1 failed, 2 cancelled"
+
+
+def test_html_escapes_names_and_shows_failures_in_red() -> None:
+    markup = html([View("<b>&", done=1, total=4, failed=1, elapsed=1, rate=1)])
+    assert "<b>" not in markup
+    assert "&lt;b&gt;&amp;" in markup
+    assert 'aria-valuenow="25"' in markup
+    assert markup.count("error-color") == 2
+
+
+def test_more_than_eight_runs_are_folded() -> None:
+    views = [View(f"run{n}", done=n, total=10, elapsed=1, rate=1) for n in range(20)]
+    shown, rest = fold(views)
+    assert [view.name for view in shown] == [f"run{n}" for n in range(LIMIT)]
+    assert rest is not None
+    assert (rest.name, rest.done, rest.total) == ("12 more runs", sum(range(8, 20)), 120)
+    assert len(listing(views).splitlines()) == LIMIT + 1
+
+
+def test_running_ones_are_shown_before_those_that_ended() -> None:
+    ended = [View(f"old{n}", done=1, total=1, elapsed=1, finished=True) for n in range(10)]
+    running = [View(f"new{n}", done=1, total=2, elapsed=1) for n in range(3)]
+    shown, rest = fold([*ended, *running])
+    assert [view.name for view in shown] == ["old5", "old6", "old7", "old8", "old9", "new0", "new1", "new2"]
+    assert rest is not None
+    assert rest.finished
+
+
+def test_runs_added_up() -> None:
+    known = View("a", done=3, total=5, failed=1, elapsed=2, rate=2)
+    assert total([known, View("b", done=1, total=None, elapsed=1)]).total is None
+    assert total([known, View("b", done=4, total=9, elapsed=1, finished=True)]).total == 9
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_the_terminal_line_fits(width: int) -> None:
+    view = View("a rather long name of a function", done=250, total=1000, failed=3, elapsed=5, rate=50)
+    assert len(drawn(view, width)) < width
+    assert ("#" in drawn(view, width)) == (width >= 100)

@@ -1,0 +1,152 @@
+"""Progress bars in a real kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from tests.magics.notebook import Notebook, Output
+
+WAIT = """
+import pathlib, time
+folder = pathlib.Path({folder!r})
+def wait_for(name="gate"):
+    while not (folder / name).exists():
+        time.sleep(0.005)
+"""
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def kinds(output: Output) -> list[str]:
+    """The types of a cell's messages."""
+    return [message["header"]["msg_type"] for message in output.messages]
+
+
+def is_display(message: dict[str, Any]) -> bool:
+    return message["header"]["msg_type"] == "display_data"
+
+
+def is_update(message: dict[str, Any]) -> bool:
+    return message["header"]["msg_type"] == "update_display_data"
+
+
+def test_a_short_run_shows_nothing(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor x in range(10)\nx").ok()
+    assert not output.displays
+    assert "comm_open" not in kinds(output)
+
+
+def test_a_long_run_has_a_bar_and_leaves_a_line(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor --name nap x in range(16)\nimport time\ntime.sleep(0.15)").ok()
+    assert len(output.displays) == 1
+    [final] = output.displays.values()
+    assert WIDGET not in final
+    assert final["text/plain"].startswith("nap: 16 done in ")
+    assert "nap: 16 done in " in final["text/html"]
+    [first] = [message for message in output.messages if is_display(message)]
+    assert WIDGET in first["content"]["data"]
+    bars = [
+        message["content"]["data"]["state"]["value"]
+        for message in output.messages
+        if message["header"]["msg_type"] == "comm_msg"
+        and "value" in message["content"]["data"].get("state", {})
+    ]
+    assert bars
+    assert len(bars) <= 20
+    assert any("/16" in bar and "/s" in bar and "left" in bar for bar in bars)
+    assert "comm_close" in kinds(output)
+
+
+def test_failures_are_counted_in_the_bar(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor x in range(8)\nimport time\ntime.sleep(0.2)\n1 / (x % 4)")
+    [final] = output.texts()
+    assert final.endswith("2 failed")
+
+
+def test_a_generator_has_no_total_until_it_ends(notebook: Notebook, tmp_path: Path) -> None:
+    notebook.run(WAIT.format(folder=str(tmp_path))).ok()
+    notebook.run("def numbers():\n    yield 1\n    wait_for()\n    yield 2").ok()
+    output = notebook.start("%%pfor --name gen x in numbers() -> out\nx")
+    display = notebook.wait(is_display)
+    assert display["content"]["data"]["text/plain"].startswith("gen: 1 done")
+    (tmp_path / "gate").touch()
+    [final] = notebook.finish(output).ok().texts()
+    assert final.startswith("gen: 2 done in ")
+
+
+def test_the_bar_belongs_to_the_cell_that_started_the_run(notebook: Notebook, tmp_path: Path) -> None:
+    notebook.run(WAIT.format(folder=str(tmp_path))).ok()
+    first = notebook.run("%%task background\nwait_for()").ok()
+    second = notebook.start("wait_for('second')")
+    display = notebook.wait(is_display)
+    assert display["parent_header"]["msg_id"] == first.msg_id
+    (tmp_path / "second").touch()
+    notebook.finish(second)
+    assert not second.displays
+    (tmp_path / "gate").touch()
+    while not first.texts()[0].startswith("task background: 1 done in "):
+        notebook.wait(is_update)
+    assert WIDGET not in next(iter(first.displays.values()))
+
+
+def test_captured_cells_show_no_bar(notebook: Notebook) -> None:
+    output = notebook.run(
+        "%%capture\nget_ipython().run_cell_magic('pfor', 'x in range(8)', 'import time; time.sleep(.2)')"
+    )
+    assert output.ok().messages
+    assert not output.displays
+
+
+def test_many_runs_at_once_are_folded(notebook: Notebook, tmp_path: Path) -> None:
+    notebook.run(WAIT.format(folder=str(tmp_path))).ok()
+    notebook.run("%%parallel\ndef nap(x):\n    wait_for()\n    return x").ok()
+    output = notebook.start(
+        "import threading\nthreads = [threading.Thread(target=lambda: list(nap.map([1, 2]))) for _ in range(12)]\n"
+        "[t.start() for t in threads]\n(folder / 'go').touch()\nwait_for()\n[t.join() for t in threads];"
+    )
+    display = notebook.wait(is_display)
+    assert display["parent_header"]["msg_id"] == output.msg_id
+    assert "4 more runs: 0/8" in display["content"]["data"]["text/plain"]
+    (tmp_path / "gate").touch()
+    assert notebook.finish(output).ok()
+    [final] = output.texts()
+    assert len(final.splitlines()) == 9
+
+
+def test_runs_one_after_another_share_one_output(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef nap(x):\n    import time\n    time.sleep(0.6)").ok()
+    output = notebook.run("for _ in range(3):\n    list(nap.map([1, 2]))").ok()
+    [final] = output.texts()
+    assert len(final.splitlines()) == 3
+    assert kinds(output).count("display_data") == 1
+
+
+def test_single_calls_are_counted_together(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef nap(x):\n    import time\n    time.sleep(0.2)").ok()
+    output = notebook.run(
+        "futures = [nap(x) for x in range(8)]\nfor each in futures:\n    each.result()"
+    ).ok()
+    [final] = output.texts()
+    assert final.startswith("nap: 8 done in ")
+
+
+def test_disable_and_enable(notebook: Notebook) -> None:
+    notebook.run("import cellmill_widgets.progress as progress\nprogress.disable()\nprogress.disable()").ok()
+    assert not notebook.run("%%pfor x in range(8)\nimport time\ntime.sleep(0.2)").ok().displays
+    notebook.run("progress.enable(get_ipython())").ok()
+    assert notebook.run("%%pfor x in range(8)\nimport time\ntime.sleep(0.2)").ok().displays
+
+
+def test_an_executed_notebook_keeps_the_line_and_no_dead_widget() -> None:
+    cells = [
+        "%load_ext cellmill\n%cellmill workers 2",
+        "%%pfor --name nap x in range(8)\nimport time\ntime.sleep(0.2)",
+    ]
+    document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(document, kernel_name="python3", timeout=60).execute()
+    [output] = document.cells[1].outputs
+    assert output.output_type == "display_data"
+    assert output.data["text/plain"].startswith("nap: 8 done in ")
+    assert WIDGET not in output.data

@@ -1,0 +1,98 @@
+"""Progress in a terminal: seen through a real one, and where there is none."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from cellmill_widgets.bars import LIMIT, View
+from cellmill_widgets.terminal import Terminal
+
+SCRIPT = """
+import time
+import cellmill, cellmill_widgets.progress
+cellmill_widgets.progress.enable()
+cellmill_widgets.progress.enable()
+
+@cellmill.parallel(name="nap")
+def nap(x):
+    time.sleep(0.1)
+    return x
+
+if __name__ == "__main__":
+    for _ in range(3):
+        list(nap.map(range(2)))
+    list(nap.map(range(24)))
+    print("the end", flush=True)
+"""
+
+
+def run_in_terminal(script: str) -> str:
+    """What a terminal shows of a script, as raw characters."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=follower, stdout=follower, stderr=follower
+    )
+    os.close(follower)
+    parts = []
+    while True:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(leader)
+    assert process.wait(60) == 0, b"".join(parts).decode()
+    return b"".join(parts).decode()
+
+
+def test_one_line_is_drawn_over_itself() -> None:
+    shown = run_in_terminal(SCRIPT)
+    assert "/24" in shown
+    assert "\r\x1b[2K" in shown
+    assert "#" in shown
+    lines = [line.rpartition("\x1b[2K")[2] for line in shown.replace("\r\n", "\n").split("\n")]
+    said = [line for line in lines if line]
+    assert said[-1] == "the end" or said[-2] == "the end"
+    assert len([line for line in said if "nap: 24 done in" in line]) == 1
+    assert len(said) == 2
+    assert shown.count("\r\x1b[2K") < 60
+
+
+def test_without_a_terminal_a_long_run_leaves_one_line_and_a_short_one_none() -> None:
+    script = SCRIPT.replace("range(24)", "range(44)").replace("import time", "import time", 1)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "the end\n"
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("nap: 44 done in ")
+
+
+def test_the_lines_of_many_runs_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    stderr = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    terminal = Terminal()
+    for _ in range(1000):
+        terminal.ended(View("slow", done=2, total=2, failed=1, elapsed=3.0, finished=True))
+    terminal.settle()
+    lines = stderr.getvalue().splitlines()
+    assert len(lines) == LIMIT + 1
+    assert lines[-1].startswith("992 more runs: 1,984 done")
+    assert lines[-1].endswith("992 failed")
+
+
+def test_a_closed_stderr_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    stderr = io.StringIO()
+    stderr.close()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    with pytest.raises(ValueError, match="closed"):
+        stderr.isatty()
+    Terminal().ended(View("slow", done=2, total=2, elapsed=3.0, finished=True))

@@ -1,0 +1,1 @@
+"""What Cellmill draws inside a notebook or a terminal."""

@@ -1,0 +1,170 @@
+"""The words and the HTML of progress bars: pure functions of what is known about each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+LIMIT = 8
+"""Bars shown side by side; the rest is folded into one line."""
+
+_RED = "var(--jp-error-color1, #d32f2f)"
+_BLUE = "var(--jp-brand-color1, #1976d2)"
+_GREEN = "var(--jp-success-color1, #388e3c)"
+_BACK = "var(--jp-layout-color3, #ddd)"
+_FONT = "font:12px/1.7 var(--jp-code-font-family, monospace)"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One run at one moment. Times in seconds; total is None when nobody knows it."""
+
+    name: str
+    done: int
+    total: int | None
+    failed: int = 0
+    cancelled: int = 0
+    elapsed: float = 0.0
+    rate: float = 0.0
+    finished: bool = False
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of the run is done, 0 to 1."""
+        if not self.total:
+            return 1.0 if self.finished else None
+        return min(1.0, self.done / self.total)
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds to go at the present rate."""
+        if self.total is None or self.finished or self.rate <= 0:
+            return None
+        return max(0, self.total - self.done) / self.rate
+
+
+def duration(seconds: float) -> str:
+    """A length of time in words: `0.8 s`, `42 s`, `2 min 05 s`, `1 h 04 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def pace(rate: float) -> str:
+    """A rate in words, per second or per minute."""
+    if rate >= 100:
+        return f"{rate:,.0f}/s"
+    if rate >= 1:
+        return f"{rate:.1f}/s"
+    return f"{rate * 60:.1f}/min"
+
+
+def counts(view: View) -> str:
+    """Done, total, rate and time to go (or the time it took)."""
+    if view.finished:
+        took = f" in {duration(view.elapsed)}"
+        return f"{view.done:,} done{took} ({pace(view.done / view.elapsed if view.elapsed > 0 else 0)})"
+    parts = [f"{view.done:,}/{view.total:,}" if view.total is not None else f"{view.done:,} done"]
+    if view.rate > 0:
+        parts.append(pace(view.rate))
+    if view.remaining is not None:
+        parts.append(f"{duration(view.remaining)} left")
+    return ", ".join(parts)
+
+
+def troubles(view: View) -> str:
+    """Failures and cancellations, or nothing."""
+    parts = [
+        f"{number:,} {word}"
+        for number, word in ((view.failed, "failed"), (view.cancelled, "cancelled"))
+        if number
+    ]
+    return ", ".join(parts)
+
+
+def text(view: View) -> str:
+    """One line without a bar: what stays of a run."""
+    return ", ".join(part for part in (f"{view.name}: {counts(view)}", troubles(view)) if part)
+
+
+def drawn(view: View, width: int) -> str:
+    """One line with a bar, for a terminal of that many columns."""
+    words = text(view)
+    room = min(30, width - len(words) - 4)
+    if view.fraction is None or room < 5:
+        return words[: max(1, width - 1)]
+    full = round(view.fraction * room)
+    return f"[{'#' * full}{'.' * (room - full)}] {words}"
+
+
+def fold(views: Sequence[View]) -> tuple[Sequence[View], View | None]:
+    """The bars to show, running ones first in line, and one that stands for the rest."""
+    if len(views) <= LIMIT:
+        return views, None
+    running = [view for view in views if not view.finished]
+    ended = [view for view in views if view.finished]
+    shown = running[:LIMIT]
+    room = LIMIT - len(shown)
+    recent = ended[len(ended) - room :] if room else []
+    return [*recent, *shown], total([*ended[: len(ended) - room], *running[LIMIT:]])
+
+
+def total(views: Sequence[View]) -> View:
+    """Several runs as one."""
+    finished = all(view.finished for view in views)
+    totals = [view.done if view.finished else view.total for view in views]
+    known = [each for each in totals if each is not None]
+    elapsed = sum(view.elapsed for view in views) if finished else max(view.elapsed for view in views)
+    return View(
+        name=f"{len(views):,} more run{'s' if len(views) != 1 else ''}",
+        done=sum(view.done for view in views),
+        total=sum(known) if len(known) == len(views) else None,
+        failed=sum(view.failed for view in views),
+        cancelled=sum(view.cancelled for view in views),
+        elapsed=elapsed,
+        rate=sum(view.rate for view in views if not view.finished),
+        finished=finished,
+    )
+
+
+def listing(views: Sequence[View]) -> str:
+    """What stays of several runs, a line each."""
+    shown, rest = fold(views)
+    return "\n".join(text(view) for view in [*shown, *([rest] if rest else [])])
+
+
+def html(views: Sequence[View]) -> str:
+    """Bars for the runs that go on, a line of text for those that ended."""
+    shown, rest = fold(views)
+    rows = "".join(_row(view) for view in [*shown, *([rest] if rest else [])])
+    return f'<div class="cellmill-progress" style="{_FONT}">{rows}</div>'
+
+
+def _row(view: View) -> str:
+    bad = troubles(view)
+    red = f'<span style="color:{_RED}">{bad}</span>' if bad else ""
+    if view.finished:
+        return f"<div>{escape(view.name)}: {counts(view)}{', ' if bad else ''}{red}</div>"
+    name = escape(view.name)
+    label = f'<span title="{name}" style="flex:0 0 16em;overflow:hidden;text-overflow:ellipsis">{name}</span>'
+    style = "display:flex;gap:10px;align-items:center;white-space:nowrap"
+    return f'<div style="{style}">{label}{_bar(view)}<span>{counts(view)}</span>{red}</div>'
+
+
+def _bar(view: View) -> str:
+    if view.fraction is None:
+        return ""
+    percent = 100 * view.fraction
+    bad = min(percent, 100 * view.failed / view.total) if view.total else 0.0
+    colour = _GREEN if percent >= 100 else _BLUE
+    good = f'<span style="width:{percent - bad:.2f}%;background:{colour}"></span>'
+    wrong = f'<span style="width:{bad:.2f}%;background:{_RED}"></span>' if bad else ""
+    frame = f"display:flex;flex:0 0 180px;height:10px;border-radius:2px;overflow:hidden;background:{_BACK}"
+    roles = f'role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent:.0f}"'
+    return f'<span {roles} style="{frame}">{good}{wrong}</span>'

@@ -1,0 +1,257 @@
+"""A progress bar for every running call, without anybody asking for it.
+
+`enable()` watches the runs that begin. One daemon thread polls their counters, at most five times
+a second and only while something runs; a run shorter than half a second leaves no trace.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cellmill.runs import Run, on_run_started
+from cellmill_widgets.bars import View, total
+from cellmill_widgets.notebook import CellOutput, parent_of
+from cellmill_widgets.terminal import Terminal
+
+INTERVAL = 0.2
+SHOWN_AFTER = 0.5
+_RATE_OVER = 5.0
+_KEPT = 32
+
+
+@dataclass(slots=True)
+class _Track:
+    """A run that is watched; samples are (time, done) of the last seconds."""
+
+    run: Run
+    started: float
+    samples: deque[tuple[float, int]] = field(default_factory=deque)
+    changed: float = 0.0
+
+    def view(self, now: float, *, closing: bool) -> tuple[View, bool]:
+        """The run as it stands, and whether it has anything to do."""
+        finished = self.run.finished
+        counts = self.run.counts()
+        done = counts.succeeded + counts.failed + counts.cancelled
+        idle = finished or (done == counts.submitted and self.run.expected is None)
+        if not self.samples or self.samples[-1][1] != done:
+            self.changed = now
+        self.samples.append((now, done))
+        while len(self.samples) > 2 and now - self.samples[0][0] > _RATE_OVER:
+            self.samples.popleft()
+        since, before = self.samples[0] if len(self.samples) > 1 else (self.started, 0)
+        ended = finished or (idle and closing)
+        view = View(
+            name=self.run.name,
+            done=done,
+            total=counts.submitted if ended else self.run.expected,
+            failed=counts.failed,
+            cancelled=counts.cancelled,
+            elapsed=self._end(now, ended) - self.started,
+            rate=(done - before) / (now - since) if now > since else 0.0,
+            finished=ended,
+        )
+        return view, not idle
+
+    def _end(self, now: float, ended: bool) -> float:
+        if not ended:
+            return now
+        return self.run.finished_ns / 1e9 if self.run.finished_ns is not None else self.changed
+
+
+class _Cell:
+    """The runs of one cell and where they are drawn."""
+
+    def __init__(self, output: CellOutput | Terminal) -> None:
+        self.output = output
+        self.tracks: list[_Track] = []
+        self.ended: deque[View] = deque()
+        self.closed = False
+        self.shown = False
+
+    def poll(self, now: float) -> list[View]:
+        """The runs worth showing, those that ended first."""
+        going: list[_Track] = []
+        views: list[View] = []
+        for track in self.tracks:
+            view, busy = track.view(now, closing=self.closed)
+            late = view.elapsed >= SHOWN_AFTER
+            if not view.finished:
+                going.append(track)
+                if late and (busy or self.shown):
+                    views.append(view)
+            elif late:
+                self._keep(view)
+        self.tracks = going
+        return [*self.ended, *views]
+
+    def _keep(self, view: View) -> None:
+        self.ended.append(view)
+        if isinstance(self.output, Terminal):
+            self.output.ended(view)
+            self.ended.clear()
+        elif len(self.ended) > _KEPT:
+            first = total([self.ended.popleft() for _ in range(2)])
+            self.ended.appendleft(first)
+
+
+class Board:
+    """All runs under way, by the cell that started them."""
+
+    def __init__(self, ip: Any = None) -> None:
+        self._ip = ip
+        self._cells: dict[str, _Cell] = {}
+        self._new: deque[tuple[Run, dict[str, Any] | None]] = deque()
+        self._wake = threading.Event()
+        self._lock = threading.RLock()
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+        self._terminal = Terminal()
+        self._pid = os.getpid()
+        self._unsubscribe = on_run_started(self._begun)
+        self._hooks: list[tuple[str, Callable[..., None]]] = []
+        self._running: set[str] = set()
+        if ip is not None:
+            self._running.add(_key(parent_of(ip)))
+            self._hooks = [("pre_run_cell", self._cell_begins), ("post_run_cell", self._cell_ends)]
+            for event, hook in self._hooks:
+                ip.events.register(event, hook)
+        atexit.register(self._at_exit)
+
+    def close(self) -> None:
+        """Settle what is shown and watch no more."""
+        self._unsubscribe()
+        atexit.unregister(self._at_exit)
+        for event, hook in self._hooks:
+            self._ip.events.unregister(event, hook)
+        self._stopped = True
+        self._wake.set()
+        with self._lock:
+            for cell in self._cells.values():
+                cell.closed = True
+            self._tick(time.monotonic())
+            self._terminal.settle()
+
+    def _begun(self, run: Run) -> None:
+        """A run begins, in the caller's thread: note it and its cell, and no more."""
+        parent = parent_of(self._ip) if self._ip is not None else None
+        if parent is None and hasattr(self._ip, "kernel"):
+            return
+        self._new.append((run, parent))
+        if self._thread is None:
+            self._start()
+        if not self._wake.is_set():
+            self._wake.set()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="cellmill-progress", daemon=True)
+                self._thread.start()
+
+    def _watch(self) -> None:
+        while not self._stopped:
+            self._wake.wait()
+            self._wake.clear()
+            delay: float | None = INTERVAL
+            while delay is not None and not self._stopped:
+                time.sleep(delay)
+                with self._lock:
+                    if not self._stopped:
+                        self._tick(time.monotonic())
+                    delay = (
+                        INTERVAL if self._new or any(cell.tracks for cell in self._cells.values()) else None
+                    )
+
+    def _tick(self, now: float) -> None:
+        while self._new:
+            run, parent = self._new.popleft()
+            self._cell_of(parent).tracks.append(_Track(run, run.started_ns / 1e9))
+        for key, cell in list(self._cells.items()):
+            views = cell.poll(now)
+            ended = not cell.tracks and (cell.closed or isinstance(cell.output, Terminal))
+            if ended:
+                del self._cells[key]
+            self._draw(cell, views, ended)
+
+    def _draw(self, cell: _Cell, views: list[View], ended: bool) -> None:
+        output = cell.output
+        if isinstance(output, Terminal):
+            if not cell.closed:
+                output.draw(views)
+            return
+        if views and ended:
+            output.settle(views)
+        elif views:
+            cell.shown = True
+            output.draw(views)
+
+    def _cell_of(self, parent: dict[str, Any] | None) -> _Cell:
+        key = _key(parent)
+        cell = self._cells.get(key)
+        if cell is None:
+            output = CellOutput(self._ip, parent) if parent else self._terminal
+            cell = self._cells[key] = _Cell(output)
+            cell.closed = self._ip is not None and key not in self._running
+        return cell
+
+    def _cell_begins(self, info: object = None) -> None:
+        """A cell begins (pre_run_cell)."""
+        key = _key(parent_of(self._ip))
+        self._running.add(key)
+        if key in self._cells:
+            self._cells[key].closed = False
+
+    def _cell_ends(self, result: object = None) -> None:
+        """A cell ends (post_run_cell): what it left running goes on, what is done becomes text now."""
+        key = _key(parent_of(self._ip))
+        self._running.discard(key)
+        if not self._cells and not self._new:
+            return
+        with self._lock:
+            while self._new:
+                run, origin = self._new.popleft()
+                self._cell_of(origin).tracks.append(_Track(run, run.started_ns / 1e9))
+            cell = self._cells.get(key)
+            if cell is None:
+                return
+            cell.closed = True
+            self._tick(time.monotonic())
+            if not key:
+                self._terminal.settle()
+
+    def _at_exit(self) -> None:
+        if os.getpid() == self._pid:
+            self._stopped = True
+            with self._lock:
+                self._tick(time.monotonic())
+                self._terminal.settle()
+
+
+def _key(parent: dict[str, Any] | None) -> str:
+    return str(parent["header"]["msg_id"]) if parent else ""
+
+
+_board: Board | None = None
+
+
+def enable(ip: Any = None) -> None:
+    """Show bars from now on: in the notebook of that shell, or in the terminal. Twice is once."""
+    global _board
+    if _board is None:
+        _board = Board(ip)
+
+
+def disable() -> None:
+    """Show no more bars; what is shown becomes text."""
+    global _board
+    if _board is not None:
+        board, _board = _board, None
+        board.close()

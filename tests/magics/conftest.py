@@ -24,4 +24,5 @@ def kernel() -> Iterator[Notebook]:
 def notebook(kernel: Notebook) -> Notebook:
     """The module's kernel without the variables of earlier tests."""
     kernel.run("%reset -f").ok()
+    kernel.outputs.clear()
     return kernel

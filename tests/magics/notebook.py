@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Callable
@@ -37,6 +38,13 @@ class Output:
     def text(self) -> str:
         """The plain text of the cell's value."""
         return str(self.result["text/plain"]) if self.result else ""
+
+    def pointed_at(self) -> str:
+        """What the carets of the error stand under."""
+        for shown, caret in itertools.pairwise(self.traceback.splitlines()):
+            if caret.strip() and set(caret.strip()) == {"^"}:
+                return shown[caret.index("^") : caret.rindex("^") + 1]
+        raise AssertionError(f"no caret in {self.traceback!r}")
 
     def texts(self) -> list[str]:
         """The plain text of every display."""

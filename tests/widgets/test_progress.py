@@ -103,7 +103,8 @@ def test_many_runs_at_once_are_folded(notebook: Notebook, tmp_path: Path) -> Non
     notebook.run(WAIT.format(folder=str(tmp_path))).ok()
     notebook.run("%%parallel\ndef nap(x):\n    wait_for()\n    return x").ok()
     output = notebook.start(
-        "import threading\nthreads = [threading.Thread(target=lambda: list(nap.map([1, 2]))) for _ in range(12)]\n"
+        "import threading\nsleep = lambda: list(nap.map([1, 2]))\n"
+        "threads = [threading.Thread(target=sleep) for _ in range(12)]\n"
         "[t.start() for t in threads]\n(folder / 'go').touch()\nwait_for()\n[t.join() for t in threads];"
     )
     display = notebook.wait(is_display)

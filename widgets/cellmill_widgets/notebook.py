@@ -74,7 +74,7 @@ class CellOutput:
         return content
 
     def _send(self, kind: str, data: dict[str, Any], parent: dict[str, Any] | None) -> None:
-        """Publish; an update goes by its display id, and under the request of now it is seen by all clients."""
+        """Publish. An update goes by its display id; under the request of now every client sees it."""
         kernel = self._kernel
         kernel.session.send(
             kernel.iopub_socket,

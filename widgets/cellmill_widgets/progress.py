@@ -40,7 +40,7 @@ class _Track:
         finished = self.run.finished
         counts = self.run.counts()
         done = counts.succeeded + counts.failed + counts.cancelled
-        idle = finished or (done == counts.submitted and self.run.expected is None)
+        idle = finished or (self.run.open_ended and done == counts.submitted)
         if not self.samples or self.samples[-1][1] != done:
             self.changed = now
         self.samples.append((now, done))

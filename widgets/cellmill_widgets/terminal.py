@@ -12,6 +12,13 @@ QUIET_BELOW = 2.0
 """Seconds a run must have lasted to be mentioned where stderr is no terminal."""
 
 
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        return False  # there is no stderr, or it was closed
+
+
 class Terminal:
     """One line while runs go on, one for each that ended; after the first few, one for all others."""
 
@@ -23,7 +30,7 @@ class Terminal:
     def draw(self, views: Sequence[View]) -> None:
         """Redraw the line; nothing where stderr is no terminal."""
         running = [view for view in views if not view.finished]
-        if not running or not sys.stderr.isatty():
+        if not running or not _is_terminal():
             return
         whole = running[0] if len(running) == 1 else total(running)
         columns = shutil.get_terminal_size().columns
@@ -32,7 +39,7 @@ class Terminal:
 
     def ended(self, view: View) -> None:
         """Leave a line for a run that ended."""
-        terminal = sys.stderr.isatty()
+        terminal = _is_terminal()
         self.clear()
         if not terminal and view.elapsed < QUIET_BELOW:
             return
@@ -60,5 +67,5 @@ class Terminal:
         try:
             sys.stderr.write(words)
             sys.stderr.flush()
-        except (OSError, ValueError):
+        except (AttributeError, OSError, ValueError):
             return  # stderr was closed; there is nowhere to say so

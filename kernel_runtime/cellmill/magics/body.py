@@ -59,7 +59,7 @@ def _arrived(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a background task leaves: its value, the pickled variables it assigned, and what could not be pickled."""
+    """What a background task leaves: its value, the variables it assigned (pickled), the others."""
 
     value: Any
     variables: bytes

@@ -9,7 +9,10 @@ import cellmill
 from cellmill.magics.lines import Line, Word, did_you_mean
 from cellmill.magics.status import Status
 
-USAGE = "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | restart | stop | pause | resume | help]"
+USAGE = (
+    "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | restart | stop"
+    " | pause | resume | help]"
+)
 
 HELP = """Show the workers, or change their settings.
 

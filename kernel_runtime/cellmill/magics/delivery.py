@@ -117,9 +117,8 @@ class Arrivals:
             error = task.failure()
             if not task.seen and error is not None:
                 first = (str(error).splitlines() or [""])[0]
-                self._notes.append(
-                    f"task {task.name} failed: {type(error).__name__}: {first} ({task.name}.result() shows where)"
-                )
+                said = f"task {task.name} failed: {type(error).__name__}: {first}"
+                self._notes.append(f"{said} ({task.name}.result() shows where)")
         while self._notes:
             print(f"cellmill: {self._notes.popleft()}", file=sys.stderr)
 

@@ -1,7 +1,7 @@
 import { LabIcon } from '@jupyterlab/ui-components';
 
 /** Four cells in a mill's turn; `jp-icon3` lets the theme colour it. */
-const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
+const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="1 1 22 22">
   <g class="jp-icon3" fill="#616161">
     <path d="M11 2v9H5.5A5.5 5.5 0 0 1 11 5.5z"/>
     <path d="M22 11h-9V5.500A5.500 5.500 0 0 1 18.500 11z"/>

@@ -77,6 +77,12 @@ def environment(scratch: Path) -> dict[str, str]:
         folder = scratch / name.lower()
         folder.mkdir()
         env[name] = str(folder)
+    settings = (
+        Path(env["JUPYTER_CONFIG_DIR"]) / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
+    )
+    settings.mkdir(parents=True)
+    quiet = {"fetchNews": "false", "checkForUpdates": False}
+    (settings / "notification.jupyterlab-settings").write_text(json.dumps(quiet))
     return env
 
 

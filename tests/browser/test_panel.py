@@ -68,9 +68,9 @@ def test_the_next_cell_counts_from_zero(lab: OpenLab, tmp_path: Path) -> None:
     one = open_gated(lab, gate)
     one.wait_panel("d.done === 60 && d.total === 60")
     one.wait_output(2, "gathered 60")
+    before = int(one.panel("work"))
     one.run_cell(2)
-    one.wait_panel("d.done < 60")
-    one.wait_panel("d.done === 60 && d.total === 60")
+    one.wait_panel(f"d.work > {before} && d.done === 60 && d.total === 60")
 
 
 def test_reload_in_the_middle_of_a_cell(lab: OpenLab, tmp_path: Path) -> None:
@@ -116,7 +116,8 @@ def test_keyboard_list_and_dark_theme(lab: OpenLab, tmp_path: Path) -> None:
     one = open_gated(lab, tmp_path / "gate", tasks=1234)
     one.wait_panel("d.done === 40")
     one.command("apputils:change-theme", theme="JupyterLab Dark")
-    one.page.wait_for_selector("body[data-jp-theme-light='false']")
+    one.page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
+    one.page.wait_for_selector("#jupyterlab-splash", state="detached")
     one.screenshot("panel-running-dark")
     kernel = one.page.get_by_role("navigation", name="Kernels with Cellmill").get_by_role("button")
     assert kernel.count() == 1
@@ -127,7 +128,7 @@ def test_keyboard_list_and_dark_theme(lab: OpenLab, tmp_path: Path) -> None:
     one.wait_panel("d.done === 1234 && d.total === 1234")
     one.screenshot("panel-done-dark")
     one.command("apputils:change-theme", theme="JupyterLab Light")
-    one.page.wait_for_selector("body[data-jp-theme-light='true']")
+    one.page.wait_for_selector("body[data-jp-theme-light='true']", state="attached")
     assert one.errors == []
 
 

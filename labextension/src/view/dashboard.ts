@@ -88,6 +88,7 @@ export class DashboardView {
     const counts = snapshot?.counts;
     const data = this._root.dataset;
     data.presence = input?.state.presence ?? 'none';
+    data.work = String(snapshot?.work ?? 0);
     data.done = String(counts?.done ?? 0);
     data.total = String(counts?.total ?? 0);
     data.failed = String(counts?.failed ?? 0);

@@ -74,7 +74,7 @@ def execute(notebook: Path, out: Path, environment: dict[str, str], folder: Path
     client = NotebookClient(
         document,
         timeout=CELL_TIMEOUT,
-        km=_kernel_manager(folder),
+        km=kernel_manager(folder),
         resources={"metadata": {"path": str(EXAMPLES)}},
         on_cell_start=started,
     )
@@ -97,7 +97,7 @@ def _write_html(document: Any, path: Path) -> None:
     path.write_text(page)
 
 
-def _kernel_manager(folder: Path) -> Any:
+def kernel_manager(folder: Path) -> Any:
     """A manager whose only kernel runs this very interpreter, whatever kernels the user has registered."""
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager

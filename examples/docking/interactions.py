@@ -59,6 +59,7 @@ def contacts(receptor: Receptor, docked: Docked) -> tuple[Chem.Mol, list[Contact
 
         ligand = pose_to_mol(docked.pose)
         site = Chem.MolFromPDBBlock(_site(receptor, ligand), removeHs=False, sanitize=False)
+        _charge_carboxylates(site)
         Chem.SanitizeMol(site, catchErrors=True)
         fingerprint = prolif.Fingerprint(
             [kind for kind in COLORS if kind not in ("FaceToFace", "EdgeToFace")]
@@ -212,6 +213,16 @@ def _site(receptor: Receptor, ligand: Chem.Mol) -> str:
     distances = np.linalg.norm(atoms[:, None, :] - positions[None, :, :], axis=2).min(axis=1)
     near = {line[21:27] for line, distance in zip(lines, distances, strict=True) if distance <= SITE_RADIUS}
     return "\n".join(line for line in lines if line[21:27] in near) + "\nEND\n"
+
+
+def _charge_carboxylates(site: Chem.Mol) -> None:
+    """Give the bare oxygens of carboxylates their charge, which a PDB file does not tell."""
+    for atom in site.GetAtoms():
+        if atom.GetSymbol() != "O" or atom.GetDegree() != 1:
+            continue
+        (bond,) = atom.GetBonds()
+        if bond.GetBondType() == Chem.BondType.SINGLE and bond.GetOtherAtom(atom).GetSymbol() == "C":
+            atom.SetFormalCharge(-1)
 
 
 def _rgb(color: str) -> tuple[float, float, float, float]:

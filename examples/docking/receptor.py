@@ -23,7 +23,7 @@ from docking.records import Box, DockingInputError
 from docking.structure import aligned, clean_structure, ligand_block, read_structure
 
 TUTORIAL_BOX = Box((2.82, 0.28, 10.63), (20.0, 22.0, 22.0))
-MIN_ATOMS_IN_BOX = 30
+MIN_ATOMS_IN_BOX = 10
 """Fewer receptor atoms than this inside the box (grown by 4 angstrom) is no binding site."""
 
 
@@ -65,7 +65,7 @@ def tutorial_complex() -> tuple[Receptor, Reference]:
     The box is 20 x 22 x 22 angstrom around the pocket; bond orders of ``lig.pdb`` come from
     ``vina_output.sdf``.
     """
-    folder = _tutorial_folder()
+    folder = tutorial_folder()
     receptor = _prepare("5-HT1B (ProLIF tutorial)", (folder / "rec.pdb").read_text(), TUTORIAL_BOX)
     template = next(iter(Chem.SDMolSupplier(str(folder / "vina_output.sdf"))))
     return receptor, reference_ligand(folder / "lig.pdb", template=template, name="dihydroergotamine")
@@ -140,9 +140,9 @@ def check_box(box: Box, atoms: NDArray[np.float64]) -> None:
     nearest = float(np.linalg.norm(atoms - np.asarray(box.center), axis=1).min())
     low, high = atoms.min(axis=0), atoms.max(axis=0)
     span = ", ".join(f"{axis} {a:.0f}..{b:.0f}" for axis, a, b in zip("xyz", low, high, strict=True))
-    count = "no receptor atom" if inside == 0 else f"only {inside} receptor atoms"
+    count = "No receptor atom lies" if inside == 0 else f"Only {inside} receptor atoms lie"
     raise DockingInputError(
-        f"There is {count} in the box ({box}); the nearest atom is {nearest:.1f} A from its centre and the "
+        f"{count} in the box ({box}); the nearest atom is {nearest:.1f} A from its centre and the "
         f"receptor spans {span}."
     )
 
@@ -218,7 +218,8 @@ def _known_residues() -> frozenset[str]:
     return frozenset(templates.residue_templates) | frozenset(templates.ambiguous)
 
 
-def _tutorial_folder() -> Path:
+def tutorial_folder() -> Path:
+    """The folder of the installed ProLIF that holds its tutorial complex."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import prolif.datafiles

@@ -152,10 +152,10 @@ def _ridge(columns: slice, alpha: float) -> Callable[[NDArray[np.float32], Float
 
 
 def _forest(rows: NDArray[np.float32], target: Floats) -> Any:
-    """A random forest of 100 trees (Breiman, Machine Learning 45, 5 (2001)), one thread."""
+    """A random forest of 50 trees (Breiman, Machine Learning 45, 5 (2001)), one thread."""
     from sklearn.ensemble import RandomForestRegressor
 
-    forest = RandomForestRegressor(100, max_features=0.3, min_samples_leaf=2, random_state=0, n_jobs=1)
+    forest = RandomForestRegressor(50, max_features=0.3, min_samples_leaf=2, random_state=0, n_jobs=1)
     return forest.fit(rows, target)
 
 

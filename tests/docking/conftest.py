@@ -1,0 +1,64 @@
+"""Shared pieces of the docking tests: the prepared tutorial complex and a fast engine, made once."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MISSING = [
+    name for name in ("rdkit", "meeko", "vina", "prolif", "sklearn") if importlib.util.find_spec(name) is None
+]
+
+
+class _Skipped(pytest.Module):
+    """A test module that is named in the report as skipped, without being imported."""
+
+    def collect(self) -> Any:
+        pytest.skip(
+            f"docking needs {', '.join(MISSING)} (vina has no wheel for 3.13)", allow_module_level=True
+        )
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    return _Skipped.from_parent(parent, path=module_path) if MISSING else None
+
+
+@pytest.fixture(scope="session")
+def tutorial() -> Any:
+    """(receptor, reference) of the tutorial complex."""
+    from docking.receptor import tutorial_complex
+
+    return tutorial_complex()
+
+
+@pytest.fixture(scope="session")
+def small_target(tutorial: Any) -> Any:
+    """The tutorial receptor with a small box, whose maps take a fraction of a second."""
+    from docking.receptor import with_box
+    from docking.records import Box
+
+    receptor, _reference = tutorial
+    return with_box(receptor, Box((2.82, 0.28, 10.63), (12.0, 12.0, 12.0)))
+
+
+@pytest.fixture(scope="session")
+def engine(small_target: Any) -> Any:
+    from docking.dock import Engine
+    from docking.records import DockSettings
+
+    return Engine(small_target, DockSettings(spacing=0.6))
+
+
+@pytest.fixture
+def executor() -> Iterator[Any]:
+    """Two worker processes as the default executor for one test."""
+    import cellmill
+
+    with cellmill.Executor(max_workers=2) as ex:
+        cellmill.set_default_executor(ex)
+        yield ex
+        cellmill.set_default_executor(None)

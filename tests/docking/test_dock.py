@@ -1,0 +1,110 @@
+"""The engine on real Vina: repeatable, clean after failures, and honest about poses that do not fit."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docking.dock import Engine, docking_task, gather
+from docking.ligand import pose_to_mol
+from docking.receptor import with_box
+from docking.records import Box, Docked, DockingInputError, DockSettings
+from docking.redock import judge, pose_rmsd, redock
+
+SMALL = "Cc1ccc(CN)cc1"
+
+
+def test_docking_gives_a_score_and_a_pose_in_the_box(engine: Engine, small_target: Any) -> None:
+    docked = engine.dock(SMALL)
+    assert docked.ok
+    assert -8.0 < docked.score < -2.0
+    assert docked.score == round(docked.score, 4)
+    positions = pose_to_mol(docked.pose).GetConformer().GetPositions()
+    assert small_target.box.contains(positions, margin=2.0).all()
+
+
+def test_a_score_does_not_depend_on_what_was_docked_before(engine: Engine) -> None:
+    first = engine.dock(SMALL)
+    engine.dock("c1ccc2ccccc2c1")
+    again = engine.dock(SMALL)
+    assert (again.score, again.pose) == (first.score, first.pose)
+
+
+def test_the_engine_survives_molecules_vina_refuses(engine: Engine) -> None:
+    expected = engine.dock(SMALL).score
+    boron = engine.dock("OB(O)c1ccccc1")
+    assert not boron.ok
+    assert "B" in boron.reason
+    assert math.isnan(boron.score)
+    assert engine.dock(SMALL).score == expected
+
+
+def test_a_box_too_small_for_the_ligand_is_a_reason(small_target: Any) -> None:
+    coronene = "c1cc2ccc3ccc4ccc5ccc6ccc1c1c2c3c4c5c61"
+    tight = Engine(with_box(small_target, Box((2.8, 0.3, 10.6), (3.0, 3.0, 3.0))), DockSettings(spacing=0.6))
+    docked = tight.dock(coronene)
+    assert docked.reason.startswith("no pose fits the box")
+    assert docked.pose == ""
+
+
+def test_failed_tasks_become_rows_in_their_places() -> None:
+    good = Docked("C", -1.0, "pose")
+    rows = gather(["C", "CC"], iter([good, RuntimeError("worker lost\nmore")]))
+    assert rows[0] is good
+    assert rows[1].smiles == "CC"
+    assert rows[1].reason == "RuntimeError: worker lost"
+
+
+def test_the_reference_pose_itself_has_an_rmsd_of_zero(tutorial: Any) -> None:
+    from rdkit import Chem
+
+    from docking.ligand import to_pdbqt
+
+    _receptor, reference = tutorial
+    text = to_pdbqt(Chem.AddHs(reference.mol(), addCoords=True))
+    assert pose_rmsd(text, reference) == pytest.approx(0.0, abs=0.01)
+
+
+def test_redocking_keeps_the_best_energy_and_counts_failures(tutorial: Any, engine: Engine) -> None:
+    from rdkit import Chem
+
+    from docking.ligand import to_pdbqt
+
+    _receptor, reference = tutorial
+    pose = to_pdbqt(Chem.AddHs(reference.mol(), addCoords=True))
+    rows = [Docked("x", -9.0, pose), Docked("x", reason="no conformer"), Docked("x", -11.0, pose)]
+    result = judge(rows, reference)
+    assert result.best == 2
+    assert result.success
+    assert math.isnan(result.rmsds[1])
+    with pytest.raises(DockingInputError, match="did not dock: no conformer"):
+        judge(rows[1:2], reference)
+
+
+def test_docking_tasks_run_in_workers(executor: Any, small_target: Any, tmp_path: Path) -> None:
+    dock = docking_task(small_target, DockSettings(spacing=0.6))
+    smiles = [SMALL, "nonsense", "c1ccccc1O"]
+    rows = gather(smiles, dock.map(smiles, return_exceptions=True))
+    assert [row.smiles for row in rows] == smiles
+    assert rows[0].ok
+    assert rows[2].ok
+    assert rows[1].reason == "SMILES does not parse"
+    local = Engine(small_target, DockSettings(spacing=0.6))
+    assert [local.dock(text).score for text in (SMALL, "c1ccccc1O")] == [rows[0].score, rows[2].score]
+
+
+def test_redocking_docks_each_conformer_seed_as_a_task(executor: Any, small_target: Any) -> None:
+    from rdkit import Chem
+    from rdkit.Chem import AllChem
+
+    from docking.receptor import Reference
+
+    mol = Chem.MolFromSmiles(SMALL)
+    AllChem.EmbedMolecule(mol, randomSeed=1)
+    reference = Reference("small", SMALL, Chem.MolToMolBlock(mol))
+    result = redock(docking_task(small_target, DockSettings(spacing=0.6)), reference, conformers=3)
+    assert len(result.dockings) == 3
+    assert result.pose.score == min(docked.score for docked in result.dockings)

@@ -1,0 +1,179 @@
+"""The loop, with a docking that answers at once: choices, ties, failures, files and pictures."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdkit import Chem
+
+from docking import outputs, plots
+from docking.features import heavy_atoms
+from docking.library import couple, pairs
+from docking.records import Docked, DockingInputError, Entry
+from docking.screen import Hit, Screen
+
+
+class QuickDock:
+    """Answers like the parallel function ``dock``: the score is size, some molecules fail."""
+
+    def __init__(self, failing: frozenset[str] = frozenset(), pose: str = "") -> None:
+        self.failing, self.pose = failing, pose
+        self.asked: list[str] = []
+
+    def map(self, smiles: Iterable[str], *, return_exceptions: bool) -> Iterator[Any]:
+        assert return_exceptions
+        for text in smiles:
+            self.asked.append(text)
+            if text in self.failing:
+                yield RuntimeError("worker lost")
+            else:
+                yield Docked(text, round(-0.3 * float(heavy_atoms([text])[0]), 4), self.pose)
+
+
+class Inline:
+    """Answers like a batched parallel function."""
+
+    def __init__(self, scores: Any) -> None:
+        self.scores = scores
+
+    def map(self, smiles: list[str]) -> Iterator[float]:
+        return iter(self.scores(smiles))
+
+
+@pytest.fixture(scope="module")
+def library() -> list[Entry]:
+    return [Entry(row, smiles, f"m{row}") for row, smiles in enumerate(couple(pairs(150, seed=2)), start=1)]
+
+
+def screened(library: list[Entry], **options: Any) -> Screen:
+    screen = Screen(library, QuickDock(**options), seed=4)
+    screen.dock_start(30)
+    for _ in range(2):
+        model = screen.train()
+        screen.infer(Inline(model.scores))
+        screen.dock_best(6)
+    return screen
+
+
+def test_the_loop_finds_better_molecules_than_chance(library: list[Entry]) -> None:
+    screen = screened(library)
+    assert len(screen.hits) == 42
+    assert len({hit.entry.smiles for hit in screen.hits}) == 42, "nothing is docked twice"
+    assert [hit.round for hit in screen.hits] == [0] * 30 + [1] * 6 + [2] * 6
+    assert plots.enrichment(screen) > 2.0
+    assert screen.ranked()[0].docked.score == min(hit.docked.score for hit in screen.hits)
+
+
+def test_the_same_seed_gives_the_same_hits(library: list[Entry]) -> None:
+    assert [hit.key() for hit in screened(library).ranked()] == [
+        hit.key() for hit in screened(library).ranked()
+    ]
+
+
+def test_ties_are_broken_by_smiles(library: list[Entry]) -> None:
+    hits = [Hit(Entry(1, text), Docked(text, -5.0), 0) for text in ("CCO", "CCC", "CCN")]
+    screen = Screen(library, QuickDock(), hits=hits)
+    assert [hit.entry.smiles for hit in screen.ranked()] == ["CCC", "CCN", "CCO"]
+    screen.predictions = [-1.0] * len(library)
+    chosen = [library[index].smiles for index in screen.choose(len(library))]
+    assert len(chosen) == len(library), "near copies come last, not never"
+
+
+def test_near_copies_are_not_docked_in_the_same_round(library: list[Entry]) -> None:
+    copies = [Entry(i, f"O=C(NCc1ccccc1)c1ccc(CC{'C' * i}N)cc1") for i in range(6, 12)]
+    other = Entry(50, "CCO")
+    screen = Screen([*copies, other], QuickDock())
+    screen.predictions = [-9.0] * len(copies) + [-1.0]
+    chosen = [screen.library[index] for index in screen.choose(2)]
+    assert chosen[0] in copies
+    assert chosen[1] == other, "worse, but something new"
+
+
+def test_failures_are_rows_with_a_reason_and_unusable_rows_are_never_asked(
+    library: list[Entry], tmp_path: Path
+) -> None:
+    mixed = [Entry(0, "nonsense", "bad", "SMILES does not parse"), *library]
+    broken = frozenset(entry.smiles for entry in library[::5])
+    screen = screened(mixed, failing=broken)
+    assert "nonsense" not in screen.dock.asked
+    path = tmp_path / "hits.csv"
+    outputs.write_csv(screen, path)
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    reasons = [row["reason"] for row in rows if row["reason"]]
+    assert reasons[0] == "SMILES does not parse"
+    assert set(reasons[1:]) == {"RuntimeError: worker lost"}
+    ranked = [row for row in rows if not row["reason"]]
+    assert [int(row["rank"]) for row in ranked] == list(range(1, len(ranked) + 1))
+    assert [float(row["score"]) for row in ranked] == sorted(float(row["score"]) for row in ranked)
+
+
+def test_a_library_smaller_than_the_start_is_docked_completely(library: list[Entry]) -> None:
+    said: list[str] = []
+    screen = Screen(library[:8], QuickDock())
+    screen.run(start=48, rounds=2, per_round=5, say=said.append)
+    assert len(screen.hits) == 8
+    assert said[-1] == "every molecule of the library is docked"
+
+
+def test_too_few_scores_to_learn_from_are_said_and_docking_goes_on(library: list[Entry]) -> None:
+    said: list[str] = []
+    screen = Screen(library, QuickDock())
+    screen.run(start=4, rounds=1, per_round=3, say=said.append)
+    assert any("too few to train" in line for line in said)
+    assert len(screen.hits) == 7
+    assert all(math.isnan(hit.predicted) for hit in screen.hits)
+
+
+def test_a_library_without_usable_rows_is_refused() -> None:
+    with pytest.raises(
+        DockingInputError, match="No molecule of the library can be docked; the first row: empty"
+    ):
+        Screen([Entry(1, "", "x", "empty SMILES")], QuickDock())
+    with pytest.raises(DockingInputError, match="it is empty"):
+        Screen([], QuickDock())
+
+
+def test_when_nothing_docks_the_reason_is_given(library: list[Entry]) -> None:
+    screen = Screen(library[:5], QuickDock(failing=frozenset(entry.smiles for entry in library)))
+    with pytest.raises(DockingInputError, match="Nothing docked: RuntimeError: worker lost"):
+        screen.run(say=lambda _text: None)
+
+
+def test_hits_are_written_as_poses_with_their_properties(
+    library: list[Entry], engine: Any, tmp_path: Path
+) -> None:
+    docked = engine.dock("Cc1ccc(CN)cc1")
+    screen = Screen(library, QuickDock(), hits=[Hit(Entry(3, docked.smiles, "small"), docked, 1, -5.5)])
+    outputs.write_sdf(screen, tmp_path / "hits.sdf")
+    mol = next(iter(Chem.SDMolSupplier(str(tmp_path / "hits.sdf"), removeHs=False)))
+    assert mol.GetProp("_Name") == "small"
+    assert float(mol.GetProp("score")) == docked.score
+    assert mol.GetConformer().Is3D()
+    assert outputs.table(screen).loc[1, "heavy_atoms"] == 9
+
+
+def test_pictures_show_model_and_baseline(library: list[Entry], tmp_path: Path) -> None:
+    screen = screened(library)
+    figure = plots.predicted_against_docked(screen)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert f"{screen.validation.spearman:.2f}" in titles[0]
+    assert f"{screen.validation.baseline:.2f}" in titles[1]
+    for draw in (plots.score_distributions, plots.progress_curves):
+        path = tmp_path / f"{draw.__name__}.png"
+        draw(screen).savefig(path)
+        assert path.stat().st_size > 5000
+    svg = plots.top_grid(screen, 5)
+    assert svg.startswith("<svg")
+    assert "http://" not in svg.replace("http://www.w3.org", "").replace("http://www.rdkit.org", "")
+
+
+def test_stages_say_what_would_be_faster(library: list[Entry]) -> None:
+    table = outputs.stage_table(screened(library).clock, workers=2)
+    assert "more workers" in table.loc["dock the start", "what would be faster"]
+    assert table.loc["infer the library", "tasks"].tolist() == [150, 150]

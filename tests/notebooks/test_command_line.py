@@ -1,0 +1,206 @@
+"""``python -m docking``: a screen from a shell, the same hits for any number of workers, clear refusals."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("chemistry")
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SMALL_BOX = ("2.82", "0.28", "10.63", "12", "12", "12")
+FRAGMENTS = """\
+NCc1ccccc1 benzylamine
+Oc1ccccc1 phenol
+Cc1ccncc1 picoline
+nonsense broken
+c1ccc2[nH]ccc2c1 indole
+CC(=O)[O-].[Na+] salt
+Nc1ccccn1 aminopyridine
+Oc1ccncc1 pyridinol
+Cc1ccccc1C xylene
+NCc1ccco1 furfurylamine
+c1ccc2ncccc2c1 quinoline
+Cc1cc[nH]n1 methylpyrazole
+OCc1ccccc1 benzyl alcohol
+NC(=O)c1ccccc1 benzamide
+Clc1ccccc1 chlorobenzene
+"""
+
+
+def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-m", "docking", *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES)},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+
+@pytest.fixture
+def main(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The command line as a function, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    from docking.__main__ import main
+
+    return main
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """(a receptor file of the user's own, a library with bad rows)."""
+    from docking.receptor import tutorial_folder
+
+    protein = tmp_path / "protein.pdb"
+    protein.write_text((tutorial_folder() / "rec.pdb").read_text())
+    library = tmp_path / "library.smi"
+    library.write_text(FRAGMENTS)
+    return protein, library
+
+
+@pytest.mark.notebook
+def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    protein, library = files
+    written = []
+    for workers in ("1", "2"):
+        out = tmp_path / f"out-{workers}"
+        done = command(
+            "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--start", "10",
+            "--rounds", "1", "--per-round", "2", "--workers", workers, "--out", str(out), cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "13 molecules to screen, 2 rows rejected with a reason" in done.stderr
+        assert "held-out Spearman" in done.stderr
+        assert "12 docked, 2 rows with a reason" in done.stdout
+        written.append((out / "hits.csv").read_bytes())
+        assert (out / "hits.sdf").stat().st_size > 1000
+        assert (out / "predictions.csv").read_text().count("\n") == 14
+    assert written[0] == written[1]
+    rows = list(csv.DictReader(written[0].decode().splitlines()))
+    reasons = {row["name"]: row["reason"] for row in rows if row["reason"]}
+    assert reasons == {"broken": "SMILES does not parse", "salt": "salt or mixture: 2 fragments"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--receptor", "missing.pdb", "--ligands", "{library}", "--box", *SMALL_BOX],
+            "No receptor file 'missing.pdb'",
+        ),
+        (
+            ["--receptor", "{protein}", "--ligands", "missing.smi", "--box", *SMALL_BOX],
+            "No ligand file 'missing.smi'",
+        ),
+        (["--receptor", "{protein}", "--ligands", "{library}"], "Where to dock?"),
+        (
+            ["--receptor", "{protein}", "--ligands", "{library}", "--reference", "gone.sdf"],
+            "No reference ligand file 'gone.sdf'",
+        ),
+        (
+            ["--receptor", "{protein}", "--ligands", "{library}", "--box", "0", "0", "0", "20", "-5", "20"],
+            "longer than 0",
+        ),
+        (
+            [
+                "--receptor",
+                "{protein}",
+                "--ligands",
+                "{library}",
+                "--box",
+                "0",
+                "0",
+                "0",
+                "900",
+                "900",
+                "900",
+            ],
+            "too long",
+        ),
+        (
+            ["--receptor", "{protein}", "--ligands", "{library}", "--box", "400", "0", "0", "20", "20", "20"],
+            "No receptor atom lies in the box",
+        ),
+        (
+            ["--receptor", "{library}", "--ligands", "{library}", "--box", *SMALL_BOX],
+            "no protein ATOM records",
+        ),
+        (
+            ["--receptor", "{protein}", "--ligands", "{library}", "--box", *SMALL_BOX, "--start", "0"],
+            "at least 1",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_named_and_nothing_is_done(
+    main: Any,
+    files: tuple[Path, Path],
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    protein, library = files
+    given = [text.format(protein=protein, library=library) for text in arguments]
+    assert main(given) == 1
+    captured = capsys.readouterr()
+    last = captured.err.strip().splitlines()[-1]
+    assert last.startswith("docking: ")
+    assert message in last
+    assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--receptor", "x.pdb"],
+        ["--receptor", "x.pdb", "--ligands", "y.smi", "--box", "1", "2"],
+        ["--receptor", "x.pdb", "--ligands", "y.smi", "--box", *SMALL_BOX, "--workers", "0"],
+        ["--receptor", "x.pdb", "--ligands", "y.smi", "--box", *SMALL_BOX, "--rounds", "-1"],
+    ],
+)
+def test_a_wrong_command_exits_with_two(
+    main: Any, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "usage: python -m docking" in capsys.readouterr().err
+
+
+def test_a_library_of_nonsense_ends_with_its_first_reason(files: tuple[Path, Path], tmp_path: Path) -> None:
+    protein, library = files
+    library.write_text("nonsense a\n[Na+].[Cl-] b\n")
+    done = command(
+        "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, cwd=tmp_path
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "No molecule of the library can be docked; the first row: SMILES does not parse" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_missing_packages_are_named_with_the_command_that_brings_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import docking
+
+    with pytest.raises(
+        docking.DockingInputError, match=r"no_such_package.*pip install 'cellmill\[docking\]'"
+    ):
+        docking.require(("rdkit", "no_such_package"))
+    monkeypatch.setattr(sys, "version_info", (3, 13, 0, "final", 0))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(docking.DockingInputError, match=r"no wheel for Python 3\.13"):
+        docking.require(("vina",))

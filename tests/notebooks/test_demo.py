@@ -1,0 +1,59 @@
+"""The docking notebook at a small size through the demo command: a real kernel, real Vina, real files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+pytestmark = [pytest.mark.notebook, pytest.mark.usefixtures("chemistry")]
+
+SIZES = {"DOCKS": "10", "ROUNDS": "1", "PER_ROUND": "2", "LIBRARY": "400", "CONFORMERS": "1", "WORKERS": "2"}
+LINE = re.compile(
+    r"demo: docked=(\d+) scored=(\d+) best=(\S+) score=(-\d+\.\d+) spearman=(-?\d\.\d+) baseline=(-?\d\.\d+) "
+    r"redock_rmsd=(\d+\.\d+) tasks=(\d+) seconds=(\d+)"
+)
+
+
+def test_the_demo_leaves_its_results_and_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from rdkit import Chem
+
+    from docking.demo import run_demo
+
+    for name, value in SIZES.items():
+        monkeypatch.setenv(f"CELLMILL_DEMO_{name}", value)
+    terminal = io.StringIO()
+    line = run_demo(tmp_path / "demo", stream=terminal)
+    matched = LINE.fullmatch(line)
+    assert matched, line
+    docked, scored, best = int(matched[1]), int(matched[2]), matched[3]
+    assert (docked, scored) == (12, 400)
+    # 400 made, 1 redocked, 10 docked, 400 inferred, 2 docked; the library asks for a few more than it keeps.
+    assert int(matched[8]) >= 400 + 1 + 10 + 400 + 2
+    with (tmp_path / "demo" / "hits.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == docked
+    assert (rows[0]["smiles"], rows[0]["score"]) == (best, matched[4])
+    poses = list(Chem.SDMolSupplier(str(tmp_path / "demo" / "hits.sdf"), removeHs=False))
+    assert len(poses) == docked
+    assert all(pose is not None and pose.GetConformer().Is3D() for pose in poses)
+    _check_documents(tmp_path / "demo")
+    progress = terminal.getvalue()
+    assert "Redocking the reference ligand" in progress
+    assert "The library" in progress
+
+
+def _check_documents(out: Path) -> None:
+    """The executed notebook has its outputs and no error; its page loads no script from anywhere."""
+    document = nbformat.read(out / "02_docking_inference.ipynb", as_version=4)
+    outputs = [output for cell in document.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert not [output for output in outputs if output.output_type == "error"]
+    kinds = {kind for output in outputs for kind in output.get("data", {})}
+    assert {"image/png", "image/svg+xml", "text/html"} <= kinds
+    page = (out / "02_docking_inference.html").read_text()
+    assert "data:text/javascript;base64," in page
+    assert not re.findall(r"<(?:script|link)[^>]+(?:src|href)=[\"']https?://[^\"']+", page)

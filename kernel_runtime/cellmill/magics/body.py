@@ -57,6 +57,17 @@ def _arrived(
     return body
 
 
+def item_function(body: Body) -> Callable[[Any], Any]:
+    """The body as a function, which travels once to each worker and not with every item."""
+
+    def run(item: Any) -> Any:
+        return body(item)
+
+    run.__name__ = run.__qualname__ = body.__name__
+    run.__module__ = "__main__"
+    return run
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a background task leaves: its value, the variables it assigned (pickled), the others."""

@@ -11,6 +11,7 @@ from typing import Any
 from IPython.core.error import UsageError as IPythonUsageError
 
 from cellmill import errors
+from cellmill.task import MOST_RETRIES, PRIORITIES
 
 
 class UsageError(IPythonUsageError, errors.UsageError):
@@ -110,28 +111,45 @@ class Option:
         return f"--{self.name}"
 
 
-def _whole(word: str) -> int:
+def _within(word: str, allowed: range) -> int:
     value = int(word)
-    if value < 0:
-        raise ValueError("must not be negative")
+    if value not in allowed:
+        raise ValueError(word)
     return value
+
+
+def _retries(word: str) -> int:
+    return _within(word, range(MOST_RETRIES + 1))
+
+
+def _priority(word: str) -> int:
+    return _within(word, PRIORITIES)
+
+
+def _chunk(word: str) -> int:
+    return _within(word, range(1, 1 << 31))
 
 
 def _seconds(word: str) -> float:
     value = float(word)
     if not 0 < value < float("inf"):
-        raise ValueError("must be more than 0")
+        raise ValueError(word)
     return value
 
 
-RETRIES = Option("retries", "N", "run a failed task again, at most N times", _whole)
+RETRIES = Option("retries", "N", "run a failed task again, at most N times", _retries)
 BATCH = Option("batch", "", "the function takes a list of items and returns a list of as many results")
 TIMEOUT = Option("timeout", "S", "seconds after which a running task is stopped", _seconds)
-PRIORITY = Option("priority", "N", "a whole number; higher runs first", int)
+PRIORITY = Option("priority", "N", "a whole number; higher runs first", _priority)
 NAME = Option("name", "NAME", "the name shown in bars and in the panel", str)
-CHUNKSIZE = Option("chunksize", "N", "items per task; chosen by the runtime when left out", _whole)
+CHUNKSIZE = Option("chunksize", "N", "items per task; chosen by the runtime when left out", _chunk)
 
-_KINDS = {_whole: "a whole number, 0 or more", _seconds: "a number of seconds above 0", int: "a whole number"}
+_KINDS = {
+    _retries: f"a whole number from 0 to {MOST_RETRIES}",
+    _priority: f"a whole number from {PRIORITIES[0]} to {PRIORITIES[-1]}",
+    _chunk: "a whole number, 1 or more",
+    _seconds: "a number of seconds above 0",
+}
 
 
 def usage_of(options: Sequence[Option]) -> str:

@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
-from cellmill.magics.body import Body
+from cellmill.magics.body import Body, item_function
 from cellmill.magics.cells import capture, compile_body, read_cell
+from cellmill.magics.failures import LoopErrors, place
 from cellmill.magics.lines import (
     CHUNKSIZE,
     NAME,
@@ -69,14 +70,14 @@ def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
     loop = read_loop(line, start)
     cell = read_cell(ip, f"%%pfor {text}", body)
     code = compile_body(cell, loop.target)
-    chunksize = options.pop("chunksize", None) or None
+    chunksize = options.pop("chunksize", None)
     options.setdefault("name", loop.heading)
     task = Body(options["name"], code, capture(ip, cell, code), cell.source)
     iterable = ast.Expression(loop.iterable)
     items = eval(compile(iterable, cell.filename, "eval", cell.flags, True), ip.user_global_ns, ip.user_ns)
     if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
         raise _not_iterable(line, loop, items)
-    values, failures, broken = collect(cellmill.parallel(**options)(task), items, chunksize)
+    values, failures, broken = collect(cellmill.parallel(**options)(item_function(task)), items, chunksize)
     if loop.out is not None:
         ip.user_ns[loop.out] = values
     if failures or broken is not None:
@@ -108,11 +109,11 @@ def _raise(
         if not failures:
             raise broken
     for failure in failures:
-        failure.error.add_note(f"%%pfor: item {failure.index}: {failure.item}")
+        place(failure.error, f"item {failure.index} ({failure.item})")
     where = f"; a TaskFailure stands for each in {loop.out}" if loop.out else ""
-    message = f"%%{loop.heading}: {len(failures)} of {len(values)} items failed{where}"
+    message = f"%%{loop.heading}: {len(failures):,} of {len(values):,} items failed{where}"
     errors = [failure.error for failure in failures] + ([broken] if broken is not None else [])
-    raise BaseExceptionGroup(message, errors) from None
+    raise LoopErrors(message, errors) from None
 
 
 def _not_iterable(line: Line, loop: Loop, value: object) -> UsageError:

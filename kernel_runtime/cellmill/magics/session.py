@@ -16,6 +16,7 @@ import cellmill_widgets.progress
 from cellmill.magics import control, parallel, pfor, task
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
+from cellmill.magics.failures import hide_from, show_in
 
 
 class Session:
@@ -37,6 +38,7 @@ class Session:
             ip.events.register(event, hook)
         if ip.Completer is not None:
             ip.Completer.custom_matchers.append(self._matcher)
+        show_in(ip)
         cellmill_widgets.progress.enable(ip)
         cellmill.comm.attach(ip)
         threading.Thread(target=_warm_up, name="cellmill-warm-up", daemon=True).start()
@@ -49,6 +51,7 @@ class Session:
                 del table[name]
         for event, hook in self._hooks:
             self._ip.events.unregister(event, hook)
+        hide_from(self._ip)
         if self._ip.Completer is not None and self._matcher in self._ip.Completer.custom_matchers:
             self._ip.Completer.custom_matchers.remove(self._matcher)
         cellmill_widgets.progress.disable()

@@ -1,0 +1,76 @@
+"""The failed items of a `%%pfor`, as one ExceptionGroup that is shown on a page instead of a hundred."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+_SHOWN = 5
+_LISTED = 8
+
+
+class LoopErrors(ExceptionGroup[Exception]):
+    """An ExceptionGroup of what the items raised; failures of one kind are shown once."""
+
+    def derive(self, excs: Sequence[Exception]) -> LoopErrors:  # type: ignore[override]
+        """The same group with other members, for `except*` and `split`."""
+        return LoopErrors(self.message, excs)
+
+
+LoopErrors.__name__ = LoopErrors.__qualname__ = "ExceptionGroup"
+
+
+def place(error: BaseException, where: str) -> None:
+    """Note on an error which item it belongs to."""
+    error.__dict__["_cellmill_place"] = where
+    error.add_note(f"%%pfor: {where}")
+
+
+def show_in(ip: InteractiveShell) -> bool:
+    """Have the shell show these groups briefly; not where somebody else shows exceptions their own way."""
+    if ip.custom_exceptions:
+        return False
+    ip.set_custom_exc((LoopErrors,), _shown_by_ipython)
+    return True
+
+
+def hide_from(ip: InteractiveShell) -> None:
+    """Undo `show_in`."""
+    if ip.custom_exceptions == (LoopErrors,):
+        ip.set_custom_exc((), None)
+
+
+def _shown_by_ipython(shell: Any, kind: Any, group: LoopErrors, tb: Any, tb_offset: Any = None) -> list[str]:
+    return render(group)
+
+
+def render(group: BaseExceptionGroup[BaseException]) -> list[str]:
+    """The message, then each kind of failure with its places and the traceback of its first."""
+    kinds: dict[tuple[str, str], list[BaseException]] = {}
+    for error in group.exceptions:
+        kinds.setdefault((type(error).__name__, str(error)), []).append(error)
+    lines = [f"ExceptionGroup: {group.message}"]
+    for (name, words), errors in list(kinds.items())[:_SHOWN]:
+        places = [error.__dict__.get("_cellmill_place", "the iterable") for error in errors]
+        more = f" and {len(places) - _LISTED:,} more" if len(places) > _LISTED else ""
+        lines += ["", f"{name}: {words}", f"  {', '.join(places[:_LISTED])}{more}"]
+        lines += [f"  {line}" for line in _where(errors[0])]
+    if len(kinds) > _SHOWN:
+        rest = sum(len(errors) for errors in list(kinds.values())[_SHOWN:])
+        lines += ["", f"{rest:,} failures of {len(kinds) - _SHOWN:,} other kinds are not shown here"]
+    return lines
+
+
+def _where(error: BaseException) -> list[str]:
+    """The traceback of the worker, without its first and last line."""
+    cause = getattr(error.__cause__, "tb", None)
+    text = cause if isinstance(cause, str) else "".join(traceback.format_tb(error.__traceback__))
+    lines = text.strip("\n").splitlines()
+    if lines and lines[0].startswith("Traceback"):
+        lines = lines[1:]
+    while lines and not lines[-1].startswith(" "):
+        lines.pop()
+    return lines

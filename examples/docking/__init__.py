@@ -27,9 +27,7 @@ def require(modules: tuple[str, ...] = REQUIRED) -> None:
     if not missing:
         return
     message = f"Missing for docking: {', '.join(missing)}. Install with: pip install 'cellmill[docking]'"
-    if "vina" in missing and sys.version_info >= (3, 13):
-        message = (
-            f"AutoDock Vina has no wheel for Python {sys.version_info.major}.{sys.version_info.minor}; "
-            "docking needs Python 3.11 or 3.12."
-        )
+    major, minor = sys.version_info[:2]
+    if "vina" in missing and (major, minor) >= (3, 13):
+        message = f"AutoDock Vina has no wheel for Python {major}.{minor}; docking needs Python 3.11 or 3.12."
     raise DockingInputError(message)

@@ -3,8 +3,10 @@ terminal."""
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -22,6 +24,7 @@ SUMMARY = "summary.json"
 SUMMARY_FIELDS = (
     "docked", "scored", "best", "score", "spearman", "baseline", "redock_rmsd", "tasks", "seconds",
 )  # fmt: skip
+WIDGET = "application/vnd.jupyter.widget-view+json"
 CELL_TIMEOUT = 1800
 """Seconds a cell may take before the demo gives up."""
 
@@ -88,13 +91,28 @@ def execute(notebook: Path, out: Path, environment: dict[str, str], folder: Path
 
 
 def _write_html(document: Any, path: Path) -> None:
+    """Write ``document`` as a page that needs no network: bars as their text, and no script from elsewhere."""
     from nbconvert import HTMLExporter
 
+    still = copy.deepcopy(document)
+    still.metadata.pop("widgets", None)
+    for cell in still.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET, None)
     exporter = HTMLExporter(template_name="lab", embed_images=True)
-    exporter.require_js_url = exporter.mathjax_url = exporter.jquery_url = ""
-    exporter.widget_renderer_url = exporter.mermaid_js_url = ""
-    page, _resources = exporter.from_notebook_node(document)
-    path.write_text(page)
+    page, _resources = exporter.from_notebook_node(still)
+    path.write_text(_without_remote_scripts(page))
+
+
+def _without_remote_scripts(page: str) -> str:
+    """``page`` without script elements that load something: require.js, MathJax and mermaid are not used here."""
+
+    def keep(match: re.Match[str]) -> str:
+        opening, body = match[1], match[2]
+        remote = re.search(r"src=.https?:", opening) or ('type="module"' in opening and "https:" in body)
+        return "" if remote else match[0]
+
+    return re.sub(r"(<script[^>]*>)(.*?)</script>", keep, page, flags=re.DOTALL)
 
 
 def kernel_manager(folder: Path) -> Any:

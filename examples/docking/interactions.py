@@ -53,8 +53,7 @@ class Contact:
 def contacts(receptor: Receptor, docked: Docked) -> tuple[Chem.Mol, list[Contact]]:
     """The docked molecule (with hydrogens) and its interactions with the receptor, sorted by residue and
     kind."""
-    with warnings.catch_warnings(), rdBase.BlockLogs():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True), rdBase.BlockLogs():
         import prolif
 
         ligand = pose_to_mol(docked.pose)

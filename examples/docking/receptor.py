@@ -220,8 +220,7 @@ def _known_residues() -> frozenset[str]:
 
 def tutorial_folder() -> Path:
     """The folder of the installed ProLIF that holds its tutorial complex."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True):  # MDAnalysis, on import, insists on showing its deprecations
         import prolif.datafiles
 
     folder = Path(prolif.datafiles.datapath) / "vina"

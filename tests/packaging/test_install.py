@@ -1,0 +1,123 @@
+"""One wheel, installed into a fresh environment of every supported Python that this machine has."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.conftest import Distributions, checkout, clean_environment, run
+
+pytestmark = pytest.mark.packaging
+
+SMOKE = """
+import cellmill
+from concurrent.futures import wait
+
+def main():
+    with cellmill.Executor(max_workers=2) as executor:
+        futures = [executor.submit(pow, number, 2) for number in range(100)]
+        done, _ = wait(futures, timeout=60)
+        assert len(done) == 100, len(done)
+        assert [future.result() for future in futures] == [number ** 2 for number in range(100)]
+        assert list(executor.map(str, range(1000))) == [str(number) for number in range(1000)]
+        try:
+            executor.submit(divmod, 1, 0).result(timeout=60)
+        except ZeroDivisionError:
+            print("smoke test passed")
+
+main()
+"""
+
+
+@functools.cache
+def interpreter(version: str) -> str | None:
+    """A Python of this version that runs and can make environments, or None."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [shutil.which(f"python{version}"), *sorted(map(str, pyenv.glob(f"{version}.*/bin/python")))]
+    for candidate in filter(None, candidates):
+        probe = (
+            f"import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != ({version.replace('.', ', ')}))"
+        )
+        if subprocess.run([candidate, "-c", probe], capture_output=True, check=False).returncode == 0:
+            return candidate
+    return None
+
+
+def fresh_environment(version: str, target: Path) -> Path:
+    """A new virtual environment; the path of its Python."""
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"Python {version} with venv was not found on this machine")
+    run(python, "-m", "venv", target, cwd=target.parent, env=clean_environment())
+    return target / "bin" / "python"
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_wheel_works(version: str, distributions: Distributions, tmp_path: Path) -> None:
+    python = fresh_environment(version, tmp_path / "env")
+    env = clean_environment()
+    run(python, "-m", "pip", "install", "-q", distributions.wheel, cwd=tmp_path, env=env)
+    (tmp_path / "smoke.py").write_text(SMOKE)
+    assert "smoke test passed" in run(python, "smoke.py", cwd=tmp_path, env=env)
+    installed = tmp_path / "env" / "share" / "jupyter" / "labextensions" / "cellmill"
+    assert (installed / "install.json").exists()
+    listing = run(
+        python, "-c", "import cellmill_widgets, cellmill; print(cellmill.__file__)", cwd=tmp_path, env=env
+    )
+    assert str(tmp_path) in listing
+
+
+def run_post_build(tmp_path: Path, *, panel: bool) -> Path:
+    """Run binder/postBuild in a fresh environment and a fresh checkout; the environment's folder."""
+    tree = checkout(tmp_path / "tree", panel=panel)
+    python = fresh_environment("3.11", tmp_path / "env")
+    env = clean_environment(PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PIP_QUIET="1")
+    run(python, "-m", "pip", "install", "-q", "-r", tree / "binder" / "requirements.txt", cwd=tree, env=env)
+    assert "cellmill" in run("bash", "binder/postBuild", cwd=tree, env=env)
+    return tmp_path / "env"
+
+
+@pytest.mark.timeout(900)
+def test_binder_post_build(tmp_path: Path) -> None:
+    """With the panel built before; Binder's own build of it is the long test below."""
+    environment = run_post_build(tmp_path, panel=True)
+    answer = ask_for_the_first_page(environment, tmp_path / "tree")
+    assert answer.endswith("/lab/tree/examples/02_docking_inference.ipynb")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_binder_post_build_with_the_panel(tmp_path: Path) -> None:
+    environment = run_post_build(tmp_path, panel=False)
+    assert (environment / "share" / "jupyter" / "labextensions" / "cellmill" / "package.json").exists()
+
+
+def ask_for_the_first_page(environment: Path, tree: Path) -> str:
+    """Start JupyterLab as Binder does and say where its root leads."""
+    command = [str(environment / "bin" / "jupyter"), "lab", "--no-browser", "--allow-root", "--port=0"]
+    command += ["--IdentityProvider.token=", "--ServerApp.password=", "--ServerApp.port_retries=0"]
+    server = subprocess.Popen(
+        command,
+        cwd=tree,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert server.stdout is not None
+    try:
+        for line in server.stdout:
+            if "http://127.0.0.1:" in line:
+                address = line.split("http://", 1)[1].split("/", 1)[0]
+                with urllib.request.urlopen(f"http://{address}/", timeout=30) as answer:
+                    return str(answer.geturl()).split("?")[0]
+        pytest.fail("JupyterLab ended before it said where it listens")
+    finally:
+        server.terminate()
+        server.wait(30)

@@ -7,6 +7,7 @@ Python alone), ``CELLMILL_CFLAGS`` is appended to the compiler's flags by ``csch
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -76,7 +77,7 @@ class CellmillBuildHook(BuildHookInterface[Any]):
         what = "with the panel as it was built before" if built.exists() else "without the JupyterLab panel"
         message = f"cellmill: {problem}; installing {what}. Everything else works."
         self.app.display_warning(message)
-        print(f"warning: {message}", file=sys.stderr)
+        tell_terminal(message)
         return built.exists()
 
 
@@ -114,6 +115,12 @@ def compile_extensions(root: Path) -> None:
             fresh = target.with_suffix(".new")
             shutil.copy2(library, fresh)
             os.replace(fresh, target)
+
+
+def tell_terminal(message: str) -> None:
+    """Say it where a person sees it: pip shows a build's output only when the build fails."""
+    with contextlib.suppress(OSError), open("/dev/tty", "w") as terminal:
+        terminal.write(f"\nwarning: {message}\n")
 
 
 def run_jlpm(root: Path) -> str | None:

@@ -101,7 +101,7 @@ def test_build_without_node_says_so_and_still_builds(tmp_path: Path) -> None:
         "-v",
         "-w",
         "out",
-        "tree",
+        "./tree",
     ]
     log = run(*command, cwd=tmp_path, env=env)
     assert "node was not found" in log

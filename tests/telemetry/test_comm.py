@@ -1,0 +1,175 @@
+"""The kernel's side of the panel: in a real kernel, and on its own with everything around it failing."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.manager import KernelManager
+
+from cellmill import comm as cellmill_comm
+from cellmill import schema
+
+LOAD = "%load_ext cellmill"
+RUN = """
+import pathlib, time
+import cellmill
+
+@cellmill.parallel
+def hold(gate):
+    while not pathlib.Path(gate).exists():
+        time.sleep(0.01)
+
+list(hold.map([{gate!r}] * {tasks}))
+"""
+
+
+@pytest.fixture
+def kernel() -> Iterator[BlockingKernelClient]:
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel()
+    client = manager.client()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
+    yield client
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def messages(client: BlockingKernelClient, timeout: float = 60) -> Iterator[dict[str, Any]]:
+    while True:
+        try:
+            yield client.get_iopub_msg(timeout=timeout)
+        except queue.Empty:
+            pytest.fail(f"the kernel was silent for {timeout} s")
+
+
+def frames(client: BlockingKernelClient) -> Iterator[dict[str, Any]]:
+    for message in messages(client):
+        if message["msg_type"] == "comm_msg" and message["content"]["data"].get("cellmill") == 1:
+            yield message["content"]["data"]
+        assert message["msg_type"] != "error", message["content"]["traceback"]
+
+
+def finish(client: BlockingKernelClient, request: str) -> list[dict[str, Any]]:
+    """Everything until the kernel is idle after a request."""
+    seen = []
+    for message in messages(client):
+        seen.append(message)
+        ours = message["parent_header"].get("msg_id") == request
+        if ours and message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+            return seen
+    return seen
+
+
+def test_frames_flow_while_a_cell_runs(kernel: BlockingKernelClient, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    finish(kernel, kernel.execute(LOAD))
+    kernel.execute(RUN.format(gate=str(gate), tasks=6))
+    running = next(f for f in frames(kernel) if f["kind"] == "snapshot" and f["counts"]["total"] == 6)
+    assert running["counts"]["done"] == 0
+    assert [run["name"] for run in running["runs"]] == ["hold"]
+    gate.touch()
+    last = next(f for f in frames(kernel) if f["kind"] == "snapshot" and f["counts"]["done"] == 6)
+    assert last["counts"] == {
+        "total": 6,
+        "done": 6,
+        "failed": 0,
+        "cancelled": 0,
+        "running": 0,
+        "queued": 0,
+    }
+
+
+def test_loading_says_hello_and_no_comm_is_opened(kernel: BlockingKernelClient) -> None:
+    seen = finish(kernel, kernel.execute(LOAD))
+    data = [message["content"]["data"] for message in seen if message["msg_type"] == "comm_msg"]
+    assert [frame["kind"] for frame in data] == ["hello"]
+    assert [message for message in seen if message["msg_type"] == "comm_open"] == []
+
+
+def test_loading_makes_no_executor(kernel: BlockingKernelClient) -> None:
+    finish(kernel, kernel.execute(LOAD))
+    question = "from cellmill import executor; print(executor.peek_default_executor())"
+    seen = finish(kernel, kernel.execute(question))
+    text = "".join(m["content"]["text"] for m in seen if m["msg_type"] == "stream")
+    assert text == "None\n"
+
+
+def test_a_view_finds_cellmill_by_comm_info(kernel: BlockingKernelClient) -> None:
+    def listed() -> int:
+        reply = kernel.comm_info(target_name=schema.FRAME_TARGET, reply=True, timeout=60)
+        return len(reply["content"]["comms"])
+
+    assert listed() == 0
+    finish(kernel, kernel.execute(LOAD))
+    assert listed() == 1
+    finish(kernel, kernel.execute("%unload_ext cellmill"))
+    assert listed() == 0
+
+
+def test_a_control_comm_is_answered(kernel: BlockingKernelClient) -> None:
+    finish(kernel, kernel.execute(LOAD))
+    content = {"comm_id": "view", "target_name": schema.CONTROL_TARGET, "data": {"cellmill": 1}}
+    opened = kernel.session.msg("comm_open", content)
+    kernel.shell_channel.send(opened)
+    answers = [m for m in finish(kernel, opened["header"]["msg_id"]) if m["msg_type"] == "comm_msg"]
+    assert [m["content"]["data"]["kind"] for m in answers] == ["hello"]
+    assert {m["content"]["comm_id"] for m in answers} == {"view"}
+
+
+def test_without_a_kernel_attach_does_nothing() -> None:
+    before = threading.active_count()
+    cellmill_comm.attach(SimpleNamespace(kernel=None))
+    cellmill_comm.attach(SimpleNamespace())
+    cellmill_comm.detach()
+    assert threading.active_count() == before
+
+
+class BrokenChannel:
+    """A comm whose kernel is gone."""
+
+    comm_id = "broken"
+
+    def send(self, data: object) -> None:
+        raise RuntimeError("no kernel")
+
+
+class FakeEvents:
+    def __init__(self) -> None:
+        self.registered: list[tuple[str, Any]] = []
+
+    def register(self, name: str, callback: Any) -> None:
+        self.registered.append((name, callback))
+
+    def unregister(self, name: str, callback: Any) -> None:
+        self.registered.remove((name, callback))
+
+
+def test_errors_stay_in_the_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    import comm
+
+    def broken_sample() -> None:
+        raise RuntimeError("no counters")
+
+    monkeypatch.setattr(comm, "create_comm", lambda **_: BrokenChannel())
+    monkeypatch.setattr(cellmill_comm, "take_sample", broken_sample)
+    events = FakeEvents()
+    ip = SimpleNamespace(kernel=object(), events=events)
+    with caplog.at_level(logging.DEBUG, logger="cellmill.comm"):
+        cellmill_comm.attach(ip)
+        cellmill_comm.attach(ip)
+        assert [name for name, _ in events.registered] == ["pre_run_cell", "post_run_cell"]
+        for _, callback in list(events.registered):
+            callback(None)
+        cellmill_comm.detach(ip)
+    assert events.registered == []
+    assert "a hello frame was not sent" in caplog.text
+    assert "no sample at the start of a cell" in caplog.text

@@ -1,0 +1,92 @@
+"""The fold from an executor's counters to the counts of the present piece of work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
+
+START = Sample(
+    executor=1,
+    time=100.0,
+    backend="local",
+    workers=2,
+    submitted=0,
+    running=0,
+    succeeded=0,
+    failed=0,
+    cancelled=0,
+)
+
+
+def test_counts_of_the_first_work() -> None:
+    fold = ProgressFold()
+    fold.snapshot(START, [])
+    frame = fold.snapshot(
+        replace(START, time=101.0, submitted=10, running=2, succeeded=3, failed=1, cancelled=1), []
+    )
+    assert frame["counts"] == {
+        "total": 10,
+        "done": 5,
+        "failed": 1,
+        "cancelled": 1,
+        "running": 2,
+        "queued": 3,
+    }
+    assert frame["elapsed"] == 1.0
+
+
+def test_a_run_adds_what_it_will_submit_yet() -> None:
+    fold = ProgressFold()
+    runs = [
+        RunSample(1, "f", expected=100, submitted=10, done=4, failed=0),
+        RunSample(2, "g", expected=None, submitted=5, done=5, failed=2),
+    ]
+    frame = fold.snapshot(replace(START, submitted=15, succeeded=7, failed=2), runs)
+    assert frame["counts"]["total"] == 105
+    assert [run["total"] for run in frame["runs"]] == [100, None]
+
+
+def test_a_cell_with_tasks_begins_new_work_when_none_was_outstanding() -> None:
+    fold = ProgressFold()
+    done = replace(START, time=101.0, submitted=10, succeeded=9, failed=1)
+    first = fold.snapshot(done, [])
+    fold.cell_started(replace(done, time=150.0))
+    # Nothing was submitted yet: the counts of the last work stay.
+    assert fold.snapshot(replace(done, time=150.5), [])["counts"] == first["counts"]
+    second = fold.snapshot(replace(done, time=151.0, submitted=14, succeeded=11), [])
+    assert second["work"] == first["work"] + 1
+    assert (second["counts"]["total"], second["counts"]["done"], second["counts"]["failed"]) == (4, 2, 0)
+    assert second["elapsed"] == 0.5
+
+
+def test_a_cell_joins_the_work_that_is_under_way() -> None:
+    fold = ProgressFold()
+    busy = replace(START, time=101.0, submitted=10, running=2, succeeded=4)
+    first = fold.snapshot(busy, [])
+    fold.cell_started(replace(busy, time=102.0))
+    second = fold.snapshot(replace(busy, time=103.0, submitted=20), [])
+    assert second["work"] == first["work"]
+    assert second["counts"]["total"] == 20
+
+
+def test_another_executor_counts_from_zero() -> None:
+    fold = ProgressFold()
+    first = fold.snapshot(replace(START, submitted=50, succeeded=50), [])
+    second = fold.snapshot(replace(START, executor=2, time=120.0, submitted=3, succeeded=1), [])
+    assert second["work"] == first["work"] + 1
+    assert (second["counts"]["total"], second["counts"]["done"]) == (3, 1)
+
+
+def test_elapsed_stops_with_the_last_change() -> None:
+    fold = ProgressFold()
+    fold.snapshot(START, [])
+    fold.snapshot(replace(START, time=104.0, submitted=10, succeeded=10), [])
+    assert fold.snapshot(replace(START, time=400.0, submitted=10, succeeded=10), [])["elapsed"] == 4.0
+
+
+def test_counters_read_a_moment_apart_never_go_below_zero() -> None:
+    fold = ProgressFold()
+    frame = fold.snapshot(replace(START, submitted=4, running=2, succeeded=4), [])
+    assert frame["counts"]["running"] == 0
+    assert frame["counts"]["queued"] == 0

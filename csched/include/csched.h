@@ -76,16 +76,18 @@ typedef struct { /* what csched_submit_with takes beside the payload */
     uint64_t not_before; /* kept back until this time; 0: at once */
 } csched_options_t;
 
-typedef struct { /* a finished task, 48 bytes, read by struct.unpack in Python: keep in step with FORMAT there */
+typedef struct { /* a finished task, 56 bytes, read by struct.unpack in Python: keep in step with FORMAT there */
     uint32_t slot;
     uint16_t status;
     uint16_t worker;
     uint32_t detail;  /* CSCHED_DEPENDENCY: position of the input; CSCHED_LOST: the element that ran; else failures */
     uint32_t count;
-    uint64_t blob;    /* to be retained by csched_blob_retain if views outlive the commit */
+    uint64_t blob;    /* CSCHED_LOST, CSCHED_TIMEOUT: the arguments; to be retained if views outlive the commit */
     uint64_t address; /* of the payload in this process */
     uint64_t size;
     uint64_t run_ns;  /* from start to finish of user code */
+    uint32_t function;
+    uint32_t run;
 } csched_completion_t;
 
 typedef struct {

@@ -137,6 +137,14 @@ CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])
     return rc;
 }
 
+/* The arguments take the place of the result: the error message shows them. */
+static void finish_lost(csched_t *s, uint32_t slot, uint32_t status, uint32_t element)
+{
+    blob_t *arguments = task_at(s, slot)->payload;
+    blob_retain(arguments);
+    task_finish(s, slot, status, arguments, element);
+}
+
 /* Its running task fails or starts again; what it only held goes back to the front of the queue, in order. */
 static void give_back(csched_t *s, worker_t *worker)
 {
@@ -151,12 +159,12 @@ static void give_back(csched_t *s, worker_t *worker)
         if (u32_cas(&held.entry->claim, CLAIM_QUEUED, CLAIM_REVOKED)) { /* partner: claim in worker.c */
             ready_push_front(&s->graph, held.slot);
         } else if (task->flags & FLAG_OVERDUE) {
-            task_finish(s, held.slot, CSCHED_TIMEOUT, NULL, element);
+            finish_lost(s, held.slot, CSCHED_TIMEOUT, element);
         } else if (task->attempt < task->retries) {
             task->attempt++;
             ready_push_front(&s->graph, held.slot);
         } else {
-            task_finish(s, held.slot, CSCHED_LOST, NULL, element);
+            finish_lost(s, held.slot, CSCHED_LOST, element);
         }
     }
     if (s->completions.tail != last)
@@ -170,7 +178,7 @@ CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
     if (!rc) {
         worker_t *worker = s->workers[index];
         drain(s); /* what it published before it died stands */
-        while (worker->state == WORKER_READY && drain_worker(s, index))
+        while (worker->state != WORKER_LOST && drain_worker(s, index))
             continue;
         drain(s); /* dependents of those */
         worker->state = WORKER_LOST;

@@ -1,0 +1,59 @@
+"""Cellmill: notebook cells as fine-grained parallel tasks.
+
+``%load_ext cellmill`` in a notebook, ``import cellmill`` anywhere else. Names are imported on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "errors": (
+        "BackendError",
+        "CellmillError",
+        "DependencyError",
+        "InternalError",
+        "PayloadError",
+        "TaskTimeoutError",
+        "UsageError",
+        "WorkerLostError",
+    ),
+    "executor": ("Executor", "default_executor", "in_worker", "peek_default_executor", "set_default_executor"),
+    "futures": ("Future",),
+    "parallel": ("parallel", "per_worker"),
+    "task": ("TaskFailure",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its module when it is first asked for."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'cellmill' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def load_ipython_extension(ip: Any) -> None:
+    """``%load_ext cellmill``."""
+    from . import magics
+
+    magics.load(ip)
+
+
+def unload_ipython_extension(ip: Any) -> None:
+    """``%unload_ext cellmill``."""
+    from . import magics
+
+    magics.unload(ip)

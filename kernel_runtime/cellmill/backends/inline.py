@@ -1,0 +1,161 @@
+"""Runs every task at once in the caller: for debugging, and inside tasks, where no second pool may grow."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..errors import DependencyError, UsageError
+from ..futures import Future
+from ..runs import Run
+from ..task import RunCounts, Stats, TaskOptions, WorkerInfo
+
+
+class InlineBackend:
+    """No processes, no pickling; pdb works."""
+
+    name = "inline"
+
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        *,
+        initializer: Callable[..., Any] | None = None,
+        initargs: tuple[Any, ...] = (),
+        preload: Iterable[str] = (),
+    ) -> None:
+        self.max_workers = 1
+        self._lock = threading.Lock()
+        self._runs: dict[int, list[int]] = {}
+        self._numbers = itertools.count(1)
+        self._totals = [0, 0, 0]
+        self._closed = False
+        self.preload(preload)
+        if initializer is not None:
+            initializer(*initargs)
+
+    def wait(self, future: Future, timeout: float | None) -> None:
+        """Futures are over when submit returns."""
+
+    def cancel(self, future: Future) -> bool:
+        return False
+
+    def is_running(self, future: Future) -> bool:
+        return False
+
+    def submit(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
+    ) -> Future:
+        if self._closed:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        future = Future(self)
+        try:
+            for before in options.after:
+                before.result()
+            args = tuple(_resolved(a) for a in args)
+            kwargs = {k: _resolved(v) for k, v in kwargs.items()}
+        except Exception as error:
+            failure = DependencyError("an input of the task failed; its error is the cause")
+            failure.__cause__ = error
+            self._count(run, 2)
+            future.settle(None, failure)
+            return future
+        for attempt in range(options.retries + 1):
+            try:
+                value = function([args[0]])[0] if options.batch else function(*args, **kwargs)
+            except Exception as error:
+                if attempt == options.retries:
+                    self._count(run, 2)
+                    future.settle(None, error)
+            else:
+                self._count(run, 1)
+                future.settle(value)
+                break
+        return future
+
+    def map(
+        self,
+        function: Any,
+        iterables: tuple[Iterable[Any], ...],
+        options: TaskOptions,
+        run: Run,
+        *,
+        chunksize: int | None,
+        timeout: float | None,
+        ordered: bool,
+        return_exceptions: bool,
+    ) -> Iterator[Any]:
+        futures = [self.submit(function, items, {}, options, run.key) for items in zip(*iterables, strict=False)]
+        run.finish()
+        for future in futures:
+            error = future.exception()
+            if error is None or return_exceptions:
+                yield error if error is not None else future.result()
+            else:
+                raise error
+
+    def _count(self, run: int, place: int) -> None:
+        with self._lock:
+            for counts in (self._totals, self._runs.get(run)):
+                if counts is not None:
+                    counts[0] += 1
+                    counts[place] += 1
+
+    def open_run(self) -> int:
+        number = next(self._numbers)
+        self._runs[number] = [0, 0, 0]
+        return number
+
+    def run_counts(self, run: int) -> RunCounts:
+        return RunCounts(*self._runs.get(run, [0, 0, 0]))
+
+    def cancel_run(self, run: int) -> int:
+        return 0
+
+    def close_run(self, run: int) -> None:
+        self._runs.pop(run, None)
+
+    def stats(self) -> Stats:
+        submitted, succeeded, failed = self._totals
+        return Stats(time.monotonic_ns(), 1, submitted, 0, 0, 0, succeeded, failed, 0)
+
+    def workers(self) -> list[WorkerInfo]:
+        return [WorkerInfo(0, os.getpid(), "idle", self._totals[0], 0)]
+
+    def set_workers(self, count: int) -> None:
+        if count != 1:
+            raise UsageError("the inline backend runs in the caller: it always has one worker")
+
+    def run_on_workers(self, function: Callable[..., Any]) -> list[Any]:
+        return [function()]
+
+    def preload(self, modules: Iterable[str]) -> None:
+        import importlib
+
+        for module in modules:
+            importlib.import_module(module)
+
+    def pause(self, on: bool) -> None:
+        if on:
+            raise UsageError("the inline backend cannot pause: tasks run as they are called")
+
+    def restart(self) -> None:
+        pass
+
+    def shutdown(self, wait: bool, cancel_futures: bool) -> None:
+        self._closed = True
+
+
+def _resolved(value: Any) -> Any:
+    """The value with the results of futures in it, also inside lists, tuples and dicts, in their places."""
+    if isinstance(value, Future):
+        return value.result()
+    if type(value) in (list, tuple):
+        return type(value)(_resolved(v) for v in value)
+    if type(value) is dict:
+        return {k: _resolved(v) for k, v in value.items()}
+    return value

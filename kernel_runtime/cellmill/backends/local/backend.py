@@ -1,0 +1,499 @@
+"""The local backend itself.
+
+A task's path in the kernel reads from here: `LocalBackend.submit` packs a call and hands it to the scheduler;
+`resolver` turns completions into results; `stream` does both for many calls at once; `pool` keeps the workers.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ... import payload
+from ...errors import CellmillError, PayloadError, UsageError, WorkerLostError
+from ...functions import FunctionTable, function_name
+from ...futures import FINISHED, OVER, Future
+from ...payload import INLINE_MAX, Encoded
+from ...runs import Run
+from ...task import RunCounts, Stats, TaskOptions, WorkerInfo, short_arguments
+from . import outcomes
+from .cpus import available_cpus
+from .mapping import MapResults
+from .pool import Pool
+from .resolver import Resolver
+from .scheduler import NO_BLOCK, Full, Scheduler, StaleInput, check, ffi, held
+from .stream import Chunk, Stream
+
+__all__ = ["LocalBackend"]
+
+_NOW = time.monotonic_ns
+
+
+class LocalBackend:
+    """Tasks on worker processes of this machine."""
+
+    name = "local"
+
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        *,
+        initializer: Callable[..., Any] | None = None,
+        initargs: tuple[Any, ...] = (),
+        preload: Iterable[str] = (),
+        memory: int = 0,
+    ) -> None:
+        cpus = available_cpus()
+        self.max_workers = cpus if max_workers is None else max_workers
+        if initializer is not None and not callable(initializer):
+            raise TypeError("initializer must be a callable")
+        if not isinstance(self.max_workers, int) or isinstance(self.max_workers, bool) or self.max_workers < 1:
+            raise UsageError(f"max_workers must be a whole number of at least 1, not {max_workers!r}")
+        crowded = self.max_workers >= cpus
+        self.worker_spin_us = 10 if crowded else 50
+        self.policy = "least-loaded"
+        self.scheduler = Scheduler(arena_bytes=memory, spin_us=10 if crowded else 50)
+        self.functions = FunctionTable(self._add_function)
+        self.resolver = Resolver(self, self.scheduler)
+        self.broken: BaseException | None = None
+        self.closed = False
+        self._process = os.getpid()
+        self._batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
+        self._options = threading.local()
+        self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
+        self.pool.resize(self.max_workers)
+
+    # -- one call
+
+    def submit(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
+    ) -> Future:
+        if self.closed or self.broken is not None:
+            self._refuse()
+        if options.batch:
+            return self._submit_to_batch(function, args, kwargs, options, run)
+        start = _NOW()
+        if start - self.pool.world_checked_ns > 1_000_000:
+            self.pool.sync_world()
+        future = Future(self)
+        number = self.functions.number(function)
+        if not args and not kwargs and number and options.plain:
+            resolver = self.resolver
+            slot = resolver.take_slot()
+            resolver.table[slot] = future
+            ticket = held.csched_submit(self.scheduler.handle, slot, number, run, ffi.NULL, 0, 0)
+            if ticket < 0:
+                self._undo(slot, ticket)
+            future._ticket = ticket
+            return future
+        body: Any = args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
+        while True:
+            inputs: list[Future] = []
+            try:
+                encoded = self._pack(function, body, args, kwargs, inputs)
+                for before in options.after:
+                    self._as_input(before, inputs)
+                return self._send(future, number, run, encoded, inputs, options, _NOW() - start)
+            except StaleInput:  # an input was resolved meanwhile: its value is at hand now
+                continue
+            except _FailedInput as failed:
+                return self._failed(run, failed.cause)
+
+    def _pack(
+        self, function: Any, body: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[Future]
+    ) -> Encoded:
+        """Pickle a call; futures in it, however deep, become its inputs."""
+        payload.inputs.packing = lambda future: self._place(future, inputs)
+        try:
+            return payload.encode(body)
+        except (_FailedInput, UsageError):
+            raise
+        except Exception as error:
+            raise payload.explain_argument(function_name(function), args, kwargs, error) from error
+        finally:
+            payload.inputs.packing = None
+
+    def _place(self, future: Future, inputs: list[Future]) -> tuple[Any, tuple[Any, ...]]:
+        if future._state not in OVER:
+            if future._home is not self or future._ticket == 0:
+                future.result()  # of another executor, or waiting in a batch: its value is sent along
+            else:
+                inputs.append(future)
+                return payload.load_input, (len(inputs) - 1,)
+        if future._state != FINISHED or future._exception is not None:
+            raise _FailedInput(future)
+        return payload.same, (future._result,)
+
+    def _as_input(self, future: Any, inputs: list[Future]) -> None:
+        """An ``after=``: waited for, its value not used."""
+        if not isinstance(future, Future) or future._home is not self or future._ticket == 0:
+            future.exception()
+        elif future._state not in OVER:
+            inputs.append(future)
+            return
+        if future.cancelled() or future.exception() is not None:
+            raise _FailedInput(future)
+
+    def _send(
+        self,
+        future: Future,
+        number: int,
+        run: int,
+        encoded: Encoded,
+        inputs: list[Future],
+        options: TaskOptions,
+        pack_ns: int,
+    ) -> Future:
+        block = NO_BLOCK
+        data: Any = encoded.data
+        if encoded.buffers or encoded.size > INLINE_MAX:
+            data, block = ffi.NULL, self.store(encoded)
+        slot = self.resolver.take_slot()
+        self.resolver.table[slot] = future
+        handle = self.scheduler.handle
+        if options.plain and not inputs and block == NO_BLOCK:
+            ticket = held.csched_submit(handle, slot, number, run, data, encoded.size, pack_ns)
+        else:
+            future._inputs = tuple(inputs)
+            form, _keep = self._form(options, inputs, 1, block)
+            ticket = held.csched_submit_with(handle, slot, number, run, data, encoded.size, pack_ns, form)
+        if ticket < 0:
+            if block != NO_BLOCK:
+                self.scheduler.drop(block)
+            self._undo(slot, ticket)
+        future._ticket = ticket
+        return future
+
+    def _form(self, options: TaskOptions, inputs: list[Future], count: int, block: int) -> tuple[Any, Any]:
+        """A csched_options_t and what it points to."""
+        tickets = ffi.new("uint64_t[]", [future._ticket for future in inputs]) if inputs else ffi.NULL
+        form = ffi.new(
+            "csched_options_t *",
+            {
+                "inputs": tickets,
+                "input_count": len(inputs),
+                "count": count,
+                "priority": options.priority,
+                "retries": options.retries if count == 1 else 0,
+                "timeout_ns": int(options.timeout * 1e9) if options.timeout is not None else 0,
+                "block": block,
+            },
+        )
+        return form, tickets
+
+    def _undo(self, slot: int, code: int) -> None:
+        """A submit was refused: its slot is free again, and the reason is raised."""
+        self.resolver.table[slot] = None
+        self.resolver.slots.append(slot)
+        check(code, "submitting a task")
+
+    def _refuse(self) -> None:
+        if self.closed:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        assert self.broken is not None
+        raise WorkerLostError(f"this executor is broken: {self.broken}") from self.broken
+
+    def _failed(self, run: int, cause: Future) -> Future:
+        from .resolver import _dependency_error
+
+        self.adjust_run(run, submitted=1, failed=1)
+        future = Future(self)
+        future._inputs = (cause,)
+        future.settle(None, _dependency_error(future, 0))
+        return future
+
+    def store(self, encoded: Encoded) -> int:
+        """A block for a large payload; while the arena is full, wait for tasks to end."""
+        while True:
+            try:
+                return self.scheduler.store(encoded)
+            except Full:
+                stats = self.stats()
+                if stats.done == stats.submitted:
+                    raise PayloadError(
+                        f"no room for a payload of {encoded.size:,} bytes: results that this process still refers "
+                        "to hold all shared memory. Delete or copy some of them, then call again."
+                    ) from None
+                self.resolver.resolve()
+                self.scheduler.wait(50)
+
+    def _add_function(self, encoded: Encoded) -> int:
+        return self.scheduler.add_function(encoded)
+
+    # -- many calls
+
+    def map(
+        self,
+        function: Any,
+        iterables: tuple[Iterable[Any], ...],
+        options: TaskOptions,
+        run: Run,
+        *,
+        chunksize: int | None,
+        timeout: float | None,
+        ordered: bool,
+        return_exceptions: bool,
+    ) -> Iterator[Any]:
+        if self.closed or self.broken is not None:
+            self._refuse()
+        self.pool.sync_world()
+        return MapResults(
+            self,
+            function,
+            iterables,
+            options,
+            run,
+            chunksize=chunksize,
+            timeout=timeout,
+            ordered=ordered,
+            return_exceptions=return_exceptions,
+        )
+
+    def _submit_to_batch(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
+    ) -> Future:
+        """Single calls of a batch function gather while workers are busy, and go out together."""
+        if len(args) != 1 or kwargs:
+            raise UsageError(
+                f"{function_name(function)} is a batch function: call it with one item (it receives a list of them), "
+                "or use .map(items)"
+            )
+        key = (function, options, run)
+        stream = self._batches.get(key)
+        if stream is None or not stream.unfinished:
+            if len(self._batches) > 32:
+                self._batches = {k: s for k, s in self._batches.items() if s.unfinished}
+            stream = self._batches[key] = Stream(self, function, options, run, _settle_element, star=False)
+        element = BatchElement(stream)
+        stream.add([(element, args[0])])
+        stream.send()
+        return element
+
+    def submit_chunk(self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int) -> None:
+        """Send one chunk of a stream; raises `PayloadError` when an element cannot be pickled."""
+        start = _NOW()
+        number = self.functions.number(function)
+        if not number:
+            body = {**body, "function": function}
+        inputs: list[Future] = []
+        count = len(body["items"])
+        while True:
+            inputs.clear()
+            try:
+                encoded = self._pack(function, body, (body["items"],), {}, inputs)
+            except _FailedInput as failed:
+                raise PayloadError(f"an element is a future that failed: {failed.cause!r}") from None
+            block, data = NO_BLOCK, encoded.data
+            if encoded.buffers or encoded.size > INLINE_MAX:
+                data, block = ffi.NULL, self.store(encoded)
+            slot = self.resolver.take_slot()
+            self.resolver.table[slot] = chunk
+            self.adjust_run(run, submitted=-count)  # counted when they were added to the stream
+            form, _keep = self._form(options, inputs, count, block)
+            ticket = held.csched_submit_with(
+                self.scheduler.handle, slot, number, run, data, encoded.size, _NOW() - start, form
+            )
+            if ticket >= 0:
+                return
+            if block != NO_BLOCK:
+                self.scheduler.drop(block)
+            self.adjust_run(run, submitted=count)
+            try:
+                self._undo(slot, ticket)
+            except StaleInput:
+                continue
+
+    def cancel_sent(self, run: int) -> int:
+        """Cancel tasks of a run that are in the scheduler."""
+        count = int(held.csched_cancel_run(self.scheduler.handle, run))
+        self.resolver.resolve()
+        return count
+
+    # -- questions of futures
+
+    def wait(self, future: Future, timeout: float | None) -> None:
+        self.resolver.wait(future, timeout)
+
+    def cancel(self, future: Future) -> bool:
+        return bool(held.csched_cancel(self.scheduler.handle, future._ticket)) if future._ticket else False
+
+    def is_running(self, future: Future) -> bool:
+        if self.closed and self.resolver.stopped:
+            return False
+        return int(held.csched_task_state(self.scheduler.handle, future._ticket)) == 3
+
+    # -- runs and figures
+
+    def open_run(self) -> int:
+        number = ffi.new("uint32_t *")
+        check(held.csched_run_open(self.scheduler.handle, number), "opening a run")
+        return int(number[0])
+
+    def run_counts(self, run: int) -> RunCounts:
+        counts = ffi.new("csched_run_t *")
+        held.csched_run_counts(self.scheduler.handle, run, counts)
+        return RunCounts(counts.submitted, counts.succeeded, counts.failed, counts.cancelled)
+
+    def adjust_run(
+        self, run: int, *, submitted: int = 0, succeeded: int = 0, failed: int = 0, cancelled: int = 0
+    ) -> None:
+        """Correct the counts for what the scheduler does not see."""
+        held.csched_run_adjust(self.scheduler.handle, run, submitted, succeeded, failed, cancelled)
+
+    def cancel_run(self, run: int) -> int:
+        count = sum(s.cancel_all() for s in list(self._streams(run)))
+        return count + self.cancel_sent(run)
+
+    def _streams(self, run: int) -> Iterator[Stream]:
+        from .mapping import streams_of
+
+        yield from streams_of(self, run)
+        yield from (s for (_, _, r), s in list(self._batches.items()) if r == run)
+
+    def close_run(self, run: int) -> None:
+        held.csched_run_close(self.scheduler.handle, run)
+
+    def stats(self) -> Stats:
+        s = ffi.new("csched_stats_t *")
+        held.csched_stats(self.scheduler.handle, s)
+        over = s.succeeded + s.failed + s.cancelled
+        queued = max(0, s.submitted - over - s.running - s.waiting)
+        return Stats(
+            _NOW(), s.ready_workers, s.submitted, s.waiting, queued, s.running, s.succeeded, s.failed, s.cancelled
+        )
+
+    def workers(self) -> list[WorkerInfo]:
+        return self.pool.infos()
+
+    # -- control
+
+    def set_workers(self, count: int) -> None:
+        self.pool.resize(count)
+        self.max_workers = count
+
+    def set_policy(self, name: str) -> None:
+        if held.csched_set_policy(self.scheduler.handle, name.encode()) < 0:
+            raise UsageError(f"unknown policy {name!r}; there are: least-loaded, random, round-robin")
+        self.policy = name
+
+    def run_on_workers(self, function: Callable[..., Any]) -> list[Any]:
+        return self.pool.call_everywhere(function)
+
+    def preload(self, modules: Iterable[str]) -> None:
+        self.pool.preload(modules)
+        self.pool.restart()
+
+    def pause(self, on: bool) -> None:
+        held.csched_pause(self.scheduler.handle, on)
+
+    def restart(self) -> None:
+        self.broken = None
+        self.pool.restart()
+
+    def report(self, error: BaseException) -> None:
+        """An error of ours in a thread of ours: told once, never fatal."""
+        import warnings
+
+        warnings.warn(f"cellmill: {type(error).__name__}: {error}; please report this", RuntimeWarning, stacklevel=2)
+
+    def explain_loss(self, status: int, function: int, view: memoryview | None) -> BaseException:
+        """The error of a task whose worker died or was stopped."""
+        args: tuple[Any, ...] = ()
+        kwargs: dict[str, Any] = {}
+        name = self.functions.names.get(function, "a task")
+        try:
+            found = payload.decode(memoryview(bytes(view))) if view is not None else ()
+            if isinstance(found, list):
+                name = function_name(found[0]) if len(found) == 3 else name
+                args, kwargs = found[-2:]
+            else:
+                args = found
+        except Exception:  # the arguments themselves may be what killed the worker
+            args = ("<arguments that cannot be shown>",)
+        if status == held.CSCHED_LOST:
+            return outcomes.lost(self.pool.last_exit, name, short_arguments(args, kwargs))
+        return outcomes.error_of(status, None, name, None)
+
+    def break_down(self, error: CellmillError) -> None:
+        """No worker can be had: everything outstanding fails with the reason, and so does what comes."""
+        self.broken = error
+        for stream in [s for key in list(self._batches) if (s := self._batches.get(key))]:
+            stream.fail(error)
+        from .mapping import streams_of
+
+        for stream in list(streams_of(self, None)):
+            stream.fail(error)
+        for slot, entry in enumerate(list(self.resolver.table)):
+            if type(entry) is Future:
+                failure = WorkerLostError(f"the task did not run: {error}")
+                failure.__cause__ = error
+                entry.settle(None, failure)
+                entry.run_callbacks()
+            elif entry is not None:
+                entry.stream.fail(error)
+            if entry is not None:
+                self.resolver.table[slot] = None
+        held.csched_cancel_all(self.scheduler.handle)
+        self.resolver.resolve()
+
+    # -- the end
+
+    def shutdown(self, wait: bool, cancel_futures: bool) -> None:
+        if os.getpid() != self._process:
+            return
+        self.closed = True
+        if cancel_futures:
+            self._cancel_everything()
+        if not wait:
+            if not self.resolver.stopped:
+                threading.Thread(target=self._finish, name="cellmill-shutdown", daemon=True).start()
+            return
+        self._finish()
+
+    def _finish(self) -> None:
+        while not self.resolver.stopped and self._busy():
+            self.resolver.resolve()
+            self.scheduler.wait(50)
+        self.resolver.resolve()
+        self.pool.close(True)
+        self.resolver.resolve()
+        self.resolver.stop()
+
+    def _busy(self) -> bool:
+        stats = self.stats()
+        return stats.done < stats.submitted and self.broken is None
+
+    def _cancel_everything(self) -> None:
+        from .mapping import streams_of
+
+        for stream in [*streams_of(self, None), *self._batches.values()]:
+            stream.cancel_all()
+        for entry in list(self.resolver.table):
+            if type(entry) is Future:
+                entry.cancel()
+
+
+class BatchElement(Future):
+    """The future of one item of a batch: it has no task of its own in the scheduler."""
+
+    def __init__(self, stream: Stream) -> None:
+        super().__init__(stream)
+        self._stream = stream
+
+
+def _settle_element(future: BatchElement, value: Any, error: BaseException | None) -> None:
+    if isinstance(error, outcomes.CancelledError):
+        future.settle_cancelled()
+    elif future.settle(value, error):
+        future.run_callbacks()
+
+
+class _FailedInput(Exception):
+    """An input of the call being packed has failed already."""
+
+    def __init__(self, cause: Future) -> None:
+        super().__init__()
+        self.cause = cause

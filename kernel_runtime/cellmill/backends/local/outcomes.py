@@ -1,0 +1,85 @@
+"""From a worker's answer to a value or an exception."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import CancelledError
+from concurrent.futures.process import _RemoteTraceback
+from typing import TYPE_CHECKING, Any
+
+from ... import payload
+from ...errors import CellmillError, InternalError, PayloadError, TaskTimeoutError, WorkerLostError, describe_exit
+from .scheduler import held
+
+if TYPE_CHECKING:
+    from .zygote_client import Exit
+
+
+def load_error(data: bytes | memoryview) -> BaseException:
+    """The exception a task raised, its remote traceback as ``__cause__``."""
+    pickled, text, type_name, words, name = pickle.loads(data)
+    cause = _RemoteTraceback(f"\n{text}")
+    error: BaseException
+    try:
+        if not pickled:
+            raise ValueError("it cannot be pickled and loaded again")
+        error = pickle.loads(pickled)
+        if not isinstance(error, BaseException):
+            raise TypeError(f"it came back as a {type(error).__name__}")
+    except Exception as problem:
+        error = PayloadError(
+            f"{name} raised {type_name}: {words}. The exception itself could not be brought here ({problem}); "
+            "its text and traceback are the cause shown. Exceptions travel when all arguments of their __init__ "
+            "are passed on to super().__init__."
+        )
+    error.__cause__ = cause
+    return error
+
+
+def load_value(view: memoryview) -> tuple[Any, BaseException | None]:
+    """(value, None) or (None, why it does not unpickle)."""
+    try:
+        return payload.decode(view), None
+    except Exception as problem:
+        error = PayloadError(
+            f"a result arrived but cannot be unpickled in this process: {type(problem).__name__}: {problem}. "
+            "Is its class importable here, and its __reduce__ sound?"
+        )
+        error.__cause__ = problem
+        return None, error
+
+
+def cancelled() -> CancelledError:
+    """What the place of a cancelled element holds."""
+    return CancelledError()
+
+
+def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
+    """The worker died while it ran this call."""
+    signal = ended.signal if ended else None
+    exitcode = ended.exitcode if ended else None
+    peak = ended.peak_rss if ended else None
+    memory = f" Its peak memory was {peak / 1e6:,.0f} MB." if peak else ""
+    return WorkerLostError(
+        f"the worker that ran {name}({arguments}) {describe_exit(signal, exitcode)}.{memory} Only this task is "
+        "lost; pass retries=1 to run such tasks again, or call the function here to see it fail.",
+        function=name,
+        arguments=arguments,
+        signal=signal,
+        exitcode=exitcode,
+        peak_rss=peak,
+    )
+
+
+def error_of(status: int, view: memoryview | None, name: str, timeout: float | None) -> BaseException:
+    """The exception for a task that did not end with a value."""
+    if status == held.CSCHED_ERROR and view is not None:
+        return load_error(view)
+    if status == held.CSCHED_CANCELLED:
+        return cancelled()
+    if status == held.CSCHED_TIMEOUT:
+        limit = f" of {timeout:g} s" if timeout else ""
+        return TaskTimeoutError(
+            f"{name} ran past its time limit{limit} and was stopped with its worker; raise timeout= or split the work"
+        )
+    return InternalError(f"a task ended with unknown status {status}") if status > 6 else CellmillError("not run")

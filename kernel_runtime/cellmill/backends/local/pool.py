@@ -1,0 +1,297 @@
+"""The worker processes of one executor: started from the zygote, replaced when they die."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from ... import payload
+from ...errors import BackendError, CellmillError, UsageError
+from ...functions import encode_function
+from ...task import WorkerInfo
+from ...worker import CALL, INITIALIZER_FAILED, WORLD
+from . import outcomes, zygote_client
+from .scheduler import Full, check, ffi, held
+from .zygote_client import Exit
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+STATES = ("lost", "starting", "idle", "lost")
+REPLY_SECONDS = 60.0
+FAST_DEATHS = 5  # workers in a row that die before they are ready: starting more would go on for ever
+
+
+class _Member:
+    """One place in the pool and the process that holds it."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.pid = 0
+        self.restarts = 0
+        self.retiring = False
+        self.gone = threading.Event()
+        self.started = time.monotonic()
+
+
+class Pool:
+    """Starts, replaces, resizes and ends workers; all from any thread."""
+
+    def __init__(
+        self,
+        backend: LocalBackend,
+        *,
+        initializer: Callable[..., Any] | None,
+        initargs: tuple[Any, ...],
+        preload: Iterable[str],
+    ) -> None:
+        self.backend = backend
+        self.size = 0
+        self.members: dict[int, _Member] = {}
+        self.preloaded: list[str] = []
+        self.last_exit: Exit | None = None
+        self.closed = False
+        self.restarts = 0
+        self._deaths = 0
+        self._requests = itertools.count(1)
+        self._replies: dict[int, tuple[threading.Event, list[Any]]] = {}
+        self._lock = threading.RLock()
+        self.world_checked_ns = 0
+        self._initializer = cloudpickle.dumps((initializer, initargs)) if initializer is not None else None
+        self._starter: threading.Thread | None = None
+        if preload:
+            self.preload(preload)
+
+    # -- starting
+
+    def resize(self, count: int) -> None:
+        """So many workers; fewer: the surplus finishes what it runs."""
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise UsageError(f"the number of workers must be a whole number of at least 1, not {count!r}")
+        with self._lock:
+            self.size = count
+            surplus = [m for m in self.members.values() if not m.retiring][count:]
+            for member in surplus:
+                self._retire(member)
+        self._start_missing()
+
+    def _start_missing(self) -> None:
+        """In the background: the caller goes on, its tasks wait in the scheduler."""
+        with self._lock:
+            if self._starter is not None and self._starter.is_alive():
+                return
+            self._starter = threading.Thread(target=self._start_loop, name="cellmill-starter", daemon=True)
+            self._starter.start()
+
+    def _start_loop(self) -> None:
+        while True:
+            with self._lock:
+                staying = sum(not m.retiring for m in self.members.values())
+                if self.closed or staying >= self.size:
+                    self._starter = None
+                    return
+            try:
+                self._start_one()
+            except Exception as error:
+                with self._lock:
+                    self._starter = None
+                self.backend.break_down(
+                    error if isinstance(error, CellmillError) else BackendError(f"no worker could be started: {error}")
+                )
+                return
+
+    def _start_one(self) -> None:
+        zygote = zygote_client.shared()
+        zygote.update_world(zygote_client.current_world())
+        index, fds = self.backend.scheduler.add_worker()
+        member = _Member(index)
+        with self._lock:
+            self.members[index] = member
+        config = {
+            "world": zygote.world,
+            "spin_us": self.backend.worker_spin_us,
+            "initializer": self._initializer,
+        }
+        try:
+            member.pid = zygote.fork(config, fds, lambda ended: self._ended(member, ended))
+        except BaseException:
+            with self._lock:
+                self.members.pop(index, None)
+            held.csched_worker_lost(self.backend.scheduler.handle, index)
+            raise
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def preload(self, modules: Iterable[str]) -> None:
+        """Import modules once, in the zygote; workers started later have them from the start."""
+        names = [m for m in ([modules] if isinstance(modules, str) else modules) if m not in self.preloaded]
+        if not names:
+            return
+        problems = []
+        for name, (_, problem) in zygote_client.shared().preload(names).items():
+            if problem.startswith("cannot"):
+                problems.append(f"{name} {problem}")
+            else:
+                self.preloaded.append(name)
+        if problems:
+            raise UsageError("preload: " + "; ".join(problems))
+
+    # -- ending
+
+    def _retire(self, member: _Member) -> None:
+        member.retiring = True
+        held.csched_worker_retire(self.backend.scheduler.handle, member.index)
+
+    def _ended(self, member: _Member, ended: Exit) -> None:
+        """A worker process is gone; called by the thread that listens to the zygote."""
+        ready = self._was_ready(member)
+        with self._lock:
+            if not member.retiring:
+                self.last_exit = ended
+                self.restarts += 1
+                self._deaths = 0 if ready else self._deaths + 1
+            self.members.pop(member.index, None)
+            deaths = self._deaths
+        held.csched_worker_lost(self.backend.scheduler.handle, member.index)
+        member.gone.set()
+        if self.closed or member.retiring:
+            return
+        if ended.exitcode == INITIALIZER_FAILED:
+            self.backend.resolver.resolve()
+            self.backend.break_down(BackendError("the initializer of the workers failed; its error was printed"))
+        elif deaths >= FAST_DEATHS:
+            from ...errors import describe_exit
+
+            how = describe_exit(ended.signal, ended.exitcode)
+            self.backend.break_down(
+                BackendError(f"{deaths} workers in a row died before they were ready; the last one {how}")
+            )
+        else:
+            self._start_missing()
+
+    def _was_ready(self, member: _Member) -> bool:
+        info = ffi.new("csched_worker_info_t *")
+        held.csched_worker_info(self.backend.scheduler.handle, member.index, info)
+        return bool(info.state == 2)
+
+    def kill(self, index: int) -> None:
+        """End a worker at once; its running task fails, a new worker takes its place."""
+        member = self.members.get(index)
+        if member is not None and member.pid:
+            zygote_client.shared().kill(member.pid, signal.SIGKILL)
+
+    def overdue(self, index: int, ticket: int) -> None:
+        """A task ran past its time limit, or a worker's memory does not hold what it must."""
+        self.kill(index)
+
+    def restart(self) -> None:
+        """New workers in the place of all; what runs is finished first."""
+        with self._lock:
+            for member in list(self.members.values()):
+                if not member.retiring:
+                    self._retire(member)
+        self._start_missing()
+
+    def close(self, wait: bool) -> None:
+        """Retire all workers; with ``wait``, return when their processes are gone."""
+        with self._lock:
+            self.closed = True
+            members = list(self.members.values())
+            for member in members:
+                if not member.retiring:
+                    self._retire(member)
+        if not wait:
+            return
+        deadline = time.monotonic() + 5
+        for member in members:
+            if member.pid and not member.gone.wait(max(0.0, deadline - time.monotonic())):
+                zygote_client.shared().kill(member.pid)
+                member.gone.wait(2)
+
+    # -- talking to workers
+
+    def sync_world(self) -> None:
+        """Send workers what changed in the kernel's directory, environment or path since the last look."""
+        self.world_checked_ns = time.monotonic_ns()
+        if zygote_client._shared is None or not self.members:
+            return
+        zygote = zygote_client.shared()
+        world = zygote_client.current_world()
+        if world == zygote.world:
+            return
+        with contextlib.suppress(BackendError):
+            zygote.update_world(world)
+        for index in list(self.members):
+            self._request(index, 0, (WORLD, world))
+
+    def _request(self, index: int, number: int, body: Any) -> None:
+        data = pickle.dumps(body)
+        while True:
+            try:
+                rc = held.csched_control(self.backend.scheduler.handle, index, number, data, len(data))
+                if rc == held.CSCHED_EINVAL:  # that worker has just gone
+                    return
+                check(rc, "a request to a worker")
+                return
+            except Full:
+                self.backend.scheduler.wait(5)
+
+    def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
+        """Call ``function()`` once on each worker; their values, in the order of the workers."""
+        body = encode_function(function)
+        if body.buffers or body.size > payload.INLINE_MAX:
+            raise UsageError("a function for run_on_workers must be small (8 kB pickled): share data by a file")
+        waiting = []
+        for index in sorted(self.members):
+            number = next(self._requests)
+            answer: tuple[threading.Event, list[Any]] = (threading.Event(), [])
+            self._replies[number] = answer
+            self._request(index, number, (CALL, body.data))
+            waiting.append((index, number, answer))
+        values = []
+        for index, number, (event, replies) in waiting:
+            deadline = time.monotonic() + REPLY_SECONDS
+            while not event.wait(0.01):
+                self.backend.resolver.resolve()
+                if index not in self.members or time.monotonic() > deadline:
+                    raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
+            del self._replies[number]
+            good, value = replies[0]
+            if not good:
+                raise outcomes.load_error(value)
+            values.append(value)
+        return values
+
+    def reply(self, index: int, number: int, data: bytes) -> None:
+        """A worker's answer; number 0 is a failed initializer."""
+        if number == 0:
+            error = BackendError("the initializer of the workers failed")
+            error.__cause__ = outcomes.load_error(data)
+            self.backend.break_down(error)
+            return
+        answer = self._replies.get(number)
+        if answer is not None:
+            answer[1].append(payload.decode(memoryview(data)))
+            answer[0].set()
+
+    def infos(self) -> list[WorkerInfo]:
+        """One record per worker process."""
+        out = ffi.new("csched_worker_info_t *")
+        found = []
+        with self._lock:
+            members = sorted(self.members.values(), key=lambda m: m.index)
+        for member in members:
+            held.csched_worker_info(self.backend.scheduler.handle, member.index, out)
+            state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
+            found.append(WorkerInfo(member.index, member.pid, state, int(out.finished), self.restarts))
+        return found

@@ -1,0 +1,202 @@
+"""Resolving: completions of the scheduler become results of futures, in whatever thread waits, or in one of ours."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from ... import runs
+from ...errors import DependencyError
+from ...futures import OVER, Future
+from ...output import deliver
+from . import outcomes
+from .scheduler import COMPLETION, MESSAGE, Scheduler, held
+from .stream import Chunk
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+SLICE_MS = 50  # no sleep is longer: signals are looked at in between
+SPIN_US = 20
+
+
+class Resolver:
+    """The table of unfinished tasks and what happens when they end.
+
+    ``table[slot]`` is the future or chunk of the task in that slot. Slots are taken before a task is submitted and
+    given back after its completion was committed; an interrupt in between loses nothing, because what was not
+    committed is seen again and what was settled is not settled twice.
+    """
+
+    def __init__(self, backend: LocalBackend, scheduler: Scheduler) -> None:
+        self.backend = backend
+        self.scheduler = scheduler
+        self.table: list[Any] = []
+        self.slots: list[int] = []
+        self.stopped = False
+        self._lock = threading.Lock()
+        self._growing = threading.Lock()
+        self._callbacks: deque[Future] = deque()
+        self._thread = threading.Thread(target=self._background, name="cellmill-resolver", daemon=True)
+        self._thread.start()
+
+    def take_slot(self) -> int:
+        """A free slot; the table doubles when there is none."""
+        while True:
+            try:
+                return self.slots.pop()
+            except IndexError:
+                with self._growing:
+                    if self.slots:
+                        continue
+                    size = len(self.table)
+                    grown = max(4096, 2 * size)
+                    held.csched_reserve(self.scheduler.handle, grown)
+                    self.table.extend([None] * (grown - size))
+                    self.slots.extend(range(grown - 1, size - 1, -1))
+
+    # -- waiting
+
+    def wait(self, future: Future, timeout: float | None) -> None:
+        """Return when the future is over or ``timeout`` seconds are; this thread resolves meanwhile."""
+        end = None if timeout is None else time.monotonic() + timeout
+        spin = SPIN_US
+        while future._state not in OVER:
+            if self.scheduler.poll(spin) > 0:
+                if not self.resolve():  # another thread is at it
+                    with future._condition:
+                        if future._state not in OVER:
+                            future._condition.wait(0.001)
+                continue
+            if end is None:
+                slice_ms = SLICE_MS
+            else:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return
+                slice_ms = min(SLICE_MS, int(left * 1000) + 1)
+            self.scheduler.wait(slice_ms)
+            if self.stopped and future._state not in OVER:
+                time.sleep(0.001)
+
+    def resolve(self) -> bool:
+        """Settle everything that lies there; False when another thread does it right now."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._take_messages()
+            self._take_completions()
+        finally:
+            self._lock.release()
+        while self._callbacks:
+            try:
+                future = self._callbacks.popleft()
+            except IndexError:
+                break
+            future.run_callbacks()
+        return True
+
+    def _background(self) -> None:
+        """For futures nobody waits for: callbacks, `concurrent.futures.wait`, asyncio."""
+        from .scheduler import free
+
+        handle = self.scheduler.free_handle
+        while not self.stopped:
+            if free.csched_wait_background(handle, 200) > 0:
+                try:
+                    self.resolve()
+                except Exception as error:
+                    self.backend.report(error)
+
+    # -- completions
+
+    def _take_completions(self) -> None:
+        scheduler, table = self.scheduler, self.table
+        while True:
+            n, rows = scheduler.collect()
+            if not n:
+                return
+            slots = []
+            for slot, status, worker, detail, _, blob, address, size, run_ns, function, _ in COMPLETION.iter_unpack(rows):
+                slots.append(slot)
+                entry = table[slot]
+                if entry is None:
+                    continue
+                if type(entry) is Future:
+                    if status == 1:  # CSCHED_NONE
+                        called = entry.settle(None)
+                    else:
+                        value, error = self._outcome(entry, status, detail, blob, address, size, function)
+                        called = entry.settle(value, error)
+                    table[slot] = None
+                    if called:
+                        self._callbacks.append(entry)
+                else:
+                    table[slot] = None
+                    view = scheduler.lasting_view(blob, address, size) if size else None
+                    entry.complete(status, detail, view, run_ns)
+            held.csched_commit(scheduler.handle, n)
+            self.slots.extend(slots)
+
+    def _outcome(
+        self, future: Future, status: int, detail: int, blob: int, address: int, size: int, function: int
+    ) -> tuple[Any, BaseException | None]:
+        scheduler = self.scheduler
+        if status == held.CSCHED_VALUE:
+            # small payloads have no buffers in them: nothing refers to them after unpickling
+            view = scheduler.view(address, size) if size < 4096 else scheduler.lasting_view(blob, address, size)
+            return outcomes.load_value(view)
+        if status == held.CSCHED_ERROR:
+            return None, outcomes.load_error(scheduler.view(address, size))
+        if status == held.CSCHED_DEPENDENCY:
+            return None, _dependency_error(future, detail)
+        view = scheduler.view(address, size) if size else None
+        return None, self.backend.explain_loss(status, function, view)
+
+    # -- messages
+
+    def _take_messages(self) -> None:
+        scheduler = self.scheduler
+        while True:
+            n, rows = scheduler.messages()
+            if not n:
+                return
+            for kind, worker, slot, detail, run, _, ticket, blob, address, size in MESSAGE.iter_unpack(rows):
+                if kind == held.CSCHED_OUTPUT:
+                    text = bytes(scheduler.view(address, size)).decode("utf-8", "replace") if size else ""
+                    deliver(runs.find(run, self.backend), detail, text)
+                elif kind == held.CSCHED_PARTIAL:
+                    entry = self.table[slot]
+                    if type(entry) is Chunk:
+                        entry.partial(scheduler.lasting_view(blob, address, size))
+                elif kind == held.CSCHED_REPLY:
+                    self.backend.pool.reply(worker, detail, bytes(scheduler.view(address, size)))
+                else:
+                    self.backend.pool.overdue(worker, ticket)
+            held.csched_messages_commit(scheduler.handle, n)
+
+    def stop(self) -> None:
+        """No more background resolving; the thread is joined unless it is the caller."""
+        self.stopped = True
+        held.csched_wake(self.scheduler.handle)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(2)
+
+
+def _dependency_error(future: Future, position: int) -> DependencyError:
+    cause: BaseException | None = None
+    what = "was cancelled"
+    if position < len(future._inputs):
+        before = future._inputs[position]
+        if before.cancelled():
+            cause = outcomes.cancelled()
+        else:
+            cause = before.exception(0)
+            what = f"failed with {type(cause).__name__}: {cause}"
+    while isinstance(cause, DependencyError) and cause.__cause__ is not None:
+        cause = cause.__cause__
+    error = DependencyError(f"the task did not run: input {position + 1} of it {what}")
+    error.__cause__ = cause
+    return error

@@ -1,0 +1,176 @@
+"""The binding to csched: opaque handles, return codes as exceptions, payload views that own their memory.
+
+Calls through ``held`` keep the GIL: they are bounded and do no I/O. Calls through ``free`` release it: they sleep
+or copy much.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import BackendError, InternalError, PayloadError, UsageError
+from ...payload import INLINE_MAX, Encoded
+
+try:
+    from ... import _csched, _csched_held
+except ImportError as error:  # pragma: no cover - a build without the C part
+    raise BackendError(
+        f"the local backend needs Cellmill's C scheduler, which this installation lacks ({error}). It is built "
+        "on Linux (x86-64, arm64) with a C compiler: reinstall with `pip install --force-reinstall cellmill`."
+    ) from error
+
+ffi, held = _csched_held.ffi, _csched_held.lib
+free = _csched.lib
+_free_cast: Callable[[str, int], Any] = _csched.ffi.cast
+
+NO_BLOCK = 2**64 - 1
+COMPLETION = struct.Struct("=IHHIIQQQQII")
+MESSAGE = struct.Struct("=IIIIIIQQQQ")
+BATCH = 1024
+
+_LARGE_COPY = 1 << 20  # bytes; above it the GIL is released while copying
+
+
+class Full(Exception):
+    """The payload arena is full for now."""
+
+
+class StaleInput(Exception):
+    """An input was collected between packing and submitting: pack again."""
+
+
+def check(rc: int, what: str) -> int:
+    """Turn a negative return code into the exception it means."""
+    if rc >= 0:
+        return rc
+    if rc == held.CSCHED_EFULL:
+        raise Full
+    if rc == held.CSCHED_ESTALE:
+        raise StaleInput
+    if rc == held.CSCHED_ETOOBIG:
+        raise PayloadError(f"{what}: larger than the memory of this machine; send it in parts or by file")
+    if rc == held.CSCHED_ESTOPPED:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+    name = ffi.string(held.csched_error_name(rc)).decode()
+    if rc in (held.CSCHED_ENOMEM, held.CSCHED_ESYSTEM):
+        reason = os.strerror(ffi.errno) if rc == held.CSCHED_ESYSTEM else name
+        raise BackendError(f"{what}: {reason}. Free memory, raise the limit on open files, or use fewer workers.")
+    if rc == held.CSCHED_EINVAL:
+        raise UsageError(f"{what}: {name}")
+    raise InternalError(f"{what}: {name} ({rc}); please report this with what you ran")
+
+
+class Scheduler:
+    """One csched_t. Freed with the last payload view that refers to it."""
+
+    def __init__(self, *, arena_bytes: int = 0, ring_bytes: int = 0, journey_rows: int = 0, spin_us: int = 20) -> None:
+        config = ffi.new(
+            "csched_config_t *",
+            {
+                "ring_bytes": ring_bytes,
+                "arena_bytes": arena_bytes,
+                "journey_rows": journey_rows,
+                "spin_us": spin_us,
+                "helper": 1,
+            },
+        )
+        out = ffi.new("csched_t **")
+        check(held.csched_create(config, out), "starting the scheduler")
+        self._process = os.getpid()
+        self.handle = out[0]
+        self.free_handle = _free_cast("csched_t *", int(ffi.cast("uintptr_t", self.handle)))
+        self._completions = ffi.new("csched_completion_t[]", BATCH)
+        self._completion_bytes = ffi.buffer(self._completions)
+        self._messages = ffi.new("csched_message_t[]", BATCH)
+        self._message_bytes = ffi.buffer(self._messages)
+
+    def __del__(self) -> None:
+        # in a forked child the memory is the parent's to manage
+        if getattr(self, "handle", None) is not None and os.getpid() == self._process:
+            free.csched_destroy(self.free_handle)
+
+    # -- payloads
+
+    def store(self, encoded: Encoded) -> int:
+        """Copy an encoded payload into a block of the arena; returns its offset."""
+        out = ffi.new("uint64_t[2]")
+        check(held.csched_block_alloc(self.handle, encoded.size, out, out + 1), f"a payload of {encoded.size:,} bytes")
+        offset, address = int(out[0]), int(out[1])
+        write(address, encoded)
+        return offset
+
+    def drop(self, offset: int) -> None:
+        """Give back a block that was stored but not submitted."""
+        held.csched_block_free(self.handle, offset)
+
+    def add_function(self, encoded: Encoded) -> int:
+        """Register a function's pickle; returns its number."""
+        number = ffi.new("uint32_t *")
+        if not encoded.buffers and encoded.size <= INLINE_MAX:
+            rc = held.csched_function_add(self.handle, encoded.data, encoded.size, NO_BLOCK, number)
+        else:
+            offset = self.store(encoded)
+            rc = held.csched_function_add(self.handle, ffi.NULL, encoded.size, offset, number)
+        check(rc, "registering a function")
+        return int(number[0])
+
+    def view(self, address: int, size: int) -> memoryview:
+        """Memory of a payload, valid until its completion is committed."""
+        return memoryview(ffi.buffer(ffi.cast("char *", address), size))
+
+    def lasting_view(self, blob: int, address: int, size: int) -> memoryview:
+        """Memory of a payload that lives as long as anything refers to the view."""
+        held.csched_blob_retain(self.handle, blob)
+
+        def release(_: Any, self: Scheduler = self, blob: int = blob) -> None:
+            if os.getpid() == self._process:
+                held.csched_blob_release(self.handle, blob)
+
+        owner = ffi.gc(ffi.cast("char *", address), release, size)
+        return memoryview(ffi.buffer(owner, size)).toreadonly()
+
+    # -- results
+
+    def poll(self, spin_us: int = 0) -> int:
+        """Drain; how many completions and messages lie there."""
+        return int(held.csched_poll(self.handle, spin_us))
+
+    def wait(self, timeout_ms: int) -> int:
+        """The same, asleep, without the GIL, for one slice of at most 50 ms."""
+        return int(free.csched_wait(self.free_handle, timeout_ms))
+
+    def collect(self) -> tuple[int, memoryview]:
+        """The oldest completions: their number and rows in the format `COMPLETION`."""
+        n = held.csched_collect(self.handle, BATCH, self._completions)
+        return n, self._completion_bytes[: n * COMPLETION.size]
+
+    def messages(self) -> tuple[int, memoryview]:
+        """The oldest messages: their number and rows in the format `MESSAGE`."""
+        n = held.csched_messages(self.handle, BATCH, self._messages)
+        return n, self._message_bytes[: n * MESSAGE.size]
+
+    # -- workers
+
+    def add_worker(self) -> tuple[int, list[int]]:
+        """A new worker's number and the four descriptors its process needs; the caller closes them."""
+        index = ffi.new("uint32_t *")
+        fds = ffi.new("int[4]")
+        check(held.csched_worker_add(self.handle, index, fds), "adding a worker")
+        return int(index[0]), list(fds)
+
+
+def write(address: int, encoded: Encoded) -> None:
+    """Write an encoded payload to memory of its size."""
+    target = memoryview(ffi.buffer(ffi.cast("char *", address), encoded.size))
+
+    def copy(offset: int, buffer: memoryview) -> None:
+        source = ffi.from_buffer(buffer)
+        if buffer.nbytes >= _LARGE_COPY:
+            free.csched_copy(address + offset, _csched.ffi.from_buffer(buffer), buffer.nbytes)
+        else:
+            ffi.memmove(ffi.cast("char *", address + offset), source, buffer.nbytes)
+
+    encoded.write(target, copy)

@@ -1,0 +1,72 @@
+"""How many elements go into the next chunk of a map: by measured time, so that no knob is needed.
+
+Two models. For plain functions every element costs about the same, and a chunk should last long enough to make its
+own cost small. For batch functions a call costs ``a + c * n``, and ``n`` should make ``a`` a small part of it.
+"""
+
+from __future__ import annotations
+
+GROWTH = 4
+CHUNK_NS = 2_000_000  # a chunk of this length hides what a chunk costs (about 30 us)
+BATCH_OVERHEAD = 0.02  # part of a batch's time that may go into its fixed cost
+BATCH_NS = 500_000_000  # no batch is meant to last longer
+MOST_MARKED = 4096  # elements whose journeys a chunk can hold
+
+
+class ChunkSizes:
+    """Sizes for functions of one element."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._size = 1
+        self._element_ns = 0.0
+
+    def observe(self, count: int, run_ns: int) -> None:
+        """A chunk of ``count`` elements ran for ``run_ns``."""
+        mean = run_ns / count
+        self._element_ns = 0.7 * self._element_ns + 0.3 * mean if self._element_ns else mean
+        wanted = int(CHUNK_NS / max(self._element_ns, 1.0))
+        self._size = max(1, min(wanted, self._size * GROWTH, MOST_MARKED))
+
+    def next(self, available: int, remaining: int | None) -> int:
+        """Elements for the next chunk; ``remaining`` is what is left in all, if known."""
+        return max(1, min(self._size, available, _share(remaining, self._workers)))
+
+
+class BatchSizes:
+    """Sizes for functions that take a list."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._size = 1
+        self._fastest: dict[int, tuple[int, float]] = {}  # by magnitude: (count, ns) of the fastest call
+
+    def observe(self, count: int, run_ns: int) -> None:
+        """A batch of ``count`` elements ran for ``run_ns``."""
+        magnitude = count.bit_length()
+        best = self._fastest.get(magnitude)
+        if best is None or run_ns / count < best[1] / best[0]:
+            self._fastest[magnitude] = (count, float(max(run_ns, 1)))
+        if count >= self._size // 2:
+            self._size = max(1, min(self._wanted(), self._size * GROWTH))
+
+    def _wanted(self) -> int:
+        small_count, small_ns = self._fastest[min(self._fastest)]
+        count, ns = self._fastest[max(self._fastest)]
+        if count == small_count:
+            return count * GROWTH if ns * GROWTH <= BATCH_NS else max(1, int(count * BATCH_NS / ns))
+        each = max((ns - small_ns) / (count - small_count), 0.02 * ns / count)
+        fixed = max(small_ns - each * small_count, 0.0)
+        by_overhead = fixed * (1 - BATCH_OVERHEAD) / (BATCH_OVERHEAD * each)
+        by_length = max(CHUNK_NS / each, 1.0)
+        longest = max((BATCH_NS - fixed) / each, 1.0)
+        return max(1, int(min(max(by_overhead, by_length), longest)))
+
+    def next(self, available: int, remaining: int | None) -> int:
+        """Elements for the next batch; ``remaining`` is what is left in all, if known."""
+        return max(1, min(self._size, available, _share(remaining, self._workers)))
+
+
+def _share(remaining: int | None, workers: int) -> int:
+    """So small near the end that no worker is left with a long last chunk."""
+    return 1 << 62 if remaining is None else max(1, -(-remaining // (3 * workers)))

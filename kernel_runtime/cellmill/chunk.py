@@ -1,0 +1,102 @@
+"""Chunks in the worker: many elements of a map, or one batch, each with an outcome of its own."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from . import payload
+from .backends.local.scheduler import held
+from .errors import PayloadError
+from .worker import FLUSH_NS, check_batch, encode_error
+
+if TYPE_CHECKING:
+    from .worker import Worker
+
+MOST_MARKED = 4096
+CHECK_EVERY, CHECK_ALL = 64, 256  # look at the clock this often; after each element of small chunks
+
+
+class _Outcomes:
+    """Values and errors of the elements from ``first`` on that have not been sent yet."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.values: Any = []
+        self.errors: dict[int, bytes] = {}
+
+
+def run_chunk(worker: Worker, function: Any, name: str, count: int, arguments: dict[str, Any]) -> None:
+    """Run ``{"items": [...], "batch": bool, "star": bool}`` and publish its outcomes."""
+    held.csched_worker_started(worker.handle)
+    if arguments["batch"]:
+        outcomes = _Outcomes(0)
+        outcomes.values = _run_batch(function, name, arguments["items"], 0, outcomes.errors)
+        failures = len(outcomes.errors)
+    else:
+        outcomes, failures = _run_elements(worker, function, name, arguments["items"], arguments["star"])
+    held.csched_worker_finished(worker.handle)
+    worker.end_output()
+    worker.publish(held.CSCHED_VALUE, failures, _encode(outcomes, name))
+
+
+def _run_elements(worker: Worker, function: Any, name: str, items: list[Any], star: bool) -> tuple[_Outcomes, int]:
+    handle = worker.handle
+    element, since_flush = held.csched_worker_element, held.csched_worker_since_flush
+    calls = itertools.starmap(function, items) if star else map(function, items)
+    outcomes = _Outcomes(0)
+    values = outcomes.values
+    failures = 0
+    for i in range(len(items)):
+        element(handle, i)
+        try:
+            values.append(next(calls))
+        except BaseException as error:
+            if isinstance(error, StopIteration):
+                error = RuntimeError(f"{name} raised StopIteration")
+            outcomes.errors[i] = encode_error(error, name)
+            values.append(None)
+            failures += 1
+            if isinstance(error, KeyboardInterrupt):
+                continue
+        if (len(items) < CHECK_ALL or i % CHECK_EVERY == 0) and i + 1 < len(items) and since_flush(
+            handle
+        ) > FLUSH_NS:
+            worker.end_output()
+            worker.emit(held.CSCHED_PARTIAL, i + 1, _encode(outcomes, name))
+            outcomes = _Outcomes(i + 1)
+            values = outcomes.values
+    return outcomes, failures
+
+
+def _run_batch(function: Any, name: str, items: list[Any], first: int, errors: dict[int, bytes]) -> Any:
+    """Call the function with the whole list; a list that raises is split until the culprit stands alone."""
+    try:
+        return check_batch(name, function(items), len(items))
+    except Exception as error:
+        if len(items) == 1 or getattr(error, "_whole_batch", False):
+            for i in range(len(items)):
+                errors[first + i] = encode_error(error, name)
+            return [None] * len(items)
+    half = len(items) // 2
+    before = _run_batch(function, name, items[:half], first, errors)
+    after = _run_batch(function, name, items[half:], first + half, errors)
+    return [*before, *after]
+
+
+def _encode(outcomes: _Outcomes, name: str) -> payload.Encoded:
+    try:
+        return payload.encode((outcomes.first, outcomes.values, outcomes.errors))
+    except Exception:
+        values = list(outcomes.values)
+        for i, value in enumerate(values):
+            try:
+                payload.encode(value)
+            except Exception as error:
+                problem = PayloadError(
+                    f"the result of {name}, a {type(value).__name__}, cannot be sent back: "
+                    f"{type(error).__name__}: {error}. Return data (numbers, text, arrays, dicts) instead."
+                )
+                outcomes.errors[outcomes.first + i] = encode_error(problem, name)
+                values[i] = None
+        return payload.encode((outcomes.first, values, outcomes.errors))

@@ -1,0 +1,95 @@
+"""What can go wrong, split by cause: yours, a task's, a worker's, the backend's, ours.
+
+A message says what happened, to which task, the likely cause and the next step.
+"""
+
+from __future__ import annotations
+
+import pickle
+import signal as _signal
+from concurrent.futures.process import BrokenProcessPool
+
+__all__ = [
+    "BackendError",
+    "CellmillError",
+    "DependencyError",
+    "InternalError",
+    "PayloadError",
+    "TaskTimeoutError",
+    "UsageError",
+    "WorkerLostError",
+]
+
+
+class CellmillError(Exception):
+    """Base of all errors that Cellmill raises by itself."""
+
+
+class UsageError(CellmillError, ValueError):
+    """A call or a magic line that makes no sense."""
+
+
+class WorkerLostError(CellmillError, BrokenProcessPool):
+    """The worker process died while it ran the task.
+
+    Attributes: ``task`` (its number), ``function`` (name), ``arguments`` (short text), ``signal`` (number or
+    None), ``exitcode`` (or None), ``peak_rss`` (bytes or None) and ``output`` (the worker's last lines).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        task: int | None = None,
+        function: str = "",
+        arguments: str = "",
+        signal: int | None = None,
+        exitcode: int | None = None,
+        peak_rss: int | None = None,
+        output: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.task = task
+        self.function = function
+        self.arguments = arguments
+        self.signal = signal
+        self.exitcode = exitcode
+        self.peak_rss = peak_rss
+        self.output = output
+
+
+class TaskTimeoutError(CellmillError, TimeoutError):
+    """The task ran longer than its ``timeout`` and was stopped."""
+
+
+class DependencyError(CellmillError):
+    """The task did not run: one of its inputs failed or was cancelled. The first cause is chained."""
+
+
+class PayloadError(CellmillError, pickle.PicklingError):
+    """Something could not be sent to a worker or back."""
+
+
+class BackendError(CellmillError):
+    """A backend is unknown, not installed, or cannot do what was asked."""
+
+
+class InternalError(CellmillError):
+    """A mistake in Cellmill itself. Please report it with the text of the message."""
+
+
+def describe_exit(signal: int | None, exitcode: int | None) -> str:
+    """Say in words how a worker process ended, with the likely cause."""
+    if signal is not None:
+        name = _signal.Signals(signal).name if signal in _signal.valid_signals() else f"signal {signal}"
+        causes = {
+            _signal.SIGKILL: "most often the operating system was out of memory, or somebody killed it",
+            _signal.SIGSEGV: "native code touched memory that is not its own",
+            _signal.SIGABRT: "native code gave up (an assertion or a corrupted heap)",
+            _signal.SIGBUS: "native code read a mapped file that shrank, or shared memory ran out",
+        }
+        cause = causes.get(_signal.Signals(signal)) if signal in _signal.valid_signals() else None
+        return f"was killed by {name}" + (f": {cause}" if cause else "")
+    if exitcode is not None:
+        return f"ended by itself with exit code {exitcode}: something called os._exit"
+    return "vanished"

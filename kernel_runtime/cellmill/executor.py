@@ -1,0 +1,303 @@
+"""`Executor`: a complete `concurrent.futures.Executor` over a backend."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor as BaseExecutor
+from typing import Any
+
+from . import backends, runs
+from .errors import UsageError
+from .functions import function_name
+from .futures import Future
+from .runs import Run
+from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo
+
+__all__ = ["Executor", "default_executor", "in_worker", "peek_default_executor", "set_default_executor"]
+
+
+class Executor(BaseExecutor):
+    """Runs calls as tasks.
+
+    Parameters: ``max_workers`` (default: the CPUs this process may use), ``backend`` ("local" or "inline"),
+    ``initializer`` and ``initargs`` (called in each worker before its first task), ``preload`` (modules imported
+    once before workers are forked). Inside a task every executor runs inline.
+    """
+
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        backend: Any = "local",
+        *,
+        initializer: Callable[..., Any] | None = None,
+        initargs: tuple[Any, ...] = (),
+        preload: Iterable[str] = (),
+        **backend_options: Any,
+    ) -> None:
+        if max_workers is not None and (not isinstance(max_workers, int) or isinstance(max_workers, bool)):
+            raise UsageError(f"max_workers must be a whole number, not {max_workers!r}")
+        if max_workers is not None and max_workers < 1:
+            raise UsageError(f"max_workers must be at least 1, not {max_workers}")
+        if in_worker():
+            backend, max_workers, backend_options = "inline", None, {}
+            initializer = None
+        self._settings = (backend, initializer, initargs, tuple(preload), backend_options)
+        self._backend = backends.create(
+            backend, max_workers, initializer=initializer, initargs=initargs, preload=preload, **backend_options
+        )
+        self._single_runs: dict[str, tuple[int, Run]] = {}
+        self._closed = False
+        self._process = os.getpid()
+        _live.add(self)
+
+    # -- concurrent.futures.Executor
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        """Run ``fn(*args, **kwargs)`` as a task; a future at once."""
+        return self._backend.submit(fn, args, kwargs, DEFAULT_OPTIONS, _NO_RUN)
+
+    def map(  # type: ignore[override]
+        self,
+        fn: Callable[..., Any],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int | None = None,
+        ordered: bool = True,
+        return_exceptions: bool = False,
+        **unused: Any,
+    ) -> Iterator[Any]:
+        """Results of ``fn`` over the iterables, in order (or as they come with ``ordered=False``).
+
+        Elements travel in chunks whose size is found by measuring, unless ``chunksize`` fixes it; each keeps its own
+        outcome. ``timeout`` seconds are counted from this call. With ``return_exceptions`` errors are yielded.
+        """
+        return self.map_with(
+            fn,
+            iterables,
+            DEFAULT_OPTIONS,
+            timeout=timeout,
+            chunksize=None if chunksize == 1 else chunksize,
+            ordered=ordered,
+            return_exceptions=return_exceptions,
+        )
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more tasks; with ``wait``, return when all are over and the workers gone."""
+        self._closed = True
+        self._backend.shutdown(wait, cancel_futures)
+
+    # -- beyond it
+
+    def options(self, **changes: Any) -> ExecutorView:
+        """The same executor with task options: ``ex.options(retries=2, after=[f]).submit(fn, x)``."""
+        return ExecutorView(self, DEFAULT_OPTIONS.changed(**changes))
+
+    def submit_with(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions) -> Future:
+        """`submit` with options, counted in the run of this function and cell."""
+        return self._backend.submit(fn, args, kwargs, options, self._single_run(options.name or function_name(fn)).key)
+
+    def submit_alone(self, fn: Any, args: tuple[Any, ...], options: TaskOptions, name: str) -> tuple[Future, Run]:
+        """One task as a run of its own; returns both."""
+        run = runs.begin(self._backend, self._backend.open_run(), name, 1)
+        future = self._backend.submit(fn, args, {}, options, run.key)
+        future.add_done_callback(lambda _: run.finish())
+        return future, run
+
+    def map_with(
+        self,
+        fn: Any,
+        iterables: tuple[Iterable[Any], ...],
+        options: TaskOptions,
+        *,
+        timeout: float | None = None,
+        chunksize: int | None = None,
+        ordered: bool = True,
+        return_exceptions: bool = False,
+    ) -> Iterator[Any]:
+        """`map` with options."""
+        if chunksize is not None and (not isinstance(chunksize, int) or chunksize < 1):
+            raise UsageError(f"chunksize must be a whole number of at least 1, not {chunksize!r}")
+        if not iterables:
+            raise UsageError("map needs at least one iterable after the function")
+        if options.batch and len(iterables) != 1:
+            raise UsageError(f"{function_name(fn)} is a batch function: its map takes one iterable of items")
+        lengths = [len(i) for i in iterables if hasattr(i, "__len__")]
+        expected = min(lengths) if len(lengths) == len(iterables) else None
+        if self._closed:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        run = runs.begin(self._backend, self._backend.open_run(), options.name or function_name(fn), expected)
+        try:
+            return self._backend.map(
+                fn,
+                iterables,
+                options,
+                run,
+                chunksize=chunksize,
+                timeout=timeout,
+                ordered=ordered,
+                return_exceptions=return_exceptions,
+            )
+        except BaseException:
+            run.finish()
+            raise
+
+    def _single_run(self, name: str) -> Run:
+        """The run that counts single calls of a function in this cell."""
+        found = self._single_runs.get(name)
+        if found is not None and found[0] == runs._epoch and found[1].finished_ns is None:
+            return found[1]
+        run = runs.begin(self._backend, self._backend.open_run(), name, None, open_ended=True)
+        self._single_runs[name] = (runs._epoch, run)
+        return run
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend."""
+        return self._backend.name
+
+    @property
+    def max_workers(self) -> int:
+        """Number of workers asked for."""
+        return self._backend.max_workers
+
+    @property
+    def _max_workers(self) -> int:  # others (Dask, joblib) read it from any executor
+        return self._backend.max_workers
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was shut down."""
+        return self._closed
+
+    @property
+    def policy(self) -> str:
+        """How workers are chosen: "least-loaded", "round-robin" or "random"."""
+        return str(getattr(self._backend, "policy", "none"))
+
+    @policy.setter
+    def policy(self, name: str) -> None:
+        if not hasattr(self._backend, "set_policy"):
+            raise UsageError(f"the {self.backend} backend has no policy")
+        self._backend.set_policy(name)
+
+    def stats(self) -> Stats:
+        """Figures of this moment."""
+        return self._backend.stats()
+
+    def workers(self) -> list[WorkerInfo]:
+        """The worker processes."""
+        return self._backend.workers()
+
+    def set_workers(self, count: int) -> None:
+        """Grow or shrink the pool; what runs on surplus workers is finished first."""
+        self._backend.set_workers(count)
+
+    def run_on_workers(self, fn: Callable[[], Any]) -> list[Any]:
+        """Call ``fn()`` once on each worker; the values in the workers' order."""
+        return self._backend.run_on_workers(fn)
+
+    def preload(self, modules: Iterable[str]) -> None:
+        """Import modules before workers are forked; running workers are replaced."""
+        self._backend.preload([modules] if isinstance(modules, str) else list(modules))
+
+    @property
+    def preloaded(self) -> list[str]:
+        """Modules that workers have from the start."""
+        pool = getattr(self._backend, "pool", None)
+        return list(pool.preloaded) if pool is not None else []
+
+    def pause(self) -> None:
+        """Send no more tasks to workers until `resume`; what runs goes on."""
+        self._backend.pause(True)
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._backend.pause(False)
+
+    def restart(self) -> None:
+        """Replace all workers by new ones; tasks that run are finished first."""
+        self._backend.restart()
+
+    def stop(self) -> int:
+        """Cancel every task that has not begun; how many those were."""
+        return sum(run.cancel() for run in runs.active_runs() if run._backend is self._backend)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"{self.max_workers} workers"
+        return f"<cellmill.Executor {self.backend}, {state}>"
+
+    def __del__(self) -> None:
+        # like the standard executors: work that was submitted is finished, in the background
+        if not getattr(self, "_closed", True) and os.getpid() == self._process:
+            self.shutdown(wait=False)
+
+
+class ExecutorView:
+    """An executor with task options laid over it."""
+
+    def __init__(self, executor: Executor, options: TaskOptions) -> None:
+        self._executor = executor
+        self._options = options
+
+    def options(self, **changes: Any) -> ExecutorView:
+        """More options on top."""
+        return ExecutorView(self._executor, self._options.changed(**changes))
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        """`Executor.submit` with these options."""
+        return self._executor.submit_with(fn, args, kwargs, self._options)
+
+    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **how: Any) -> Iterator[Any]:
+        """`Executor.map` with these options."""
+        return self._executor.map_with(fn, iterables, self._options, **how)
+
+
+_NO_RUN = 2**32 - 1
+_live: weakref.WeakSet[Executor] = weakref.WeakSet()
+_default: Executor | None = None
+_default_lock = threading.Lock()
+
+
+def in_worker() -> bool:
+    """Whether this code runs inside a task."""
+    import sys
+
+    worker = sys.modules.get("cellmill.worker")
+    return worker is not None and worker.current is not None
+
+
+def default_executor() -> Executor:
+    """The executor that the magics and `parallel` use; made on first use, inline inside tasks."""
+    global _default
+    with _default_lock:
+        if _default is None or _default.closed or _default._process != os.getpid():
+            _default = Executor()
+        return _default
+
+
+def peek_default_executor() -> Executor | None:
+    """The default executor if there is one."""
+    return _default
+
+
+def set_default_executor(executor: Executor | None) -> None:
+    """Use another executor as the default; the earlier one is left as it is."""
+    global _default
+    with _default_lock:
+        _default = executor
+
+
+def _finish_all() -> None:
+    """At interpreter exit: submitted work is finished, as with the standard executors, and nothing is left behind."""
+    for executor in list(_live):
+        if executor._process == os.getpid() and not executor.closed:
+            executor.shutdown(wait=True, cancel_futures=executor is _default)
+
+
+# before threads are joined, where the standard executors end theirs too
+_register = getattr(threading, "_register_atexit", atexit.register)
+_register(_finish_all)

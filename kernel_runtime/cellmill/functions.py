@@ -1,0 +1,268 @@
+"""Functions on their way to workers: by value once per content, always the newest version.
+
+A function from an importable module travels by reference. One defined in a cell, a lambda or a closure travels by
+value (cloudpickle), together with the source lines of its cells for tracebacks. Before each use a cheap identity
+check of the globals and closure cells it refers to, helpers included, tells whether it must be pickled anew; every
+new cell execution does so too, because a referenced list or dict may have been changed in place.
+"""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+import os
+import pickle
+import sys
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import cloudpickle
+
+from . import payload, runs
+from .errors import PayloadError
+
+MOST_CACHED = 512
+_IN_PAYLOAD = 0  # function number that says: the function comes with the arguments
+
+
+class FunctionBlob(NamedTuple):
+    """What a worker gets for a function: its pickle and the sources of the cells it comes from."""
+
+    name: str
+    function: Any
+    sources: dict[str, str]
+
+
+class _Entry:
+    __slots__ = ("by_value", "epoch", "function", "lengths", "number", "references")
+
+    def __init__(self, function: Any, by_value: bool) -> None:
+        self.function = function
+        self.by_value = by_value
+        self.epoch = -1
+        self.number = -1
+        self.references: list[tuple[dict[str, Any] | None, Any, Any]] = []
+        self.lengths: list[tuple[Any, int]] = []
+
+    def fresh(self) -> bool:
+        """Nothing it refers to has been bound anew since it was pickled."""
+        if not self.by_value:
+            return True
+        if self.epoch != runs._epoch:
+            return False
+        for namespace, key, value in self.references:
+            if namespace is not None:
+                if namespace.get(key, _ABSENT) is not value:
+                    return False
+            elif _cell_value(key) is not value:
+                return False
+        return all(len(container) == length for container, length in self.lengths)
+
+
+_ABSENT = object()
+
+
+def _cell_value(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _ABSENT
+
+
+class FunctionTable:
+    """Numbers for functions, as the scheduler knows them. ``add(encoded) -> number`` stores a new one there."""
+
+    def __init__(self, add: Callable[[payload.Encoded], int]) -> None:
+        self._add = add
+        self._entries: OrderedDict[Any, _Entry] = OrderedDict()
+        self._by_content: dict[bytes, int] = {}
+        self.names: dict[int, str] = {_IN_PAYLOAD: "?"}
+
+    def number(self, function: Any) -> int:
+        """The function's number, or 0 when it has to travel with each call (bound methods, callable objects)."""
+        try:
+            entry = self._entries.get(function)
+        except TypeError:  # not hashable
+            return _IN_PAYLOAD
+        if entry is not None and entry.fresh():
+            return entry.number
+        if entry is None:
+            if not isinstance(function, (types.FunctionType, types.BuiltinFunctionType, type)):
+                return _IN_PAYLOAD
+            if isinstance(function, types.BuiltinFunctionType) and not isinstance(
+                function.__self__, (types.ModuleType, type(None))
+            ):
+                return _IN_PAYLOAD
+            entry = _Entry(function, not importable(function))
+            self._entries[function] = entry
+            if len(self._entries) > MOST_CACHED:
+                self._entries.popitem(last=False)
+        self._renew(entry)
+        return entry.number
+
+    def _renew(self, entry: _Entry) -> None:
+        """Pickle anew; the same content keeps its number, so that workers need not load it again."""
+        function = entry.function
+        entry.epoch = runs._epoch
+        if entry.by_value:
+            entry.references, entry.lengths = references_of(function)
+        encoded = encode_function(function)
+        digest = blake2b(encoded.data, digest_size=16)
+        for buffer in encoded.buffers:
+            digest.update(buffer)
+        key = digest.digest()
+        number = self._by_content.get(key)
+        if number is None:
+            number = self._by_content[key] = self._add(encoded)
+            self.names[number] = function_name(function)
+        entry.number = number
+
+
+def function_name(function: Any) -> str:
+    """A short name for people."""
+    return str(getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__)
+
+
+def importable(function: Any) -> bool:
+    """A worker finds this very object by importing its module."""
+    name = getattr(function, "__module__", None)
+    module = sys.modules.get(name) if name else None
+    if module is None or name in ("__main__", "__mp_main__"):
+        return False
+    if name in cloudpickle.list_registry_pickle_by_value():
+        return False
+    if getattr(module, "__spec__", None) is None and module is not builtins:
+        return False
+    found: Any = module
+    for part in getattr(function, "__qualname__", "<locals>").split("."):
+        found = getattr(found, part, None)
+    return found is function
+
+
+def encode_function(function: Any) -> payload.Encoded:
+    """Pickle a function for workers; raises `PayloadError` with the reason when it cannot be."""
+    buffers: list[memoryview] = []
+
+    def keep(buffer: pickle.PickleBuffer) -> bool:
+        try:
+            raw = buffer.raw()
+        except BufferError:
+            return True
+        if raw.nbytes < payload.BUFFER_MIN:
+            return True
+        buffers.append(raw)
+        return False
+
+    blob = FunctionBlob(function_name(function), function, dict(sources_of(function)))
+    try:
+        return payload.Encoded(cloudpickle.dumps(blob, protocol=5, buffer_callback=keep), buffers)
+    except Exception as error:
+        culprit = _culprit(function)
+        raise PayloadError(
+            f"the function {function_name(function)} cannot be sent to a worker: {culprit}"
+            f"{type(error).__name__}: {error}. Create such objects inside the function, or once per worker with "
+            "@cellmill.per_worker."
+        ) from error
+
+
+def _culprit(function: Any) -> str:
+    """Name the global or closure variable that cannot be pickled."""
+    if not isinstance(function, types.FunctionType):
+        return ""
+    for name, value in _named_references(function):
+        if isinstance(value, types.FunctionType):
+            continue
+        try:
+            cloudpickle.dumps(value)
+        except Exception:
+            return f"it refers to {name!r}, a {type(value).__name__}. "
+    return ""
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def _named_references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    for name in sorted(names & function.__globals__.keys()):
+        yield name, function.__globals__[name]
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        value = _cell_value(cell)
+        if value is not _ABSENT:
+            yield name, value
+
+
+def _unwrapped(value: Any) -> Any:
+    """The plain function behind a parallel one or another wrapper of ours."""
+    return getattr(value, "__wrapped__", value) if type(value).__module__ == "cellmill.parallel" else value
+
+
+def references_of(
+    function: Any,
+) -> tuple[list[tuple[dict[str, Any] | None, Any, Any]], list[tuple[Any, int]]]:
+    """All bindings a function depends on, through its helpers too, and the lengths of containers among them.
+
+    Each reference is (namespace, name, value) or, for a closure variable, (None, cell, value).
+    """
+    references: list[tuple[dict[str, Any] | None, Any, Any]] = []
+    lengths: list[tuple[Any, int]] = []
+    seen: set[int] = set()
+    todo = [function]
+    while todo:
+        current = _unwrapped(todo.pop())
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        if isinstance(current, type) and not importable(current):
+            todo.extend(v for v in vars(current).values() if isinstance(v, types.FunctionType))
+            continue
+        if isinstance(current, (list, dict, set, bytearray)):
+            lengths.append((current, len(current)))
+            continue
+        if not isinstance(current, types.FunctionType) or (current is not function and importable(current)):
+            continue
+        namespace = current.__globals__
+        for name in {name for code in _codes(current.__code__) for name in code.co_names}:
+            if name in namespace or not hasattr(builtins, name):
+                value = namespace.get(name, _ABSENT)
+                references.append((namespace, name, value))
+                todo.append(value)
+        for cell in current.__closure__ or ():
+            value = _cell_value(cell)
+            references.append((None, cell, value))
+            todo.append(value)
+    return references, lengths
+
+
+def sources_of(function: Any) -> Iterator[tuple[str, str]]:
+    """(file name, source) of every cell that the function or one of its helpers was defined in."""
+    references, _ = references_of(function)
+    seen: set[str] = set()
+    for value in [function, *(value for _, _, value in references)]:
+        current = _unwrapped(value)
+        members = vars(current).values() if isinstance(current, type) else [current]
+        for member in members:
+            if not isinstance(member, types.FunctionType):
+                continue
+            name = member.__code__.co_filename
+            if name in seen or os.path.exists(name):
+                continue
+            seen.add(name)
+            lines = linecache.getlines(name)
+            if lines:
+                yield name, "".join(lines)
+
+
+def load_function(view: memoryview) -> FunctionBlob:
+    """In the worker: the function, with its sources made known to `linecache`."""
+    blob: FunctionBlob = payload.decode(view)
+    for name, source in blob.sources.items():
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    return blob

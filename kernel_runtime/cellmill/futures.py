@@ -1,0 +1,173 @@
+"""Futures that cost little: `concurrent.futures.Future` objects whose condition is made only when somebody waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from concurrent.futures import CancelledError
+from concurrent.futures import Future as BaseFuture
+from concurrent.futures._base import (
+    CANCELLED,
+    CANCELLED_AND_NOTIFIED,
+    FINISHED,
+    LOGGER,
+    PENDING,
+    RUNNING,
+)
+from typing import Any, Protocol
+
+from . import payload
+
+__all__ = ["CancelledError", "Future"]
+
+OVER = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
+
+
+class Home(Protocol):
+    """Who answers for a future that is not over."""
+
+    def wait(self, future: Future, timeout: float | None) -> None:
+        """Return when the future is over or the time (seconds) is."""
+
+    def cancel(self, future: Future) -> bool:
+        """True when the task will not run."""
+
+    def is_running(self, future: Future) -> bool:
+        """Whether user code of the task runs now."""
+
+
+class _Lazy:
+    """An attribute made on first use, atomically: whoever comes first, everybody sees the same object."""
+
+    def __init__(self, name: str, make: Any) -> None:
+        self.name = name
+        self.make = make
+
+    def __get__(self, future: Any, owner: Any = None) -> Any:
+        if future is None:
+            return self
+        return future.__dict__.setdefault(self.name, self.make())
+
+
+# A future nobody waits for ends with this condition in the place of its own. The state is stored while it is held,
+# so whoever finds it there and takes it sees the state; nobody ever waits on it.
+_OVER_CONDITION = threading.Condition()
+
+
+class Future(BaseFuture[Any]):
+    """The result of a task. Also an awaitable; as an argument of another call it is a dependency."""
+
+    _state = PENDING
+    _result = None
+    _exception = None
+    _condition = _Lazy("_condition", threading.Condition)
+    _waiters = _Lazy("_waiters", list)
+    _done_callbacks = _Lazy("_done_callbacks", list)
+    _ticket = 0
+    _inputs: tuple[Future, ...] = ()
+
+    def __init__(self, home: Home) -> None:  # on purpose without the base's, which makes a condition
+        self._home = home
+
+    def result(self, timeout: float | None = None) -> Any:
+        """The task's value; raises its exception, `CancelledError`, or `TimeoutError` after ``timeout`` seconds."""
+        if self._state not in OVER:
+            self._home.wait(self, timeout)
+        return super().result(0 if timeout is not None else None)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """The task's exception or None; waits like `result`."""
+        if self._state not in OVER:
+            self._home.wait(self, timeout)
+        return super().exception(0 if timeout is not None else None)
+
+    def cancel(self) -> bool:
+        """Cancel the task; False when it is running or over."""
+        if self._state in (CANCELLED, CANCELLED_AND_NOTIFIED):
+            return True
+        if self._state == FINISHED or not self._home.cancel(self):
+            return False
+        self.settle_cancelled()
+        return True
+
+    def running(self) -> bool:
+        """Whether the task's code runs now."""
+        return self._state == RUNNING or (self._state == PENDING and self._home.is_running(self))
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        import asyncio
+
+        return asyncio.wrap_future(self).__await__()
+
+    def __reduce__(self) -> Any:
+        return payload.reduce_future(self)
+
+    def __repr__(self) -> str:
+        state = "running" if self.running() else self._state.split("_")[0].lower()
+        detail = ""
+        if self._state == FINISHED:
+            outcome = self._exception if self._exception is not None else self._result
+            state = "failed" if self._exception is not None else "finished"
+            detail = f" {type(outcome).__name__}"
+        return f"<cellmill.Future {state}{detail}>"
+
+    # What the resolver calls. Each settles once; later calls find the future over and do nothing.
+
+    def settle(self, result: Any, exception: BaseException | None = None) -> bool:
+        """Store the outcome and wake waiters; True when done-callbacks are to be run by `run_callbacks`."""
+        return self._finish(FINISHED, result, exception)
+
+    def settle_cancelled(self) -> None:
+        """Cancelled, and everybody told."""
+        if self._finish(CANCELLED_AND_NOTIFIED, None, None):
+            self.run_callbacks()
+
+    def run_callbacks(self) -> None:
+        """Run the done-callbacks; what they raise is logged, as the standard library does."""
+        self._invoke_callbacks()
+
+    def _finish(self, state: str, result: Any, exception: BaseException | None) -> bool:
+        own = self.__dict__
+        with _OVER_CONDITION:
+            condition = own.setdefault("_condition", _OVER_CONDITION)
+            if condition is _OVER_CONDITION:
+                if self._state in OVER:
+                    return False
+                self._result = result
+                self._exception = exception
+                self._state = state
+                return False
+        with condition:
+            if self._state in OVER:
+                return False
+            self._result = result
+            self._exception = exception
+            self._state = state
+            for waiter in own.get("_waiters", ()):
+                if state == FINISHED and exception is None:
+                    waiter.add_result(self)
+                elif state == FINISHED:
+                    waiter.add_exception(self)
+                else:
+                    waiter.add_cancelled(self)
+            condition.notify_all()
+        return bool(own.get("_done_callbacks"))
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """For those who use the class by itself; tasks do not need it."""
+        with self._condition:
+            if self._state == CANCELLED:
+                self._state = CANCELLED_AND_NOTIFIED
+                return False
+            if self._state == PENDING:
+                self._state = RUNNING
+                return True
+        LOGGER.critical("Future %s in unexpected state: %s", id(self), self._state)
+        raise RuntimeError("Future in unexpected state")
+
+
+def settled(home: Home, result: Any = None, exception: BaseException | None = None) -> Future:
+    """A future that is over from the start."""
+    future = Future(home)
+    future.settle(result, exception)
+    return future

@@ -1,0 +1,195 @@
+"""`parallel`: a function whose calls are tasks; `per_worker`: a value made once in each worker."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from typing import Any, overload
+
+import cloudpickle
+
+from . import runs
+from .errors import UsageError
+from .executor import Executor, default_executor, in_worker
+from .functions import function_name, importable, references_of
+from .task import DEFAULT_OPTIONS, TaskOptions
+
+__all__ = ["ParallelFunction", "PerWorker", "parallel", "per_worker"]
+
+
+class ParallelFunction:
+    """A function whose calls become tasks. Inside a task it is the plain function again."""
+
+    def __init__(self, function: Callable[..., Any], options: TaskOptions, executor: Executor | None = None) -> None:
+        functools.update_wrapper(self, function)
+        self.__wrapped__ = function
+        self._options = options
+        self._executor = executor
+
+    @property
+    def name(self) -> str:
+        """Name shown in progress bars and messages."""
+        return self._options.name or function_name(self.__wrapped__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """A future at once; inside a task, the value."""
+        if in_worker():
+            if self._options.batch:
+                return self.__wrapped__([*args])[0]
+            return self.__wrapped__(*args, **kwargs)
+        return self._where().submit_with(self.__wrapped__, args, kwargs, self._options)
+
+    def map(
+        self,
+        *iterables: Iterable[Any],
+        ordered: bool = True,
+        return_exceptions: bool = False,
+        timeout: float | None = None,
+        chunksize: int | None = None,
+    ) -> Iterator[Any]:
+        """Results over the iterables; see `Executor.map`."""
+        if in_worker():
+            if self._options.batch:
+                return iter(self.__wrapped__(list(iterables[0])))
+            return map(self.__wrapped__, *iterables)
+        return self._where().map_with(
+            self.__wrapped__,
+            iterables,
+            self._options,
+            ordered=ordered,
+            return_exceptions=return_exceptions,
+            timeout=timeout,
+            chunksize=chunksize,
+        )
+
+    def options(self, **changes: Any) -> ParallelFunction:
+        """The same function with other options; ``executor=`` is one of them."""
+        executor = changes.pop("executor", self._executor)
+        return ParallelFunction(self.__wrapped__, self._options.changed(**changes), executor)
+
+    def _where(self) -> Executor:
+        return self._executor if self._executor is not None else default_executor()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method: calls carry the instance along."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        return ParallelFunction, (self.__wrapped__, self._options)
+
+    def __repr__(self) -> str:
+        try:
+            signature = str(inspect.signature(self.__wrapped__))
+        except (TypeError, ValueError):
+            signature = "(...)"
+        return f"<parallel {self.name}{signature}>"
+
+
+@overload
+def parallel(function: Callable[..., Any], /) -> ParallelFunction: ...
+
+
+@overload
+def parallel(**options: Any) -> Callable[[Callable[..., Any]], ParallelFunction]: ...
+
+
+def parallel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make calls of a function tasks: ``@parallel`` or ``@parallel(retries=2, batch=True, timeout=30, ...)``.
+
+    With ``batch=True`` the function takes a list and returns a list of the same length; it is still called with one
+    item, or mapped, and the runtime chooses the lists.
+    """
+    executor = options.pop("executor", None)
+    checked = DEFAULT_OPTIONS.changed(**options) if options else DEFAULT_OPTIONS
+
+    def decorate(target: Callable[..., Any]) -> ParallelFunction:
+        if isinstance(target, ParallelFunction):
+            return target.options(**options) if options else target
+        if not callable(target):
+            raise UsageError(f"parallel takes a function, not a {type(target).__name__}")
+        if inspect.iscoroutinefunction(target) or inspect.isasyncgenfunction(target):
+            raise UsageError(
+                f"{function_name(target)} is an async function: a task is a plain function. Drop the async, and "
+                f"write `await {function_name(target)}(x)` where you call it"
+            )
+        if inspect.isgeneratorfunction(target):
+            raise UsageError(f"{function_name(target)} is a generator: return a list of its values instead")
+        return ParallelFunction(target, checked, executor)
+
+    return decorate if function is None else decorate(function)
+
+
+_values: dict[bytes, Any] = {}
+_values_lock = threading.Lock()
+
+
+class PerWorker:
+    """A factory whose value is made once per worker process; call it inside a task to get the value."""
+
+    def __init__(self, factory: Callable[..., Any]) -> None:
+        if not callable(factory):
+            raise UsageError(f"per_worker takes a function that makes the value, not a {type(factory).__name__}")
+        functools.update_wrapper(self, factory)
+        self.__wrapped__ = factory
+        self._pickled: tuple[int, Any, bytes, bytes] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The value for these arguments in this process, made if need be."""
+        key = self._key()[0]
+        if args or kwargs:
+            key += cloudpickle.dumps((args, sorted(kwargs.items())))
+        try:
+            return _values[key]
+        except KeyError:
+            pass
+        with _values_lock:
+            if key not in _values:
+                _values[key] = self.__wrapped__(*args, **kwargs)
+            return _values[key]
+
+    def _key(self) -> tuple[bytes, bytes]:
+        """(hash, pickle) of the factory, computed again when something it refers to was bound anew."""
+        found = self._pickled
+        if found is not None and (
+            found[0] == -1 or (found[0] == runs.epoch() and all(_bound(*r) for r in found[1]))
+        ):
+            return found[2], found[3]
+        references = [] if importable(self.__wrapped__) else references_of(self.__wrapped__)[0]
+        data = cloudpickle.dumps(self.__wrapped__)
+        key = blake2b(data, digest_size=16).digest()
+        self._pickled = (runs.epoch(), references, key, data)
+        return key, data
+
+    def __reduce__(self) -> Any:
+        return _load_per_worker, self._key()
+
+    def __repr__(self) -> str:
+        return f"<per_worker {function_name(self.__wrapped__)}>"
+
+
+def _bound(namespace: dict[str, Any] | None, key: Any, value: Any) -> bool:
+    if namespace is None:
+        try:
+            return key.cell_contents is value
+        except ValueError:
+            return False
+    return namespace.get(key) is value
+
+
+def _load_per_worker(key: bytes, data: bytes) -> PerWorker:
+    """In a worker: the same factory content gives the same value, whichever function brings it."""
+    made = PerWorker(cloudpickle.loads(data))
+    made._pickled = (-1, [], key, data)
+    return made
+
+
+def per_worker(factory: Callable[..., Any]) -> PerWorker:
+    """``@per_worker`` on a function without arguments (or with a few hashable ones): its value is kept per worker.
+
+    For what is dear to make and cannot be sent: a docking engine with its maps, a database connection, a model on a
+    device. It is made again when a worker is replaced or the factory changes.
+    """
+    return PerWorker(factory)

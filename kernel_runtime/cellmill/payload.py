@@ -1,0 +1,157 @@
+"""Objects to bytes and back: pickle protocol 5 with large buffers apart, cloudpickle where it must.
+
+Layout of an encoded payload with buffers (all integers little endian)::
+
+    b"CMB1" | u32 buffers | u64 pickle bytes | (u64 offset, u64 size) per buffer | pickle | aligned buffers
+
+Without buffers it is the bare pickle, which begins with ``b"\\x80"``.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import cloudpickle
+
+from .errors import PayloadError
+
+INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
+BUFFER_MIN = 4096  # bytes; smaller buffers stay inside the pickle
+ALIGN = 64
+_MAGIC = b"CMB1"
+_HEAD = struct.Struct("<4sIQ")
+_BUFFER = struct.Struct("<QQ")
+
+
+class Encoded:
+    """A pickle and the buffers it refers to, ready to be written into one block of ``size`` bytes."""
+
+    __slots__ = ("_offsets", "buffers", "data", "size")
+
+    def __init__(self, data: bytes, buffers: list[memoryview]) -> None:
+        self.data = data
+        self.buffers = buffers
+        at = _HEAD.size + _BUFFER.size * len(buffers) + len(data)
+        self._offsets = []
+        for buffer in buffers:
+            at = -(-at // ALIGN) * ALIGN
+            self._offsets.append(at)
+            at += buffer.nbytes
+        self.size = at if buffers else len(data)
+
+    def write(self, target: memoryview, copy: Callable[[int, memoryview], None]) -> None:
+        """Write into ``target``; ``copy(offset, buffer)`` moves the large parts."""
+        if not self.buffers:
+            copy(0, memoryview(self.data))
+            return
+        _HEAD.pack_into(target, 0, _MAGIC, len(self.buffers), len(self.data))
+        at = _HEAD.size
+        for offset, buffer in zip(self._offsets, self.buffers, strict=True):
+            _BUFFER.pack_into(target, at, offset, buffer.nbytes)
+            at += _BUFFER.size
+        target[at : at + len(self.data)] = self.data
+        for offset, buffer in zip(self._offsets, self.buffers, strict=True):
+            if buffer.nbytes:
+                copy(offset, buffer)
+
+
+class _Inputs(threading.local):
+    """While a call is being packed: where its futures register. While a task is unpacked: its inputs."""
+
+    packing: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None
+    loading: Callable[[int], Any] | None = None
+
+
+inputs = _Inputs()
+
+
+def reduce_future(future: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What a future pickles to: the place of its result among the inputs of the call being packed."""
+    if inputs.packing is None:
+        raise PayloadError(
+            "a future cannot be pickled by itself; pass it as an argument of a call, or pass its result()"
+        )
+    return inputs.packing(future)
+
+
+def load_input(position: int) -> Any:
+    """The result of another task that came along with this one."""
+    if inputs.loading is None:
+        raise PayloadError("the inputs of a task can only be loaded while it starts")
+    return inputs.loading(position)
+
+
+def same(value: Any) -> Any:
+    """Stands for a future whose result was known when the call was packed."""
+    return value
+
+
+def _by_value_needed(data: bytes) -> bool:
+    """Plain pickle stored a reference into ``__main__``, which workers do not have (or hold an old version of)."""
+    return b"__main__" in data or bool(cloudpickle.list_registry_pickle_by_value())
+
+
+def encode(value: Any) -> Encoded:
+    """Pickle ``value``; raises whatever the last pickler raised."""
+    buffers: list[memoryview] = []
+
+    def keep(buffer: pickle.PickleBuffer) -> bool:
+        try:
+            raw = buffer.raw()
+        except BufferError:  # not contiguous
+            return True
+        if raw.nbytes < BUFFER_MIN:
+            return True
+        buffers.append(raw)
+        return False
+
+    try:
+        data = pickle.dumps(value, 5, buffer_callback=keep)
+        if not _by_value_needed(data):
+            return Encoded(data, buffers)
+    except PayloadError:
+        raise
+    except Exception:  # lambdas, local classes and the like: cloudpickle knows more
+        pass
+    buffers.clear()
+    return Encoded(cloudpickle.dumps(value, protocol=5, buffer_callback=keep), buffers)
+
+
+def decode(view: memoryview) -> Any:
+    """Unpickle from a payload; buffers are read in place through read-only views of ``view``."""
+    if view.nbytes < _HEAD.size or bytes(view[:4]) != _MAGIC:
+        return pickle.loads(view)
+    _, count, size = _HEAD.unpack_from(view)
+    at = _HEAD.size + count * _BUFFER.size
+    readonly = view.toreadonly()
+    buffers = []
+    for i in range(count):
+        offset, nbytes = _BUFFER.unpack_from(view, _HEAD.size + i * _BUFFER.size)
+        buffers.append(readonly[offset : offset + nbytes])
+    return pickle.loads(view[at : at + size], buffers=buffers)
+
+
+def has_buffers(view: memoryview) -> bool:
+    """Whether decoding would leave views into the payload behind."""
+    return view.nbytes >= _HEAD.size and bytes(view[:4]) == _MAGIC
+
+
+def explain_argument(function: str, args: Sequence[Any], kwargs: dict[str, Any], error: BaseException) -> PayloadError:
+    """Find the argument that cannot be pickled and say so."""
+    named = [(f"argument {i + 1}", a) for i, a in enumerate(args)] + [(f"argument {k!r}", v) for k, v in kwargs.items()]
+    culprit = f"the arguments of {function}"
+    for name, value in named:
+        try:
+            encode(value)
+        except Exception as found:
+            culprit, error = f"{name} of {function}, a {type(value).__name__},", found
+            break
+    return PayloadError(
+        f"{culprit} cannot be sent to a worker: {type(error).__name__}: {error}. Open files, locks, sockets, "
+        "generators and the like stay in one process: create them inside the function, or once per worker "
+        "with @cellmill.per_worker."
+    )

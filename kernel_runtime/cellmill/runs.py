@@ -1,0 +1,150 @@
+"""Runs: the calls a person would point at (a map, a cell's calls of one function, a ``%%task``) with their counts."""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Protocol
+
+from .task import RunCounts
+
+__all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started"]
+
+_numbers = itertools.count(1)
+_callbacks: list[Callable[[Run], None]] = []
+_active: dict[int, Run] = {}
+_lock = threading.Lock()
+_epoch = 0
+
+
+class _Counter(Protocol):
+    def run_counts(self, run: int) -> RunCounts: ...
+
+    def cancel_run(self, run: int) -> int: ...
+
+    def close_run(self, run: int) -> None: ...
+
+
+class Run:
+    """One call and the tasks it made. ``key`` is the backend's number for it."""
+
+    def __init__(self, backend: _Counter, key: int, name: str, expected: int | None) -> None:
+        self.id = next(_numbers)
+        self.name = name
+        self.expected = expected
+        self.started_ns = time.monotonic_ns()
+        self.finished_ns: int | None = None
+        self.context = contextvars.copy_context()
+        self.key = key
+        self.open_ended = False
+        self._backend: _Counter | None = backend
+        self._last = RunCounts()
+
+    @property
+    def finished(self) -> bool:
+        """All its tasks are over and it will get no more."""
+        if self.finished_ns is None and self.open_ended:
+            counts = self.counts()
+            return 0 < counts.submitted == counts.done and epoch() != self._epoch_at_start
+        return self.finished_ns is not None
+
+    _epoch_at_start = 0
+
+    def counts(self) -> RunCounts:
+        """Current counts, read from the scheduler's own counters: cheap, from any thread."""
+        backend = self._backend
+        if backend is not None:
+            self._last = backend.run_counts(self.key)
+        return self._last
+
+    def cancel(self) -> int:
+        """Cancel what has not started; returns how many tasks that were."""
+        backend = self._backend
+        return backend.cancel_run(self.key) if backend is not None else 0
+
+    def finish(self) -> None:
+        """No task of it is left: keep the last counts and give its number back."""
+        with _lock:
+            backend, self._backend_closing = self._backend, True
+            if backend is None:
+                return
+            self._last = backend.run_counts(self.key)
+            self._backend = None
+            self.finished_ns = time.monotonic_ns()
+            _active.pop(self.id, None)
+        backend.close_run(self.key)
+
+
+def begin(backend: _Counter, key: int, name: str, expected: int | None, *, open_ended: bool = False) -> Run:
+    """Open a run and tell those who watch. ``open_ended``: single calls of a cell, which may still get more."""
+    run = Run(backend, key, name, expected)
+    run.open_ended = open_ended
+    run._epoch_at_start = _epoch
+    with _lock:
+        _active[run.id] = run
+        callbacks = list(_callbacks)
+    for callback in callbacks:
+        try:
+            callback(run)
+        except Exception as error:
+            with _lock:
+                if callback in _callbacks:
+                    _callbacks.remove(callback)
+            warnings.warn(
+                f"a callback for runs was dropped: it raised {type(error).__name__}: {error}",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+    return run
+
+
+def on_run_started(callback: Callable[[Run], None]) -> Callable[[], None]:
+    """Call ``callback(run)`` in the caller's thread whenever a run begins; returns what undoes it."""
+    with _lock:
+        _callbacks.append(callback)
+
+    def undo() -> None:
+        with _lock:
+            if callback in _callbacks:
+                _callbacks.remove(callback)
+
+    return undo
+
+
+def active_runs() -> list[Run]:
+    """Runs that are not finished, oldest first."""
+    with _lock:
+        runs = list(_active.values())
+    return [run for run in runs if not run.finished]
+
+
+def find(key: int, backend: object) -> Run | None:
+    """The open run with this backend number."""
+    with _lock:
+        for run in _active.values():
+            if run.key == key and run._backend is backend:
+                return run
+    return None
+
+
+def epoch() -> int:
+    """Number of the current cell execution; 0 outside notebooks."""
+    return _epoch
+
+
+def bump_epoch() -> None:
+    """A new cell execution begins: functions are looked at anew and single calls get a new run.
+
+    Runs of single calls from earlier cells are closed once all their tasks are over.
+    """
+    global _epoch
+    with _lock:
+        _epoch += 1
+        stale = [run for run in _active.values() if run.open_ended]
+    for run in stale:
+        if run.finished:
+            run.finish()

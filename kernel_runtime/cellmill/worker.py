@@ -1,0 +1,302 @@
+"""A worker process: take a task, unpickle, run, pickle, publish; again.
+
+Stamps, claims and waits are C (csched/src/worker.c). This file is what a task's path is made of in Python.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import random
+import signal
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections import OrderedDict
+from typing import Any
+
+from . import payload
+from .backends.local.scheduler import NO_BLOCK, _csched, ffi, free, held, write
+from .errors import InternalError, PayloadError, UsageError
+from .functions import load_function
+from .output import TaskStream
+from .zygote import adopt
+
+ITEM = struct.Struct("=IIIIQQQII")
+MOST_FUNCTIONS = 256
+FLUSH_NS = 100_000_000  # a chunk that runs longer than this shows its results so far
+STOP, WORLD, CALL = 1, 2, 3  # control requests
+INITIALIZER_FAILED = 77  # exit code
+
+current: Worker | None = None
+
+
+class Worker:
+    """The loop of one worker process."""
+
+    def __init__(self, fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> None:
+        out = ffi.new("csched_worker_t **")
+        if held.csched_worker_attach(ffi.new("int[4]", fds), out) < 0:
+            raise InternalError("a worker could not attach to its memory")
+        self.handle = out[0]
+        self.free_handle = _csched.ffi.cast("csched_worker_t *", int(ffi.cast("uintptr_t", self.handle)))
+        if held.csched_worker_watch(self.handle, kernel_pidfd) < 0:
+            raise InternalError("a worker could not start its watching thread")
+        self.index = int(held.csched_worker_index(self.handle))
+        self.config = config
+        self.blobs: dict[int, memoryview] = {}
+        self.functions: OrderedDict[int, Any] = OrderedDict()
+        self.names: dict[int, str] = {}
+        self.streams = (TaskStream(1, self.send_text), TaskStream(2, self.send_text))
+        self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
+
+    # -- the loop
+
+    def run(self) -> int:
+        """Serve until the kernel retires this worker; the exit code."""
+        item = ffi.new("csched_item_t *")
+        free_item = _csched.ffi.cast("csched_item_t *", int(ffi.cast("uintptr_t", item)))
+        fields = ffi.buffer(item)
+        unpack = ITEM.unpack_from
+        spin = self.config["spin_us"]
+        next_held, next_free = held.csched_worker_next, free.csched_worker_next
+        handle, free_handle = self.handle, self.free_handle
+        while True:
+            try:
+                rc = next_held(handle, spin, 0, item)
+                if rc == -7:  # CSCHED_EAGAIN: nothing there, so sleep without the GIL
+                    rc = next_free(free_handle, 0, 500, free_item)
+                    if rc == -7:
+                        continue
+                if rc == held.CSCHED_ESTOPPED:
+                    return 0
+                if rc < 0:
+                    raise InternalError(f"a worker cannot read its ring ({rc})")
+                kind, _, function, count, _, address, size, inputs, _ = unpack(fields)
+                if kind == held.CSCHED_TASK:
+                    self.task(function, count, address, size, inputs)
+                elif kind == held.CSCHED_FUNCTION:
+                    self.learn(function, address, size)
+                elif self.control(function, self.memory(address, size)):
+                    return 0
+            except KeyboardInterrupt:  # it came between two tasks: meant for none of them
+                continue
+
+    @staticmethod
+    def memory(address: int, size: int) -> memoryview:
+        return memoryview(ffi.buffer(ffi.cast("char *", address), size))
+
+    def learn(self, number: int, address: int, size: int) -> None:
+        """A function's pickle: kept as it lies in shared memory, or copied from the ring; loaded at its first use."""
+        view = self.memory(address, size)
+        self.blobs[number] = view if size > payload.INLINE_MAX or payload.has_buffers(view) else memoryview(bytes(view))
+
+    def function(self, number: int) -> Any:
+        found = self.functions.get(number)
+        if found is None:
+            blob = load_function(self.blobs[number])
+            found = blob.function
+            self.names[number] = blob.name
+            self.functions[number] = found
+            if len(self.functions) > MOST_FUNCTIONS:
+                self.functions.popitem(last=False)
+        return found
+
+    # -- one task
+
+    def task(self, number: int, count: int, address: int, size: int, inputs: int) -> None:
+        name = self.names.get(number, "?")
+        try:
+            function: Any = None
+            kwargs: dict[str, Any] = {}
+            arguments: Any = ()
+            if number:
+                function = self.functions.get(number) or self.function(number)
+                name = self.names[number]
+            if size:
+                view = self.memory(address, size)
+                if inputs:
+                    payload.inputs.loading = self.load_input
+                arguments = payload.decode(view)
+                if type(arguments) is list:  # [args, kwargs] or [function, args, kwargs]
+                    if len(arguments) == 3:
+                        function = arguments[0]
+                        name = getattr(function, "__qualname__", type(function).__name__)
+                    arguments, kwargs = arguments[-2:]
+            if type(arguments) is dict:
+                from .chunk import run_chunk
+
+                function = arguments.get("function", function)
+                run_chunk(self, function, name, count, arguments)
+                return
+            held.csched_worker_started(self.handle)
+            value = function(*arguments, **kwargs)
+            held.csched_worker_finished(self.handle)
+        except BaseException as error:
+            held.csched_worker_finished(self.handle)
+            self.publish_error(error, name)
+        else:
+            self.publish_value(value, name)
+            value = None
+        finally:
+            payload.inputs.loading = None
+
+    def load_input(self, position: int) -> Any:
+        status, place = self._input_out
+        rc = held.csched_worker_input(self.handle, position, status, place, place + 1)
+        if rc < 0:
+            raise InternalError(f"input {position} of a task cannot be read ({rc})")
+        if status[0] == held.CSCHED_NONE:
+            return None
+        return payload.decode(self.memory(int(place[0]), int(place[1])))
+
+    def publish_value(self, value: Any, name: str) -> None:
+        self.end_output()
+        if value is None:
+            self.publish(held.CSCHED_NONE, 0, b"")
+            return
+        try:
+            encoded = payload.encode(value)
+        except BaseException as error:
+            problem = PayloadError(
+                f"the result of {name}, a {type(value).__name__}, cannot be sent back: "
+                f"{type(error).__name__}: {error}. Return data (numbers, text, arrays, dicts) instead."
+            )
+            self.publish_error(problem.with_traceback(error.__traceback__), name)
+            return
+        self.publish(held.CSCHED_VALUE, 0, encoded)
+
+    def publish_error(self, error: BaseException, name: str) -> None:
+        self.end_output()
+        self.publish(held.CSCHED_ERROR, 1, encode_error(error, name))
+
+    def publish(self, status: int, failures: int, encoded: payload.Encoded | bytes) -> None:
+        """Put a result where the kernel finds it; waits, interruptibly, while its ring is full."""
+        self.deliver(lambda data, size, block: held.csched_worker_publish(
+            self.handle, status, failures, data, size, block), encoded)
+
+    def emit(self, kind: int, detail: int, encoded: payload.Encoded | bytes) -> None:
+        """Send a message beside the results."""
+        self.deliver(lambda data, size, block: held.csched_worker_emit(
+            self.handle, kind, detail, data, size, block), encoded)
+
+    def deliver(self, call: Any, encoded: payload.Encoded | bytes) -> None:
+        if isinstance(encoded, bytes):
+            encoded = payload.Encoded(encoded, [])
+        data: Any = encoded.data
+        block = NO_BLOCK
+        if encoded.buffers or encoded.size > payload.INLINE_MAX:
+            data, block = ffi.NULL, self.store(encoded)
+        while (rc := call(data, encoded.size, block)) == -7:  # CSCHED_EAGAIN: no room yet
+            pass
+        if rc < 0:
+            raise InternalError(f"a worker cannot write its results ({rc})")
+
+    def store(self, encoded: payload.Encoded) -> int:
+        out = ffi.new("uint64_t[2]")
+        while (rc := held.csched_worker_alloc(self.handle, encoded.size, out, out + 1)) == held.CSCHED_EFULL:
+            time.sleep(0.005)  # until the kernel has let go of earlier results
+        if rc < 0:
+            raise MemoryError(f"no shared memory for a result of {encoded.size:,} bytes")
+        write(int(out[1]), encoded)
+        return int(out[0])
+
+    # -- beside tasks
+
+    def send_text(self, stream: int, text: str) -> None:
+        self.emit(held.CSCHED_OUTPUT, stream, text.encode("utf-8", "backslashreplace"))
+
+    def end_output(self) -> None:
+        for stream in self.streams:
+            stream.end_of_task()
+
+    def control(self, number: int, view: memoryview) -> bool:
+        """A request from the kernel; True ends the worker."""
+        kind, body = pickle.loads(view)
+        if kind == STOP:
+            return True
+        if kind == WORLD:
+            adopt(body)
+        elif kind == CALL:
+            try:
+                reply: Any = (True, load_function(memoryview(body)).function())
+                encoded = payload.encode(reply)
+            except BaseException as error:
+                encoded = payload.encode((False, encode_error(error, "run_on_workers")))
+            self.emit(held.CSCHED_REPLY, number, encoded)
+        return False
+
+
+def encode_error(error: BaseException, name: str) -> bytes:
+    """(pickled exception or b"", its remote traceback, type name, text): readable even if it does not unpickle."""
+    text = "".join(traceback.format_exception(type(error), error, _own_frames_left_out(error)))
+    error.__traceback__ = None
+    try:
+        encoded = payload.encode(error)
+        data = encoded.data if not encoded.buffers else pickle.dumps(error)
+        pickle.loads(data)  # exceptions with required arguments pickle but do not come back
+    except BaseException:
+        data = b""
+    try:
+        words = str(error)
+    except Exception as problem:
+        words = f"<its str() raises {type(problem).__name__}>"
+    return pickle.dumps((data, text, f"{type(error).__module__}.{type(error).__qualname__}", words, name), 5)
+
+
+def _own_frames_left_out(error: BaseException) -> Any:
+    here = os.path.dirname(__file__)
+    tb = error.__traceback__
+    while tb is not None and os.path.dirname(tb.tb_frame.f_code.co_filename) == here and tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb
+
+
+def _reseed() -> None:
+    """Forked workers must not share a random stream."""
+    random.seed()
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        with contextlib.suppress(Exception):
+            numpy.random.seed()
+
+
+def check_batch(name: str, values: Any, count: int) -> Any:
+    """What a batch function returned, if it is one result per item."""
+    try:
+        length = len(values)
+    except TypeError:
+        length = -1
+    if length != count or isinstance(values, (str, bytes, dict, set)):
+        what = f"{length} results" if length >= 0 else f"a {type(values).__name__}"
+        raise UsageError(
+            f"the batch function {name} was given {count} items and returned {what}; with batch=True a function "
+            "takes a list and returns a list of the same length"
+        )
+    return values
+
+
+def main(fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
+    """Entry of a forked worker."""
+    global current
+    adopt(config["world"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _reseed()
+    worker = current = Worker(fds, kernel_pidfd, config)
+    sys.stdout, sys.stderr = worker.streams  # type: ignore[assignment]
+    threading.current_thread().name = f"cellmill-worker-{worker.index}"
+    if config.get("initializer"):
+        try:
+            initializer, initargs = pickle.loads(config["initializer"])
+            initializer(*initargs)
+        except BaseException as error:
+            worker.emit(held.CSCHED_REPLY, 0, encode_error(error, "the initializer"))
+            return INITIALIZER_FAILED
+    held.csched_worker_ready(worker.handle)
+    return worker.run()
+
+

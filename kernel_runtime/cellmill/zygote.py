@@ -1,0 +1,250 @@
+"""The zygote: one process, started by exec, that imports what workers need and forks them in milliseconds.
+
+It has one thread and no state of the kernel's. It hears commands on a socket, watches the kernel through a pidfd,
+reaps workers and tells how they ended. When the kernel is gone it kills the workers' process trees and ends.
+
+Every message is one pickled tuple in one packet (both ends are this package's own code):
+
+    ("fork", token, config) + descriptors    ("kill", pid, signal)    ("world", World)    ("preload", names)
+    -> ("forked", token, pid)  ("exited", pid, wait status, peak bytes)  ("preloaded", name, seconds, problem)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import pickle
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any, NamedTuple
+
+PACKET = 1 << 20
+WORKER_FDS = 4
+
+
+class World(NamedTuple):
+    """What of the kernel's surroundings tasks must see."""
+
+    directory: str
+    environment: dict[str, str]
+    path: list[str]
+
+
+THREAD_CAPS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+def adopt(world: World) -> None:
+    """Make this process see what the kernel sees; a directory that is gone is left alone."""
+    with contextlib.suppress(OSError):
+        if os.getcwd() != world.directory:
+            os.chdir(world.directory)
+    environment = {**dict.fromkeys(THREAD_CAPS, "1"), **world.environment}
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]
+    for name, value in environment.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+    if sys.path != world.path:
+        sys.path[:] = world.path
+        importlib.invalidate_caches()
+
+
+def descendants(pid: int) -> list[int]:
+    """Process ids below ``pid``, children before their children (read from /proc)."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+            except (OSError, IndexError, ValueError):
+                continue
+            children.setdefault(parent, []).append(int(entry))
+    found: list[int] = []
+    todo = [pid]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += below
+    return found
+
+
+def kill_tree(pid: int, number: int = signal.SIGKILL) -> None:
+    """Signal a process and everything it started."""
+    for target in [pid, *descendants(pid)]:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(target, number)
+
+
+class Zygote:
+    """The loop of the zygote process."""
+
+    def __init__(self, control: socket.socket, kernel_pidfd: int) -> None:
+        self.control = control
+        self.kernel_pidfd = kernel_pidfd
+        self.workers: set[int] = set()
+
+    def run(self) -> None:
+        """Serve until the kernel closes the socket or dies."""
+        wake_read, wake_write = os.pipe()
+        for fd in (wake_read, wake_write):
+            os.set_blocking(fd, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        self.wake = (wake_read, wake_write)
+        poller = select.poll()
+        for fd in (self.control.fileno(), self.kernel_pidfd, wake_read):
+            poller.register(fd, select.POLLIN)
+        while True:
+            for fd, _ in poller.poll(1000):
+                if fd == self.kernel_pidfd:
+                    return self.end()
+                if fd == wake_read:
+                    with contextlib.suppress(BlockingIOError):
+                        os.read(wake_read, 4096)
+                elif not self.hear():
+                    return self.end()
+            self.reap()
+
+    def hear(self) -> bool:
+        """One command; False when the kernel has hung up."""
+        try:
+            data, fds, _, _ = socket.recv_fds(self.control, PACKET, WORKER_FDS + 1)
+        except ConnectionError:
+            return False
+        if not data:
+            return False
+        command, *rest = pickle.loads(data)
+        if command == "fork":
+            self.fork(rest[0], rest[1], fds)
+        elif command == "kill":
+            if rest[0] in self.workers:
+                kill_tree(rest[0], rest[1])
+        elif command == "world":
+            adopt(rest[0])
+        elif command == "preload":
+            for name in rest[0]:
+                self.tell("preloaded", name, *preload(name))
+        return True
+
+    def tell(self, *message: Any) -> None:
+        with contextlib.suppress(OSError):
+            self.control.send(pickle.dumps(message))
+
+    def fork(self, token: int, config: dict[str, Any], fds: list[int]) -> None:
+        pid = os.fork()
+        if pid == 0:
+            self.become_worker(config, fds)
+        for fd in fds:
+            os.close(fd)
+        self.workers.add(pid)
+        self.tell("forked", token, pid)
+
+    def become_worker(self, config: dict[str, Any], fds: list[int]) -> None:
+        """In the child: leave everything of the zygote's behind and never return."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.setsid()
+            self.control.close()
+            os.close(self.kernel_pidfd)
+            for fd in self.wake:
+                os.close(fd)
+            from . import worker
+
+            code = worker.main(fds[:WORKER_FDS], fds[WORKER_FDS], config)
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(Exception):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(code)
+
+    def reap(self) -> None:
+        """Children that ended: ours are reported, their orphans only buried."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid in self.workers:
+                self.workers.discard(pid)
+                for orphan in self.session_of(pid):
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(orphan, signal.SIGKILL)
+                self.tell("exited", pid, status, usage.ru_maxrss * 1024)
+
+    def session_of(self, pid: int) -> list[int]:
+        """What a dead worker's session still runs: it was adopted by us, the subreaper."""
+        found = []
+        for child in descendants(os.getpid()):
+            with contextlib.suppress(OSError):
+                if child not in self.workers and os.getsid(child) == pid:
+                    found.append(child)
+        return found
+
+    def end(self) -> None:
+        """The kernel is gone: nothing of ours outlives it."""
+        for _ in range(100):
+            below = descendants(os.getpid())
+            if not below:
+                break
+            for pid in below:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                while os.wait4(-1, os.WNOHANG)[0]:
+                    pass
+            time.sleep(0.002)
+
+
+def preload(name: str) -> tuple[float, str]:
+    """Import a module for all workers to come; (seconds, "" or what is wrong with it)."""
+    start = time.perf_counter()
+    before = len(os.listdir("/proc/self/task"))
+    try:
+        importlib.import_module(name)
+    except BaseException as error:
+        return time.perf_counter() - start, f"cannot be imported: {type(error).__name__}: {error}"
+    after = len(os.listdir("/proc/self/task"))
+    problem = ""
+    if after > before:
+        problem = f"started {after - before} thread(s) while it was imported: workers forked from here lack them"
+    return time.perf_counter() - start, problem
+
+
+def become_subreaper() -> None:
+    """Orphans of workers become our children, so that we can end and bury them."""
+    import ctypes
+
+    pr_set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
+
+
+def main(control_fd: int, kernel_pidfd: int) -> None:
+    """Entry of the zygote process: arguments are inherited descriptors."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Stop is the kernel's business
+    for name in THREAD_CAPS:
+        os.environ.setdefault(name, "1")
+    os.set_inheritable(control_fd, False)
+    os.set_inheritable(kernel_pidfd, False)
+    become_subreaper()
+    from . import worker  # noqa: F401  (what every worker needs is imported once, here)
+
+    Zygote(socket.socket(fileno=control_fd), kernel_pidfd).run()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+
 from tests.magics.notebook import Notebook
 
 
@@ -32,8 +33,11 @@ def test_pause_resume_restart_and_stop(notebook: Notebook) -> None:
     assert notebook.value("later.result(60)") == "1"
     assert "restarted" in notebook.run("%cellmill restart").ok().stdout
     assert notebook.value("f(2).result(60)") == "2"
-    notebook.run("%cellmill stop").ok()
-    assert notebook.value("f(3).result(60)") == "3"
+    notebook.run("%cellmill pause").ok()
+    notebook.run("never = [f(3), f(4)]").ok()
+    assert notebook.run("%cellmill stop").ok().stdout == "cancelled 2 tasks that had not begun\n"
+    notebook.run("%cellmill resume").ok()
+    assert notebook.value("never[0].cancelled(), f(3).result(60)") == "(True, 3)"
 
 
 def test_preload_and_policy_show_in_the_status(notebook: Notebook) -> None:
@@ -42,7 +46,7 @@ def test_preload_and_policy_show_in_the_status(notebook: Notebook) -> None:
     text = notebook.run("%cellmill").ok().text
     assert "json csv" in text
     assert "random" in text
-    notebook.run("%cellmill policy least_loaded").ok()
+    notebook.run("%cellmill policy least-loaded").ok()
 
 
 def test_backend(notebook: Notebook) -> None:
@@ -102,7 +106,7 @@ def test_help(notebook: Notebook, magic: str) -> None:
         ("%cellmill ", ["backend", "help", "pause", "policy", "preload", "workers"], ["--retries"]),
         ("%cellmill wo", ["workers"], ["backend"]),
         ("%cellmill backend ", ["inline", "local"], []),
-        ("%cellmill policy ", ["least_loaded"], ["workers"]),
+        ("%cellmill policy ", ["least-loaded"], ["workers"]),
         ("%cellmill preload cellmill_w", ["cellmill_widgets"], []),
         ("%cellmill preload json.de", ["json.decoder"], []),
         ("%%parallel --", ["--batch", "--name", "--priority", "--retries", "--timeout"], []),

@@ -7,6 +7,7 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+
 from tests.magics.notebook import Notebook, Output
 
 WAIT = """

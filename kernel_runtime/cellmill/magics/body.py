@@ -57,11 +57,32 @@ def _arrived(
     return body
 
 
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """An exception that is the value of an item, and no failure."""
+
+    value: BaseException
+
+
+def shortened(item: Any) -> str:
+    """A short repr for messages."""
+    try:
+        text = repr(item)
+    except Exception:
+        text = f"<{type(item).__name__}>"
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
 def item_function(body: Body) -> Callable[[Any], Any]:
     """The body as a function, which travels once to each worker and not with every item."""
 
     def run(item: Any) -> Any:
-        return body(item)
+        try:
+            value = body(item)
+        except Exception as error:
+            error.__dict__[ITEM] = shortened(item)
+            raise
+        return Returned(value) if isinstance(value, BaseException) else value
 
     run.__name__ = run.__qualname__ = body.__name__
     run.__module__ = "__main__"
@@ -121,6 +142,11 @@ class TaskBody(Body):
 
     def _rest(self) -> tuple[Any, ...]:
         return (self.after,)
+
+
+def value_of(outcome: Outcome) -> Any:
+    """What a task's future stands for as an argument."""
+    return outcome.value
 
 
 def _done(value: Any) -> Future[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -45,15 +45,15 @@ def read_cell(ip: InteractiveShell, magic_line: str, body: str) -> Cell:
     Raises SyntaxError at the right line, or UsageError for an await at the top level.
     """
     blank = len(body) - len(body.lstrip("\n"))
-    source = "\n" * (blank + 1) + ip.transform_cell(body)
+    source = "\n" * (blank + 1) + ip.transform_cell(body)  # type: ignore[no-untyped-call]
     shown = magic_line + source
     result = getattr(ip.displayhook, "exec_result", None)
     info = getattr(result, "info", None)
     number = getattr(result, "execution_count", None) or ip.execution_count
     filename = ip.compile.cache(shown, number, raw_code=getattr(info, "raw_cell", None) or shown)
-    tree = ip.compile.ast_parse(source, filename=filename)
+    tree = cast(ast.Module, ip.compile.ast_parse(source, filename=filename))
     _refuse_await(tree, shown.splitlines(), magic_line.partition(" ")[0])
-    return Cell(shown, filename, ip.transform_ast(tree), ip.compile.flags)
+    return Cell(shown, filename, ip.transform_ast(tree), ip.compile.flags)  # type: ignore[no-untyped-call]
 
 
 def run_cell(ip: InteractiveShell, cell: Cell) -> Iterator[ast.stmt]:
@@ -85,7 +85,8 @@ def compile_body(cell: Cell, target: ast.expr | None = None) -> CodeType:
     if target is not None:
         bind = ast.Assign([target], ast.copy_location(ast.Name(ITEM, ast.Load()), target))
         statements.insert(_after_future_imports(statements), ast.copy_location(bind, target))
-    return compile(ast.Module(statements, []), cell.filename, "exec", cell.flags, True)
+    code = compile(ast.Module(statements, []), cell.filename, "exec", cell.flags, True)
+    return cast(CodeType, code)
 
 
 def _after_future_imports(statements: list[ast.stmt]) -> int:

@@ -7,23 +7,25 @@ import builtins
 import re
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, cast
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 from IPython.core.interactiveshell import InteractiveShell
 
+from cellmill import backends
 from cellmill.magics import control, parallel, pfor, task
 from cellmill.magics.lines import Option
 
-BACKENDS = ("local", "inline")
-POLICIES = ("least_loaded", "round_robin", "random")
+POLICIES = ("least-loaded", "round-robin", "random")
+
+Matcher = Callable[[CompletionContext], SimpleMatcherResult]
 
 _LINE = re.compile(r"\s*(%cellmill|%%parallel|%%pfor|%%task)\s+(.*)$", re.DOTALL)
 _FRAGMENT = re.compile(r"[^\s,=]*$")
 _DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 
 
-def matcher(ip: InteractiveShell) -> Callable[[CompletionContext], SimpleMatcherResult]:
+def matcher(ip: InteractiveShell) -> Matcher:
     """The matcher for one shell, to be put among its completer's custom matchers."""
 
     @context_matcher(identifier="cellmill")
@@ -45,7 +47,7 @@ def matcher(ip: InteractiveShell) -> Callable[[CompletionContext], SimpleMatcher
             suppress=bool(chosen),
         )
 
-    return cellmill_matcher
+    return cast(Matcher, cellmill_matcher)
 
 
 def _offers(
@@ -86,14 +88,14 @@ def _control(words: list[str], fragment: str) -> Iterable[str]:
     if words[0] == "preload":
         return _modules(fragment)
     if len(words) == 1:
-        return {"backend": BACKENDS, "policy": POLICIES}.get(words[0], ())
+        return {"backend": backends.KNOWN, "policy": POLICIES}.get(words[0], ())
     return ()
 
 
 def _modules(fragment: str) -> list[str]:
     from IPython.core.completerlib import module_completion
 
-    found: list[str] = module_completion(f"import {fragment}")
+    found: list[str] = module_completion(f"import {fragment}")  # type: ignore[no-untyped-call]
     return found
 
 

@@ -21,8 +21,8 @@ HELP = """Show the workers, or change their settings.
     %cellmill backend NAME         run tasks elsewhere: local, inline
     %cellmill preload MOD…         import modules once, before workers start (quick restarts)
     %cellmill policy NAME          which worker takes the next task
-    %cellmill restart              new workers; what was running is lost
-    %cellmill stop                 stop the workers; the next call starts them again
+    %cellmill restart              new workers; what runs is finished first
+    %cellmill stop                 cancel every task that has not begun
     %cellmill pause | resume       start no more tasks | go on
     %cellmill help                 this text
 
@@ -125,8 +125,8 @@ def _restart(line: Line, command: Word, arguments: list[Word]) -> str:
 
 def _stop(line: Line, command: Word, arguments: list[Word]) -> str:
     _none(line, command, arguments)
-    cellmill.default_executor().stop()
-    return "stopped; the next call starts the workers again"
+    count = cellmill.default_executor().stop()
+    return f"cancelled {count:,} task{'s' if count != 1 else ''} that had not begun"
 
 
 def _pause(line: Line, command: Word, arguments: list[Word]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 _SHOWN = 5
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LISTED = 8
 
 
@@ -33,18 +35,26 @@ def show_in(ip: InteractiveShell) -> bool:
     """Have the shell show these groups briefly; not where somebody else shows exceptions their own way."""
     if ip.custom_exceptions:
         return False
-    ip.set_custom_exc((LoopErrors,), _shown_by_ipython)
+    ip.set_custom_exc((LoopErrors,), _shown_by_ipython)  # type: ignore[no-untyped-call]
     return True
 
 
 def hide_from(ip: InteractiveShell) -> None:
     """Undo `show_in`."""
     if ip.custom_exceptions == (LoopErrors,):
-        ip.set_custom_exc((), None)
+        ip.set_custom_exc((), None)  # type: ignore[no-untyped-call]
 
 
 def _shown_by_ipython(shell: Any, kind: Any, group: LoopErrors, tb: Any, tb_offset: Any = None) -> list[str]:
-    return render(group)
+    lines = [_FRAME.sub(lambda match: _cell_name(shell, match), line) for line in render(group)]
+    shell._showtraceback(kind, group, lines)
+    return lines
+
+
+def _cell_name(shell: Any, match: re.Match[str]) -> str:
+    """`Cell In[3], line 2` for the file name which the kernel gives to a cell."""
+    named = shell.compile.format_code_name(match[1])
+    return f"{' '.join(named)}, line {match[2]}" if named else match[0]
 
 
 def render(group: BaseExceptionGroup[BaseException]) -> list[str]:

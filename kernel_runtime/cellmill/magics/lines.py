@@ -144,7 +144,7 @@ PRIORITY = Option("priority", "N", "a whole number; higher runs first", _priorit
 NAME = Option("name", "NAME", "the name shown in bars and in the panel", str)
 CHUNKSIZE = Option("chunksize", "N", "items per task; chosen by the runtime when left out", _chunk)
 
-_KINDS = {
+_KINDS: dict[Callable[[str], Any], str] = {
     _retries: f"a whole number from 0 to {MOST_RETRIES}",
     _priority: f"a whole number from {PRIORITIES[0]} to {PRIORITIES[-1]}",
     _chunk: "a whole number, 1 or more",

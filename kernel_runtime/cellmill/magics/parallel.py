@@ -8,7 +8,6 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-import cellmill
 from cellmill.magics.cells import at_statement, read_cell, run_cell
 from cellmill.magics.lines import (
     BATCH,
@@ -22,6 +21,7 @@ from cellmill.magics.lines import (
     read_options,
     usage_of,
 )
+from cellmill.parallel import ParallelFunction, PerWorker, parallel
 
 OPTIONS = (RETRIES, BATCH, TIMEOUT, PRIORITY, NAME)
 USAGE = f"%%parallel {usage_of(OPTIONS)} [functions…]"
@@ -100,17 +100,15 @@ def make_parallel(function: Any, options: dict[str, Any]) -> Any:
 
     One that is parallel already takes the options; what is made once per worker stays what it is.
     """
-    if isinstance(function, cellmill.ParallelFunction):
+    if isinstance(function, ParallelFunction):
         return function.options(**options) if options else function
     if not isinstance(function, FunctionType) and not _wraps_function(function):
         return function
-    return cellmill.parallel(**options)(function)
+    return parallel(**options)(function)
 
 
 def _wraps_function(value: Any) -> bool:
     """Whether a decorator left something that stands for a function (functools.wraps, lru_cache)."""
     return (
-        callable(value)
-        and callable(getattr(value, "__wrapped__", None))
-        and not isinstance(value, cellmill.PerWorker)
+        callable(value) and callable(getattr(value, "__wrapped__", None)) and not isinstance(value, PerWorker)
     )

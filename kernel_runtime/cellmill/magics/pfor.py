@@ -6,13 +6,14 @@ import ast
 import io
 import keyword
 import tokenize
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
-from cellmill.magics.body import Body, item_function
+from cellmill.magics.body import ITEM, Body, Returned, item_function, shortened
 from cellmill.magics.cells import capture, compile_body, read_cell
 from cellmill.magics.failures import LoopErrors, place
 from cellmill.magics.lines import (
@@ -27,6 +28,7 @@ from cellmill.magics.lines import (
     read_options,
     usage_of,
 )
+from cellmill.parallel import parallel
 
 OPTIONS = (RETRIES, TIMEOUT, PRIORITY, CHUNKSIZE, NAME)
 USAGE = f"%%pfor {usage_of(OPTIONS)} TARGET in ITERABLE [-> OUT]"
@@ -77,7 +79,7 @@ def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
     items = eval(compile(iterable, cell.filename, "eval", cell.flags, True), ip.user_global_ns, ip.user_ns)
     if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
         raise _not_iterable(line, loop, items)
-    values, failures, broken = collect(cellmill.parallel(**options)(item_function(task)), items, chunksize)
+    values, failures, broken = collect(parallel(**options)(item_function(task)), items, chunksize)
     if loop.out is not None:
         ip.user_ns[loop.out] = values
     if failures or broken is not None:
@@ -89,15 +91,27 @@ def collect(
 ) -> tuple[list[Any], list[cellmill.TaskFailure], Exception | None]:
     """All values in order, the failures among them, and what the iterable itself raised."""
     values: list[Any] = []
+    failures: list[cellmill.TaskFailure] = []
     broken: Exception | None = None
     try:
-        for value in function.map(items, return_exceptions=True, chunksize=chunksize):
-            values.append(value)
+        for index, value in enumerate(function.map(items, return_exceptions=True, chunksize=chunksize)):
+            if isinstance(value, BaseException):
+                value = cellmill.TaskFailure(index, _item_of(value, items, index), value)
+                failures.append(value)
+            values.append(value.value if type(value) is Returned else value)
     except cellmill.CellmillError:
         raise
     except Exception as error:
         broken = error
-    return values, [value for value in values if isinstance(value, cellmill.TaskFailure)], broken
+    return values, failures, broken
+
+
+def _item_of(error: BaseException, items: Any, index: int) -> str:
+    """A short repr of a failed item: the worker's own, or that of the item where it can be looked up."""
+    noted = error.__dict__.pop(ITEM, None)
+    if noted is not None:
+        return str(noted)
+    return shortened(items[index]) if isinstance(items, Sequence) else "?"
 
 
 def _raise(

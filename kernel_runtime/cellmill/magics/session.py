@@ -28,7 +28,7 @@ class Session:
         self._matcher = matcher(ip)
         self._magics = _magics(ip, self._arrivals)
         for (kind, name), function in self._magics.items():
-            ip.register_magic_function(function, magic_kind=kind, magic_name=name)
+            ip.magics_manager.register_function(function, magic_kind=kind, magic_name=name)
         self._hooks = (
             ("pre_run_cell", _new_epoch),
             ("pre_run_cell", self._arrivals.before_cell),

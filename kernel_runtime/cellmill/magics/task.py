@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import itertools
 import re
-from collections.abc import Generator
-from concurrent.futures import CancelledError, Future
-from typing import Any
+from concurrent.futures import CancelledError
+from concurrent.futures import Future as BaseFuture
+from typing import Any, cast
 
 from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
-from cellmill.magics.body import Inheritance, Outcome, TaskBody
+from cellmill.futures import Future
+from cellmill.magics.body import Inheritance, Outcome, TaskBody, value_of
 from cellmill.magics.cells import at_statement, capture, compile_body, names_assigned, read_cell
 from cellmill.magics.delivery import MISSING, Arrivals
 from cellmill.magics.lines import (
@@ -26,6 +27,7 @@ from cellmill.magics.lines import (
     read_options,
     usage_of,
 )
+from cellmill.task import DEFAULT_OPTIONS
 
 OPTIONS = (RETRIES, TIMEOUT, PRIORITY)
 USAGE = f"%%task {usage_of(OPTIONS)} NAME [after A, B]"
@@ -54,48 +56,31 @@ Options, which come first:
 _numbers = itertools.count(1)
 
 
-class TaskFuture(Future[Any]):
+class TaskFuture(Future):
     """The future of a `%%task` cell: its value is that of the cell's last expression."""
 
-    def __init__(self, name: str, before: dict[str, Any]) -> None:
-        super().__init__()
+    def __init__(self, name: str, before: dict[str, Any], source: Future) -> None:
+        super().__init__(_Source(source))
         self.name = name
         self.before = before
+        self.source = source
         self.number = next(_numbers)
         self.seen = False
         self.delivered = False
         self.outcome: Outcome | None = None
-        self._source: Future[Any] | None = None
+        source.add_done_callback(self.take)
 
-    def follow(self, source: Future[Any]) -> None:
-        """Take the state of the task's own future, now and when it is done."""
-        self._source = source
-        source.add_done_callback(self._finish)
-
-    def dependency(self) -> Future[Any]:
-        """The future whose value is the whole outcome, for tasks that come after."""
-        assert self._source is not None
-        return self._source
-
-    def _finish(self, source: Future[Any]) -> None:
+    def take(self, source: BaseFuture[Any]) -> None:
+        """Take over how the task ended; its own future holds the whole outcome."""
         if source.cancelled():
-            super().cancel()
-            self.set_running_or_notify_cancel()
+            self.settle_cancelled()
             return
         error = source.exception()
-        if error is not None:
-            self.set_exception(error)
-            return
-        self.outcome = source.result()
-        self.set_result(self.outcome.value)
-
-    def cancel(self) -> bool:
-        """Cancel the task; true only when it will not run."""
-        return self._source is not None and self._source.cancel()
-
-    def running(self) -> bool:
-        """Whether the task is in a worker now."""
-        return self._source is not None and self._source.running()
+        if error is None:
+            self.outcome = source.result()
+        value = self.outcome.value if self.outcome is not None else None
+        if self.settle(value, error):
+            self.run_callbacks()
 
     def result(self, timeout: float | None = None) -> Any:
         """The value of the cell's last expression; raises the task's own error."""
@@ -110,14 +95,32 @@ class TaskFuture(Future[Any]):
 
     def failure(self) -> BaseException | None:
         """The error of a task that is done, without counting as asked for."""
-        try:
-            return super().exception(0)
-        except CancelledError:
-            return None
+        return self._exception
 
-    def __await__(self) -> Generator[Any, None, Any]:
-        self.seen = True
-        return asyncio.wrap_future(self).__await__()
+    def __reduce__(self) -> Any:
+        return value_of, (self.source,)
+
+
+class _Source:
+    """Answers for a task's future as long as it is not over: by asking the one it follows."""
+
+    def __init__(self, source: Future) -> None:
+        self._source = source
+
+    def wait(self, future: Future, timeout: float | None) -> None:
+        """Return when the task is over or the time is."""
+        with contextlib.suppress(TimeoutError, CancelledError):
+            self._source.exception(timeout)
+        if self._source.done():
+            cast(TaskFuture, future).take(self._source)
+
+    def cancel(self, future: Future) -> bool:
+        """True when the task will not run."""
+        return self._source.cancel()
+
+    def is_running(self, future: Future) -> bool:
+        """Whether the task is in a worker now."""
+        return self._source.running()
 
 
 def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> None:
@@ -140,15 +143,16 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
         captured.pop(word, None)
     links = tuple(_inherit(ip, word, future) for word, future in earlier.items())
     task = TaskBody(name, code, captured, cell.source, links)
-    future = TaskFuture(name, {each: ip.user_ns.get(each, MISSING) for each in assigned})
-    inputs = [each.dependency() if isinstance(each, TaskFuture) else each for each in earlier.values()]
-    source = cellmill.parallel(name=f"task {name}", **options)(task)(*inputs)
+    before = {each: ip.user_ns.get(each, MISSING) for each in assigned}
+    inputs = [each.source if isinstance(each, TaskFuture) else each for each in earlier.values()]
+    checked = DEFAULT_OPTIONS.changed(**options)
+    source, _ = cellmill.default_executor().submit_alone(task, tuple(inputs), checked, f"task {name}")
+    future = TaskFuture(name, before, source)
     ip.user_ns[name] = future
-    future.follow(source)
     arrivals.expect(future)
 
 
-def _inherit(ip: InteractiveShell, name: str, future: Future[Any]) -> Inheritance:
+def _inherit(ip: InteractiveShell, name: str, future: BaseFuture[Any]) -> Inheritance:
     """What a task sees of an earlier one: what has arrived already is in the notebook, or was replaced."""
     if not isinstance(future, TaskFuture) or future.delivered:
         return Inheritance(name, False, frozenset())
@@ -156,11 +160,13 @@ def _inherit(ip: InteractiveShell, name: str, future: Future[Any]) -> Inheritanc
     return Inheritance(name, True, frozenset(newer))
 
 
-def _earlier(ip: InteractiveShell, line: Line, word: Word) -> Future[Any]:
+def _earlier(ip: InteractiveShell, line: Line, word: Word) -> BaseFuture[Any]:
     value = ip.user_ns.get(word.text)
-    if isinstance(value, Future):
+    if isinstance(value, BaseFuture):
         return value
-    known = sorted(name for name, each in ip.user_ns.items() if isinstance(each, Future) and name[:1] != "_")
+    known = sorted(
+        name for name, each in ip.user_ns.items() if isinstance(each, BaseFuture) and name[:1] != "_"
+    )
     listed = f"known are {', '.join(known)}" if known else "there are none yet"
     what = "is not a task or a future" if word.text in ip.user_ns else "is not known"
     raise line.at(f"{word.text} {what}; {listed}{did_you_mean(word.text, known)}", word)

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+import types
 from typing import Any
 
 __version__ = "0.1.0"
@@ -23,12 +25,24 @@ _HOMES = {
     ),
     "executor": ("Executor", "default_executor", "in_worker", "peek_default_executor", "set_default_executor"),
     "futures": ("Future",),
-    "parallel": ("parallel", "per_worker"),
+    "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
     "task": ("TaskFailure",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME)]
+
+
+class _Package(types.ModuleType):
+    """The package, whose attribute `parallel` is the decorator although a module of that name exists."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "parallel" and isinstance(value, types.ModuleType):
+            value = value.parallel
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -267,7 +267,7 @@ def in_worker() -> bool:
     import sys
 
     worker = sys.modules.get("cellmill.worker")
-    return worker is not None and worker.current is not None
+    return getattr(worker, "current", None) is not None  # another thread may be importing it now
 
 
 def default_executor() -> Executor:

@@ -9,6 +9,7 @@ new cell execution does so too, because a referenced list or dict may have been 
 from __future__ import annotations
 
 import builtins
+import io
 import linecache
 import os
 import pickle
@@ -142,6 +143,16 @@ def importable(function: Any) -> bool:
     return found is function
 
 
+class _FunctionPickler(cloudpickle.Pickler):
+    """Leaves IPython's stand-in for `open` behind: it would drag all of IPython into each worker."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        shell = sys.modules.get("IPython.core.interactiveshell")
+        if shell is not None and obj is getattr(shell, "_modified_open", _ABSENT):
+            return getattr, (builtins, "open")
+        return super().reducer_override(obj)
+
+
 def encode_function(function: Any) -> payload.Encoded:
     """Pickle a function for workers; raises `PayloadError` with the reason when it cannot be."""
     buffers: list[memoryview] = []
@@ -157,8 +168,10 @@ def encode_function(function: Any) -> payload.Encoded:
         return False
 
     blob = FunctionBlob(function_name(function), function, dict(sources_of(function)))
+    target = io.BytesIO()
     try:
-        return payload.Encoded(cloudpickle.dumps(blob, protocol=5, buffer_callback=keep), buffers)
+        _FunctionPickler(target, protocol=5, buffer_callback=keep).dump(blob)
+        return payload.Encoded(target.getvalue(), buffers)
     except Exception as error:
         culprit = _culprit(function)
         raise PayloadError(

@@ -248,9 +248,9 @@ def encode_error(error: BaseException, name: str) -> bytes:
 
 
 def _own_frames_left_out(error: BaseException) -> Any:
-    here = os.path.dirname(__file__)
+    here = os.path.dirname(__file__) + os.sep
     tb = error.__traceback__
-    while tb is not None and os.path.dirname(tb.tb_frame.f_code.co_filename) == here and tb.tb_next is not None:
+    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(here) and tb.tb_next is not None:
         tb = tb.tb_next
     return tb
 

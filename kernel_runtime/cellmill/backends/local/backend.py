@@ -118,8 +118,8 @@ class LocalBackend:
 
     def _place(self, future: Future, inputs: list[Future]) -> tuple[Any, tuple[Any, ...]]:
         if future._state not in OVER:
-            if future._home is not self or future._ticket == 0:
-                future.result()  # of another executor, or waiting in a batch: its value is sent along
+            if getattr(future, "_home", None) is not self or future._ticket == 0:
+                future.exception()  # of another executor, or waiting in a batch: its value is sent along
             else:
                 inputs.append(future)
                 return payload.load_input, (len(inputs) - 1,)

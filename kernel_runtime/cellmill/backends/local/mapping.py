@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .backend import LocalBackend
 
 MOST_OUTSTANDING = 1_000_000  # elements taken from the input and not yet read as results
-ADD_AT_ONCE = 4096
+SEGMENT = ADD_AT_ONCE = 4096
 
 _PENDING = object()
 _open: weakref.WeakSet[MapResults] = weakref.WeakSet()
@@ -58,8 +58,11 @@ class MapResults(Iterator[Any]):
         self._return_exceptions = return_exceptions
         self._timeout = timeout
         self._end = None if timeout is None else time.monotonic() + timeout
-        self._results: deque[Any] = deque()  # values of elements from `_first` on, _PENDING where not there yet
-        self._first = 0
+        # Values by absolute place, in segments of ADD_AT_ONCE, _PENDING where not there yet: the resolver stores
+        # them while this thread reads, so no place may depend on how far reading is.
+        self._segments: dict[int, list[Any]] = {}
+        self._reading: list[Any] = []
+        self._first = 0  # elements read
         self._added = 0
         self._arrived: deque[tuple[Any, BaseException | None]] = deque()
         self._input_error: BaseException | None = None
@@ -89,9 +92,10 @@ class MapResults(Iterator[Any]):
                 self._exhausted = True
             if len(items) < wanted:
                 self._exhausted = True
-            if self._ordered:
-                self._results.extend([_PENDING] * len(items))
             added = self._added
+            if self._ordered:
+                for segment in range(added // SEGMENT, (added + len(items) + SEGMENT - 1) // SEGMENT):
+                    self._segments.setdefault(segment, [_PENDING] * SEGMENT)
             self._added += len(items)
             room -= len(items)
             self.stream.expected = (
@@ -102,7 +106,7 @@ class MapResults(Iterator[Any]):
 
     def _deliver(self, key: int, value: Any, error: BaseException | None) -> None:
         if self._ordered:
-            self._results[key - self._first] = value if error is None else _Failed(error)
+            self._segments[key // SEGMENT][key % SEGMENT] = value if error is None else _Failed(error)
         else:
             self._arrived.append((value, error))
 
@@ -140,10 +144,14 @@ class MapResults(Iterator[Any]):
     def _take(self) -> tuple[Any, BaseException | None]:
         """The next result; waits for it."""
         if self._ordered:
-            results = self._results
-            if results[0] is _PENDING:
+            place = self._first % SEGMENT
+            if not place:
+                self._segments.pop(self._first // SEGMENT - 1, None)
+                self._reading = self._segments[self._first // SEGMENT]
+            if self._reading[place] is _PENDING:
                 self._wait()
-            value = results.popleft()
+            value = self._reading[place]
+            self._reading[place] = None
             self._first += 1
             return (None, value.error) if type(value) is _Failed else (value, None)
         if not self._arrived:
@@ -152,7 +160,7 @@ class MapResults(Iterator[Any]):
         return self._arrived.popleft()
 
     def _there(self) -> bool:
-        return self._results[0] is not _PENDING if self._ordered else bool(self._arrived)
+        return self._reading[self._first % SEGMENT] is not _PENDING if self._ordered else bool(self._arrived)
 
     def _wait(self) -> None:
         backend = self.stream.backend

@@ -86,8 +86,9 @@ class Stream:
 
     def add(self, elements: list[tuple[Any, Any]]) -> None:
         """More elements, as (key, item); `send` gets them going."""
+        with self._lock:
+            self.unfinished += len(elements)
         self.waiting.extend(elements)
-        self.unfinished += len(elements)
         self.backend.adjust_run(self.run, submitted=len(elements))
 
     def send(self) -> None:
@@ -171,9 +172,12 @@ class Stream:
         self._over(1)
 
     def _over(self, count: int) -> None:
-        self.unfinished -= count
-        if not self.unfinished and self.when_done is not None:
-            done, self.when_done = self.when_done, None
+        with self._lock:
+            self.unfinished -= count
+            done = self.when_done if not self.unfinished else None
+            if done is not None:
+                self.when_done = None
+        if done is not None:
             done()
 
     def settle_or_retry(self, element: tuple[Any, Any], value: Any, error: BaseException | None) -> bool:
@@ -225,7 +229,8 @@ class Chunk:
     def complete(self, status: int, detail: int, view: memoryview | None, run_ns: int) -> None:
         """The chunk is over; called once, by the resolver."""
         stream = self.stream
-        stream.sent -= 1
+        with stream._lock:
+            stream.sent -= 1
         try:
             if status == held.CSCHED_VALUE and view is not None:
                 stream.sizes.observe(len(self.elements), run_ns)

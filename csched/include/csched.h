@@ -29,7 +29,8 @@ enum {
     CSCHED_ETOOBIG = -9    /* larger than the arena can ever hold */
 };
 
-enum { /* how a task ended */
+/* how a task ended */
+enum {
     CSCHED_VALUE = 0,      /* a pickled value */
     CSCHED_NONE = 1,       /* the value None: no payload */
     CSCHED_ERROR = 2,      /* a pickled exception */
@@ -39,13 +40,11 @@ enum { /* how a task ended */
     CSCHED_TIMEOUT = 6     /* stopped at its time limit */
 };
 
-enum { /* what csched_worker_next found */
-    CSCHED_TASK = 1,
-    CSCHED_FUNCTION = 2,
-    CSCHED_CONTROL = 3
-};
+/* what csched_worker_next found */
+enum { CSCHED_TASK = 1, CSCHED_FUNCTION = 2, CSCHED_CONTROL = 3 };
 
-enum { /* kinds of csched_message_t */
+/* kinds of csched_message_t */
+enum {
     CSCHED_OUTPUT = 1,  /* text printed by a task */
     CSCHED_PARTIAL = 2, /* results of the first elements of a chunk that still runs */
     CSCHED_REPLY = 3,   /* the worker's answer to a control entry */
@@ -94,7 +93,7 @@ typedef struct {
     uint32_t kind;
     uint32_t worker;
     uint32_t slot;
-    uint32_t detail; /* CSCHED_OUTPUT: 1 stdout, 2 stderr; CSCHED_PARTIAL: elements; CSCHED_REPLY: the request's number */
+    uint32_t detail; /* CSCHED_OUTPUT: 1 stdout, 2 stderr; PARTIAL: elements; REPLY: the request's number */
     uint32_t run;    /* of the task */
     uint32_t reserved;
     uint64_t ticket;
@@ -170,8 +169,8 @@ void csched_copy(uint64_t destination, const void *source, uint64_t size);
 int csched_reserve(csched_t *s, uint32_t slots); /* makes slots 0 .. slots-1 usable */
 int64_t csched_submit(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, const void *data, uint64_t size,
                       uint64_t pack_ns); /* the task's ticket, or an error */
-int64_t csched_submit_with(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, const void *data,
-                           uint64_t size, uint64_t pack_ns, const csched_options_t *options);
+int64_t csched_submit_with(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, const void *data, uint64_t size,
+                           uint64_t pack_ns, const csched_options_t *options);
 int csched_cancel(csched_t *s, uint64_t ticket); /* 1: it will not run; 0: too late */
 int csched_cancel_run(csched_t *s, uint32_t run); /* how many were cancelled */
 int csched_cancel_all(csched_t *s);

@@ -63,8 +63,7 @@ CSCHED_EXPORT int csched_cancel_all(csched_t *s)
 
 static bool runs_now(csched_t *s, const task_t *task)
 {
-    return task->state == TASK_SENT &&
-           u64_relaxed(&s->workers[task->worker]->segment->claim_ticket) == task->ticket;
+    return task->state == TASK_SENT && u64_relaxed(&s->workers[task->worker]->segment->claim_ticket) == task->ticket;
 }
 
 CSCHED_EXPORT int csched_task_state(csched_t *s, uint64_t ticket)

@@ -108,9 +108,12 @@ void task_propagate(csched_t *s, uint32_t first)
             if (!has_value(task->status)) {
                 s->graph.waiting_count--;
                 csched_journey_t *row = journey_append(&s->journey);
-                *row = (csched_journey_t){.ticket = dependent->ticket, .run = dependent->run,
-                                          .function = dependent->function, .worker = NO_WORKER,
-                                          .status = CSCHED_DEPENDENCY, .stamps = {dependent->submitted}};
+                *row = (csched_journey_t){.ticket = dependent->ticket,
+                                          .run = dependent->run,
+                                          .function = dependent->function,
+                                          .worker = NO_WORKER,
+                                          .status = CSCHED_DEPENDENCY,
+                                          .stamps = {dependent->submitted}};
                 dependent->row = s->journey.written - 1;
                 task_finish(s, target, CSCHED_DEPENDENCY, NULL, found.position);
                 continue;
@@ -149,12 +152,17 @@ static void record_rows(csched_t *s, task_t *task, const result_entry_t *entry, 
     for (uint32_t i = 0; i < task->count; i++) {
         bool marked = i + 1 < entry->stamps;
         csched_journey_t *row = journey_append(&s->journey);
-        *row = (csched_journey_t){
-            .ticket = task->ticket, .run = task->run, .function = task->function, .element = i,
-            .worker = (uint16_t)index, .status = (uint8_t)entry->status, .attempt = task->attempt,
-            .pack_ns = task->pack_ns,
-            .stamps = {task->submitted, task->ready, task->dispatched, entry->received,
-                       marked ? marks[i] : entry->started, marked ? marks[i + 1] : entry->finished, entry->returned}};
+        *row = (csched_journey_t){.ticket = task->ticket,
+                                  .run = task->run,
+                                  .function = task->function,
+                                  .element = i,
+                                  .worker = (uint16_t)index,
+                                  .status = (uint8_t)entry->status,
+                                  .attempt = task->attempt,
+                                  .pack_ns = task->pack_ns,
+                                  .stamps = {task->submitted, task->ready, task->dispatched, entry->received,
+                                             marked ? marks[i] : entry->started,
+                                             marked ? marks[i + 1] : entry->finished, entry->returned}};
     }
 }
 
@@ -206,8 +214,12 @@ static int take_message(csched_t *s, uint32_t index, result_entry_t *entry)
     int rc = blob_of_result(s, index, entry, sizeof *entry, &blob);
     if (rc < 0)
         return rc;
-    csched_message_t message = {.kind = entry->count, .worker = index, .slot = entry->head.slot,
-                                .detail = entry->detail, .ticket = entry->ticket, .blob = (uint64_t)(uintptr_t)blob,
+    csched_message_t message = {.kind = entry->count,
+                                .worker = index,
+                                .slot = entry->head.slot,
+                                .detail = entry->detail,
+                                .ticket = entry->ticket,
+                                .blob = (uint64_t)(uintptr_t)blob,
                                 .size = blob ? blob->size : 0};
     const task_t *task = graph_find(&s->graph, entry->ticket);
     message.run = task ? task->run : UINT32_MAX;
@@ -233,7 +245,8 @@ uint32_t drain_worker(csched_t *s, uint32_t index)
         ring_advance(&worker->results, head);
         taken++;
     }
-    if (taken && u32_relaxed(&worker->results.ends->producer_waits) && u32_exchange(&worker->results.ends->producer_waits, 0))
+    if (taken && u32_relaxed(&worker->results.ends->producer_waits) &&
+        u32_exchange(&worker->results.ends->producer_waits, 0))
         futex_wake(&worker->results.ends->producer_waits); /* partner: wait_for_room in worker.c */
     if (rc < 0 && rc != CSCHED_ENOMEM) { /* its memory is not to be trusted any more: the owner of the pool ends it */
         worker->state = WORKER_LOST;
@@ -255,8 +268,7 @@ static void check_limit(csched_t *s, uint32_t index, uint64_t now)
     if (now < since || now - since < task->timeout_ns)
         return;
     task->flags |= FLAG_OVERDUE;
-    csched_message_t message = {
-        .kind = CSCHED_OVERDUE, .worker = index, .slot = ticket_slot(ticket), .ticket = ticket};
+    csched_message_t message = {.kind = CSCHED_OVERDUE, .worker = index, .slot = ticket_slot(ticket), .ticket = ticket};
     message_push(s, &message);
 }
 

@@ -86,7 +86,7 @@ typedef struct {
     uint64_t ticket;
     uint32_t function, count;
     ref_t payload;
-    uint64_t bundle; /* NO_BLOCK: the inputs' refs follow; else they lie in the kernel's arena, in line ones with them */
+    uint64_t bundle; /* NO_BLOCK: the inputs' refs follow; else they lie in the kernel's arena with the in-line ones */
     uint32_t inputs; /* number of ref_t */
     uint32_t attempt;
     uint64_t reserved;

@@ -90,8 +90,7 @@ int fd_send(int socket, uint32_t tag, int fd)
 {
     struct iovec body = {.iov_base = &tag, .iov_len = sizeof tag};
     char space[CMSG_SPACE(sizeof(int))] = {0};
-    struct msghdr message = {
-        .msg_iov = &body, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+    struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
@@ -105,8 +104,7 @@ int fd_receive(int socket, uint32_t *tag, int *fd)
 {
     struct iovec body = {.iov_base = tag, .iov_len = sizeof *tag};
     char space[CMSG_SPACE(sizeof(int))] = {0};
-    struct msghdr message = {
-        .msg_iov = &body, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+    struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
     ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got == 0)
         return CSCHED_ESTOPPED;

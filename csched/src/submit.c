@@ -48,9 +48,17 @@ static int prepare(csched_t *s, task_t *task, uint32_t slot, uint32_t function, 
         rc = blob_from_bytes(data, size, &payload);
     if (rc < 0)
         return rc;
-    *task = (task_t){.ticket = graph_ticket(&s->graph, slot), .payload = payload, .function = function, .run = run,
-                     .count = 1, .dependents = NO_EDGE, .next = NO_TASK, .previous = NO_TASK, .row = NO_ROW,
-                     .worker = NO_WORKER, .priority = -PRIORITY_MIN};
+    *task = (task_t){.ticket = graph_ticket(&s->graph, slot),
+                     .payload = payload,
+                     .function = function,
+                     .run = run,
+                     .count = 1,
+                     .dependents = NO_EDGE,
+                     .next = NO_TASK,
+                     .previous = NO_TASK,
+                     .row = NO_ROW,
+                     .worker = NO_WORKER,
+                     .priority = -PRIORITY_MIN};
     task->submitted = csched_now();
     return CSCHED_OK;
 }
@@ -143,9 +151,8 @@ static void after_submit(csched_t *s, const task_t *task)
     }
 }
 
-CSCHED_EXPORT int64_t csched_submit_with(csched_t *s, uint32_t slot, uint32_t function, uint32_t run,
-                                         const void *data, uint64_t size, uint64_t pack_ns,
-                                         const csched_options_t *options)
+CSCHED_EXPORT int64_t csched_submit_with(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, const void *data,
+                                         uint64_t size, uint64_t pack_ns, const csched_options_t *options)
 {
     pthread_mutex_lock(&s->lock);
     int rc = CSCHED_OK;

@@ -260,7 +260,8 @@ static void send_ready(csched_t *s)
     uint64_t touched[4] = {0};
     uint32_t slot;
     for (uint32_t i = 0; i < s->worker_count; i++)
-        s->loads[i].awake = s->workers[i]->state == WORKER_READY && !u32_relaxed(&s->workers[i]->segment->tasks.sleeping);
+        s->loads[i].awake =
+            s->workers[i]->state == WORKER_READY && !u32_relaxed(&s->workers[i]->segment->tasks.sleeping);
     while ((slot = ready_first(&s->graph)) != NO_TASK) {
         uint32_t index = s->policy->choose(&s->policy_state, s->loads, s->worker_count);
         if (index == NO_CHOICE)

@@ -106,12 +106,16 @@ static int resolve(csched_worker_t *w, const ref_t *ref, uint8_t *base, uint64_t
 
 static int take(csched_worker_t *w, task_entry_t *entry, csched_item_t *item)
 {
-    static const uint32_t kinds[] = {[ENTRY_TASK] = CSCHED_TASK, [ENTRY_FUNCTION] = CSCHED_FUNCTION,
-                                     [ENTRY_CONTROL] = CSCHED_CONTROL};
+    static const uint32_t kinds[] = {
+        [ENTRY_TASK] = CSCHED_TASK, [ENTRY_FUNCTION] = CSCHED_FUNCTION, [ENTRY_CONTROL] = CSCHED_CONTROL};
     if (entry->head.bytes < sizeof *entry || entry->head.kind < ENTRY_TASK || entry->head.kind > ENTRY_CONTROL)
         return CSCHED_ECORRUPT;
-    *item = (csched_item_t){.kind = kinds[entry->head.kind], .slot = entry->head.slot, .function = entry->function,
-                            .count = entry->count, .ticket = entry->ticket, .inputs = entry->inputs,
+    *item = (csched_item_t){.kind = kinds[entry->head.kind],
+                            .slot = entry->head.slot,
+                            .function = entry->function,
+                            .count = entry->count,
+                            .ticket = entry->ticket,
+                            .inputs = entry->inputs,
                             .flags = entry->attempt};
     w->current = entry;
     return resolve(w, &entry->payload, (uint8_t *)entry, entry->head.bytes, &item->address, &item->size);
@@ -301,9 +305,16 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
         w->marks[w->mark_count] = w->finished;
         marks = w->mark_count + 1;
     }
-    result_entry_t form = {.head = {.slot = task->head.slot}, .ticket = task->ticket, .status = status,
-                           .detail = failures, .payload = {.size = size}, .received = w->received,
-                           .started = w->started, .finished = w->finished, .returned = now, .count = task->count};
+    result_entry_t form = {.head = {.slot = task->head.slot},
+                           .ticket = task->ticket,
+                           .status = status,
+                           .detail = failures,
+                           .payload = {.size = size},
+                           .received = w->received,
+                           .started = w->started,
+                           .finished = w->finished,
+                           .returned = now,
+                           .count = task->count};
     int rc = send(w, ENTRY_RESULT, &form, data, marks, block);
     if (rc == CSCHED_OK) {
         u64_store_release(&w->segment->claim_ticket, 0); /* after the result: its loss cannot be declared any more */
@@ -318,7 +329,9 @@ CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t
     const task_entry_t *task = w->current;
     result_entry_t form = {.head = {.slot = task ? task->head.slot : UINT32_MAX},
                            .ticket = task && task->head.kind == ENTRY_TASK ? task->ticket : 0,
-                           .detail = detail, .payload = {.size = size}, .count = kind};
+                           .detail = detail,
+                           .payload = {.size = size},
+                           .count = kind};
     int rc = send(w, ENTRY_MESSAGE, &form, data, 0, block);
     if (rc == CSCHED_OK)
         ring_bell(w);

@@ -31,7 +31,7 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-TIMEOUT_MS = 15_000
+TIMEOUT_MS = 60_000
 
 
 FAILED = pytest.StashKey[bool]()

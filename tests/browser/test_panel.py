@@ -12,18 +12,24 @@ pytestmark = pytest.mark.browser
 
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\nprint('loaded', 'now')"
-# Some tasks wait for a file, so that a test decides when the cell goes on.
+# Later tasks wait for files, so that a test decides when the cell goes on: after 20 tasks and after 40.
 DEFINE = """%%parallel
 def work(item):
     import pathlib, time
     number, gate = item
-    while number >= 40 and not pathlib.Path(gate).exists():
+    doors = [pathlib.Path(gate, door) for door in ("first", "second")[: number // 20]]
+    while not all(door.exists() for door in doors):
         time.sleep(0.01)
     if number == 3:
         raise ValueError("this one fails")
     time.sleep(0.005)
     return number
 """
+
+
+def open_doors(gate: Path, *doors: str) -> None:
+    for door in doors:
+        (gate / door).touch()
 
 
 def run_gated(gate: Path, tasks: int) -> str:
@@ -47,12 +53,13 @@ def open_gated(lab: OpenLab, gate: Path, tasks: int = 60) -> Any:
 
 
 def test_panel_moves_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
-    one = open_gated(lab, tmp_path / "gate")
-    one.wait_panel("d.total === 60 && d.done > 0 && d.done < 40 && d.running > 0")
+    one = open_gated(lab, tmp_path)
+    one.wait_panel("d.total === 60 && d.done === 20 && d.running > 0")
+    open_doors(tmp_path, "first")
     one.wait_panel("d.done === 40 && d.running === 2 && d.queued === 18 && d.failed === 1")
     assert int(one.panel("workers")) >= 1
     one.screenshot("panel-running-light")
-    (tmp_path / "gate").touch()
+    open_doors(tmp_path, "second")
     one.wait_panel("d.done === 60 && d.total === 60 && d.running === 0 && d.rate > 0")
     one.wait_output(2, "gathered 60")
     bar = one.page.get_by_role("progressbar", name="Tasks done")
@@ -63,9 +70,8 @@ def test_panel_moves_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
 
 
 def test_the_next_cell_counts_from_zero(lab: OpenLab, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    gate.touch()
-    one = open_gated(lab, gate)
+    open_doors(tmp_path, "first", "second")
+    one = open_gated(lab, tmp_path)
     one.wait_panel("d.done === 60 && d.total === 60")
     one.wait_output(2, "gathered 60")
     before = int(one.panel("work"))
@@ -74,22 +80,22 @@ def test_the_next_cell_counts_from_zero(lab: OpenLab, tmp_path: Path) -> None:
 
 
 def test_reload_in_the_middle_of_a_cell(lab: OpenLab, tmp_path: Path) -> None:
-    one = open_gated(lab, tmp_path / "gate")
+    open_doors(tmp_path, "first")
+    one = open_gated(lab, tmp_path)
     one.wait_panel("d.done === 40")
     one.command("docmanager:save")
     one.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
     one.load()
     one.open_panel()
     one.wait_panel("d.done === 40 && d.total === 60 && d.running === 2")
-    (tmp_path / "gate").touch()
+    open_doors(tmp_path, "second")
     one.wait_panel("d.done === 60 && d.total === 60")
     assert one.errors == []
 
 
 def test_reload_of_an_idle_notebook(lab: OpenLab, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    gate.touch()
-    one = open_gated(lab, gate)
+    open_doors(tmp_path, "first", "second")
+    one = open_gated(lab, tmp_path)
     one.wait_panel("d.done === 60")
     one.wait_kernel("idle")
     one.load()
@@ -113,7 +119,8 @@ def test_without_cellmill_and_after_a_restart(lab: OpenLab) -> None:
 
 
 def test_keyboard_list_and_dark_theme(lab: OpenLab, tmp_path: Path) -> None:
-    one = open_gated(lab, tmp_path / "gate", tasks=1234)
+    open_doors(tmp_path, "first")
+    one = open_gated(lab, tmp_path, tasks=1234)
     one.wait_panel("d.done === 40")
     one.command("apputils:change-theme", theme="JupyterLab Dark")
     one.page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
@@ -124,7 +131,7 @@ def test_keyboard_list_and_dark_theme(lab: OpenLab, tmp_path: Path) -> None:
     assert kernel.get_attribute("aria-current") == "true"
     kernel.focus()
     one.page.keyboard.press("Enter")
-    (tmp_path / "gate").touch()
+    open_doors(tmp_path, "second")
     one.wait_panel("d.done === 1234 && d.total === 1234")
     one.screenshot("panel-done-dark")
     one.command("apputils:change-theme", theme="JupyterLab Light")

@@ -197,3 +197,48 @@ def test_await_inside_a_function_of_the_body(notebook: Notebook) -> None:
         "    return x\nasyncio.run(g())"
     ).ok()
     assert notebook.value("out") == "[0, 1, 2]"
+
+
+def test_stop_leaves_out_as_it_was_and_the_workers_usable(notebook: Notebook) -> None:
+    notebook.run("out = 'old'").ok()
+    cell = notebook.start("%%pfor x in range(4) -> out\nimport time\ntime.sleep(60)")
+    notebook.wait(lambda message: message["header"]["msg_type"] == "display_data")
+    notebook.manager.interrupt_kernel()
+    notebook.finish(cell)
+    assert cell.error is not None
+    assert cell.error["ename"] == "KeyboardInterrupt"
+    assert notebook.value("out") == "'old'"
+    notebook.run("%%pfor x in range(4) -> out\nx").ok()
+    assert notebook.value("out") == "[0, 1, 2, 3]"
+
+
+def test_a_worker_that_dies_takes_only_its_item_along(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor x in range(6) -> out\nimport os\nif x == 3:\n    os._exit(7)\nx")
+    assert "1 of 6 items failed" in output.traceback
+    assert "WorkerLostError" in output.traceback
+    assert (
+        notebook.value("[v if v or v == 0 else (v.index, v.item) for v in out]")
+        == "[0, 1, 2, (3, '3'), 4, 5]"
+    )
+
+
+def test_an_error_that_cannot_be_pickled_is_shown(notebook: Notebook) -> None:
+    notebook.run("class Odd(Exception):\n    def __init__(self, a, b):\n        super().__init__(a)").ok()
+    output = notebook.run("%%pfor x in [1] -> out\nraise Odd('here', x)")
+    assert "1 of 1 items failed" in output.traceback
+    assert "raise Odd('here', x)" in output.traceback
+
+
+def test_a_variable_that_cannot_be_sent_is_named(notebook: Notebook) -> None:
+    notebook.run("import threading\nlock = threading.Lock()").ok()
+    output = notebook.run("%%pfor x in [1] -> out\nwith lock:\n    x")
+    assert output.error is not None
+    assert output.error["ename"] == "PayloadError"
+    assert "line 2: the cell uses lock, which cannot be sent" in output.error["evalue"]
+    notebook.run("%%pfor x in [1] -> out\nx").ok()
+
+
+def test_a_value_that_cannot_be_sent_fails_its_item(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor x in [1, 2] -> out\nimport threading\nthreading.Lock() if x == 2 else x")
+    assert "1 of 2 items failed" in output.traceback
+    assert notebook.value("out[0], bool(out[1])") == "(1, False)"

@@ -181,6 +181,15 @@ def test_what_cannot_be_sent_is_named_and_the_rest_arrives(notebook: Notebook) -
     assert notebook.value("x, 'lock' in globals()") == "(1, False)"
 
 
+def test_a_variable_that_cannot_be_sent_is_named(notebook: Notebook) -> None:
+    notebook.run("import threading\nlock = threading.Lock()").ok()
+    output = notebook.run("%%task a\nx = 1\nlock.acquire()")
+    assert output.error is not None
+    assert output.error["ename"] == "PayloadError"
+    assert "line 3: the cell uses lock, which cannot be sent" in output.error["evalue"]
+    assert notebook.value("'a' in globals()") == "False"
+
+
 def test_await_a_task(notebook: Notebook) -> None:
     notebook.run("%%task a\n41").ok()
     assert notebook.run("print(await a + 1)").ok().stdout == "42\n"

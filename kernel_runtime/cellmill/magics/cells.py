@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, TypeGuard, cast
 
+import cloudpickle
 from IPython.core.interactiveshell import InteractiveShell
 
+from cellmill.errors import PayloadError
 from cellmill.magics.body import ITEM, VALUE
 from cellmill.magics.lines import UsageError
 
@@ -141,6 +143,22 @@ def capture(
             raise _at_name(cell, name, f"{name} is a future and cannot go into a task by itself; {hint}")
         captured[name] = value
     return captured
+
+
+def explain_unsendable(cell: Cell, variables: dict[str, Any]) -> PayloadError | None:
+    """The error that names the variable which cannot be pickled and the line that uses it, if any."""
+    for name, value in variables.items():
+        try:
+            cloudpickle.dumps(value)
+        except Exception as error:
+            lines = [
+                node.lineno for node in ast.walk(cell.tree) if isinstance(node, ast.Name) and node.id == name
+            ]
+            where = f"line {min(lines)}: " if lines else ""
+            what = f"the cell uses {name}, which cannot be sent to a worker"
+            cure = "Make it inside the cell, or once per worker with @cellmill.per_worker"
+            return PayloadError(f"{where}{what} ({type(error).__name__}: {error}). {cure}")
+    return None
 
 
 def _at_name(cell: Cell, name: str, message: str) -> UsageError:

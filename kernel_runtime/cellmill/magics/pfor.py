@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
 from cellmill.magics.body import ITEM, Body, Returned, item_function, shortened
-from cellmill.magics.cells import capture, compile_body, read_cell
+from cellmill.magics.cells import capture, compile_body, explain_unsendable, read_cell
 from cellmill.magics.failures import LoopErrors, place
 from cellmill.magics.lines import (
     CHUNKSIZE,
@@ -80,6 +80,10 @@ def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
     if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
         raise _not_iterable(line, loop, items)
     values, failures, broken = collect(parallel(**options)(item_function(task)), items, chunksize)
+    if failures and len(failures) == len(values) and isinstance(failures[0].error, cellmill.PayloadError):
+        problem = explain_unsendable(cell, task.variables)
+        if problem is not None:
+            raise problem
     if loop.out is not None:
         ip.user_ns[loop.out] = values
     if failures or broken is not None:
@@ -93,8 +97,9 @@ def collect(
     values: list[Any] = []
     failures: list[cellmill.TaskFailure] = []
     broken: Exception | None = None
+    results = function.map(items, return_exceptions=True, chunksize=chunksize)
     try:
-        for index, value in enumerate(function.map(items, return_exceptions=True, chunksize=chunksize)):
+        for index, value in enumerate(results):
             if isinstance(value, BaseException):
                 value = cellmill.TaskFailure(index, _item_of(value, items, index), value)
                 failures.append(value)

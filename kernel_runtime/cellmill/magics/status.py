@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import cellmill
+from cellmill.task import WorkerInfo
 
 _CELL = 'style="text-align:left;padding:1px 12px 1px 0"'
 _COLOURS = {"idle": "#888", "starting": "#888", "busy": "#2e7d32", "lost": "#c62828"}
+
+
+_PATIENCE = 1.0
+
+
+def _started(executor: cellmill.Executor) -> tuple[WorkerInfo, ...]:
+    """The workers; those of an executor just made are given a moment to start."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        workers = tuple(executor.workers())
+        starting = any(worker.state == "starting" for worker in workers) or not workers
+        if not starting or executor.backend != "local" or time.monotonic() > end:
+            return workers
+        time.sleep(0.01)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +32,7 @@ class Status:
     """The state of the default executor at one moment; draws itself as text and as HTML."""
 
     facts: tuple[tuple[str, str], ...]
-    workers: tuple[Any, ...]
+    workers: tuple[WorkerInfo, ...]
 
     @classmethod
     def now(cls) -> Status:
@@ -27,15 +42,14 @@ class Status:
         done = f"{stats.done:,} of {stats.total:,}"
         counts = f"{done} done, {stats.running:,} running, {stats.waiting:,} waiting"
         ends = f"{stats.succeeded:,} succeeded, {stats.failed:,} failed, {stats.cancelled:,} cancelled"
-        preloaded = getattr(executor, "preloaded", ())
         facts = (
             ("backend", f"{executor.backend}{' (closed)' if executor.closed else ''}"),
             ("workers", str(executor.max_workers)),
             ("tasks", f"{counts} ({ends})"),
-            ("preload", " ".join(preloaded) or "nothing"),
+            ("preload", " ".join(executor.preloaded) or "nothing"),
             ("policy", str(executor.policy)),
         )
-        return cls(facts, tuple(executor.workers()))
+        return cls(facts, _started(executor))
 
     def __repr__(self) -> str:
         lines = [f"{name:9} {value}" for name, value in self.facts]
@@ -60,7 +74,7 @@ class Status:
         return f"<table>{facts}{table}</table>"
 
     @staticmethod
-    def _row(worker: Any) -> str:
+    def _row(worker: WorkerInfo) -> str:
         colour = _COLOURS.get(worker.state, "inherit")
         state = f'<span style="color:{colour}">{escape(worker.state)}</span>'
         values = (

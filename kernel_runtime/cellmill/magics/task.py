@@ -14,7 +14,14 @@ from IPython.core.interactiveshell import InteractiveShell
 import cellmill
 from cellmill.futures import Future
 from cellmill.magics.body import Inheritance, Outcome, TaskBody, value_of
-from cellmill.magics.cells import at_statement, capture, compile_body, names_assigned, read_cell
+from cellmill.magics.cells import (
+    at_statement,
+    capture,
+    compile_body,
+    explain_unsendable,
+    names_assigned,
+    read_cell,
+)
 from cellmill.magics.delivery import MISSING, Arrivals
 from cellmill.magics.lines import (
     PRIORITY,
@@ -146,7 +153,10 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
     before = {each: ip.user_ns.get(each, MISSING) for each in assigned}
     inputs = [each.source if isinstance(each, TaskFuture) else each for each in earlier.values()]
     checked = DEFAULT_OPTIONS.changed(**options)
-    source, _ = cellmill.default_executor().submit_alone(task, tuple(inputs), checked, f"task {name}")
+    try:
+        source, _ = cellmill.default_executor().submit_alone(task, tuple(inputs), checked, f"task {name}")
+    except cellmill.PayloadError as error:
+        raise (explain_unsendable(cell, captured) or error) from None
     future = TaskFuture(name, before, source)
     ip.user_ns[name] = future
     arrivals.expect(future)

@@ -37,7 +37,8 @@ enum {
     CSCHED_LOST = 3,       /* its worker died while running it */
     CSCHED_CANCELLED = 4,  /* cancelled before it ran */
     CSCHED_DEPENDENCY = 5, /* an input failed or was cancelled: detail is its position */
-    CSCHED_TIMEOUT = 6     /* stopped at its time limit */
+    CSCHED_TIMEOUT = 6,    /* stopped at its time limit */
+    CSCHED_KEEPS = 256     /* or-ed to what a worker publishes: it still refers to the task's inputs in place */
 };
 
 /* what csched_worker_next found */
@@ -48,6 +49,7 @@ enum {
     CSCHED_OUTPUT = 1,  /* text printed by a task */
     CSCHED_PARTIAL = 2, /* results of the first elements of a chunk that still runs */
     CSCHED_REPLY = 3,   /* the worker's answer to a control entry */
+    CSCHED_LETGO = 5,   /* nothing in the worker refers to the inputs of task `ticket` any more: stays in C */
     CSCHED_OVERDUE = 4  /* a task ran past its time limit on worker `worker` */
 };
 
@@ -211,6 +213,7 @@ int csched_worker_element(csched_worker_t *w, uint32_t element); /* a chunk begi
 uint64_t csched_worker_since_flush(csched_worker_t *w); /* ns since this task's last result or start */
 int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address);
 int csched_worker_free(csched_worker_t *w, uint64_t offset);
+int csched_worker_let_go(csched_worker_t *w, uint64_t ticket); /* after a result with CSCHED_KEEPS */
 int csched_worker_publish(csched_worker_t *w, uint32_t status, uint32_t failures, const void *data, uint64_t size,
                           uint64_t block);
 int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data, uint64_t size,

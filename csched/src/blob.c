@@ -121,3 +121,42 @@ void region_orphan(csched_t *s, uint32_t region)
     if (!r->live && r->base)
         region_unmap(s, r);
 }
+
+static int keep(worker_t *worker, uint64_t ticket, blob_t *blob)
+{
+    if (!blob || blob->region == REGION_INLINE)
+        return CSCHED_OK; /* it came in the ring: nothing can refer to it after the task */
+    if (worker->kept_count == worker->kept_capacity) {
+        uint32_t capacity = worker->kept_capacity ? 2 * worker->kept_capacity : 16;
+        kept_t *grown = realloc(worker->kept, capacity * sizeof *grown);
+        if (!grown)
+            return CSCHED_ENOMEM;
+        worker->kept = grown;
+        worker->kept_capacity = capacity;
+    }
+    blob_retain(blob);
+    worker->kept[worker->kept_count++] = (kept_t){ticket, blob};
+    return CSCHED_OK;
+}
+
+int keep_inputs(worker_t *worker, const task_t *task)
+{
+    int rc = keep(worker, task->ticket, task->payload);
+    const inputs_t *inputs = task->inputs;
+    for (uint32_t i = 0; !rc && inputs && i < inputs->count; i++)
+        rc = keep(worker, task->ticket, inputs->of[i].blob);
+    return !rc && inputs ? keep(worker, task->ticket, inputs->bundle) : rc;
+}
+
+void let_go(csched_t *s, worker_t *worker, uint64_t ticket)
+{
+    for (uint32_t i = 0; i < worker->kept_count;) {
+        if (ticket && worker->kept[i].ticket != ticket) {
+            i++;
+            continue;
+        }
+        blob_t *blob = worker->kept[i].blob;
+        worker->kept[i] = worker->kept[--worker->kept_count];
+        blob_release(s, blob);
+    }
+}

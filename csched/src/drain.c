@@ -191,6 +191,10 @@ static int take_result(csched_t *s, uint32_t index, result_entry_t *entry)
     int rc = blob_of_result(s, index, entry, sizeof *entry + marks, &result);
     if (rc < 0)
         return rc;
+    if (u32_relaxed(&entry->head.claim) & CSCHED_KEEPS && (rc = keep_inputs(worker, task)) < 0) {
+        blob_release(s, result);
+        return rc;
+    }
     window_pop(s, worker);
     s->loads[index].held--;
     worker->finished += task->count;
@@ -211,6 +215,10 @@ static int take_result(csched_t *s, uint32_t index, result_entry_t *entry)
 static int take_message(csched_t *s, uint32_t index, result_entry_t *entry)
 {
     blob_t *blob;
+    if (entry->count == CSCHED_LETGO) {
+        let_go(s, s->workers[index], entry->ticket);
+        return CSCHED_OK;
+    }
     int rc = blob_of_result(s, index, entry, sizeof *entry, &blob);
     if (rc < 0)
         return rc;

@@ -20,6 +20,11 @@ typedef struct { /* one entry of a worker's task ring, as the kernel remembers i
 } held_t;
 
 typedef struct {
+    uint64_t ticket;
+    blob_t *blob;
+} kept_t;
+
+typedef struct {
     uint32_t state;
     bool retiring;
     segment_t *segment;
@@ -35,6 +40,8 @@ typedef struct {
     uint64_t finished;
     uint64_t *known; /* bit set of functions it has been sent */
     uint32_t known_words;
+    kept_t *kept; /* inputs of finished tasks that something in the worker still refers to */
+    uint32_t kept_count, kept_capacity;
     uint64_t *unfreed; /* frees that did not fit into the frees ring */
     uint32_t unfreed_count, unfreed_capacity;
 } worker_t;
@@ -112,6 +119,8 @@ const uint8_t *blob_data(const csched_t *s, const blob_t *blob);
 int region_add(csched_t *s, int fd, int readonly, void *base, uint32_t worker, uint32_t *region);
 void region_orphan(csched_t *s, uint32_t region); /* its process is dead: unmap it with its last blob */
 void frees_flush(worker_t *worker);
+int keep_inputs(worker_t *worker, const task_t *task); /* until the worker lets go of them or dies */
+void let_go(csched_t *s, worker_t *worker, uint64_t ticket); /* 0: of all */
 
 /* window.c */
 void window_dispatch(csched_t *s);

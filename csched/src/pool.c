@@ -90,6 +90,7 @@ static void close_worker(worker_t *worker)
         close(worker->control);
     free(worker->held);
     free(worker->known);
+    free(worker->kept);
     free(worker->unfreed);
     *worker = (worker_t){.state = WORKER_FREE, .control = -1};
 }
@@ -184,6 +185,7 @@ CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
         worker->state = WORKER_LOST;
         s->loads[index] = (load_t){0};
         give_back(s, worker);
+        let_go(s, worker, 0);
         region_orphan(s, worker->region);
         close_worker(worker);
         s->stats.workers--;

@@ -273,7 +273,7 @@ static int send(csched_worker_t *w, uint32_t kind, const result_entry_t *form, c
     uint32_t bytes = head->bytes;
     result_entry_t *entry = (result_entry_t *)head;
     *entry = *form;
-    entry->head = (entry_t){.bytes = bytes, .kind = kind, .slot = form->head.slot};
+    entry->head = (entry_t){.bytes = bytes, .kind = kind, .claim = form->head.claim, .slot = form->head.slot};
     entry->stamps = (uint32_t)marks;
     memcpy(entry + 1, w->marks, marks * sizeof(uint64_t));
     if (in_line)
@@ -305,9 +305,9 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
         w->marks[w->mark_count] = w->finished;
         marks = w->mark_count + 1;
     }
-    result_entry_t form = {.head = {.slot = task->head.slot},
+    result_entry_t form = {.head = {.slot = task->head.slot, .claim = status & CSCHED_KEEPS},
                            .ticket = task->ticket,
-                           .status = status,
+                           .status = status & ~(uint32_t)CSCHED_KEEPS,
                            .detail = failures,
                            .payload = {.size = size},
                            .received = w->received,
@@ -336,4 +336,10 @@ CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t
     if (rc == CSCHED_OK)
         ring_bell(w);
     return rc;
+}
+
+CSCHED_EXPORT int csched_worker_let_go(csched_worker_t *w, uint64_t ticket)
+{
+    result_entry_t form = {.head = {.slot = UINT32_MAX}, .ticket = ticket, .count = CSCHED_LETGO};
+    return send(w, ENTRY_MESSAGE, &form, NULL, 0, NO_BLOCK);
 }

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 from collections import OrderedDict
 from typing import Any
 
@@ -51,6 +52,8 @@ class Worker:
         self.functions: OrderedDict[int, Any] = OrderedDict()
         self.names: dict[int, str] = {}
         self.streams = (TaskStream(1, self.send_text), TaskStream(2, self.send_text))
+        self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
+        self.kept: list[tuple[int, list[weakref.ref[Any]]]] = []  # (ticket, memory) that something still refers to
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
 
     # -- the loop
@@ -70,14 +73,18 @@ class Worker:
                 if rc == -7:  # CSCHED_EAGAIN: nothing there, so sleep without the GIL
                     rc = next_free(free_handle, 0, 500, free_item)
                     if rc == -7:
+                        self.let_go()
                         continue
                 if rc == held.CSCHED_ESTOPPED:
                     return 0
                 if rc < 0:
                     raise InternalError(f"a worker cannot read its ring ({rc})")
-                kind, _, function, count, _, address, size, inputs, _ = unpack(fields)
+                kind, _, function, count, ticket, address, size, inputs, _ = unpack(fields)
                 if kind == held.CSCHED_TASK:
+                    self.ticket = ticket
                     self.task(function, count, address, size, inputs)
+                    if self.kept:
+                        self.let_go()
                 elif kind == held.CSCHED_FUNCTION:
                     self.learn(function, address, size)
                 elif self.control(function, self.memory(address, size)):
@@ -117,10 +124,9 @@ class Worker:
                 function = self.functions.get(number) or self.function(number)
                 name = self.names[number]
             if size:
-                view = self.memory(address, size)
                 if inputs:
                     payload.inputs.loading = self.load_input
-                arguments = payload.decode(view)
+                arguments = payload.decode(self.watched(address, size))
                 if type(arguments) is list:  # [args, kwargs] or [function, args, kwargs]
                     if len(arguments) == 3:
                         function = arguments[0]
@@ -135,8 +141,10 @@ class Worker:
             held.csched_worker_started(self.handle)
             value = function(*arguments, **kwargs)
             held.csched_worker_finished(self.handle)
+            arguments = kwargs = None  # type: ignore[assignment]
         except BaseException as error:
             held.csched_worker_finished(self.handle)
+            arguments = kwargs = None  # type: ignore[assignment]
             self.publish_error(error, name)
         else:
             self.publish_value(value, name)
@@ -151,7 +159,34 @@ class Worker:
             raise InternalError(f"input {position} of a task cannot be read ({rc})")
         if status[0] == held.CSCHED_NONE:
             return None
-        return payload.decode(self.memory(int(place[0]), int(place[1])))
+        return payload.decode(self.watched(int(place[0]), int(place[1])))
+
+    # -- inputs read in place
+
+    def watched(self, address: int, size: int) -> memoryview:
+        """Memory of an input; arrays made from it keep its buffer object alive, which is how they are noticed."""
+        buffer = ffi.buffer(ffi.cast("char *", address), size)
+        view = memoryview(buffer)
+        if size >= payload.BUFFER_MIN and payload.has_buffers(view):
+            self.in_place.append(weakref.ref(buffer))
+        return view
+
+    def keeps(self) -> int:
+        """When a task publishes: the flag for its result if something still refers to its inputs."""
+        alive = [memory for memory in self.in_place if memory() is not None]
+        self.in_place.clear()
+        if not alive:
+            return 0
+        self.kept.append((self.ticket, alive))
+        return int(held.CSCHED_KEEPS)
+
+    def let_go(self) -> None:
+        """Tell the kernel of inputs that nothing refers to any more."""
+        for entry in list(self.kept):
+            if all(memory() is None for memory in entry[1]):
+                self.kept.remove(entry)
+                while held.csched_worker_let_go(self.handle, entry[0]) == -7:
+                    pass
 
     def publish_value(self, value: Any, name: str) -> None:
         self.end_output()
@@ -175,13 +210,18 @@ class Worker:
 
     def publish(self, status: int, failures: int, encoded: payload.Encoded | bytes) -> None:
         """Put a result where the kernel finds it; waits, interruptibly, while its ring is full."""
-        self.deliver(lambda data, size, block: held.csched_worker_publish(
-            self.handle, status, failures, data, size, block), encoded)
+        if self.in_place:
+            status |= self.keeps()
+        self.deliver(
+            lambda data, size, block: held.csched_worker_publish(self.handle, status, failures, data, size, block),
+            encoded,
+        )
 
     def emit(self, kind: int, detail: int, encoded: payload.Encoded | bytes) -> None:
         """Send a message beside the results."""
-        self.deliver(lambda data, size, block: held.csched_worker_emit(
-            self.handle, kind, detail, data, size, block), encoded)
+        self.deliver(
+            lambda data, size, block: held.csched_worker_emit(self.handle, kind, detail, data, size, block), encoded
+        )
 
     def deliver(self, call: Any, encoded: payload.Encoded | bytes) -> None:
         if isinstance(encoded, bytes):

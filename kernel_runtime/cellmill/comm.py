@@ -120,10 +120,10 @@ class Link:
 
     def _cell_started(self, *_: object) -> None:
         try:
-            sample = take_sample()
-            if sample is not None:
+            executor = executors.peek_default_executor()
+            if executor is not None:
                 with self._fold_lock:
-                    self._fold.cell_started(sample)
+                    self._fold.cell_started(take_sample(executor))
         except Exception:
             _log.debug("no sample at the start of a cell", exc_info=True)
         self._in_cell = True
@@ -173,11 +173,11 @@ class Link:
 
     def _snapshot(self) -> schema.Snapshot | None:
         """The present state; None before there is a default executor."""
-        sample = take_sample()
-        if sample is None:
+        executor = executors.peek_default_executor()
+        if executor is None:
             return None
         with self._fold_lock:
-            return self._fold.snapshot(sample, take_run_samples())
+            return self._fold.snapshot(take_sample(executor), take_run_samples(executor))
 
     def _hello(self) -> schema.Hello:
         try:
@@ -193,11 +193,8 @@ class Link:
             _log.debug("a %s frame was not sent", frame["kind"], exc_info=True)
 
 
-def take_sample() -> Sample | None:
-    """The default executor's counters; None while there is no such executor."""
-    executor = executors.peek_default_executor()
-    if executor is None:
-        return None
+def take_sample(executor: executors.Executor) -> Sample:
+    """An executor's counters."""
     stats = executor.stats()
     return Sample(
         executor=id(executor),
@@ -212,10 +209,12 @@ def take_sample() -> Sample | None:
     )
 
 
-def take_run_samples() -> list[RunSample]:
-    """The counters of the runs in progress, oldest first."""
+def take_run_samples(executor: executors.Executor) -> list[RunSample]:
+    """The counters of this executor's runs in progress, oldest first."""
     samples = []
-    for run in sorted(runs.active_runs(), key=lambda run: run.id):
+    for run in runs.active_runs():
+        if run._backend is not executor._backend:
+            continue
         counts = run.counts()
         done = counts.succeeded + counts.failed + counts.cancelled
         samples.append(RunSample(run.id, run.name, run.expected, counts.submitted, done, counts.failed))

@@ -88,6 +88,24 @@ def test_frames_flow_while_a_cell_runs(kernel: BlockingKernelClient, tmp_path: P
     }
 
 
+OTHER = """
+import cellmill
+other = cellmill.Executor(1)
+mine = cellmill.default_executor().submit(pow, 2, 3)
+mine.result()
+stream = other.map(abs, range(100000))
+next(stream)
+"""
+
+
+def test_another_executor_is_not_counted(kernel: BlockingKernelClient) -> None:
+    finish(kernel, kernel.execute(LOAD))
+    kernel.execute(OTHER)
+    frame = next(f for f in frames(kernel) if f["kind"] == "snapshot" and f["counts"]["done"] >= 1)
+    assert frame["counts"]["total"] == 1
+    finish(kernel, kernel.execute("stream.close(); other.shutdown(cancel_futures=True)"))
+
+
 def test_loading_says_hello_and_no_comm_is_opened(kernel: BlockingKernelClient) -> None:
     seen = finish(kernel, kernel.execute(LOAD))
     data = [message["content"]["data"] for message in seen if message["msg_type"] == "comm_msg"]
@@ -156,11 +174,11 @@ class FakeEvents:
 def test_errors_stay_in_the_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     import comm
 
-    def broken_sample() -> None:
+    def broken_executor() -> None:
         raise RuntimeError("no counters")
 
     monkeypatch.setattr(comm, "create_comm", lambda **_: BrokenChannel())
-    monkeypatch.setattr(cellmill_comm, "take_sample", broken_sample)
+    monkeypatch.setattr(cellmill_comm.executors, "peek_default_executor", broken_executor)
     events = FakeEvents()
     ip = SimpleNamespace(kernel=object(), events=events)
     with caplog.at_level(logging.DEBUG, logger="cellmill.comm"):

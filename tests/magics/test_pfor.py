@@ -201,7 +201,7 @@ def test_await_inside_a_function_of_the_body(notebook: Notebook) -> None:
 
 def test_stop_leaves_out_as_it_was_and_the_workers_usable(notebook: Notebook) -> None:
     notebook.run("out = 'old'").ok()
-    cell = notebook.start("%%pfor x in range(4) -> out\nimport time\ntime.sleep(60)")
+    cell = notebook.start("%%pfor x in range(100) -> out\nimport time\ntime.sleep(1)")
     notebook.wait(lambda message: message["header"]["msg_type"] == "display_data")
     notebook.manager.interrupt_kernel()
     notebook.finish(cell)

@@ -137,6 +137,11 @@ class Board:
             for cell in self._cells.values():
                 cell.closed = True
             self._tick(time.monotonic())
+            for cell in self._cells.values():
+                views = cell.poll(time.monotonic())
+                if views and isinstance(cell.output, CellOutput):
+                    cell.output.settle(views)
+            self._cells.clear()
             self._terminal.settle()
 
     def _begun(self, run: Run) -> None:

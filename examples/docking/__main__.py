@@ -49,13 +49,13 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--ligands", help="SMILES file (.smi: SMILES, name) or CSV/TSV with a 'smiles' column")
     what.add_argument("--generate", type=int, metavar="N", help="screen N generated drug-like amides")
     p.add_argument(
-        "--start", type=_count, default=48, help="random molecules docked first (default %(default)s)"
+        "--start", type=_count, default=40, help="random molecules docked first (default %(default)s)"
     )
     p.add_argument(
         "--rounds", type=_count, default=2, help="rounds of learn, infer, dock (default %(default)s)"
     )
     p.add_argument(
-        "--per-round", type=_count, default=12, help="molecules docked a round (default %(default)s)"
+        "--per-round", type=_count, default=10, help="molecules docked a round (default %(default)s)"
     )
     p.add_argument("--conformers", type=_count, default=6, help="conformers of the redocking check (0: none)")
     p.add_argument("--exhaustiveness", type=_positive, default=1, help="Vina's (default %(default)s)")

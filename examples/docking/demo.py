@@ -65,6 +65,7 @@ def execute(notebook: Path, out: Path, environment: dict[str, str], folder: Path
     """Run the notebook with this interpreter's kernel in ``examples/`` and write it, and its HTML, into
     ``out``."""
     import nbformat
+    from jupyter_core.utils import run_sync
     from nbclient import NotebookClient
 
     document = nbformat.read(notebook, as_version=4)
@@ -74,10 +75,11 @@ def execute(notebook: Path, out: Path, environment: dict[str, str], folder: Path
         if cell_index in titles:
             ticker.say(titles[cell_index])
 
+    manager = kernel_manager(folder)
     client = NotebookClient(
         document,
         timeout=CELL_TIMEOUT,
-        km=kernel_manager(folder),
+        km=manager,
         resources={"metadata": {"path": str(EXAMPLES)}},
         on_cell_start=started,
     )
@@ -85,13 +87,14 @@ def execute(notebook: Path, out: Path, environment: dict[str, str], folder: Path
     try:
         client.execute(env=environment)
     finally:
+        run_sync(manager.shutdown_kernel)()
         nbformat.write(document, out / notebook.name)
     ticker.say("writing the HTML")
     _write_html(document, out / notebook.with_suffix(".html").name)
 
 
 def _write_html(document: Any, path: Path) -> None:
-    """Write ``document`` as a page that needs no network: bars as their text, and no script from elsewhere."""
+    """Write ``document`` as a page without a network: bars as text, no script from elsewhere."""
     from nbconvert import HTMLExporter
 
     still = copy.deepcopy(document)
@@ -105,7 +108,7 @@ def _write_html(document: Any, path: Path) -> None:
 
 
 def _without_remote_scripts(page: str) -> str:
-    """``page`` without script elements that load something: require.js, MathJax and mermaid are not used here."""
+    """``page`` without scripts that load something: require.js, MathJax and mermaid are not used here."""
 
     def keep(match: re.Match[str]) -> str:
         opening, body = match[1], match[2]

@@ -65,11 +65,11 @@ def rejected_rows(screen: Screen) -> list[dict[str, Any]]:
 
 
 def table(screen: Screen, top: int | None = None) -> Any:
-    """The ``top`` hits (all by default) as a pandas DataFrame."""
+    """The ``top`` hits (all by default) as a pandas DataFrame to look at; ``hits.csv`` has more."""
     import pandas
 
     rows = [hit_row(rank, hit) for rank, hit in enumerate(screen.ranked()[:top], start=1)]
-    return pandas.DataFrame(rows, columns=COLUMNS).drop(columns=["reason"]).set_index("rank")
+    return pandas.DataFrame(rows, columns=COLUMNS).drop(columns=["smiles", "row", "reason"]).set_index("rank")
 
 
 def write_csv(screen: Screen, path: Path) -> None:

@@ -131,7 +131,7 @@ def enrichment(screen: Screen) -> float:
     return float((chosen <= threshold).mean() / (start <= threshold).mean())
 
 
-def top_grid(screen: Screen, count: int = 12, columns: int = 4) -> str:
+def top_grid(screen: Screen, count: int = 12, columns: int = 3) -> str:
     """The ``count`` best molecules as one SVG text: structure, score, prediction and properties."""
     hits = screen.ranked()[:count]
     legends = []

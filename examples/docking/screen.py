@@ -99,7 +99,7 @@ class Screen:
             reason = self.library[0].reason if self.library else "it is empty"
             raise DockingInputError(f"No molecule of the library can be docked; the first row: {reason}.")
 
-    def dock_start(self, count: int = 48) -> list[Hit]:
+    def dock_start(self, count: int = 40) -> list[Hit]:
         """Dock ``count`` random molecules of the library (fewer when it is smaller)."""
         usable = [index for index, entry in enumerate(self.library) if entry.usable]
         chosen = random.Random(self.seed).sample(usable, min(count, len(usable)))
@@ -156,13 +156,13 @@ class Screen:
             prints.append(fingerprint)
         return chosen + passed_over[: count - len(chosen)]
 
-    def dock_best(self, count: int = 12) -> list[Hit]:
+    def dock_best(self, count: int = 10) -> list[Hit]:
         """Dock the ``count`` most promising molecules and start the next round."""
         self.round += 1
         return self._dock(self.choose(count), f"dock the best, round {self.round}")
 
     def run(
-        self, start: int = 48, rounds: int = 2, per_round: int = 12, say: Callable[[str], None] = print
+        self, start: int = 40, rounds: int = 2, per_round: int = 10, say: Callable[[str], None] = print
     ) -> None:
         """All steps: a random start, then ``rounds`` of train, infer, dock; ``say`` gets one line for
         each."""

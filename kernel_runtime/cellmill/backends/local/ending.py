@@ -1,0 +1,70 @@
+"""How a local backend ends: in order, or because no worker can be had any more."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...errors import CellmillError, WorkerLostError
+from ...futures import Future
+from .mapping import streams_of
+from .scheduler import held
+from .stream import Stream
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+
+def _streams(backend: LocalBackend) -> Iterator[Stream]:
+    yield from list(streams_of(backend, None))
+    yield from list(backend.batches.values())
+
+
+def break_down(backend: LocalBackend, error: CellmillError) -> None:
+    """Everything outstanding fails with the reason."""
+    backend.broken = error
+    for stream in _streams(backend):
+        stream.fail(error)
+    table = backend.resolver.table
+    for slot, entry in enumerate(list(table)):
+        if entry is None:
+            continue
+        if isinstance(entry, Future):
+            failure = WorkerLostError(f"the task did not run: {error}")
+            failure.__cause__ = error
+            if entry.settle(None, failure):
+                entry.run_callbacks()
+            table[slot] = None
+    held.csched_cancel_all(backend.scheduler.handle)  # chunks hear of it as cancelled
+    backend.resolver.resolve()
+
+
+def shut_down(backend: LocalBackend, wait: bool, cancel_futures: bool) -> None:
+    """Finish or cancel what is outstanding, then let the workers go."""
+    if cancel_futures:
+        for stream in _streams(backend):
+            stream.cancel_all()
+        for entry in list(backend.resolver.table):
+            if isinstance(entry, Future):
+                entry.cancel()
+    if wait:
+        _finish(backend)
+    elif not backend.resolver.stopped:
+        threading.Thread(target=_finish, args=(backend,), name="cellmill-shutdown", daemon=True).start()
+
+
+def _finish(backend: LocalBackend) -> None:
+    resolver = backend.resolver
+    while not resolver.stopped and backend.broken is None and _busy(backend):
+        resolver.resolve()
+        backend.scheduler.wait(50)
+    resolver.resolve()
+    backend.pool.close(True)
+    resolver.resolve()
+    resolver.stop()
+
+
+def _busy(backend: LocalBackend) -> bool:
+    stats = backend.stats()
+    return stats.done < stats.submitted

@@ -1,0 +1,73 @@
+"""Packing a call: pickled arguments, and the futures among them as inputs of the task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import payload
+from ...errors import UsageError
+from ...functions import function_name
+from ...futures import FINISHED, OVER, Future
+from ...payload import Encoded
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+
+class FailedInput(Exception):
+    """An input of the call being packed has failed already."""
+
+    def __init__(self, cause: Future) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+def pack(
+    backend: LocalBackend,
+    function: Any,
+    body: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    inputs: list[Future],
+) -> Encoded:
+    """Pickle ``body``; futures in it, however deep, are added to ``inputs``.
+
+    Raises `PayloadError` naming the argument that cannot be pickled, or `FailedInput`.
+    """
+    payload.inputs.packing = lambda future: _place(backend, future, inputs)
+    try:
+        return payload.encode(body)
+    except (FailedInput, UsageError):
+        raise
+    except Exception as error:
+        raise payload.explain_argument(function_name(function), args, kwargs, error) from error
+    finally:
+        payload.inputs.packing = None
+
+
+def _of_this_backend(backend: LocalBackend, future: Any) -> bool:
+    """Whether the scheduler knows the future's task; others are waited for, and their values sent along."""
+    return getattr(future, "_home", None) is backend and future._ticket != 0
+
+
+def _place(backend: LocalBackend, future: Any, inputs: list[Future]) -> tuple[Any, tuple[Any, ...]]:
+    """What a future in the arguments is replaced by: its place among the inputs, or its value."""
+    if future._state not in OVER:
+        if _of_this_backend(backend, future):
+            inputs.append(future)
+            return payload.load_input, (len(inputs) - 1,)
+        future.exception()
+    if future._state != FINISHED or future._exception is not None:
+        raise FailedInput(future)
+    return payload.same, (future._result,)
+
+
+def add_input(backend: LocalBackend, future: Any, inputs: list[Future]) -> None:
+    """An ``after=``: the task waits for it and does not use its value."""
+    if future._state not in OVER:
+        if _of_this_backend(backend, future):
+            inputs.append(future)
+            return
+        future.exception()
+    if future.cancelled() or future.exception() is not None:
+        raise FailedInput(future)

@@ -130,24 +130,25 @@ void task_propagate(csched_t *s, uint32_t first)
     }
 }
 
-static int blob_of_result(csched_t *s, uint32_t index, result_entry_t *entry, uint64_t at, blob_t **blob)
+/* `entry` is the kernel's copy of the head, `base` the entry in the ring. */
+static int blob_of_result(csched_t *s, uint32_t index, const result_entry_t *entry, const uint8_t *base, uint64_t at,
+                          blob_t **blob)
 {
     worker_t *worker = s->workers[index];
-    ref_t ref = entry->payload; /* copied: the worker could still write it */
+    ref_t ref = entry->payload;
     *blob = NULL;
     if (ref.region == REGION_NONE)
         return CSCHED_OK;
     if (ref.region == REGION_INLINE) {
         if (ref.offset < at || ref.offset > entry->head.bytes || ref.size > entry->head.bytes - ref.offset)
             return CSCHED_ECORRUPT;
-        return blob_from_bytes((uint8_t *)entry + ref.offset, ref.size, blob);
+        return blob_from_bytes(base + ref.offset, ref.size, blob);
     }
     return blob_from_block(s, worker->region, ref.offset, ref.size, blob);
 }
 
-static void record_rows(csched_t *s, task_t *task, const result_entry_t *entry, uint32_t index)
+static void record_rows(csched_t *s, task_t *task, const result_entry_t *entry, const uint64_t *marks, uint32_t index)
 {
-    const uint64_t *marks = (const uint64_t *)(entry + 1);
     task->row = s->journey.written;
     for (uint32_t i = 0; i < task->count; i++) {
         bool marked = i + 1 < entry->stamps;
@@ -175,7 +176,7 @@ void drop_bundle(csched_t *s, task_t *task)
     task->inputs->bundle = NULL;
 }
 
-static int take_result(csched_t *s, uint32_t index, result_entry_t *entry)
+static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry, const uint8_t *base)
 {
     worker_t *worker = s->workers[index];
     while (worker->held_count && worker->held[worker->held_head].slot == NO_TASK)
@@ -185,10 +186,10 @@ static int take_result(csched_t *s, uint32_t index, result_entry_t *entry)
     uint32_t slot = worker->held[worker->held_head].slot;
     task_t *task = task_at(s, slot);
     uint64_t marks = (uint64_t)entry->stamps * sizeof(uint64_t);
-    if (task->ticket != entry->ticket || marks > entry->head.bytes - sizeof *entry)
+    if (task->ticket != entry->ticket || marks > entry->head.bytes - sizeof *entry || entry->status > CSCHED_ERROR)
         return CSCHED_ECORRUPT;
     blob_t *result;
-    int rc = blob_of_result(s, index, entry, sizeof *entry + marks, &result);
+    int rc = blob_of_result(s, index, entry, base, sizeof *entry + marks, &result);
     if (rc < 0)
         return rc;
     if (u32_relaxed(&entry->head.claim) & CSCHED_KEEPS && (rc = keep_inputs(worker, task)) < 0) {
@@ -206,20 +207,20 @@ static int take_result(csched_t *s, uint32_t index, result_entry_t *entry)
         task_ready(s, slot);
         return CSCHED_OK;
     }
-    record_rows(s, task, entry, index);
+    record_rows(s, task, entry, (const uint64_t *)(base + sizeof *entry), index);
     task->moment = entry->finished - entry->started;
     task_finish(s, slot, entry->status, result, entry->detail);
     return CSCHED_OK;
 }
 
-static int take_message(csched_t *s, uint32_t index, result_entry_t *entry)
+static int take_message(csched_t *s, uint32_t index, const result_entry_t *entry, const uint8_t *base)
 {
     blob_t *blob;
     if (entry->count == CSCHED_LETGO) {
         let_go(s, s->workers[index], entry->ticket);
         return CSCHED_OK;
     }
-    int rc = blob_of_result(s, index, entry, sizeof *entry, &blob);
+    int rc = blob_of_result(s, index, entry, base, sizeof *entry, &blob);
     if (rc < 0)
         return rc;
     csched_message_t message = {.kind = entry->count,
@@ -234,6 +235,19 @@ static int take_message(csched_t *s, uint32_t index, result_entry_t *entry)
     return message_push(s, &message);
 }
 
+/* Its head is copied before it is checked: the worker can still write what lies in the ring. */
+static int take_entry(csched_t *s, uint32_t index, const uint8_t *base, uint32_t bytes)
+{
+    result_entry_t entry;
+    if (bytes < sizeof entry)
+        return CSCHED_ECORRUPT;
+    memcpy(&entry, base, sizeof entry);
+    entry.head.bytes = bytes;
+    if (entry.head.kind == ENTRY_RESULT)
+        return take_result(s, index, &entry, base);
+    return entry.head.kind == ENTRY_MESSAGE ? take_message(s, index, &entry, base) : CSCHED_ECORRUPT;
+}
+
 uint32_t drain_worker(csched_t *s, uint32_t index)
 {
     worker_t *worker = s->workers[index];
@@ -241,16 +255,10 @@ uint32_t drain_worker(csched_t *s, uint32_t index)
     entry_t *head;
     int rc = 0;
     while (taken < DRAIN_MOST && (rc = ring_peek(&worker->results, &head)) == 1) {
-        result_entry_t *entry = (result_entry_t *)head;
-        if (head->bytes < sizeof *entry)
-            rc = CSCHED_ECORRUPT;
-        else if (head->kind == ENTRY_RESULT)
-            rc = take_result(s, index, entry);
-        else
-            rc = head->kind == ENTRY_MESSAGE ? take_message(s, index, entry) : CSCHED_ECORRUPT;
+        rc = take_entry(s, index, (const uint8_t *)head, worker->results.peeked);
         if (rc < 0)
             break;
-        ring_advance(&worker->results, head);
+        ring_advance(&worker->results);
         taken++;
     }
     if (taken && u32_relaxed(&worker->results.ends->producer_waits) &&

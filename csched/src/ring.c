@@ -70,19 +70,22 @@ int ring_peek(ring_t *ring, entry_t **entry)
         uint64_t at = ring->position & (ring->capacity - 1);
         uint64_t limit = ring->capacity - at < filled ? ring->capacity - at : filled;
         entry_t *found = (entry_t *)(ring->data + at);
-        if (filled > ring->capacity || limit < sizeof(entry_t) || found->bytes < sizeof(entry_t) ||
-            found->bytes > limit || found->bytes % ENTRY_ALIGN)
+        if (filled > ring->capacity || limit < sizeof(entry_t))
             return CSCHED_ECORRUPT;
+        uint32_t bytes = *(const volatile uint32_t *)&found->bytes; /* read once: checked here, used by advance */
+        if (bytes < sizeof(entry_t) || bytes > limit || bytes % ENTRY_ALIGN)
+            return CSCHED_ECORRUPT;
+        ring->peeked = bytes;
         if (found->kind != ENTRY_PAD) {
             *entry = found;
             return 1;
         }
-        ring_advance(ring, found);
+        ring_advance(ring);
     }
 }
 
-void ring_advance(ring_t *ring, const entry_t *entry)
+void ring_advance(ring_t *ring)
 {
-    ring->position += entry->bytes;
+    ring->position += ring->peeked;
     u64_store_release(&ring->ends->head, ring->position); /* partner: free_bytes */
 }

@@ -21,6 +21,7 @@ typedef struct {
     uint64_t position; /* of this side */
     uint64_t other;    /* the other side's, as last read */
     uint64_t reserved; /* producer: bytes of the open reservation, padding included */
+    uint32_t peeked;   /* consumer: length of the oldest entry, as checked: the peer could change it afterwards */
 } ring_t;
 
 void ring_open(ring_t *ring, ring_ends_t *ends, void *data, uint64_t capacity);
@@ -31,7 +32,7 @@ void ring_commit(ring_t *ring);
 
 /* Consumer.  Peek: 1 and the oldest entry (validated: it lies within the ring), 0 when empty, or CSCHED_ECORRUPT. */
 int ring_peek(ring_t *ring, entry_t **entry);
-void ring_advance(ring_t *ring, const entry_t *entry);
+void ring_advance(ring_t *ring); /* past the entry that was peeked at */
 bool ring_empty(ring_t *ring);
 
 static inline uint64_t ring_largest(const ring_t *ring)

@@ -135,7 +135,7 @@ static void release_current(csched_worker_t *w)
 {
     if (!w->current)
         return;
-    ring_advance(&w->tasks, &w->current->head);
+    ring_advance(&w->tasks);
     w->current = NULL;
 }
 
@@ -152,7 +152,7 @@ CSCHED_EXPORT int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint3
         if (rc == 1) {
             if (entry->kind != ENTRY_TASK || claim(w, (task_entry_t *)entry))
                 return take(w, (task_entry_t *)entry, item);
-            ring_advance(&w->tasks, entry);
+            ring_advance(&w->tasks);
             continue;
         }
         if (u32_acquire(&w->segment->retire)) /* partner: csched_worker_retire */

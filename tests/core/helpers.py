@@ -1,0 +1,75 @@
+"""Gates that tasks wait at, scripts in processes of their own, and processes that must end."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+SECONDS = 30.0  # longest wait for what must happen; only failing tests take it
+
+
+class Gate:
+    """Holds back tasks that run `tasks.hold`, and tells when they have begun. By pipes: nobody sleeps."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+        self._ends = {}
+        for name in ("open", "started"):
+            os.mkfifo(folder / name)
+            self._ends[name] = os.open(folder / name, os.O_RDWR)
+
+    def wait_started(self, tasks: int = 1) -> None:
+        """Return when so many more tasks have begun."""
+        for _ in range(tasks):
+            ready, _, _ = select.select([self._ends["started"]], [], [], SECONDS)
+            assert ready, "no task has begun"
+            os.read(self._ends["started"], 1)
+
+    def release(self, tasks: int = 1) -> None:
+        """Let so many tasks pass."""
+        os.write(self._ends["open"], b"x" * tasks)
+
+    def close(self) -> None:
+        self.release(1000)
+        for end in self._ends.values():
+            os.close(end)
+
+
+def start_script(folder: Path, code: str, *args: str, **how: Any) -> subprocess.Popen[str]:
+    """Start a program of its own, whose functions and classes are those of ``__main__``."""
+    path = folder / "script.py"
+    path.write_text(textwrap.dedent(code))
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, str(path), *args], **{**pipes, **how})
+
+
+def run_script(folder: Path, code: str, *args: str) -> tuple[str, str]:
+    """Run it to its end; what it wrote to stdout and stderr. A failure of it is a failure here."""
+    with start_script(folder, code, *args) as process:
+        try:
+            out, err = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError(f"the script hangs; so far:\n{out}\n{err}") from None
+    assert process.returncode == 0, f"the script ended with {process.returncode}:\n{out}\n{err}"
+    return out, err
+
+
+def ends(pid: int, seconds: float = SECONDS) -> bool:
+    """Whether a process is gone, or goes within that time."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        poller = select.poll()
+        poller.register(handle, select.POLLIN)
+        return bool(poller.poll(seconds * 1000))
+    finally:
+        os.close(handle)

@@ -1,0 +1,113 @@
+"""What the tests let workers run: importable, and light to import."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from pathlib import Path
+from typing import Any, NoReturn
+
+
+def double(x: Any) -> Any:
+    return x + x
+
+
+def add(*numbers: int) -> int:
+    return sum(numbers)
+
+
+def give(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return args, kwargs
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def fail(message: str = "as asked") -> NoReturn:
+    raise LookupError(message)
+
+
+def half_of_even(x: int) -> int:
+    if x % 2:
+        raise ValueError(f"{x} is odd")
+    return x // 2
+
+
+def pid(*_: Any) -> int:
+    return os.getpid()
+
+
+def hold(folder: str, value: Any = None) -> Any:
+    """Say that it runs, then wait until the `Gate` of that folder lets one task pass."""
+    with open(Path(folder, "started"), "wb", buffering=0) as started:
+        started.write(b"s")
+    with open(Path(folder, "open"), "rb", buffering=0) as gate:
+        gate.read(1)
+    return value
+
+
+def fail_first(folder: str, times: int = 1) -> int:
+    """Raise so many times, then return the number of calls; counted by files, across workers."""
+    calls = count_call(folder)
+    if calls <= times:
+        raise ConnectionError(f"attempt {calls}")
+    return calls
+
+
+def count_call(folder: str) -> int:
+    """The number of this call, from 1; safe among processes."""
+    number = 1
+    while True:
+        try:
+            os.close(os.open(Path(folder, f"call-{number}"), os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            number += 1
+        else:
+            return number
+
+
+def die(how: str, *_: Any) -> None:
+    if how == "segv":
+        ctypes.string_at(0)
+    elif how == "exit":
+        os._exit(7)
+    else:
+        os.kill(os.getpid(), signal.Signals[how])
+
+
+def die_at(x: int, at: int) -> int:
+    if x == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+class NeedsTwo(Exception):
+    """Pickles, and does not come back: its arguments are not passed on."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(f"{first} and {second}")
+
+
+class Unpicklable(Exception):
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("not this one")
+
+
+def raise_needs_two() -> NoReturn:
+    raise NeedsTwo("salt", "pepper")
+
+
+def raise_unpicklable() -> NoReturn:
+    raise Unpicklable("stays here")
+
+
+def lock() -> Any:
+    import threading
+
+    return threading.Lock()
+
+
+def lock_if(x: int, at: int) -> Any:
+    return lock() if x == at else x

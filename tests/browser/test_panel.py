@@ -146,3 +146,19 @@ def test_goodbye_when_the_extension_is_unloaded(lab: OpenLab) -> None:
     one.wait_panel("d.presence === 'loaded'")
     one.run_cell(1)
     one.wait_panel("d.presence === 'absent'")
+
+
+def test_notebook_7_has_the_panel(lab: OpenLab) -> None:
+    one = lab(LOAD)
+    page = one.page
+    page.goto(f"{one.server.url}/notebooks/{one.name}?token={one.server.token}")
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    page.get_by_role("menuitem", name="View", exact=True).click()
+    page.get_by_role("menuitem", name="Cellmill Tasks").click()
+    page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")
+    one.wait_panel("d.presence === 'absent'")
+    one.run_cell(0)
+    one.wait_panel("d.presence === 'loaded'")
+    one.screenshot("panel-notebook7-light")
+    # Notebook itself reports two errors of its own plug-ins here.
+    assert [error for error in one.errors if "cellmill" in error.lower()] == []

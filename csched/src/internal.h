@@ -17,6 +17,7 @@ enum { FLAG_OVERDUE = 1 }; /* task_t.flags: its time limit has been reported */
 typedef struct { /* one entry of a worker's task ring, as the kernel remembers it */
     uint32_t slot; /* NO_TASK: revoked */
     entry_t *entry;
+    uint64_t position; /* of the entry in the ring, to know when its memory has become another's */
 } held_t;
 
 typedef struct {
@@ -125,6 +126,7 @@ void let_go(csched_t *s, worker_t *worker, uint64_t ticket); /* 0: of all */
 /* window.c */
 void window_dispatch(csched_t *s);
 bool window_revoke(csched_t *s, task_t *task, uint32_t slot); /* true: the worker will not run it */
+bool held_revoke(worker_t *worker, held_t *held);
 void window_pop(csched_t *s, worker_t *worker);                /* its oldest entry is over */
 int window_push_control(csched_t *s, worker_t *worker, uint32_t number, const void *data, uint64_t size);
 void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns);

@@ -152,20 +152,20 @@ static void give_back(csched_t *s, worker_t *worker)
     uint32_t last = s->completions.tail;
     uint32_t element = u32_relaxed(&worker->segment->claim_element);
     for (uint32_t i = worker->held_count; i-- > 0;) {
-        held_t held = worker->held[(worker->held_head + i) & (worker->held_capacity - 1)];
-        if (held.slot == NO_TASK)
+        held_t *held = &worker->held[(worker->held_head + i) & (worker->held_capacity - 1)];
+        if (held->slot == NO_TASK)
             continue;
-        task_t *task = task_at(s, held.slot);
+        task_t *task = task_at(s, held->slot);
         drop_bundle(s, task);
-        if (u32_cas(&held.entry->claim, CLAIM_QUEUED, CLAIM_REVOKED)) { /* partner: claim in worker.c */
-            ready_push_front(&s->graph, held.slot);
+        if (held_revoke(worker, held)) {
+            ready_push_front(&s->graph, held->slot);
         } else if (task->flags & FLAG_OVERDUE) {
-            finish_lost(s, held.slot, CSCHED_TIMEOUT, element);
+            finish_lost(s, held->slot, CSCHED_TIMEOUT, element);
         } else if (task->attempt < task->retries) {
             task->attempt++;
-            ready_push_front(&s->graph, held.slot);
+            ready_push_front(&s->graph, held->slot);
         } else {
-            finish_lost(s, held.slot, CSCHED_LOST, element);
+            finish_lost(s, held->slot, CSCHED_LOST, element);
         }
     }
     if (s->completions.tail != last)

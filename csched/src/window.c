@@ -6,8 +6,10 @@
 #include "segment.h"
 
 enum { WINDOW_MIN = 2, WINDOW_MAX = 1024 };
+#define LONGEST_NS UINT64_C(3600000000000)
 enum { WINDOW_NS = 2000000 }; /* work a worker should have in hand: what the helper may take to notice */
 
+/* `entry` has just been reserved. */
 static int held_push(worker_t *worker, uint32_t slot, entry_t *entry)
 {
     if (worker->held_count == worker->held_capacity) {
@@ -22,7 +24,9 @@ static int held_push(worker_t *worker, uint32_t slot, entry_t *entry)
         worker->held_head = 0;
         worker->held_capacity = capacity;
     }
-    worker->held[(worker->held_head + worker->held_count++) & (worker->held_capacity - 1)] = (held_t){slot, entry};
+    uint64_t position = worker->tasks.position + worker->tasks.reserved - entry->bytes;
+    worker->held[(worker->held_head + worker->held_count++) & (worker->held_capacity - 1)] =
+        (held_t){slot, entry, position};
     return CSCHED_OK;
 }
 
@@ -41,9 +45,11 @@ void window_pop(csched_t *s, worker_t *worker)
 void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns)
 {
     worker_t *worker = s->workers[index];
-    worker->mean_ns = worker->mean_ns ? (7 * worker->mean_ns + duration_ns) / 8 : duration_ns + 1;
+    duration_ns = duration_ns < LONGEST_NS ? duration_ns + 1 : LONGEST_NS; /* never 0; it comes from shared memory */
+    worker->mean_ns = worker->mean_ns ? (7 * worker->mean_ns + duration_ns + 7) / 8 : duration_ns;
     uint64_t window = WINDOW_NS / worker->mean_ns + WINDOW_MIN;
-    s->loads[index].window = window > WINDOW_MAX ? WINDOW_MAX : (uint32_t)window;
+    if (!worker->retiring)
+        s->loads[index].window = window > WINDOW_MAX ? WINDOW_MAX : (uint32_t)window;
 }
 
 void worker_wake(worker_t *worker)
@@ -196,6 +202,15 @@ static int push_task(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
     return CSCHED_OK;
 }
 
+/* An entry whose result has not been drained may lie under a newer one by now: its worker was done with it and gave
+ * its memory back.  Its claim word is that other task's. */
+bool held_revoke(worker_t *worker, held_t *held)
+{
+    if (worker->tasks.position - held->position > worker->tasks.capacity)
+        return false;
+    return u32_cas(&held->entry->claim, CLAIM_QUEUED, CLAIM_REVOKED); /* partner: claim in worker.c */
+}
+
 bool window_revoke(csched_t *s, task_t *task, uint32_t slot)
 {
     worker_t *worker = s->workers[task->worker];
@@ -203,7 +218,7 @@ bool window_revoke(csched_t *s, task_t *task, uint32_t slot)
         held_t *held = held_at(worker, i);
         if (held->slot != slot)
             continue;
-        if (!u32_cas(&held->entry->claim, CLAIM_QUEUED, CLAIM_REVOKED)) /* partner: claim in worker.c */
+        if (!held_revoke(worker, held))
             return false;
         held->slot = NO_TASK;
         s->loads[task->worker].held--;

@@ -8,7 +8,28 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import BackendError as BackendError
+    from .errors import CellmillError as CellmillError
+    from .errors import DependencyError as DependencyError
+    from .errors import InternalError as InternalError
+    from .errors import PayloadError as PayloadError
+    from .errors import TaskTimeoutError as TaskTimeoutError
+    from .errors import UsageError as UsageError
+    from .errors import WorkerLostError as WorkerLostError
+    from .executor import Executor as Executor
+    from .executor import default_executor as default_executor
+    from .executor import in_worker as in_worker
+    from .executor import peek_default_executor as peek_default_executor
+    from .executor import set_default_executor as set_default_executor
+    from .futures import Future as Future
+    from .parallel import ParallelFunction as ParallelFunction
+    from .parallel import PerWorker as PerWorker
+    from .parallel import parallel as parallel
+    from .parallel import per_worker as per_worker
+    from .task import TaskFailure as TaskFailure
 
 __version__ = "0.1.0"
 
@@ -23,14 +44,20 @@ _HOMES = {
         "UsageError",
         "WorkerLostError",
     ),
-    "executor": ("Executor", "default_executor", "in_worker", "peek_default_executor", "set_default_executor"),
+    "executor": (
+        "Executor",
+        "default_executor",
+        "in_worker",
+        "peek_default_executor",
+        "set_default_executor",
+    ),
     "futures": ("Future",),
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
     "task": ("TaskFailure",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *sorted(_HOME)]
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
 
 
 class _Package(types.ModuleType):

@@ -40,7 +40,9 @@ def run_chunk(worker: Worker, function: Any, name: str, count: int, arguments: d
     worker.publish(held.CSCHED_VALUE, failures, _encode(outcomes, name))
 
 
-def _run_elements(worker: Worker, function: Any, name: str, items: list[Any], star: bool) -> tuple[_Outcomes, int]:
+def _run_elements(
+    worker: Worker, function: Any, name: str, items: list[Any], star: bool
+) -> tuple[_Outcomes, int]:
     handle = worker.handle
     element, since_flush = held.csched_worker_element, held.csched_worker_since_flush
     calls = itertools.starmap(function, items) if star else map(function, items)
@@ -59,9 +61,11 @@ def _run_elements(worker: Worker, function: Any, name: str, items: list[Any], st
             failures += 1
             if isinstance(error, KeyboardInterrupt):
                 continue
-        if (len(items) < CHECK_ALL or i % CHECK_EVERY == 0) and i + 1 < len(items) and since_flush(
-            handle
-        ) > FLUSH_NS:
+        if (
+            (len(items) < CHECK_ALL or i % CHECK_EVERY == 0)
+            and i + 1 < len(items)
+            and since_flush(handle) > FLUSH_NS
+        ):
             worker.end_output()
             worker.emit(held.CSCHED_PARTIAL, i + 1, _encode(outcomes, name))
             outcomes = _Outcomes(i + 1)

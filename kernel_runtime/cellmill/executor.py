@@ -15,7 +15,7 @@ from .errors import UsageError
 from .functions import function_name
 from .futures import Future
 from .runs import Run
-from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo
+from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo, known_length
 
 __all__ = ["Executor", "default_executor", "in_worker", "peek_default_executor", "set_default_executor"]
 
@@ -41,13 +41,20 @@ class Executor(BaseExecutor):
         if max_workers is not None and (not isinstance(max_workers, int) or isinstance(max_workers, bool)):
             raise UsageError(f"max_workers must be a whole number, not {max_workers!r}")
         if max_workers is not None and max_workers < 1:
-            raise UsageError(f"max_workers must be at least 1, not {max_workers}")
+            raise UsageError(f"max_workers must be greater than 0, not {max_workers}")
+        if initializer is not None and not callable(initializer):
+            raise TypeError("initializer must be a callable")
         if in_worker():
             backend, max_workers, backend_options = "inline", None, {}
             initializer = None
         self._settings = (backend, initializer, initargs, tuple(preload), backend_options)
         self._backend = backends.create(
-            backend, max_workers, initializer=initializer, initargs=initargs, preload=preload, **backend_options
+            backend,
+            max_workers,
+            initializer=initializer,
+            initargs=initargs,
+            preload=preload,
+            **backend_options,
         )
         self._single_runs: dict[str, tuple[int, Run]] = {}
         self._closed = False
@@ -60,7 +67,7 @@ class Executor(BaseExecutor):
         """Run ``fn(*args, **kwargs)`` as a task; a future at once."""
         return self._backend.submit(fn, args, kwargs, DEFAULT_OPTIONS, _NO_RUN)
 
-    def map(  # type: ignore[override]
+    def map(
         self,
         fn: Callable[..., Any],
         *iterables: Iterable[Any],
@@ -96,11 +103,17 @@ class Executor(BaseExecutor):
         """The same executor with task options: ``ex.options(retries=2, after=[f]).submit(fn, x)``."""
         return ExecutorView(self, DEFAULT_OPTIONS.changed(**changes))
 
-    def submit_with(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions) -> Future:
+    def submit_with(
+        self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+    ) -> Future:
         """`submit` with options, counted in the run of this function and cell."""
-        return self._backend.submit(fn, args, kwargs, options, self._single_run(options.name or function_name(fn)).key)
+        return self._backend.submit(
+            fn, args, kwargs, options, self._single_run(options.name or function_name(fn)).key
+        )
 
-    def submit_alone(self, fn: Any, args: tuple[Any, ...], options: TaskOptions, name: str) -> tuple[Future, Run]:
+    def submit_alone(
+        self, fn: Any, args: tuple[Any, ...], options: TaskOptions, name: str
+    ) -> tuple[Future, Run]:
         """One task as a run of its own; returns both."""
         run = runs.begin(self._backend, self._backend.open_run(), name, 1)
         future = self._backend.submit(fn, args, {}, options, run.key)
@@ -125,8 +138,7 @@ class Executor(BaseExecutor):
             raise UsageError("map needs at least one iterable after the function")
         if options.batch and len(iterables) != 1:
             raise UsageError(f"{function_name(fn)} is a batch function: its map takes one iterable of items")
-        lengths = [len(i) for i in iterables if hasattr(i, "__len__")]
-        expected = min(lengths) if len(lengths) == len(iterables) else None
+        expected = known_length(iterables)
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
         run = runs.begin(self._backend, self._backend.open_run(), options.name or function_name(fn), expected)

@@ -127,7 +127,11 @@ class FunctionTable:
 
 def function_name(function: Any) -> str:
     """A short name for people."""
-    return str(getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__)
+    return str(
+        getattr(function, "__qualname__", None)
+        or getattr(function, "__name__", None)
+        or type(function).__name__
+    )
 
 
 def importable(function: Any) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from . import payload
 
-__all__ = ["CancelledError", "Future"]
+__all__ = ["FINISHED", "OVER", "CancelledError", "Future"]
 
 OVER = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
 
@@ -126,7 +126,7 @@ class Future(BaseFuture[Any]):
 
     def run_callbacks(self) -> None:
         """Run the done-callbacks; what they raise is logged, as the standard library does."""
-        self._invoke_callbacks()
+        self._invoke_callbacks()  # type: ignore[attr-defined]
 
     def _finish(self, state: str, result: Any, exception: BaseException | None) -> bool:
         own = self.__dict__

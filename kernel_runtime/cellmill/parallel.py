@@ -23,7 +23,9 @@ __all__ = ["ParallelFunction", "PerWorker", "parallel", "per_worker"]
 class ParallelFunction:
     """A function whose calls become tasks. Inside a task it is the plain function again."""
 
-    def __init__(self, function: Callable[..., Any], options: TaskOptions, executor: Executor | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: TaskOptions, executor: Executor | None = None
+    ) -> None:
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self._options = options
@@ -131,7 +133,9 @@ class PerWorker:
 
     def __init__(self, factory: Callable[..., Any]) -> None:
         if not callable(factory):
-            raise UsageError(f"per_worker takes a function that makes the value, not a {type(factory).__name__}")
+            raise UsageError(
+                f"per_worker takes a function that makes the value, not a {type(factory).__name__}"
+            )
         functools.update_wrapper(self, factory)
         self.__wrapped__ = factory
         self._pickled: tuple[int, Any, bytes, bytes] | None = None

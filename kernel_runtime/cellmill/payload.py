@@ -140,9 +140,13 @@ def has_buffers(view: memoryview) -> bool:
     return view.nbytes >= _HEAD.size and bytes(view[:4]) == _MAGIC
 
 
-def explain_argument(function: str, args: Sequence[Any], kwargs: dict[str, Any], error: BaseException) -> PayloadError:
+def explain_argument(
+    function: str, args: Sequence[Any], kwargs: dict[str, Any], error: BaseException
+) -> PayloadError:
     """Find the argument that cannot be pickled and say so."""
-    named = [(f"argument {i + 1}", a) for i, a in enumerate(args)] + [(f"argument {k!r}", v) for k, v in kwargs.items()]
+    named = [(f"argument {i + 1}", a) for i, a in enumerate(args)] + [
+        (f"argument {k!r}", v) for k, v in kwargs.items()
+    ]
     culprit = f"the arguments of {function}"
     for name, value in named:
         try:

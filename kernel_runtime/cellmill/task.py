@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from concurrent.futures import Future as BaseFuture
 from dataclasses import dataclass, replace
 from typing import Any
@@ -153,7 +153,19 @@ def short_repr(value: object, most: int = 80) -> str:
 
 def short_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The arguments of a call as short text for messages."""
-    parts = [short_repr(a, 40) for a in args[:4]] + [f"{k}={short_repr(v, 40)}" for k, v in list(kwargs.items())[:4]]
+    parts = [short_repr(a, 40) for a in args[:4]] + [
+        f"{k}={short_repr(v, 40)}" for k, v in list(kwargs.items())[:4]
+    ]
     if len(args) > 4 or len(kwargs) > 4:
         parts.append("…")
     return ", ".join(parts)
+
+
+def known_length(iterables: Iterable[Any]) -> int | None:
+    """Length of the shortest iterable, or None when one of them does not know its own."""
+    lengths = []
+    for iterable in iterables:
+        if not isinstance(iterable, Sized):
+            return None
+        lengths.append(len(iterable))
+    return min(lengths, default=0)

@@ -20,7 +20,7 @@ from collections import OrderedDict
 from typing import Any
 
 from . import payload
-from .backends.local.scheduler import NO_BLOCK, _csched, ffi, free, held, write
+from .backends.local.scheduler import NO_BLOCK, ffi, free, free_cast, held, write
 from .errors import InternalError, PayloadError, UsageError
 from .functions import load_function
 from .output import TaskStream
@@ -43,7 +43,7 @@ class Worker:
         if held.csched_worker_attach(ffi.new("int[4]", fds), out) < 0:
             raise InternalError("a worker could not attach to its memory")
         self.handle = out[0]
-        self.free_handle = _csched.ffi.cast("csched_worker_t *", int(ffi.cast("uintptr_t", self.handle)))
+        self.free_handle = free_cast("csched_worker_t *", int(ffi.cast("uintptr_t", self.handle)))
         if held.csched_worker_watch(self.handle, kernel_pidfd) < 0:
             raise InternalError("a worker could not start its watching thread")
         self.index = int(held.csched_worker_index(self.handle))
@@ -53,7 +53,9 @@ class Worker:
         self.names: dict[int, str] = {}
         self.streams = (TaskStream(1, self.send_text), TaskStream(2, self.send_text))
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
-        self.kept: list[tuple[int, list[weakref.ref[Any]]]] = []  # (ticket, memory) that something still refers to
+        self.kept: list[
+            tuple[int, list[weakref.ref[Any]]]
+        ] = []  # (ticket, memory) that something still refers to
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
 
     # -- the loop
@@ -61,7 +63,7 @@ class Worker:
     def run(self) -> int:
         """Serve until the kernel retires this worker; the exit code."""
         item = ffi.new("csched_item_t *")
-        free_item = _csched.ffi.cast("csched_item_t *", int(ffi.cast("uintptr_t", item)))
+        free_item = free_cast("csched_item_t *", int(ffi.cast("uintptr_t", item)))
         fields = ffi.buffer(item)
         unpack = ITEM.unpack_from
         spin = self.config["spin_us"]
@@ -99,7 +101,9 @@ class Worker:
     def learn(self, number: int, address: int, size: int) -> None:
         """A function's pickle: kept as it lies in shared memory, or copied from the ring; loaded at its first use."""
         view = self.memory(address, size)
-        self.blobs[number] = view if size > payload.INLINE_MAX or payload.has_buffers(view) else memoryview(bytes(view))
+        self.blobs[number] = (
+            view if size > payload.INLINE_MAX or payload.has_buffers(view) else memoryview(bytes(view))
+        )
 
     def function(self, number: int) -> Any:
         found = self.functions.get(number)
@@ -213,14 +217,17 @@ class Worker:
         if self.in_place:
             status |= self.keeps()
         self.deliver(
-            lambda data, size, block: held.csched_worker_publish(self.handle, status, failures, data, size, block),
+            lambda data, size, block: held.csched_worker_publish(
+                self.handle, status, failures, data, size, block
+            ),
             encoded,
         )
 
     def emit(self, kind: int, detail: int, encoded: payload.Encoded | bytes) -> None:
         """Send a message beside the results."""
         self.deliver(
-            lambda data, size, block: held.csched_worker_emit(self.handle, kind, detail, data, size, block), encoded
+            lambda data, size, block: held.csched_worker_emit(self.handle, kind, detail, data, size, block),
+            encoded,
         )
 
     def deliver(self, call: Any, encoded: payload.Encoded | bytes) -> None:
@@ -327,7 +334,7 @@ def main(fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _reseed()
     worker = current = Worker(fds, kernel_pidfd, config)
-    sys.stdout, sys.stderr = worker.streams  # type: ignore[assignment]
+    sys.stdout, sys.stderr = worker.streams
     threading.current_thread().name = f"cellmill-worker-{worker.index}"
     if config.get("initializer"):
         try:
@@ -338,5 +345,3 @@ def main(fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
             return INITIALIZER_FAILED
     held.csched_worker_ready(worker.handle)
     return worker.run()
-
-

@@ -225,7 +225,9 @@ def preload(name: str) -> tuple[float, str]:
     after = len(os.listdir("/proc/self/task"))
     problem = ""
     if after > before:
-        problem = f"started {after - before} thread(s) while it was imported: workers forked from here lack them"
+        problem = (
+            f"started {after - before} thread(s) while it was imported: workers forked from here lack them"
+        )
     return time.perf_counter() - start, problem
 
 

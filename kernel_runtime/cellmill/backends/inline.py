@@ -89,7 +89,9 @@ class InlineBackend:
         ordered: bool,
         return_exceptions: bool,
     ) -> Iterator[Any]:
-        futures = [self.submit(function, items, {}, options, run.key) for items in zip(*iterables, strict=False)]
+        futures = [
+            self.submit(function, items, {}, options, run.key) for items in zip(*iterables, strict=False)
+        ]
         run.finish()
         for future in futures:
             error = future.exception()

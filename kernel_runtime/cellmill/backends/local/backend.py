@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from typing import Any
 
 from ... import payload
@@ -49,7 +50,11 @@ class LocalBackend:
     ) -> None:
         cpus = available_cpus()
         self.max_workers = cpus if max_workers is None else max_workers
-        if not isinstance(self.max_workers, int) or isinstance(self.max_workers, bool) or self.max_workers < 1:
+        if (
+            not isinstance(self.max_workers, int)
+            or isinstance(self.max_workers, bool)
+            or self.max_workers < 1
+        ):
             raise UsageError(f"max_workers must be a whole number of at least 1, not {max_workers!r}")
         crowded = self.max_workers >= cpus
         self.worker_spin_us = 10 if crowded else 50
@@ -240,7 +245,9 @@ class LocalBackend:
         stream.send()
         return element
 
-    def submit_chunk(self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int) -> None:
+    def submit_chunk(
+        self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int
+    ) -> None:
         """Send one chunk of a stream; raises `PayloadError` when an element cannot be pickled."""
         start = _NOW()
         number = self.functions.number(function)
@@ -330,7 +337,15 @@ class LocalBackend:
         over = s.succeeded + s.failed + s.cancelled
         queued = max(0, s.submitted - over - s.running - s.waiting)
         return Stats(
-            _NOW(), s.ready_workers, s.submitted, s.waiting, queued, s.running, s.succeeded, s.failed, s.cancelled
+            _NOW(),
+            s.ready_workers,
+            s.submitted,
+            s.waiting,
+            queued,
+            s.running,
+            s.succeeded,
+            s.failed,
+            s.cancelled,
         )
 
     def workers(self) -> list[WorkerInfo]:
@@ -365,7 +380,9 @@ class LocalBackend:
         """An error of ours in a thread of ours: told once, never fatal."""
         import warnings
 
-        warnings.warn(f"cellmill: {type(error).__name__}: {error}; please report this", RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f"cellmill: {type(error).__name__}: {error}; please report this", RuntimeWarning, stacklevel=2
+        )
 
     def explain_loss(self, status: int, function: int, view: memoryview | None) -> BaseException:
         """The error of a task whose worker died or was stopped."""
@@ -406,7 +423,7 @@ class BatchElement(Future):
 
 
 def _settle_element(future: BatchElement, value: Any, error: BaseException | None) -> None:
-    if isinstance(error, outcomes.CancelledError):
+    if isinstance(error, CancelledError):
         future.settle_cancelled()
     elif future.settle(value, error):
         future.run_callbacks()

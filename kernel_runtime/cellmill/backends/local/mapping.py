@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ...runs import Run
-from ...task import TaskOptions
+from ...task import TaskOptions, known_length
 from .scheduler import held
 from .stream import Stream
 
@@ -68,8 +68,7 @@ class MapResults(Iterator[Any]):
         self._input_error: BaseException | None = None
         self._exhausted = False
         self._over = False
-        lengths = [len(i) for i in iterables if hasattr(i, "__len__")]
-        self._length = min(lengths) if len(lengths) == len(iterables) else None
+        self._length = known_length(iterables)
         self.stream = Stream(
             backend, function, options, run.key, self._deliver, star=not single, chunksize=chunksize
         )

@@ -8,7 +8,14 @@ from concurrent.futures.process import _RemoteTraceback
 from typing import TYPE_CHECKING, Any
 
 from ... import payload
-from ...errors import CellmillError, InternalError, PayloadError, TaskTimeoutError, WorkerLostError, describe_exit
+from ...errors import (
+    CellmillError,
+    InternalError,
+    PayloadError,
+    TaskTimeoutError,
+    WorkerLostError,
+    describe_exit,
+)
 from .scheduler import held
 
 if TYPE_CHECKING:
@@ -18,7 +25,7 @@ if TYPE_CHECKING:
 def load_error(data: bytes | memoryview) -> BaseException:
     """The exception a task raised, its remote traceback as ``__cause__``."""
     pickled, text, type_name, words, name = pickle.loads(data)
-    cause = _RemoteTraceback(f"\n{text}")
+    cause = _RemoteTraceback(f"\n{text}")  # type: ignore[arg-type]
     error: BaseException
     try:
         if not pickled:
@@ -82,4 +89,8 @@ def error_of(status: int, view: memoryview | None, name: str, timeout: float | N
         return TaskTimeoutError(
             f"{name} ran past its time limit{limit} and was stopped with its worker; raise timeout= or split the work"
         )
-    return InternalError(f"a task ended with unknown status {status}") if status > 6 else CellmillError("not run")
+    return (
+        InternalError(f"a task ended with unknown status {status}")
+        if status > 6
+        else CellmillError("not run")
+    )

@@ -106,7 +106,9 @@ class Pool:
                 with self._lock:
                     self._starter = None
                 self.backend.break_down(
-                    error if isinstance(error, CellmillError) else BackendError(f"no worker could be started: {error}")
+                    error
+                    if isinstance(error, CellmillError)
+                    else BackendError(f"no worker could be started: {error}")
                 )
                 return
 
@@ -169,7 +171,9 @@ class Pool:
             return
         if ended.exitcode == INITIALIZER_FAILED:
             self.backend.resolver.resolve()
-            self.backend.break_down(BackendError("the initializer of the workers failed; its error was printed"))
+            self.backend.break_down(
+                BackendError("the initializer of the workers failed; its error was printed")
+            )
         elif deaths >= FAST_DEATHS:
             from ...errors import describe_exit
 
@@ -251,7 +255,9 @@ class Pool:
         """Call ``function()`` once on each worker; their values, in the order of the workers."""
         body = encode_function(function)
         if body.buffers or body.size > payload.INLINE_MAX:
-            raise UsageError("a function for run_on_workers must be small (8 kB pickled): share data by a file")
+            raise UsageError(
+                "a function for run_on_workers must be small (8 kB pickled): share data by a file"
+            )
         starter = self._starter
         if starter is not None:
             starter.join(REPLY_SECONDS)
@@ -268,7 +274,9 @@ class Pool:
             while not event.wait(0.01):
                 self.backend.resolver.resolve()
                 if self.backend.broken is not None:
-                    raise BackendError(f"this executor is broken: {self.backend.broken}") from self.backend.broken
+                    raise BackendError(
+                        f"this executor is broken: {self.backend.broken}"
+                    ) from self.backend.broken
                 if index not in self.members or time.monotonic() > deadline:
                     raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
             del self._replies[number]

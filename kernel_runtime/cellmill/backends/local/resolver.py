@@ -119,7 +119,19 @@ class Resolver:
             if not n:
                 return
             slots = []
-            for slot, status, worker, detail, _, blob, address, size, run_ns, function, _ in COMPLETION.iter_unpack(rows):
+            for (
+                slot,
+                status,
+                _worker,
+                detail,
+                _,
+                blob,
+                address,
+                size,
+                run_ns,
+                function,
+                _,
+            ) in COMPLETION.iter_unpack(rows):
                 slots.append(slot)
                 entry = table[slot]
                 if entry is None:
@@ -146,14 +158,16 @@ class Resolver:
         scheduler = self.scheduler
         if status == held.CSCHED_VALUE:
             # small payloads have no buffers in them: nothing refers to them after unpickling
-            view = scheduler.view(address, size) if size < 4096 else scheduler.lasting_view(blob, address, size)
+            view = (
+                scheduler.view(address, size) if size < 4096 else scheduler.lasting_view(blob, address, size)
+            )
             return outcomes.load_value(view)
         if status == held.CSCHED_ERROR:
             return None, outcomes.load_error(scheduler.view(address, size))
         if status == held.CSCHED_DEPENDENCY:
             return None, _dependency_error(future, detail)
-        view = scheduler.view(address, size) if size else None
-        return None, self.backend.explain_loss(status, function, view)
+        arguments = scheduler.view(address, size) if size else None
+        return None, self.backend.explain_loss(status, function, arguments)
 
     # -- messages
 

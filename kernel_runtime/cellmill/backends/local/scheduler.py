@@ -24,7 +24,7 @@ except ImportError as error:  # pragma: no cover - a build without the C part
 
 ffi, held = _csched_held.ffi, _csched_held.lib
 free = _csched.lib
-_free_cast: Callable[[str, int], Any] = _csched.ffi.cast
+free_cast: Callable[[str, int], Any] = _csched.ffi.cast
 
 NO_BLOCK = 2**64 - 1
 COMPLETION = struct.Struct("=IHHIIQQQQII")
@@ -57,7 +57,9 @@ def check(rc: int, what: str) -> int:
     name = ffi.string(held.csched_error_name(rc)).decode()
     if rc in (held.CSCHED_ENOMEM, held.CSCHED_ESYSTEM):
         reason = os.strerror(ffi.errno) if rc == held.CSCHED_ESYSTEM else name
-        raise BackendError(f"{what}: {reason}. Free memory, raise the limit on open files, or use fewer workers.")
+        raise BackendError(
+            f"{what}: {reason}. Free memory, raise the limit on open files, or use fewer workers."
+        )
     if rc == held.CSCHED_EINVAL:
         raise UsageError(f"{what}: {name}")
     raise InternalError(f"{what}: {name} ({rc}); please report this with what you ran")
@@ -66,7 +68,9 @@ def check(rc: int, what: str) -> int:
 class Scheduler:
     """One csched_t. Freed with the last payload view that refers to it."""
 
-    def __init__(self, *, arena_bytes: int = 0, ring_bytes: int = 0, journey_rows: int = 0, spin_us: int = 20) -> None:
+    def __init__(
+        self, *, arena_bytes: int = 0, ring_bytes: int = 0, journey_rows: int = 0, spin_us: int = 20
+    ) -> None:
         config = ffi.new(
             "csched_config_t *",
             {
@@ -81,7 +85,7 @@ class Scheduler:
         check(held.csched_create(config, out), "starting the scheduler")
         self._process = os.getpid()
         self.handle = out[0]
-        self.free_handle = _free_cast("csched_t *", int(ffi.cast("uintptr_t", self.handle)))
+        self.free_handle = free_cast("csched_t *", int(ffi.cast("uintptr_t", self.handle)))
         self._completions = ffi.new("csched_completion_t[]", BATCH)
         self._completion_bytes = ffi.buffer(self._completions)
         self._messages = ffi.new("csched_message_t[]", BATCH)
@@ -97,7 +101,10 @@ class Scheduler:
     def store(self, encoded: Encoded) -> int:
         """Copy an encoded payload into a block of the arena; returns its offset."""
         out = ffi.new("uint64_t[2]")
-        check(held.csched_block_alloc(self.handle, encoded.size, out, out + 1), f"a payload of {encoded.size:,} bytes")
+        check(
+            held.csched_block_alloc(self.handle, encoded.size, out, out + 1),
+            f"a payload of {encoded.size:,} bytes",
+        )
         offset, address = int(out[0]), int(out[1])
         write(address, encoded)
         return offset

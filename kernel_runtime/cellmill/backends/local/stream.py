@@ -183,7 +183,11 @@ class Stream:
     def settle_or_retry(self, element: tuple[Any, Any], value: Any, error: BaseException | None) -> bool:
         """Deliver, or keep for another attempt; True when it is over."""
         key = element[0]
-        if error is not None and self.options.retries and not isinstance(error, (PayloadError, CancelledError)):
+        if (
+            error is not None
+            and self.options.retries
+            and not isinstance(error, (PayloadError, CancelledError))
+        ):
             attempts = self._attempts.get(id(element[1]), 0)
             if attempts < self.options.retries:
                 self._attempts[id(element[1])] = attempts + 1
@@ -239,7 +243,9 @@ class Chunk:
             elif status == held.CSCHED_LOST:
                 self._lost(detail)
             else:
-                error = outcomes.error_of(status, view, function_name(stream.function), stream.options.timeout)
+                error = outcomes.error_of(
+                    status, view, function_name(stream.function), stream.options.timeout
+                )
                 for element in self.elements[self.received :]:
                     stream.settle_or_retry(element, None, error)
         except CellmillError as error:

@@ -61,7 +61,12 @@ class WorldWatch:
         except FileNotFoundError:
             directory = "/"
         seen = self._seen
-        if seen is not None and seen[0] == directory and seen[1] == _DIGEST_ENVIRONMENT and seen[2] == sys.path:
+        if (
+            seen is not None
+            and seen[0] == directory
+            and seen[1] == _DIGEST_ENVIRONMENT
+            and seen[2] == sys.path
+        ):
             return False
         self._seen = (directory, dict(_DIGEST_ENVIRONMENT), list(sys.path))
         return True
@@ -106,7 +111,9 @@ class Zygote:
             with self._lock:
                 socket.send_fds(self._socket, [pickle.dumps(message)], list(fds))
         except OSError as error:
-            raise BackendError(f"the process that starts workers is gone ({error}); call again to start it anew") from None
+            raise BackendError(
+                f"the process that starts workers is gone ({error}); call again to start it anew"
+            ) from None
 
     def fork(self, config: dict[str, Any], fds: list[int], on_exit: Callable[[Exit], None]) -> int:
         """A new worker's process id; ``on_exit`` is called from another thread when it has ended."""
@@ -132,8 +139,8 @@ class Zygote:
     def _why_no_worker(self) -> str:
         if self.alive:
             return (
-                f"no worker process came within {ANSWER_SECONDS:.0f} s: the machine is very busy, or a preloaded module "
-                "hangs; try `%cellmill restart`"
+                f"no worker process came within {ANSWER_SECONDS:.0f} s: the machine is very busy, or a preloaded "
+                "module hangs; try `%cellmill restart`"
             )
         code = self.process.poll()
         return (
@@ -155,7 +162,7 @@ class Zygote:
     def preload(self, modules: Iterable[str]) -> dict[str, tuple[float, str]]:
         """Import modules for all workers to come; per module: seconds and what is wrong with it, or ""."""
         names = list(modules)
-        answers = {name: (threading.Event(), []) for name in names}
+        answers: dict[str, tuple[threading.Event, list[Any]]] = {n: (threading.Event(), []) for n in names}
         self._preloaded.update(answers)
         self._send("preload", names)
         results: dict[str, tuple[float, str]] = {}

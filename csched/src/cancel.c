@@ -17,7 +17,7 @@ static void after_cancel(csched_t *s, uint32_t last)
 {
     if (s->completions.tail == last)
         return;
-    task_propagate(s, last == NO_TASK ? s->completions.head : task_at(s, last)->next);
+    task_propagate(s, last);
     window_dispatch(s);
 }
 

@@ -93,8 +93,9 @@ static bool has_value(uint32_t status)
 }
 
 /* Dependents of finished tasks: ready, or finished too when an input failed; no recursion however long the chain. */
-void task_propagate(csched_t *s, uint32_t first)
+void task_propagate(csched_t *s, uint32_t last)
 {
+    uint32_t first = last == NO_TASK ? s->completions.head : task_at(s, last)->next;
     for (uint32_t slot = first; slot != NO_TASK; slot = task_at(s, slot)->next) {
         task_t *task = task_at(s, slot);
         uint32_t edge = graph_take_edges(&s->graph, slot);
@@ -328,8 +329,7 @@ uint32_t drain(csched_t *s)
         if (worker->state == WORKER_READY)
             taken += drain_worker(s, i);
     }
-    if (s->completions.head != NO_TASK && s->completions.tail != last)
-        task_propagate(s, last == NO_TASK ? s->completions.head : task_at(s, last)->next);
+    task_propagate(s, last);
     drain_tick(s, csched_now());
     if (taken || news || s->graph.ready_count)
         window_dispatch(s);

@@ -138,7 +138,7 @@ uint32_t drain_worker(csched_t *s, uint32_t index);
 void drain_tick(csched_t *s, uint64_t now);
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
 void drop_bundle(csched_t *s, task_t *task);
-void task_propagate(csched_t *s, uint32_t first); /* along the completions, from this one on */
+void task_propagate(csched_t *s, uint32_t last); /* along the completions after this one, NO_TASK: all */
 void task_ready(csched_t *s, uint32_t slot);
 int message_push(csched_t *s, const csched_message_t *message);
 

@@ -149,7 +149,6 @@ static void finish_lost(csched_t *s, uint32_t slot, uint32_t status, uint32_t el
 /* Its running task fails or starts again; what it only held goes back to the front of the queue, in order. */
 static void give_back(csched_t *s, worker_t *worker)
 {
-    uint32_t last = s->completions.tail;
     uint32_t element = u32_relaxed(&worker->segment->claim_element);
     for (uint32_t i = worker->held_count; i-- > 0;) {
         held_t *held = &worker->held[(worker->held_head + i) & (worker->held_capacity - 1)];
@@ -168,8 +167,6 @@ static void give_back(csched_t *s, worker_t *worker)
             finish_lost(s, held->slot, CSCHED_LOST, element);
         }
     }
-    if (s->completions.tail != last)
-        task_propagate(s, last == NO_TASK ? s->completions.head : task_at(s, last)->next);
 }
 
 CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
@@ -178,14 +175,16 @@ CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
     int rc = index < s->worker_count && s->workers[index]->state != WORKER_FREE ? CSCHED_OK : CSCHED_EINVAL;
     if (!rc) {
         worker_t *worker = s->workers[index];
-        drain(s); /* what it published before it died stands */
-        while (worker->state != WORKER_LOST && drain_worker(s, index))
+        uint32_t last = s->completions.tail;
+        while (worker->state != WORKER_LOST && drain_worker(s, index)) /* what it published before it died stands */
             continue;
-        drain(s); /* dependents of those */
         worker->state = WORKER_LOST;
         s->loads[index] = (load_t){0};
         give_back(s, worker);
+        task_propagate(s, last);
         let_go(s, worker, 0);
+        u32_store_release(&worker->segment->retire, 1); /* if it lives after all, it ends; partner: worker_next */
+        worker_wake(worker);
         region_orphan(s, worker->region);
         close_worker(worker);
         s->stats.workers--;

@@ -205,6 +205,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
         blob_release(s, result);
         drop_bundle(s, task);
         task->attempt++;
+        task->flags &= (uint8_t)~FLAG_OVERDUE; /* the limit holds for each attempt */
         task_ready(s, slot);
         return CSCHED_OK;
     }
@@ -262,9 +263,11 @@ uint32_t drain_worker(csched_t *s, uint32_t index)
         ring_advance(&worker->results);
         taken++;
     }
+    if (taken)
+        fence_seq_cst(); /* head before producer_waits; partner: wait_for_room in worker.c */
     if (taken && u32_relaxed(&worker->results.ends->producer_waits) &&
         u32_exchange(&worker->results.ends->producer_waits, 0))
-        futex_wake(&worker->results.ends->producer_waits); /* partner: wait_for_room in worker.c */
+        futex_wake(&worker->results.ends->producer_waits);
     if (rc < 0 && rc != CSCHED_ENOMEM) { /* its memory is not to be trusted any more: the owner of the pool ends it */
         worker->state = WORKER_LOST;
         s->loads[index].window = 0;
@@ -290,10 +293,10 @@ static void check_limit(csched_t *s, uint32_t index, uint64_t now)
 }
 
 /* What time brings: limits reached, tasks kept back until now, frees that found no room. */
-void drain_tick(csched_t *s, uint64_t now)
+bool drain_tick(csched_t *s, uint64_t now)
 {
     if (now < s->next_tick)
-        return;
+        return false;
     s->next_tick = now + 5000000;
     for (uint32_t i = 0; i < s->worker_count; i++) {
         if (s->workers[i]->state != WORKER_READY)
@@ -313,6 +316,7 @@ void drain_tick(csched_t *s, uint64_t now)
         }
         s->delayed[i] = s->delayed[--s->delayed_count];
     }
+    return true;
 }
 
 uint32_t drain(csched_t *s)
@@ -330,8 +334,9 @@ uint32_t drain(csched_t *s)
             taken += drain_worker(s, i);
     }
     task_propagate(s, last);
-    drain_tick(s, csched_now());
-    if (taken || news || s->graph.ready_count)
+    bool ticked = drain_tick(s, csched_now());
+    if (taken || news || ticked ||
+        s->graph.ready_count) /* ticked: what lies behind a long task may be worth stealing */
         window_dispatch(s);
     return taken;
 }

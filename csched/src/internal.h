@@ -135,7 +135,7 @@ void worker_wake(worker_t *worker);
 /* drain.c */
 uint32_t drain(csched_t *s); /* results off the rings, dependents released, new work sent; entries taken */
 uint32_t drain_worker(csched_t *s, uint32_t index);
-void drain_tick(csched_t *s, uint64_t now);
+bool drain_tick(csched_t *s, uint64_t now); /* true: some time has passed since the last one */
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
 void drop_bundle(csched_t *s, task_t *task);
 void task_propagate(csched_t *s, uint32_t last); /* along the completions after this one, NO_TASK: all */

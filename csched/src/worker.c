@@ -248,8 +248,10 @@ CSCHED_EXPORT int csched_worker_free(csched_worker_t *w, uint64_t offset)
 static void wait_for_room(csched_worker_t *w)
 {
     shared_u32 *waits = &w->segment->results.producer_waits;
-    u32_exchange(waits, 1); /* before the look at head that follows; partner: drain_worker */
+    u32_exchange(waits, 1); /* before the look at head; partner: drain_worker */
     fence_seq_cst();
+    if (u64_relaxed(&w->segment->results.head) != w->results.other)
+        return; /* it has moved since the ring was found full */
     u32_store_relaxed(&w->segment->kernel_sleeping, 1);
     ring_bell(w);
     futex_wait(waits, 1, 5000000);

@@ -107,15 +107,20 @@ void arena_close(arena_t *arena)
     arena->fd = -1;
 }
 
-/* Room for one more block at the end; the file grows by an eighth, so that growing stays rare. */
+/* Room for one more block at the end, where a free one is made larger; the file grows by an eighth, so that growing
+ * stays rare. */
 static int extend(arena_t *arena, uint64_t size, uint64_t *at)
 {
+    uint64_t start = arena->end;
+    bool larger = arena->last != NO_BLOCK && block_at(arena, arena->last)->state == BLOCK_FREE;
+    if (larger)
+        start = arena->last;
     if (size > arena->limit)
         return CSCHED_ETOOBIG;
-    if (arena->end + size > arena->limit)
+    if (start + size > arena->limit)
         return CSCHED_EFULL;
-    if (arena->end + size > arena->size) {
-        uint64_t grown = arena->end + size + arena->size / 8;
+    if (start + size > arena->size) {
+        uint64_t grown = start + size + arena->size / 8;
         grown = (grown + 0xfffff) & ~UINT64_C(0xfffff);
         if (grown > arena->limit)
             grown = arena->limit;
@@ -123,12 +128,19 @@ static int extend(arena_t *arena, uint64_t size, uint64_t *at)
             return CSCHED_ESYSTEM;
         arena->size = grown;
     }
-    *at = arena->end;
-    block_t *block = block_at(arena, *at);
-    block->size = size;
-    block->previous = arena->last;
-    arena->last = *at;
-    arena->end += size;
+    *at = start;
+    block_t *block = block_at(arena, start);
+    if (larger) {
+        list_remove(arena, start);
+    } else {
+        block->previous = arena->last;
+        block->size = 0;
+        arena->last = start;
+    }
+    if (block->size < size) {
+        block->size = size;
+        arena->end = start + size;
+    }
     return CSCHED_OK;
 }
 

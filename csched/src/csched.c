@@ -29,13 +29,15 @@ static uint64_t machine_memory(void)
 
 static int open_kernel_arena(csched_t *s)
 {
-    int fd, readonly;
+    int fd, readonly = -1;
     uint32_t region;
     int rc = memory_create("cellmill-arena", 0, &fd);
     if (rc < 0)
         return rc;
     if ((rc = memory_readonly(fd, &readonly)) < 0 || (rc = arena_open(&s->arena, fd, s->config.arena_bytes)) < 0) {
         close(fd);
+        if (readonly >= 0)
+            close(readonly);
         return rc;
     }
     return region_add(s, fd, readonly, s->arena.base, NO_CHOICE - 1, &region);

@@ -1,5 +1,6 @@
 /* Workers come and go: their segments and arenas, and what becomes of the work of a dead one. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -121,7 +122,7 @@ CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])
     int rc = free_index(s, index);
     if (!rc) {
         rc = open_worker(s, *index, fds);
-        if (!rc && (fds[1] = dup(s->bell)) < 0)
+        if (!rc && (fds[1] = fcntl(s->bell, F_DUPFD_CLOEXEC, 0)) < 0)
             rc = CSCHED_ESYSTEM;
         if (rc < 0) {
             if (s->workers[*index]->segment && s->workers[*index]->state == WORKER_STARTING)

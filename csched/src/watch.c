@@ -1,6 +1,7 @@
 /* The thread beside a worker's task loop: maps regions as they are announced, and dies with the kernel.
  * It never takes the GIL, so neither can be held up by user code. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ CSCHED_EXPORT int csched_worker_watch(csched_worker_t *w, int kernel_pidfd)
 {
     sigset_t all, before;
     w->kernel = kernel_pidfd;
-    if (pipe(w->watch_pipe) < 0)
+    if (pipe2(w->watch_pipe, O_CLOEXEC) < 0)
         return CSCHED_ESYSTEM;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals belong to Python's main thread */

@@ -9,6 +9,8 @@
 #include "internal.h"
 #include "segment.h"
 
+enum { RUNS_REMEMBERED = 4096 };
+
 CSCHED_EXPORT uint64_t csched_now(void)
 {
     return now_ns();
@@ -195,8 +197,9 @@ CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
 {
     pthread_mutex_lock(&s->lock);
     int rc = CSCHED_OK;
-    if (s->run_free_count) {
-        *run = s->run_free[--s->run_free_count];
+    if (s->run_free_count > RUNS_REMEMBERED) { /* numbers come back late: journeys name their run by it */
+        *run = s->run_free[0];
+        memmove(s->run_free, s->run_free + 1, --s->run_free_count * sizeof *s->run_free);
     } else {
         csched_run_t *runs = realloc(s->runs, (s->run_count + 1) * sizeof *runs);
         if (runs)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .executor import peek_default_executor as peek_default_executor
     from .executor import set_default_executor as set_default_executor
     from .futures import Future as Future
+    from .journeys import journey_rows as journey_rows
+    from .journeys import journeys as journeys
     from .parallel import ParallelFunction as ParallelFunction
     from .parallel import PerWorker as PerWorker
     from .parallel import parallel as parallel
@@ -52,6 +54,7 @@ _HOMES = {
         "set_default_executor",
     ),
     "futures": ("Future",),
+    "journeys": ("journey_rows", "journeys"),
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
     "task": ("TaskFailure",),
 }
@@ -61,11 +64,11 @@ __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
 
 
 class _Package(types.ModuleType):
-    """The package, whose attribute `parallel` is the decorator although a module of that name exists."""
+    """The package, whose `parallel` and `journeys` are functions although modules of these names exist."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "parallel" and isinstance(value, types.ModuleType):
-            value = value.parallel
+        if name in ("parallel", "journeys") and isinstance(value, types.ModuleType):
+            value = getattr(value, name)
         super().__setattr__(name, value)
 
 

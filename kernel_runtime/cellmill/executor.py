@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -208,6 +209,10 @@ class Executor(BaseExecutor):
         """Grow or shrink the pool; what runs on surplus workers is finished first."""
         self._backend.set_workers(count)
 
+    def journey_rows(self) -> Iterator[dict[str, Any]]:
+        """The stamps of finished tasks, oldest first; see `cellmill.journeys`."""
+        return self._backend.journey_rows()
+
     def run_on_workers(self, fn: Callable[[], Any]) -> list[Any]:
         """Call ``fn()`` once on each worker; the values in the workers' order."""
         return self._backend.run_on_workers(fn)
@@ -236,7 +241,7 @@ class Executor(BaseExecutor):
 
     def stop(self) -> int:
         """Cancel every task that has not begun; how many those were."""
-        return sum(run.cancel() for run in runs.active_runs() if run._backend is self._backend)
+        return self._backend.cancel_everything()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{self.max_workers} workers"
@@ -276,8 +281,6 @@ _default_lock = threading.Lock()
 
 def in_worker() -> bool:
     """Whether this code runs inside a task."""
-    import sys
-
     worker = sys.modules.get("cellmill.worker")
     return getattr(worker, "current", None) is not None  # another thread may be importing it now
 
@@ -308,6 +311,9 @@ def _finish_all() -> None:
     for executor in list(_live):
         if executor._process == os.getpid() and not executor.closed:
             executor.shutdown(wait=True, cancel_futures=executor is _default)
+    client = sys.modules.get("cellmill.backends.local.zygote_client")
+    if client is not None:
+        client.close_shared()
 
 
 # before threads are joined, where the standard executors end theirs too

@@ -89,7 +89,8 @@ class Future(BaseFuture[Any]):
             return True
         if self._state == FINISHED or not self._home.cancel(self):
             return False
-        self.settle_cancelled()
+        if self.settle_cancelled():
+            self.run_callbacks()
         return True
 
     def running(self) -> bool:
@@ -119,10 +120,9 @@ class Future(BaseFuture[Any]):
         """Store the outcome and wake waiters; True when done-callbacks are to be run by `run_callbacks`."""
         return self._finish(FINISHED, result, exception)
 
-    def settle_cancelled(self) -> None:
-        """Cancelled, and everybody told."""
-        if self._finish(CANCELLED_AND_NOTIFIED, None, None):
-            self.run_callbacks()
+    def settle_cancelled(self) -> bool:
+        """Cancelled, and waiters told; True as for `settle`."""
+        return self._finish(CANCELLED_AND_NOTIFIED, None, None)
 
     def run_callbacks(self) -> None:
         """Run the done-callbacks; what they raise is logged, as the standard library does."""

@@ -118,12 +118,19 @@ class InlineBackend:
     def cancel_run(self, run: int) -> int:
         return 0
 
+    def cancel_everything(self) -> int:
+        return 0
+
     def close_run(self, run: int) -> None:
         self._runs.pop(run, None)
 
     def stats(self) -> Stats:
         submitted, succeeded, failed = self._totals
         return Stats(time.monotonic_ns(), 1, submitted, 0, 0, 0, succeeded, failed, 0)
+
+    def journey_rows(self) -> Iterator[dict[str, Any]]:
+        """None: calls run at once, there is no journey."""
+        return iter(())
 
     def workers(self) -> list[WorkerInfo]:
         return [WorkerInfo(0, os.getpid(), "idle", self._totals[0], 0)]

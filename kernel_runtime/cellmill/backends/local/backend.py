@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any
@@ -19,17 +20,28 @@ from ...functions import FunctionTable, function_name
 from ...futures import Future
 from ...payload import INLINE_MAX, Encoded
 from ...runs import Run
+from ...schema import STAGES
 from ...task import RunCounts, Stats, TaskOptions, WorkerInfo, short_arguments
 from . import ending, outcomes
 from .cpus import available_cpus
-from .mapping import MapResults
+from .mapping import MapResults, iterate, streams_of
 from .packing import FailedInput, add_input, pack
 from .pool import Pool
 from .resolver import Resolver
-from .scheduler import NO_BLOCK, Full, Scheduler, StaleInput, check, ffi, held
+from .scheduler import NO_BLOCK, NO_WORKER, Full, Scheduler, StaleInput, check, ffi, held
 from .stream import Chunk, Stream
 
 __all__ = ["LocalBackend"]
+
+STATUSES = (
+    "done",
+    "done",
+    "failed",
+    "lost",
+    "cancelled",
+    "dependency",
+    "timeout",
+)  # of a journey, by CSCHED_ code
 
 _NOW = time.monotonic_ns
 
@@ -65,11 +77,12 @@ class LocalBackend:
         self.resolver = Resolver(self, self.scheduler)
         self.broken: BaseException | None = None
         self.closed = False
-        self._process = os.getpid()
+        self.foreign = False  # this is a forked child: everything here is its parent's
         self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
         self._options = threading.local()
         self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
         self.pool.resize(self.max_workers)
+        _live.add(self)
 
     # -- one call
 
@@ -163,7 +176,15 @@ class LocalBackend:
         self.resolver.slots.append(slot)
         check(code, "submitting a task")
 
+    def check_process(self) -> None:
+        """Waiting in a forked child would be for ever, and draining there would steal the parent's results."""
+        if self.foreign:
+            raise CellmillError(
+                "this future belongs to the process that forked this one: wait for it there, or make an Executor here"
+            )
+
     def _refuse(self) -> None:
+        self.check_process()
         if self.closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
         assert self.broken is not None
@@ -213,7 +234,7 @@ class LocalBackend:
         if self.closed or self.broken is not None:
             self._refuse()
         self.pool.sync_world()
-        return MapResults(
+        results = MapResults(
             self,
             function,
             iterables,
@@ -224,6 +245,7 @@ class LocalBackend:
             ordered=ordered,
             return_exceptions=return_exceptions,
         )
+        return iterate(results)
 
     def _submit_to_batch(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
@@ -293,10 +315,12 @@ class LocalBackend:
         self.resolver.wait(future, timeout)
 
     def cancel(self, future: Future) -> bool:
-        return bool(held.csched_cancel(self.scheduler.handle, future._ticket)) if future._ticket else False
+        if self.foreign or not future._ticket:
+            return False
+        return bool(held.csched_cancel(self.scheduler.handle, future._ticket))
 
     def is_running(self, future: Future) -> bool:
-        if self.closed and self.resolver.stopped:
+        if self.foreign or self.resolver.stopped:
             return False
         return int(held.csched_task_state(self.scheduler.handle, future._ticket)) == 3
 
@@ -323,10 +347,11 @@ class LocalBackend:
         return count + self.cancel_sent(run)
 
     def _streams(self, run: int) -> Iterator[Stream]:
-        from .mapping import streams_of
-
         yield from streams_of(self, run)
         yield from (s for (_, _, r), s in list(self.batches.items()) if r == run)
+
+    def cancel_everything(self) -> int:
+        return ending.cancel_everything(self)
 
     def close_run(self, run: int) -> None:
         held.csched_run_close(self.scheduler.handle, run)
@@ -347,6 +372,21 @@ class LocalBackend:
             s.failed,
             s.cancelled,
         )
+
+    def journey_rows(self) -> Iterator[dict[str, Any]]:
+        for row in self.scheduler.journeys():
+            ticket, run, function, element, worker, status, attempt, *stamps, pack_ns = row
+            yield {
+                "task": ticket,
+                "run": run,
+                "function": self.functions.names.get(function, "?"),
+                "element": element,
+                "worker": worker if worker != NO_WORKER else None,
+                "status": STATUSES[status],
+                "attempt": attempt,
+                "pack_ns": pack_ns,
+                **{stage: stamp or None for stage, stamp in zip(STAGES, stamps, strict=True)},
+            }
 
     def workers(self) -> list[WorkerInfo]:
         return self.pool.infos()
@@ -409,9 +449,20 @@ class LocalBackend:
         ending.break_down(self, error)
 
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
-        if os.getpid() == self._process:
-            self.closed = True
+        self.closed = True
+        if not self.foreign:
             ending.shut_down(self, wait, cancel_futures)
+
+
+_live: weakref.WeakSet[LocalBackend] = weakref.WeakSet()
+
+
+def _disown() -> None:
+    for backend in _live:
+        backend.foreign = backend.closed = True
+
+
+os.register_at_fork(after_in_child=_disown)
 
 
 class BatchElement(Future):
@@ -423,7 +474,6 @@ class BatchElement(Future):
 
 
 def _settle_element(future: BatchElement, value: Any, error: BaseException | None) -> None:
-    if isinstance(error, CancelledError):
-        future.settle_cancelled()
-    elif future.settle(value, error):
+    called = future.settle_cancelled() if isinstance(error, CancelledError) else future.settle(value, error)
+    if called:
         future.run_callbacks()

@@ -40,14 +40,23 @@ def break_down(backend: LocalBackend, error: CellmillError) -> None:
     backend.resolver.resolve()
 
 
+def cancel_everything(backend: LocalBackend) -> int:
+    """Cancel every task that has not begun; how many those were."""
+    before = backend.stats().cancelled
+    for stream in _streams(backend):
+        stream.cancel_all()
+    held.csched_cancel_all(backend.scheduler.handle)
+    while (
+        not backend.resolver.resolve()
+    ):  # another thread resolves: it may have begun before the cancellation
+        backend.scheduler.wait(1)
+    return backend.stats().cancelled - before
+
+
 def shut_down(backend: LocalBackend, wait: bool, cancel_futures: bool) -> None:
     """Finish or cancel what is outstanding, then let the workers go."""
     if cancel_futures:
-        for stream in _streams(backend):
-            stream.cancel_all()
-        for entry in list(backend.resolver.table):
-            if isinstance(entry, Future):
-                entry.cancel()
+        cancel_everything(backend)
     if wait:
         _finish(backend)
     elif not backend.resolver.stopped:

@@ -6,7 +6,6 @@ The input is consumed in the caller's thread: up to a bound at once, the rest as
 from __future__ import annotations
 
 import time
-import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -24,7 +23,7 @@ MOST_OUTSTANDING = 1_000_000  # elements taken from the input and not yet read a
 SEGMENT = ADD_AT_ONCE = 4096
 
 _PENDING = object()
-_open: weakref.WeakSet[MapResults] = weakref.WeakSet()
+_open: set[MapResults] = set()
 
 
 def streams_of(backend: LocalBackend, run: int | None) -> Iterator[Stream]:
@@ -36,7 +35,7 @@ def streams_of(backend: LocalBackend, run: int | None) -> Iterator[Stream]:
 
 
 class MapResults(Iterator[Any]):
-    """Results of a map, in order or as they come. Closing or dropping it cancels what has not begun."""
+    """Results of a map, in order or as they come."""
 
     def __init__(
         self,
@@ -72,6 +71,7 @@ class MapResults(Iterator[Any]):
         self.stream = Stream(
             backend, function, options, run.key, self._deliver, star=not single, chunksize=chunksize
         )
+        self.stream.when_done = self._finish_run
         _open.add(self)
         self._refill()
 
@@ -102,6 +102,7 @@ class MapResults(Iterator[Any]):
             )
             self.stream.add(list(enumerate(items, added)))
             self.stream.send()
+        self._finish_run()  # an empty input has no element whose end would do it
 
     def _deliver(self, key: int, value: Any, error: BaseException | None) -> None:
         if self._ordered:
@@ -165,6 +166,7 @@ class MapResults(Iterator[Any]):
         backend = self.stream.backend
         resolver, scheduler = backend.resolver, backend.scheduler
         while not self._there():
+            backend.check_process()
             if scheduler.poll(20) > 0 and resolver.resolve():
                 continue
             slice_ms = 50
@@ -181,14 +183,25 @@ class MapResults(Iterator[Any]):
         if self._over:
             return
         self._over = True
-        _open.discard(self)
-        if self.stream.unfinished:
+        if self.stream.unfinished and not self.stream.backend.foreign:
             self.stream.cancel_all()
-        close_when_done(self.stream, self._run)
+        self._finish_run()
 
-    def __del__(self) -> None:
-        if not getattr(self, "_over", True):
-            self.close()
+    def _finish_run(self) -> None:
+        """Give the run's number back as soon as no task of it is left."""
+        if (self._over or self._exhausted) and not self.stream.unfinished:
+            _open.discard(self)
+            self._run.finish()
+
+
+def iterate(results: MapResults) -> Iterator[Any]:
+    """What the caller of `map` gets. Left half way it cancels the rest; never begun, everything runs to its end, as
+    with the standard executors.
+    """
+    try:
+        yield from results
+    finally:
+        results.close()
 
 
 class _Failed:
@@ -196,11 +209,3 @@ class _Failed:
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
-
-
-def close_when_done(stream: Stream, run: Run) -> None:
-    """Give the run's number back as soon as no task of it is left."""
-    if not stream.unfinished:
-        run.finish()
-    else:
-        stream.when_done = run.finish

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SLICE_MS = 50  # no sleep is longer: signals are looked at in between
 SPIN_US = 20
+CANCELLED = held.CSCHED_CANCELLED
 
 
 class Resolver:
@@ -64,6 +65,7 @@ class Resolver:
         end = None if timeout is None else time.monotonic() + timeout
         spin = SPIN_US
         while future._state not in OVER:
+            self.backend.check_process()
             if self.scheduler.poll(spin) > 0:
                 if not self.resolve():  # another thread is at it
                     with future._condition:
@@ -139,6 +141,8 @@ class Resolver:
                 if type(entry) is Future:
                     if status == 1:  # CSCHED_NONE
                         called = entry.settle(None)
+                    elif status == CANCELLED:
+                        called = entry.settle_cancelled()
                     else:
                         value, error = self._outcome(entry, status, detail, blob, address, size, function)
                         called = entry.settle(value, error)

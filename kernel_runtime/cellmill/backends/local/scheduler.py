@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import BackendError, InternalError, PayloadError, UsageError
@@ -29,6 +29,8 @@ free_cast: Callable[[str, int], Any] = _csched.ffi.cast
 NO_BLOCK = 2**64 - 1
 COMPLETION = struct.Struct("=IHHIIQQQQII")
 MESSAGE = struct.Struct("=IIIIIIQQQQ")
+JOURNEY = struct.Struct("=QIIIHBB8QQ")
+NO_WORKER = 2**16 - 1
 BATCH = 1024
 
 _LARGE_COPY = 1 << 20  # bytes; above it the GIL is released while copying
@@ -158,6 +160,13 @@ class Scheduler:
         """The oldest messages: their number and rows in the format `MESSAGE`."""
         n = held.csched_messages(self.handle, BATCH, self._messages)
         return n, self._message_bytes[: n * MESSAGE.size]
+
+    def journeys(self) -> Iterator[tuple[int, ...]]:
+        """Rows of the journey ring, oldest first, in the format `JOURNEY`."""
+        cursor, dropped = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+        rows = ffi.new("csched_journey_t[]", BATCH)
+        while n := held.csched_journeys(self.handle, cursor, BATCH, rows, dropped):
+            yield from JOURNEY.iter_unpack(ffi.buffer(rows)[: n * JOURNEY.size])
 
     # -- workers
 

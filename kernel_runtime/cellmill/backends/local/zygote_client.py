@@ -241,6 +241,15 @@ def shared() -> Zygote:
         return _shared
 
 
+def close_shared() -> None:
+    """At interpreter exit, after the executors: the zygote ends, and is waited for."""
+    global _shared
+    with _shared_lock:
+        zygote, _shared = _shared, None
+    if zygote is not None:
+        zygote.close()
+
+
 def _forget_in_child() -> None:
     """A forked child of user code has no zygote: the parent's is not its to command."""
     global _shared, _shared_lock

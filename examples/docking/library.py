@@ -48,9 +48,7 @@ def drug_like_pairs() -> tuple[int, ...]:
 
 def pairs(count: int, seed: int = 1) -> list[int]:
     """``count`` different drug-like pairs (see :func:`drug_like_pairs`) in the random order of ``seed``."""
-    total = len(drug_like_pairs())
-    if not 0 < count <= total:
-        raise DockingInputError(f"The generated library holds 1 to {total:,} molecules, not {count:,}.")
+    _check_count(count)
     return random.Random(seed).sample(drug_like_pairs(), count)
 
 
@@ -68,6 +66,7 @@ def couple(codes: Sequence[int]) -> list[str]:
 
 def generate(count: int = 100_000, seed: int = 1) -> list[Entry]:
     """``count`` unique drug-like amides, the same for the same ``seed``; made in parallel by cellmill."""
+    _check_count(count)
     make = cellmill.parallel(batch=True, name="couple")(couple)
     wanted = min(count + count // 100 + 10, len(drug_like_pairs()))
     unique: dict[str, None] = dict.fromkeys(make.map(pairs(max(wanted, count), seed)))
@@ -166,6 +165,12 @@ def _mark_repetitions(entries: Iterable[Entry]) -> list[Entry]:
             first[entry.smiles] = entry.row
         marked.append(entry)
     return marked
+
+
+def _check_count(count: int) -> None:
+    total = len(drug_like_pairs())
+    if not 0 < count <= total:
+        raise DockingInputError(f"The generated library holds 1 to {total:,} molecules, not {count:,}.")
 
 
 def _sizes(smiles: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -48,8 +48,37 @@ const uint8_t *blob_data(const csched_t *s, const blob_t *blob)
     return blob->region == REGION_INLINE ? (const uint8_t *)(blob + 1) : s->regions[blob->region].base + blob->offset;
 }
 
+void regions_tell(csched_t *s, worker_t *worker)
+{
+    for (; worker->told < s->region_count; worker->told++) {
+        int readonly = s->regions[worker->told].readonly;
+        if (readonly >= 0 && fd_send(worker->control, worker->told, readonly) < 0)
+            return;
+    }
+    while (worker->drop_count && fd_send(worker->control, worker->drops[worker->drop_count - 1] | TAG_DROP, -1) == 0)
+        worker->drop_count--;
+}
+
+static void drop_push(worker_t *worker, uint32_t region)
+{
+    if (worker->drop_count == worker->drop_capacity) {
+        uint32_t capacity = worker->drop_capacity ? 2 * worker->drop_capacity : 16;
+        uint32_t *grown = realloc(worker->drops, capacity * sizeof *grown);
+        if (!grown)
+            return; /* it keeps the mapping: address space, no memory */
+        worker->drops = grown;
+        worker->drop_capacity = capacity;
+    }
+    worker->drops[worker->drop_count++] = region;
+}
+
+/* With the last reference nothing in any worker reads the region any more: what user code keeps is counted (kept). */
 static void region_unmap(csched_t *s, region_t *r)
 {
+    uint32_t region = (uint32_t)(r - s->regions);
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        if (s->workers[i]->segment && s->workers[i]->told > region)
+            drop_push(s->workers[i], region);
     memory_unmap(r->base, s->config.arena_bytes);
     r->base = NULL;
     close(r->readonly);

@@ -299,6 +299,8 @@ bool drain_tick(csched_t *s, uint64_t now)
         return false;
     s->next_tick = now + 5000000;
     for (uint32_t i = 0; i < s->worker_count; i++) {
+        if (s->workers[i]->state == WORKER_READY || s->workers[i]->state == WORKER_STARTING)
+            regions_tell(s, s->workers[i]);
         if (s->workers[i]->state != WORKER_READY)
             continue;
         check_limit(s, i, now);
@@ -335,8 +337,8 @@ uint32_t drain(csched_t *s)
     }
     task_propagate(s, last);
     bool ticked = drain_tick(s, csched_now());
-    if (taken || news || ticked ||
-        s->graph.ready_count) /* ticked: what lies behind a long task may be worth stealing */
+    /* on a tick as well: what lies behind a long task may be worth stealing by now */
+    if (taken || news || ticked || s->graph.ready_count)
         window_dispatch(s);
     return taken;
 }

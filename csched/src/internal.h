@@ -33,6 +33,9 @@ typedef struct {
     int control; /* our end of its socket: descriptors of regions go out by it */
     ring_t tasks, results;
     uint32_t region;
+    uint32_t told;   /* of the regions below this one it has heard, if they were there then */
+    uint32_t *drops; /* regions gone since, of which it must hear */
+    uint32_t drop_count, drop_capacity;
 
     held_t *held; /* first in, first out: the order in which the worker takes them */
     uint32_t held_head, held_count, held_capacity;
@@ -119,6 +122,7 @@ void blob_release(csched_t *s, blob_t *blob);
 const uint8_t *blob_data(const csched_t *s, const blob_t *blob);
 int region_add(csched_t *s, int fd, int readonly, void *base, uint32_t worker, uint32_t *region);
 void region_orphan(csched_t *s, uint32_t region); /* its process is dead: unmap it with its last blob */
+void regions_tell(csched_t *s, worker_t *worker); /* what it has not heard yet, as far as its socket takes it */
 void frees_flush(worker_t *worker);
 int keep_inputs(worker_t *worker, const task_t *task); /* until the worker lets go of them or dies */
 void let_go(csched_t *s, worker_t *worker, uint64_t ticket); /* 0: of all */

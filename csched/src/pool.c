@@ -71,17 +71,13 @@ static int make_region(csched_t *s, worker_t *worker, uint32_t index, int *fd)
     return rc;
 }
 
-/* Every worker must be able to read every region: the new one hears of all, all hear of the new one. */
-static int announce(csched_t *s, uint32_t index)
+/* Every worker must be able to read every region: the new one hears of all, all hear of the new one.  What a full
+ * socket does not take follows with the next tick. */
+static void announce(csched_t *s)
 {
-    worker_t *worker = s->workers[index];
-    for (uint32_t r = 0; r < s->region_count; r++)
-        if (s->regions[r].readonly >= 0 && fd_send(worker->control, r, s->regions[r].readonly) < 0)
-            return CSCHED_ESYSTEM;
     for (uint32_t i = 0; i < s->worker_count; i++)
-        if (i != index && (s->workers[i]->state == WORKER_READY || s->workers[i]->state == WORKER_STARTING))
-            fd_send(s->workers[i]->control, worker->region, s->regions[worker->region].readonly);
-    return CSCHED_OK;
+        if (s->workers[i]->state == WORKER_READY || s->workers[i]->state == WORKER_STARTING)
+            regions_tell(s, s->workers[i]);
 }
 
 static void close_worker(worker_t *worker)
@@ -92,6 +88,7 @@ static void close_worker(worker_t *worker)
     free(worker->held);
     free(worker->known);
     free(worker->kept);
+    free(worker->drops);
     free(worker->unfreed);
     *worker = (worker_t){.state = WORKER_FREE, .control = -1};
 }
@@ -111,7 +108,8 @@ static int open_worker(csched_t *s, uint32_t index, int fds[4])
     fds[2] = pair[1];
     worker->state = WORKER_STARTING;
     s->loads[index] = (load_t){0};
-    return announce(s, index);
+    announce(s);
+    return CSCHED_OK;
 }
 
 CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])

@@ -91,11 +91,16 @@ int fd_send(int socket, uint32_t tag, int fd)
     struct iovec body = {.iov_base = &tag, .iov_len = sizeof tag};
     char space[CMSG_SPACE(sizeof(int))] = {0};
     struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    if (fd >= 0) {
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    } else {
+        message.msg_control = NULL;
+        message.msg_controllen = 0;
+    }
     ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     return sent == (ssize_t)sizeof tag ? CSCHED_OK : CSCHED_ESYSTEM;
 }
@@ -111,9 +116,11 @@ int fd_receive(int socket, uint32_t *tag, int *fd)
     if (got < 0)
         return errno == EAGAIN || errno == EINTR ? CSCHED_EAGAIN : CSCHED_ESYSTEM;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (got != (ssize_t)sizeof *tag || !header || header->cmsg_type != SCM_RIGHTS)
+    *fd = -1;
+    if (got != (ssize_t)sizeof *tag)
         return CSCHED_ECORRUPT;
-    memcpy(fd, CMSG_DATA(header), sizeof *fd);
+    if (header && header->cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(header), sizeof *fd);
     return CSCHED_OK;
 }
 

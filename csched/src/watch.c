@@ -31,6 +31,24 @@ static void map_region(csched_worker_t *w, uint32_t region, int fd)
     close(fd);
 }
 
+static void drop_region(csched_worker_t *w, uint32_t region)
+{
+    shared_u64 *page = region_page(w, region);
+    uint64_t base = page ? u64_relaxed(&page[region % REGION_PAGE]) : 0;
+    if (!base)
+        return;
+    u64_store_relaxed(&page[region % REGION_PAGE], 0); /* numbers are not used twice: nobody asks for it again */
+    memory_unmap((void *)(uintptr_t)base, w->segment->arena_bytes);
+}
+
+static void hear(csched_worker_t *w, uint32_t tag, int fd)
+{
+    if (tag & TAG_DROP)
+        drop_region(w, tag & ~TAG_DROP);
+    else if (fd >= 0) /* else this process has no descriptor left: tasks that need the region will fail */
+        map_region(w, tag, fd);
+}
+
 /* The announcement was sent before any ref to the region: it is there, or about to be mapped by the thread. */
 uint8_t *worker_region(csched_worker_t *w, uint32_t region)
 {
@@ -63,10 +81,10 @@ static void *watch_main(void *argument)
             continue;
         if (watched[0].revents)
             die();
-        uint32_t region;
-        int fd, rc = watched[1].revents ? fd_receive(w->control, &region, &fd) : CSCHED_EAGAIN;
+        uint32_t tag;
+        int fd, rc = watched[1].revents ? fd_receive(w->control, &tag, &fd) : CSCHED_EAGAIN;
         if (rc == CSCHED_OK)
-            map_region(w, region, fd);
+            hear(w, tag, fd);
         else if (rc != CSCHED_EAGAIN)
             watched[1].fd = -1; /* the kernel has let this worker go; its end comes by the ring or a signal */
     }

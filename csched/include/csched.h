@@ -214,6 +214,7 @@ uint64_t csched_worker_since_flush(csched_worker_t *w); /* ns since this task's 
 int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address);
 int csched_worker_free(csched_worker_t *w, uint64_t offset);
 int csched_worker_let_go(csched_worker_t *w, uint64_t ticket); /* after a result with CSCHED_KEEPS */
+/* 1: the task had its result already, which stands; a block stays the caller's */
 int csched_worker_publish(csched_worker_t *w, uint32_t status, uint32_t failures, const void *data, uint64_t size,
                           uint64_t block);
 int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data, uint64_t size,

@@ -85,8 +85,9 @@ CSCHED_EXPORT int csched_wait(csched_t *s, uint32_t timeout_ms)
 
 CSCHED_EXPORT int csched_wait_background(csched_t *s, uint32_t timeout_ms)
 {
-    u32_exchange(&s->background_word, 0);
-    futex_wait(&s->background_word, 0, (uint64_t)timeout_ms * 1000000); /* partner: helper.c */
+    /* a wake that came before the sleep counts, and is used up by one return; partner: helper.c, csched_wake */
+    if (!u32_exchange(&s->background_word, 0) && !u32_relaxed(&s->stopped))
+        futex_wait(&s->background_word, 0, (uint64_t)timeout_ms * 1000000);
     return u32_relaxed(&s->waiting) ? 0 : (int)u32_relaxed(&s->available);
 }
 

@@ -48,6 +48,7 @@ static void *helper_main(void *argument)
         if (now - busy > DEEP_NS) {
             u32_exchange(&s->helper_word, 0);
             u32_exchange(&s->helper_deep, 1); /* before the last look; partner: helper_kick */
+            fence_seq_cst();
             if (!u64_relaxed(&s->outstanding) && !u32_acquire(&s->helper_stop))
                 futex_wait(&s->helper_word, 0, UINT64_C(500000000));
             u32_exchange(&s->helper_deep, 0);

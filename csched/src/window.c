@@ -169,7 +169,7 @@ static int push_task(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
         extra = refs_bytes(inputs->count);
         for (uint32_t i = 0; i < inputs->count; i++)
             extra += inline_bytes(inputs->of[i].blob);
-        if (extra > INLINE_MAX) {
+        if (extra > INLINE_MAX || bytes + extra > ring_largest(&worker->tasks)) {
             if ((rc = make_bundle(s, inputs, extra)) < 0)
                 return rc;
             extra = 0;

@@ -77,6 +77,7 @@ static bool claim(csched_worker_t *w, task_entry_t *entry)
     w->received = w->flushed = now_ns();
     w->started = w->finished = 0;
     w->mark_count = 0;
+    w->published = false;
     u32_store_relaxed(&segment->claim_slot, entry->head.slot);
     u32_store_relaxed(&segment->claim_element, 0);
     u64_store_relaxed(&segment->claim_since, w->received);
@@ -176,7 +177,7 @@ CSCHED_EXPORT int csched_worker_input(csched_worker_t *w, uint32_t position, uin
                                       uint64_t *size)
 {
     task_entry_t *entry = w->current;
-    if (!entry || position >= entry->inputs)
+    if (!entry || entry->head.kind != ENTRY_TASK || position >= entry->inputs)
         return CSCHED_EINVAL;
     uint8_t *base = (uint8_t *)entry;
     uint64_t bytes = entry->head.bytes;
@@ -295,8 +296,10 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
                                         uint64_t size, uint64_t block)
 {
     task_entry_t *task = w->current;
-    if (!task)
+    if (!task || task->head.kind != ENTRY_TASK)
         return CSCHED_EINVAL;
+    if (w->published)
+        return 1; /* an interrupt that came after the result: the result stands */
     uint64_t now = now_ns();
     if (!w->started)
         w->started = now;
@@ -306,6 +309,8 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
     if (w->mark_count && w->mark_count == task->count) {
         w->marks[w->mark_count] = w->finished;
         marks = w->mark_count + 1;
+        if (sizeof(result_entry_t) + marks * sizeof(uint64_t) + INLINE_MAX > ring_largest(&w->results))
+            marks = 0; /* a small ring: the chunk's own stamps have to do */
     }
     result_entry_t form = {.head = {.slot = task->head.slot, .claim = status & CSCHED_KEEPS},
                            .ticket = task->ticket,
@@ -319,6 +324,7 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
                            .count = task->count};
     int rc = send(w, ENTRY_RESULT, &form, data, marks, block);
     if (rc == CSCHED_OK) {
+        w->published = true;
         u64_store_release(&w->segment->claim_ticket, 0); /* after the result: its loss cannot be declared any more */
         ring_bell(w);
     }

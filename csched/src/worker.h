@@ -23,6 +23,7 @@ struct csched_worker {
     int watch_pipe[2];
 
     task_entry_t *current; /* the entry in hand; its memory is released by the next call of next */
+    bool published; /* the current task has its result */
     uint64_t received, started, finished, flushed;
     uint64_t marks[MARKS_MAX + 1]; /* when each element of a chunk began */
     uint32_t mark_count;

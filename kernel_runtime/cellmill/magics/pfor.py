@@ -131,7 +131,7 @@ def _raise(
         place(failure.error, f"item {failure.index} ({failure.item})")
     where = f"; a TaskFailure stands for each in {loop.out}" if loop.out else ""
     message = f"%%{loop.heading}: {len(failures):,} of {len(values):,} items failed{where}"
-    errors = [failure.error for failure in failures] + ([broken] if broken is not None else [])
+    errors: list[Any] = [failure.error for failure in failures] + ([broken] if broken is not None else [])
     raise LoopErrors(message, errors) from None
 
 

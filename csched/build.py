@@ -15,7 +15,16 @@ from setuptools import Extension
 
 HERE = Path(__file__).resolve().parent
 HEADER = HERE / "include" / "csched.h"
-FLAGS = ["-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fvisibility=hidden", "-pthread"]
+FLAGS = [
+    "-std=c11",
+    "-O2",
+    "-g",
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused-parameter",
+    "-fvisibility=hidden",
+    "-pthread",
+]
 KEEP_GIL = """
 #include <Python.h>
 #undef Py_BEGIN_ALLOW_THREADS

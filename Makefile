@@ -19,7 +19,6 @@ EXTRAS := docking,lab,report,test,dev
 export PATH := $(BIN):$(PATH)
 export PYTHONPATH := examples
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export PIP_QUIET := 1
 
 .PHONY: help setup demo lab test test-long check fix bench clean distclean
 help: ## list the targets
@@ -65,7 +64,7 @@ $(STAMPS)/python: pyproject.toml | $(VENV)/bin/pip
 	@scripts/need.sh compiler $(PY)
 	@echo "set-up: installing Cellmill and its tools into $(VENV) (minutes, the first time)"
 	@mkdir -p $(@D)
-	@CELLMILL_SKIP_JS=1 $(PY) -m pip install --upgrade-strategy only-if-needed -e ".[$(EXTRAS)]"
+	@CELLMILL_SKIP_JS=1 $(PY) -m pip install --quiet --upgrade-strategy only-if-needed -e ".[$(EXTRAS)]"
 	@touch $@
 
 $(STAMPS)/csched: $(C_SOURCES) | $(STAMPS)/python

@@ -42,7 +42,7 @@ def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> s
 
 def clean_environment(**more: str) -> dict[str, str]:
     """This environment without what points at the source tree or at an active virtual environment."""
-    dropped = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME", "CELLMILL_SKIP_JS")
+    dropped = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME", "CELLMILL_SKIP_JS", "PIP_QUIET")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     return {**kept, **more}
 

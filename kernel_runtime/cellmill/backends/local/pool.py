@@ -271,7 +271,8 @@ class Pool:
         values = []
         for index, number, (event, replies) in waiting:
             deadline = time.monotonic() + REPLY_SECONDS
-            while not event.wait(0.01):
+            while not event.is_set():
+                self.backend.scheduler.wait(10)  # nobody else drains while no task is outstanding
                 self.backend.resolver.resolve()
                 if self.backend.broken is not None:
                     raise BackendError(

@@ -81,7 +81,7 @@ int segment_check(const segment_t *segment, uint64_t file_bytes)
         segment->magic != SEGMENT_MAGIC)
         return CSCHED_ECORRUPT;
     uint64_t ring = segment->ring_bytes;
-    if (ring < 4096 || (ring & (ring - 1)) || file_bytes < segment_bytes(ring))
+    if (ring < 4096 || ring > file_bytes || (ring & (ring - 1)) || file_bytes < segment_bytes(ring))
         return CSCHED_ECORRUPT;
     return CSCHED_OK;
 }

@@ -1,0 +1,176 @@
+#include "arena.h"
+
+#include "csched.h"
+#include "harness.h"
+#include "segment.h"
+
+enum { LIMIT = 1 << 22, LIVE = 256 };
+
+static arena_t open_arena(uint64_t limit)
+{
+    arena_t arena;
+    int fd;
+    OK(memory_create("test", 0, &fd));
+    OK(arena_open(&arena, fd, limit));
+    return arena;
+}
+
+static void blocks_are_aligned_and_counted(void)
+{
+    arena_t arena = open_arena(LIMIT);
+    uint64_t offset[3];
+    for (int i = 0; i < 3; i++) {
+        OK(arena_alloc(&arena, (uint64_t)i, &offset[i])); /* 0 bytes as well */
+        EQUAL(offset[i] % LINE, 0);
+        memset(arena_at(&arena, offset[i]), 0xff, (size_t)i);
+    }
+    CHECK(offset[0] != offset[1] && offset[1] != offset[2]);
+    EQUAL(arena.used, 3 * 128);
+    for (int i = 0; i < 3; i++)
+        OK(arena_free(&arena, offset[i]));
+    EQUAL(arena.used, 0);
+    arena_close(&arena);
+}
+
+static void neighbours_coalesce(void)
+{
+    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (int n = 0; n < 6; n++) {
+        arena_t arena = open_arena(LIMIT);
+        uint64_t offset[3], guard, whole;
+        for (int i = 0; i < 3; i++)
+            OK(arena_alloc(&arena, 10000, &offset[i]));
+        OK(arena_alloc(&arena, 64, &guard));
+        uint64_t end = arena.end;
+        for (int i = 0; i < 3; i++)
+            OK(arena_free(&arena, offset[orders[n][i]]));
+        OK(arena_alloc(&arena, 30000, &whole)); /* fits only where the three were */
+        EQUAL(whole, offset[0]);
+        EQUAL(arena.end, end);
+        arena_close(&arena);
+    }
+}
+
+static void full_and_too_big(void)
+{
+    arena_t arena = open_arena(LIMIT);
+    uint64_t first, second, third;
+    EQUAL(arena_alloc(&arena, LIMIT, &first), CSCHED_ETOOBIG); /* its header does not fit */
+    EQUAL(arena_alloc(&arena, UINT64_MAX, &first), CSCHED_ETOOBIG);
+    OK(arena_alloc(&arena, LIMIT / 2, &first));
+    EQUAL(arena_alloc(&arena, LIMIT / 2, &second), CSCHED_EFULL);
+    OK(arena_alloc(&arena, LIMIT / 4, &second));
+    OK(arena_free(&arena, first));
+    OK(arena_free(&arena, second));
+    OK(arena_alloc(&arena, LIMIT - 64, &third)); /* all of it is one block again */
+    OK(arena_free(&arena, third));
+    EQUAL(arena.used, 0);
+    arena_close(&arena);
+}
+
+static void a_free_tail_grows(void)
+{
+    arena_t arena = open_arena(LIMIT);
+    uint64_t offset, guard;
+    OK(arena_alloc(&arena, 64, &guard));
+    for (uint64_t size = 1000; size < LIMIT - 1000; size = size * 3 / 2) {
+        OK(arena_alloc(&arena, size, &offset));
+        EQUAL(offset, guard + 128);
+        OK(arena_free(&arena, offset));
+    }
+    arena_close(&arena);
+}
+
+static void wrong_frees_are_refused(void)
+{
+    arena_t arena = open_arena(LIMIT);
+    uint64_t a, b;
+    OK(arena_alloc(&arena, 1000, &a));
+    OK(arena_alloc(&arena, 1000, &b));
+    static const uint64_t wrong[] = {0, 1, 63, LIMIT, UINT64_MAX, NO_BLOCK - 63};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        EQUAL(arena_free(&arena, wrong[i]), CSCHED_EINVAL);
+    EQUAL(arena_free(&arena, a + 1), CSCHED_EINVAL);
+    OK(arena_free(&arena, a));
+    EQUAL(arena_free(&arena, a), CSCHED_EINVAL);
+    OK(arena_free(&arena, b)); /* merges with a and, the other way round, */
+    EQUAL(arena_free(&arena, b), CSCHED_EINVAL);
+    EQUAL(arena_free(&arena, a), CSCHED_EINVAL);
+    EQUAL(arena.used, 0);
+    arena_close(&arena);
+}
+
+static void the_file_grows_and_is_reused(void)
+{
+    arena_t arena = open_arena(UINT64_C(1) << 30);
+    uint64_t offset, size;
+    OK(memory_size(arena.fd, &size));
+    EQUAL(size, 0);
+    for (int i = 0; i < 50; i++) {
+        OK(arena_alloc(&arena, 3 << 20, &offset));
+        memset(arena_at(&arena, offset), i, 3 << 20);
+        OK(arena_free(&arena, offset));
+    }
+    OK(memory_size(arena.fd, &size));
+    CHECK(size >= 3 << 20 && size < 8 << 20);
+    EQUAL(size, arena.size);
+    arena_close(&arena);
+}
+
+typedef struct {
+    uint64_t offset, size;
+    uint8_t fill;
+} live_t;
+
+static void check_fill(const arena_t *arena, const live_t *block)
+{
+    const uint8_t *data = arena_at(arena, block->offset);
+    for (uint64_t i = 0; i < block->size; i++)
+        EQUAL(data[i], block->fill);
+}
+
+/* Every block keeps what was written to it: no two overlap, and no header lies within one. */
+static void random_allocs_against_a_model(void)
+{
+    arena_t arena = open_arena(LIMIT);
+    live_t live[LIVE] = {0};
+    uint64_t seed = 11, used = 0;
+    int refused = 0;
+    for (int step = 0; step < 60000; step++) {
+        live_t *block = &live[next_random(&seed) % LIVE];
+        if (block->size) {
+            if (step % 8 == 0 || block->size < 4096)
+                check_fill(&arena, block);
+            uint64_t before = arena.used;
+            OK(arena_free(&arena, block->offset));
+            used -= before - arena.used;
+            *block = (live_t){0};
+        } else {
+            uint64_t size = 1 + (next_random(&seed) >> (34 + next_random(&seed) % 24)) % 200000, before = arena.used;
+            int rc = arena_alloc(&arena, size, &block->offset);
+            refused += rc == CSCHED_EFULL;
+            if (rc == CSCHED_EFULL)
+                continue;
+            OK(rc);
+            CHECK(block->offset + size <= arena.end && arena.end <= arena.size && arena.size <= LIMIT);
+            block->size = size;
+            block->fill = (uint8_t)step;
+            memset(arena_at(&arena, block->offset), block->fill, size);
+            used += arena.used - before;
+        }
+    }
+    CHECK(refused > 0);
+    EQUAL(used, arena.used);
+    for (int i = 0; i < LIVE; i++)
+        if (live[i].size) {
+            check_fill(&arena, &live[i]);
+            OK(arena_free(&arena, live[i].offset));
+        }
+    EQUAL(arena.used, 0);
+    uint64_t whole;
+    OK(arena_alloc(&arena, LIMIT - 64, &whole)); /* all of it has come together again */
+    arena_close(&arena);
+}
+
+MAIN(TEST(blocks_are_aligned_and_counted), TEST(neighbours_coalesce), TEST(full_and_too_big), TEST(a_free_tail_grows),
+     TEST(wrong_frees_are_refused), TEST(the_file_grows_and_is_reused), TEST(random_allocs_against_a_model))

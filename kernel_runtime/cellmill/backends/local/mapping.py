@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from .backend import LocalBackend
 
 MOST_OUTSTANDING = 1_000_000  # elements taken from the input and not yet read as results
-SEGMENT = ADD_AT_ONCE = 4096
+SEGMENT = 4096
+SLOW_INPUT_S = 0.005
 
 _PENDING = object()
 _open: set[MapResults] = set()
@@ -57,7 +58,7 @@ class MapResults(Iterator[Any]):
         self._return_exceptions = return_exceptions
         self._timeout = timeout
         self._end = None if timeout is None else time.monotonic() + timeout
-        # Values by absolute place, in segments of ADD_AT_ONCE, _PENDING where not there yet: the resolver stores
+        # Values by absolute place, in segments, _PENDING where not there yet: the resolver stores
         # them while this thread reads, so no place may depend on how far reading is.
         self._segments: dict[int, list[Any]] = {}
         self._reading: list[Any] = []
@@ -80,9 +81,11 @@ class MapResults(Iterator[Any]):
         if self._exhausted:
             return
         room = MOST_OUTSTANDING - (self._added - self._first)
+        block = 1
         while room > 0 and not self._exhausted:
             items: list[Any] = []
-            wanted = min(ADD_AT_ONCE, room)
+            wanted = min(block, room)
+            start = time.monotonic()
             try:
                 for item in islice(self._source, wanted):
                     items.append(item)
@@ -102,6 +105,8 @@ class MapResults(Iterator[Any]):
             )
             self.stream.add(list(enumerate(items, added)))
             self.stream.send()
+            # a slow input is sent on as it comes, a fast one in large blocks
+            block = 1 if time.monotonic() - start > SLOW_INPUT_S else min(2 * block, SEGMENT)
         self._finish_run()  # an empty input has no element whose end would do it
 
     def _deliver(self, key: int, value: Any, error: BaseException | None) -> None:

@@ -302,6 +302,7 @@ class Pool:
     def infos(self) -> list[WorkerInfo]:
         """One record per worker process."""
         out = ffi.new("csched_worker_info_t *")
+        self.backend.scheduler.poll()  # hears of workers that have become ready
         found = []
         with self._lock:
             members = sorted(self.members.values(), key=lambda m: m.index)

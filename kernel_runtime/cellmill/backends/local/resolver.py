@@ -150,9 +150,9 @@ class Resolver:
                     if called:
                         self._callbacks.append(entry)
                 else:
-                    table[slot] = None
                     view = scheduler.lasting_view(blob, address, size) if size else None
                     entry.complete(status, detail, view, run_ns)
+                    table[slot] = None
             held.csched_commit(scheduler.handle, n)
             self.slots.extend(slots)
 

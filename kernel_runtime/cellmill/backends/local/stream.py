@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ... import payload
-from ...errors import CellmillError, PayloadError, WorkerLostError
+from ...errors import PayloadError, WorkerLostError
 from ...functions import function_name
 from ...futures import Future
 from ...task import TaskOptions, short_repr
@@ -200,67 +200,70 @@ class Stream:
 class Chunk:
     """Some elements of a stream as one task of the scheduler."""
 
-    __slots__ = ("elements", "received", "stream")
+    __slots__ = ("elements", "over", "received", "stream")
 
     def __init__(self, stream: Stream, elements: list[tuple[Any, Any]]) -> None:
         self.stream = stream
         self.elements = elements
         self.received = 0  # elements whose outcome has come
+        self.over = False
 
     def partial(self, view: memoryview) -> None:
         """Outcomes of the next elements, from a worker that is still at it."""
-        _first, values, errors = payload.decode(view)
-        self._take(values, errors)
+        self._take(*payload.decode(view))
 
-    def _take(self, values: Any, errors: dict[int, bytes]) -> None:
+    def _take(self, first: int, values: Any, errors: dict[int, bytes]) -> None:
+        """Deliver outcomes from element ``first`` on; those that were taken before an interrupt are passed over."""
         stream = self.stream
-        retried = 0  # counted as failed by the scheduler, and not over
-        if not errors and self.received == 0 and not stream._attempts:
-            for (key, _), value in zip(self.elements, values, strict=False):
+        if not errors and self.received == first and not stream._attempts:
+            for (key, _), value in zip(
+                self.elements[first:] if first else self.elements, values, strict=False
+            ):
                 stream.deliver(key, value, None)
-            self.received = len(values)
+            self.received = first + len(values)
             stream._over(len(values))
             return
-        for value in values:
-            element = self.elements[self.received]
-            encoded = errors.get(self.received)
+        retried = 0  # counted as failed by the scheduler, and not over
+        for i in range(max(self.received, first), first + len(values)):
+            encoded = errors.get(i)
             error = None if encoded is None else outcomes.load_error(encoded)
-            self.received += 1
-            retried += not stream.settle_or_retry(element, value, error)
+            retried += not stream.settle_or_retry(self.elements[i], values[i - first], error)
+            self.received = i + 1
         if retried:
             stream.backend.adjust_run(stream.run, failed=-retried)
 
     def complete(self, status: int, detail: int, view: memoryview | None, run_ns: int) -> None:
-        """The chunk is over; called once, by the resolver."""
+        """The chunk is over; called by the resolver, again if an interrupt came in between."""
         stream = self.stream
-        with stream._lock:
-            stream.sent -= 1
-        try:
+        if not self.over:
             if status == held.CSCHED_VALUE and view is not None:
-                stream.sizes.observe(len(self.elements), run_ns)
-                _first, values, errors = payload.decode(view)
-                self._take(values, errors)
+                taken, error = outcomes.load_value(view)
+                if error is None:
+                    self._take(*taken)
+                    stream.sizes.observe(len(self.elements), run_ns)
             elif status == held.CSCHED_LOST:
+                error = None
                 self._lost(detail)
             else:
                 error = outcomes.error_of(
                     status, view, function_name(stream.function), stream.options.timeout
                 )
-                for element in self.elements[self.received :]:
-                    stream.settle_or_retry(element, None, error)
-        except CellmillError as error:
-            for element in self.elements[self.received :]:
-                stream._settle(element[0], None, error)
+            while error is not None and self.received < len(self.elements):
+                stream.settle_or_retry(self.elements[self.received], None, error)
+                self.received += 1
+            self.over = True
+            with stream._lock:
+                stream.sent -= 1
         stream.send()
 
     def _lost(self, element: int) -> None:
         """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere."""
         stream = self.stream
-        rest = self.elements[self.received :]
+        good, rest = self.received, self.elements[self.received :]
         again = rest
         over = False
         if not stream.options.batch or len(rest) == 1:
-            culprit = min(max(element - self.received, 0), len(rest) - 1)
+            culprit = min(max(element - good, 0), len(rest) - 1)
             error = outcomes.lost(
                 stream.backend.pool.last_exit, function_name(stream.function), short_repr(rest[culprit][1])
             )
@@ -269,5 +272,6 @@ class Chunk:
         else:  # nobody knows which element it was: halves, until the culprit stands alone
             stream.sizes = FixedSizes(max(1, len(rest) // 2))
         stream.waiting.extendleft(reversed(again))
+        self.received = len(self.elements)
         # the scheduler counted the whole chunk as failed
-        stream.backend.adjust_run(stream.run, succeeded=self.received, failed=over - len(self.elements))
+        stream.backend.adjust_run(stream.run, succeeded=good, failed=over - len(self.elements))

@@ -14,7 +14,7 @@ from docking import require
 from docking.records import Box, DockingInputError, DockSettings
 
 EPILOG = """\
-examples:
+examples, run in the folder examples/ or with it on PYTHONPATH:
   python -m docking --receptor 1IEP --reference STI --ligands library.smi
   python -m docking --receptor protein.pdb --box 15.6 53.4 15.5 20 20 20 --ligands library.csv --out results
   python -m docking --receptor tutorial --generate 100000

@@ -125,7 +125,7 @@ def kernel_manager(folder: Path) -> Any:
 
     spec = folder / "kernels" / "demo"
     spec.mkdir(parents=True)
-    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    command = [sys.executable, "-m", "ipykernel_launcher", "--log-level=ERROR", "-f", "{connection_file}"]
     (spec / "kernel.json").write_text(
         json.dumps({"argv": command, "display_name": "Cellmill demo", "language": "python"})
     )

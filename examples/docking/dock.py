@@ -73,7 +73,8 @@ def docking_task(receptor: Receptor, settings: DockSettings = DEFAULTS, *, timeo
 
     @cellmill.parallel(retries=1, timeout=timeout, name="dock")
     def dock(smiles: str, conformer_seed: int | None = None) -> Docked:
-        return engine().dock(smiles, conformer_seed)
+        docked: Docked = engine().dock(smiles, conformer_seed)
+        return docked
 
     return dock
 

@@ -109,6 +109,12 @@ class Screen:
         """Train the surrogate on everything docked so far; the first time, validate it on the random
         start."""
         good = [hit for hit in self.hits if hit.docked.ok]
+        failed = [hit for hit in self.hits if not hit.docked.ok]
+        if failed and len(good) < MIN_TRAINING:
+            raise DockingInputError(
+                f"{len(good)} docked molecules are too few to train on (at least {MIN_TRAINING}); "
+                f"{len(failed)} failed, the first: {failed[0].docked.reason}"
+            )
         with self.clock.stage(f"train on {len(good)}"):
             smiles = [hit.entry.smiles for hit in good]
             scores = [hit.docked.score for hit in good]

@@ -145,6 +145,15 @@ def test_when_nothing_docks_the_reason_is_given(library: list[Entry]) -> None:
         screen.run(say=lambda _text: None)
 
 
+def test_training_on_failures_names_the_first_reason(library: list[Entry]) -> None:
+    screen = Screen(library, QuickDock(failing=frozenset(entry.smiles for entry in library)))
+    screen.dock_start(12)
+    with pytest.raises(
+        DockingInputError, match=r"0 docked .* 12 failed, the first: RuntimeError: worker lost"
+    ):
+        screen.train()
+
+
 def test_hits_are_written_as_poses_with_their_properties(
     library: list[Entry], engine: Any, tmp_path: Path
 ) -> None:

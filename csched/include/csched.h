@@ -131,7 +131,9 @@ typedef struct {
     uint32_t state; /* 0 free, 1 starting, 2 ready, 3 lost */
     uint32_t held;  /* tasks in its ring, the running one included */
     uint64_t ticket; /* of the task it runs, 0: none */
-    uint64_t since; /* when that one started */
+    uint64_t since;  /* when that one started */
+    uint32_t run;    /* of it */
+    uint32_t reserved;
     uint64_t finished; /* tasks so far */
 } csched_worker_info_t;
 
@@ -159,6 +161,7 @@ int csched_worker_add(csched_t *s, uint32_t *index, int fds[4]);
 int csched_worker_lost(csched_t *s, uint32_t index);   /* it is dead: give its work to others */
 int csched_worker_retire(csched_t *s, uint32_t index); /* no new work; it stops when its ring is empty */
 int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info);
+int csched_worker_interrupt(csched_t *s, uint32_t index, uint64_t ticket); /* then signal it; 1: that task runs there */
 int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size);
 
 /* functions and payload blocks */
@@ -182,7 +185,7 @@ int csched_pause(csched_t *s, int on);
 
 /* results: peek with collect, hand over, then commit the same number.  One collector at a time. */
 int csched_poll(csched_t *s, uint32_t spin_us); /* drains; number of completions and messages that are there */
-int csched_wait(csched_t *s, uint32_t timeout_ms);            /* the same, sleeping; call it without the GIL */
+int csched_wait(csched_t *s, uint32_t timeout_ms); /* the same, sleeping; call it without the GIL */
 int csched_wait_background(csched_t *s, uint32_t timeout_ms); /* sleeps until results lie there uncollected */
 int csched_collect(csched_t *s, uint32_t most, csched_completion_t *completions);
 int csched_commit(csched_t *s, uint32_t count);
@@ -207,7 +210,7 @@ int csched_worker_watch(csched_worker_t *w, int kernel_pidfd); /* starts the thr
 int csched_worker_ready(csched_worker_t *w);
 int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item);
 int csched_worker_input(csched_worker_t *w, uint32_t position, uint32_t *status, uint64_t *address, uint64_t *size);
-int csched_worker_started(csched_worker_t *w);  /* stamps; all inputs are unpickled */
+int csched_worker_started(csched_worker_t *w); /* stamps; all inputs are unpickled */
 int csched_worker_finished(csched_worker_t *w); /* stamps; user code is over */
 int csched_worker_element(csched_worker_t *w, uint32_t element); /* a chunk begins with its next element */
 uint64_t csched_worker_since_flush(csched_worker_t *w); /* ns since this task's last result or start */
@@ -219,6 +222,7 @@ int csched_worker_publish(csched_worker_t *w, uint32_t status, uint32_t failures
                           uint64_t block);
 int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data, uint64_t size,
                        uint64_t block);
+int csched_worker_interrupted(csched_worker_t *w); /* 1: the kernel wants the task in hand ended; from any handler */
 uint64_t csched_worker_current(csched_worker_t *w); /* ticket of the task in user code now; any thread or handler */
 uint64_t csched_worker_index(csched_worker_t *w);
 /* cffi: end */

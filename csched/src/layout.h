@@ -6,7 +6,7 @@
  *   | task ring ends:   tail (kernel) | head (worker) | sleeping   |
  *   | result ring ends: tail (worker) | head (kernel) | sleeping   |
  *   | claim (worker):   ticket, slot, element, since, ready        |
- *   | orders (kernel):  kernel_sleeping, retire                    |
+ *   | orders (kernel):  kernel_sleeping, retire, interrupt_ticket  |
  *   | frees ring: offsets of this worker's blocks nobody reads     |
  *   +--------------------------------------------------------------+ SEGMENT_HEADER_BYTES
  *   | task ring data: ring_bytes                                   |
@@ -56,6 +56,7 @@ typedef struct {
 
     _Alignas(LINE) shared_u32 kernel_sleeping; /* ring the bell after the next result */
     shared_u32 retire;
+    shared_u64 interrupt_ticket; /* the task that a signal is meant for */
 
     _Alignas(LINE) shared_u64 frees_tail; /* kernel */
     _Alignas(LINE) shared_u64 frees_head; /* worker */

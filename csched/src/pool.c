@@ -227,7 +227,11 @@ CSCHED_EXPORT int csched_worker_info(csched_t *s, uint32_t index, csched_worker_
                                        .held = s->loads[index].held,
                                        .ticket = segment ? u64_relaxed(&segment->claim_ticket) : 0,
                                        .since = segment ? u64_relaxed(&segment->claim_since) : 0,
+                                       .run = UINT32_MAX,
                                        .finished = worker->finished};
+        const task_t *task = info->ticket ? graph_find(&s->graph, info->ticket) : NULL;
+        if (task)
+            info->run = task->run;
     }
     pthread_mutex_unlock(&s->lock);
     return rc;
@@ -239,6 +243,22 @@ CSCHED_EXPORT int csched_control(csched_t *s, uint32_t index, uint32_t number, c
     int rc = index < s->worker_count && s->workers[index]->segment ? CSCHED_OK : CSCHED_EINVAL;
     if (!rc)
         rc = window_push_control(s, s->workers[index], number, data, size);
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+/* A signal may arrive late, when another task runs: the worker compares tickets before it raises. */
+CSCHED_EXPORT int csched_worker_interrupt(csched_t *s, uint32_t index, uint64_t ticket)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = CSCHED_EINVAL;
+    task_t *task = graph_find(&s->graph, ticket);
+    if (index < s->worker_count && s->workers[index]->segment && task && task->state == TASK_SENT) {
+        segment_t *segment = s->workers[index]->segment;
+        task->retries = task->attempt; /* wanted to end: not to start again */
+        u64_store_release(&segment->interrupt_ticket, ticket); /* partner: csched_worker_interrupted */
+        rc = u64_acquire(&segment->claim_ticket) == ticket;
+    }
     pthread_mutex_unlock(&s->lock);
     return rc;
 }

@@ -54,6 +54,12 @@ CSCHED_EXPORT uint64_t csched_worker_index(csched_worker_t *w)
     return w->segment->index;
 }
 
+CSCHED_EXPORT int csched_worker_interrupted(csched_worker_t *w)
+{
+    uint64_t ticket = u64_acquire(&w->segment->interrupt_ticket); /* partner: csched_worker_interrupt */
+    return ticket && ticket == u64_relaxed(&w->segment->claim_ticket);
+}
+
 CSCHED_EXPORT uint64_t csched_worker_current(csched_worker_t *w)
 {
     return u64_relaxed(&w->segment->claim_ticket);

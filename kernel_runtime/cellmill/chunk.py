@@ -29,12 +29,14 @@ class _Outcomes:
 def run_chunk(worker: Worker, function: Any, name: str, count: int, arguments: dict[str, Any]) -> None:
     """Run ``{"items": [...], "batch": bool, "star": bool}`` and publish its outcomes."""
     held.csched_worker_started(worker.handle)
+    worker.in_user_code = True
     if arguments["batch"]:
         outcomes = _Outcomes(0)
         outcomes.values = _run_batch(function, name, arguments["items"], 0, outcomes.errors)
         failures = len(outcomes.errors)
     else:
         outcomes, failures = _run_elements(worker, function, name, arguments["items"], arguments["star"])
+    worker.in_user_code = False
     held.csched_worker_finished(worker.handle)
     worker.end_output()
     worker.publish(held.CSCHED_VALUE, failures, _encode(outcomes, name))
@@ -59,8 +61,11 @@ def _run_elements(
             outcomes.errors[i] = encode_error(error, name)
             values.append(None)
             failures += 1
-            if isinstance(error, KeyboardInterrupt):
-                continue
+            if isinstance(error, KeyboardInterrupt) and held.csched_worker_interrupted(handle):
+                rest = range(i + 1, len(items))  # Stop is meant for all of them
+                outcomes.errors.update(dict.fromkeys(rest, outcomes.errors[i]))
+                values.extend([None] * len(rest))
+                return outcomes, failures + len(rest)
         if (
             (len(items) < CHECK_ALL or i % CHECK_EVERY == 0)
             and i + 1 < len(items)

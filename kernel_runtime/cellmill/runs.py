@@ -12,7 +12,7 @@ from typing import Protocol
 
 from .task import RunCounts
 
-__all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started"]
+__all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "stop_cell"]
 
 _numbers = itertools.count(1)
 _callbacks: list[Callable[[Run], None]] = []
@@ -25,6 +25,8 @@ class _Counter(Protocol):
     def run_counts(self, run: int) -> RunCounts: ...
 
     def cancel_run(self, run: int) -> int: ...
+
+    def stop_run(self, run: int) -> int: ...
 
     def close_run(self, run: int) -> None: ...
 
@@ -65,6 +67,11 @@ class Run:
         """Cancel what has not started; returns how many tasks that were."""
         backend = self._backend
         return backend.cancel_run(self.key) if backend is not None else 0
+
+    def stop(self) -> int:
+        """Cancel what has not started and interrupt what runs; returns how many tasks that were."""
+        backend = self._backend
+        return backend.stop_run(self.key) if backend is not None else 0
 
     def finish(self) -> None:
         """No task of it is left: keep the last counts and give its number back."""
@@ -129,6 +136,13 @@ def find(key: int, backend: object) -> Run | None:
             if run.key == key and run._backend is backend:
                 return run
     return None
+
+
+def stop_cell() -> int:
+    """The present cell was interrupted: stop the runs it began; how many tasks that were."""
+    with _lock:
+        runs = [run for run in _active.values() if run._epoch_at_start == _epoch]
+    return sum(run.stop() for run in runs)
 
 
 def epoch() -> int:

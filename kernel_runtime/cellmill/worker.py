@@ -56,6 +56,7 @@ class Worker:
         self.kept: list[
             tuple[int, list[weakref.ref[Any]]]
         ] = []  # (ticket, memory) that something still refers to
+        self.in_user_code = False
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
 
     # -- the loop
@@ -91,8 +92,9 @@ class Worker:
                     self.learn(function, address, size)
                 elif self.control(function, self.memory(address, size)):
                     return 0
-            except KeyboardInterrupt:  # it came between two tasks: meant for none of them
-                continue
+            except KeyboardInterrupt as error:
+                if held.csched_worker_current(handle):  # it came while the task's outcome was being stored
+                    self.publish_error(error, self.names.get(function, "?"))
 
     @staticmethod
     def memory(address: int, size: int) -> memoryview:
@@ -143,10 +145,13 @@ class Worker:
                 run_chunk(self, function, name, count, arguments)
                 return
             held.csched_worker_started(self.handle)
+            self.in_user_code = True
             value = function(*arguments, **kwargs)
+            self.in_user_code = False
             held.csched_worker_finished(self.handle)
             arguments = kwargs = None  # type: ignore[assignment]
         except BaseException as error:
+            self.in_user_code = False
             held.csched_worker_finished(self.handle)
             arguments = kwargs = None  # type: ignore[assignment]
             self.publish_error(error, name)
@@ -253,6 +258,11 @@ class Worker:
 
     # -- beside tasks
 
+    def on_interrupt(self, *_: Any) -> None:
+        """SIGINT: raise only in the task it is meant for, and only in user code."""
+        if self.in_user_code and held.csched_worker_interrupted(self.handle):
+            raise KeyboardInterrupt
+
     def send_text(self, stream: int, text: str) -> None:
         self.emit(held.CSCHED_OUTPUT, stream, text.encode("utf-8", "backslashreplace"))
 
@@ -330,10 +340,10 @@ def main(fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
     """Entry of a forked worker."""
     global current
     adopt(config["world"])
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _reseed()
     worker = current = Worker(fds, kernel_pidfd, config)
+    signal.signal(signal.SIGINT, worker.on_interrupt)
     sys.stdout, sys.stderr = worker.streams
     threading.current_thread().name = f"cellmill-worker-{worker.index}"
     if config.get("initializer"):

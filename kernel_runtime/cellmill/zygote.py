@@ -5,7 +5,8 @@ reaps workers and tells how they ended. When the kernel is gone it kills the wor
 
 Every message is one pickled tuple in one packet (both ends are this package's own code):
 
-    ("fork", token, config) + descriptors    ("kill", pid, signal)    ("world", World)    ("preload", names)
+    ("fork", token, config) + descriptors   ("kill", pid, signal)   ("signal", pid, signal)
+    ("world", World)   ("preload", names)
     -> ("forked", token, pid)  ("exited", pid, wait status, peak bytes)  ("preloaded", name, seconds, problem)
 """
 
@@ -130,6 +131,9 @@ class Zygote:
         elif command == "kill":
             if rest[0] in self.workers:
                 kill_tree(rest[0], rest[1])
+        elif command == "signal":
+            if rest[0] in self.workers:
+                os.kill(rest[0], rest[1])
         elif command == "world":
             adopt(rest[0])
         elif command == "preload":

@@ -118,6 +118,9 @@ class InlineBackend:
     def cancel_run(self, run: int) -> int:
         return 0
 
+    def stop_run(self, run: int) -> int:
+        return 0
+
     def cancel_everything(self) -> int:
         return 0
 

@@ -32,6 +32,7 @@ class Session:
         self._hooks = (
             ("pre_run_cell", _new_epoch),
             ("pre_run_cell", self._arrivals.before_cell),
+            ("post_run_cell", _stop_interrupted),
             ("post_run_cell", self._arrivals.after_cell),
         )
         for event, hook in self._hooks:
@@ -60,6 +61,12 @@ class Session:
 
 def _new_epoch(info: object = None) -> None:
     cellmill.runs.bump_epoch()
+
+
+def _stop_interrupted(result: Any) -> None:
+    """Stop was pressed: what this cell set going ends too, and nothing of other cells."""
+    if isinstance(getattr(result, "error_in_exec", None), KeyboardInterrupt):
+        cellmill.runs.stop_cell()
 
 
 def _warm_up() -> None:

@@ -350,6 +350,9 @@ class LocalBackend:
         yield from streams_of(self, run)
         yield from (s for (_, _, r), s in list(self.batches.items()) if r == run)
 
+    def stop_run(self, run: int) -> int:
+        return self.cancel_run(run) + self.pool.interrupt(run)
+
     def cancel_everything(self) -> int:
         return ending.cancel_everything(self)
 

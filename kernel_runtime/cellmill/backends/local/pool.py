@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 STATES = ("lost", "starting", "idle", "lost")
 REPLY_SECONDS = 60.0
+GRACE_SECONDS = 0.5  # for interrupted tasks
 FAST_DEATHS = 5  # workers in a row that die before they are ready: starting more would go on for ever
 
 
@@ -185,15 +186,42 @@ class Pool:
             self._start_missing()
 
     def _was_ready(self, member: _Member) -> bool:
-        info = ffi.new("csched_worker_info_t *")
-        held.csched_worker_info(self.backend.scheduler.handle, member.index, info)
-        return bool(info.state == 2)
+        return bool(self._info(member.index).state == 2)
 
     def kill(self, index: int) -> None:
         """End a worker at once; its running task fails, a new worker takes its place."""
         member = self.members.get(index)
         if member is not None and member.pid:
             zygote_client.shared().kill(member.pid, signal.SIGKILL)
+
+    def interrupt(self, run: int) -> int:
+        """Raise KeyboardInterrupt in the tasks of a run that are in user code now; how many those were.
+
+        One that does not end within the grace (native code that never looks) is ended with its worker.
+        """
+        found = []
+        for index, member in list(self.members.items()):
+            info = self._info(index)
+            if info.ticket and info.run == run and member.pid:
+                ticket = int(info.ticket)
+                if held.csched_worker_interrupt(self.backend.scheduler.handle, index, ticket) == 1:
+                    zygote_client.shared().signal(member.pid, signal.SIGINT)
+                    found.append((index, ticket))
+        if found:
+            timer = threading.Timer(GRACE_SECONDS, self._end_deaf, (found,))
+            timer.daemon = True
+            timer.start()
+        return len(found)
+
+    def _end_deaf(self, interrupted: list[tuple[int, int]]) -> None:
+        for index, ticket in interrupted:
+            if index in self.members and int(self._info(index).ticket) == ticket:
+                self.kill(index)
+
+    def _info(self, index: int) -> Any:
+        info = ffi.new("csched_worker_info_t *")
+        held.csched_worker_info(self.backend.scheduler.handle, index, info)
+        return info
 
     def overdue(self, index: int, ticket: int) -> None:
         """A task ran past its time limit, or a worker's memory does not hold what it must."""
@@ -301,13 +329,12 @@ class Pool:
 
     def infos(self) -> list[WorkerInfo]:
         """One record per worker process."""
-        out = ffi.new("csched_worker_info_t *")
         self.backend.scheduler.poll()  # hears of workers that have become ready
         found = []
         with self._lock:
             members = sorted(self.members.values(), key=lambda m: m.index)
         for member in members:
-            held.csched_worker_info(self.backend.scheduler.handle, member.index, out)
+            out = self._info(member.index)
             state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
             found.append(WorkerInfo(member.index, member.pid, state, int(out.finished), self.restarts))
         return found

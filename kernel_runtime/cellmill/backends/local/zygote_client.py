@@ -153,6 +153,11 @@ class Zygote:
         with contextlib.suppress(BackendError):
             self._send("kill", pid, int(number))
 
+    def signal(self, pid: int, number: int) -> None:
+        """Signal a worker, and nothing that it started."""
+        with contextlib.suppress(BackendError):
+            self._send("signal", pid, int(number))
+
     def update_world(self, world: World) -> None:
         """What later workers shall see."""
         if world != self.world:

@@ -191,12 +191,9 @@ class LocalBackend:
         raise WorkerLostError(f"this executor is broken: {self.broken}") from self.broken
 
     def _failed(self, run: int, cause: Future) -> Future:
-        from .resolver import _dependency_error
-
         self.adjust_run(run, submitted=1, failed=1)
         future = Future(self)
-        future._inputs = (cause,)
-        future.settle(None, _dependency_error(future, 0))
+        future.settle(None, outcomes.dependency_failed(cause, 0))
         return future
 
     def store(self, encoded: Encoded) -> int:
@@ -281,8 +278,11 @@ class LocalBackend:
             inputs.clear()
             try:
                 encoded = pack(self, function, body, (body["items"],), {}, inputs)
+                for before in options.after:
+                    add_input(self, before, inputs)
             except FailedInput as failed:
-                raise PayloadError(f"an element is a future that failed: {failed.cause!r}") from None
+                error = outcomes.dependency_failed(failed.cause, 0)
+                raise error from error.__cause__
             block, data = NO_BLOCK, encoded.data
             if encoded.buffers or encoded.size > INLINE_MAX:
                 data, block = ffi.NULL, self.store(encoded)

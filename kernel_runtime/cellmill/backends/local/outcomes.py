@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ... import payload
 from ...errors import (
     CellmillError,
+    DependencyError,
     InternalError,
     PayloadError,
     TaskTimeoutError,
@@ -19,6 +20,7 @@ from ...errors import (
 from .scheduler import held
 
 if TYPE_CHECKING:
+    from ...futures import Future
     from .zygote_client import Exit
 
 
@@ -94,3 +96,19 @@ def error_of(status: int, view: memoryview | None, name: str, timeout: float | N
         if status > 6
         else CellmillError("not run")
     )
+
+
+def dependency_failed(before: Future | None, position: int) -> DependencyError:
+    """The task did not run because of this input; the first failure of the chain is the cause."""
+    cause: BaseException | None = None
+    what = "was cancelled"
+    if before is not None and before.cancelled():
+        cause = cancelled()
+    elif before is not None:
+        cause = before.exception(0)
+        what = f"failed with {type(cause).__name__}: {cause}"
+    while isinstance(cause, DependencyError) and cause.__cause__ is not None:
+        cause = cause.__cause__
+    error = DependencyError(f"the task did not run: input {position + 1} of it {what}")
+    error.__cause__ = cause
+    return error

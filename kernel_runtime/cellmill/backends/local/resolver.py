@@ -8,7 +8,6 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from ... import runs
-from ...errors import DependencyError
 from ...futures import OVER, Future
 from ...output import deliver
 from . import outcomes
@@ -146,6 +145,8 @@ class Resolver:
                     else:
                         value, error = self._outcome(entry, status, detail, blob, address, size, function)
                         called = entry.settle(value, error)
+                    if entry._inputs:
+                        entry._inputs = ()  # or the last of a chain would keep all results before it
                     table[slot] = None
                     if called:
                         self._callbacks.append(entry)
@@ -169,7 +170,8 @@ class Resolver:
         if status == held.CSCHED_ERROR:
             return None, outcomes.load_error(scheduler.view(address, size))
         if status == held.CSCHED_DEPENDENCY:
-            return None, _dependency_error(future, detail)
+            before = future._inputs[detail] if detail < len(future._inputs) else None
+            return None, outcomes.dependency_failed(before, detail)
         arguments = scheduler.view(address, size) if size else None
         return None, self.backend.explain_loss(status, function, arguments)
 
@@ -201,20 +203,3 @@ class Resolver:
         held.csched_wake(self.scheduler.handle)
         if threading.current_thread() is not self._thread:
             self._thread.join(2)
-
-
-def _dependency_error(future: Future, position: int) -> DependencyError:
-    cause: BaseException | None = None
-    what = "was cancelled"
-    if position < len(future._inputs):
-        before = future._inputs[position]
-        if before.cancelled():
-            cause = outcomes.cancelled()
-        else:
-            cause = before.exception(0)
-            what = f"failed with {type(cause).__name__}: {cause}"
-    while isinstance(cause, DependencyError) and cause.__cause__ is not None:
-        cause = cause.__cause__
-    error = DependencyError(f"the task did not run: input {position + 1} of it {what}")
-    error.__cause__ = cause
-    return error

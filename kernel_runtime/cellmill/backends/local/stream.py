@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ... import payload
-from ...errors import PayloadError, WorkerLostError
+from ...errors import DependencyError, PayloadError, WorkerLostError
 from ...functions import function_name
 from ...futures import Future
 from ...task import TaskOptions, short_repr
@@ -108,7 +108,7 @@ class Stream:
         body = {"items": [item for _, item in elements], "batch": self.options.batch, "star": self.star}
         try:
             self.backend.submit_chunk(self.function, body, chunk, self.options, self.run)
-        except PayloadError as error:
+        except (DependencyError, PayloadError) as error:
             if len(elements) == 1:
                 self.backend.adjust_run(self.run, failed=1)
                 self._settle(elements[0][0], None, error)
@@ -175,8 +175,6 @@ class Stream:
         with self._lock:
             self.unfinished -= count
             done = self.when_done if not self.unfinished else None
-            if done is not None:
-                self.when_done = None
         if done is not None:
             done()
 
@@ -186,11 +184,11 @@ class Stream:
         if (
             error is not None
             and self.options.retries
-            and not isinstance(error, (PayloadError, CancelledError))
+            and not isinstance(error, (CancelledError, DependencyError, PayloadError))
         ):
-            attempts = self._attempts.get(id(element[1]), 0)
+            attempts = self._attempts.get(key, 0)
             if attempts < self.options.retries:
-                self._attempts[id(element[1])] = attempts + 1
+                self._attempts[key] = attempts + 1
                 self.waiting.appendleft(element)
                 return False
         self._settle(key, value, error)
@@ -244,6 +242,9 @@ class Chunk:
             elif status == held.CSCHED_LOST:
                 error = None
                 self._lost(detail)
+            elif status == held.CSCHED_DEPENDENCY:
+                error = None
+                self._not_run()
             else:
                 error = outcomes.error_of(
                     status, view, function_name(stream.function), stream.options.timeout
@@ -255,6 +256,16 @@ class Chunk:
             with stream._lock:
                 stream.sent -= 1
         stream.send()
+
+    def _not_run(self) -> None:
+        """An input failed: sent again in parts, until the element that refers to it stands alone."""
+        stream, elements = self.stream, self.elements
+        self.received = len(elements)
+        stream.backend.adjust_run(stream.run, failed=-len(elements))
+        half = len(elements) // 2
+        for part in (elements[:half], elements[half:]):
+            if part:
+                stream._submit(part)
 
     def _lost(self, element: int) -> None:
         """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere."""

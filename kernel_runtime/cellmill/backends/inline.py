@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import DependencyError, UsageError
 from ..futures import Future
 from ..runs import Run
-from ..task import RunCounts, Stats, TaskOptions, WorkerInfo
+from ..task import RunCounts, Stats, TaskOptions, WorkerInfo, known_length
 
 
 class InlineBackend:
@@ -60,6 +60,8 @@ class InlineBackend:
             kwargs = {k: _resolved(v) for k, v in kwargs.items()}
         except Exception as error:
             failure = DependencyError("an input of the task failed; its error is the cause")
+            while isinstance(error, DependencyError) and isinstance(error.__cause__, Exception):
+                error = error.__cause__
             failure.__cause__ = error
             self._count(run, 2)
             future.settle(None, failure)
@@ -89,16 +91,13 @@ class InlineBackend:
         ordered: bool,
         return_exceptions: bool,
     ) -> Iterator[Any]:
-        futures = [
+        calls: Iterator[Future] = (
             self.submit(function, items, {}, options, run.key) for items in zip(*iterables, strict=False)
-        ]
-        run.finish()
-        for future in futures:
-            error = future.exception()
-            if error is None or return_exceptions:
-                yield error if error is not None else future.result()
-            else:
-                raise error
+        )
+        if known_length(iterables) is not None:  # others may be endless: they run as results are read
+            calls = iter(list(calls))
+            run.finish()
+        return _results(calls, run, return_exceptions)
 
     def _count(self, run: int, place: int) -> None:
         with self._lock:
@@ -160,6 +159,17 @@ class InlineBackend:
 
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
         self._closed = True
+
+
+def _results(calls: Iterator[Future], run: Run, return_exceptions: bool) -> Iterator[Any]:
+    try:
+        for future in calls:
+            error = future.exception()
+            if error is not None and not return_exceptions:
+                raise error
+            yield future.result() if error is None else error
+    finally:
+        run.finish()
 
 
 def _resolved(value: Any) -> Any:

@@ -184,6 +184,30 @@ static void serve(const int fds[4])
     OK(csched_worker_detach(worker));
 }
 
+csched_worker_t *by_hand(world_t *w)
+{
+    csched_worker_t *worker;
+    hand_t *hand = &w->hands[world_add(w)];
+    OK(csched_worker_attach(hand->fds, &worker));
+    OK(csched_worker_watch(worker, -1));
+    OK(csched_worker_ready(worker));
+    csched_poll(w->s, 0);
+    return worker;
+}
+
+csched_item_t next_item(csched_worker_t *worker, uint32_t kind)
+{
+    csched_item_t item;
+    EQUAL(csched_worker_next(worker, 0, 0, &item), CSCHED_OK);
+    EQUAL(item.kind, kind);
+    return item;
+}
+
+void publish_none(csched_worker_t *worker)
+{
+    OK(csched_worker_publish(worker, CSCHED_NONE, 0, NULL, 0, IN_LINE));
+}
+
 static void *thread_main(void *argument)
 {
     hand_t *hand = argument;

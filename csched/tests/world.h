@@ -91,6 +91,11 @@ void open_gate(uint32_t gate);
 csched_stats_t stats_of(world_t *w);
 csched_worker_info_t info_of(world_t *w, uint32_t index);
 
+/* A worker driven by hand, in the test's own thread; ready when this returns. */
+csched_worker_t *by_hand(world_t *w);
+csched_item_t next_item(csched_worker_t *worker, uint32_t kind);
+void publish_none(csched_worker_t *worker);
+
 /* A worker's loop, for threads and processes; returns when it is retired or let go. */
 void worker_loop(csched_worker_t *worker);
 void run_job(csched_worker_t *worker, const csched_item_t *item);

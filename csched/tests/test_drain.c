@@ -1,0 +1,298 @@
+#include "internal.h"
+#include "worker.h"
+#include "world.h"
+
+enum { MANY = SCALED(100000) };
+
+static csched_message_t only_message(world_t *w, uint32_t kind)
+{
+    csched_message_t message;
+    UNTIL((csched_poll(w->s, 0), csched_messages(w->s, 1, &message) == 1));
+    EQUAL(message.kind, kind);
+    OK(csched_messages_commit(w->s, 1));
+    return message;
+}
+
+static void errors_are_retried(void)
+{
+    world_t *w = world_open(1);
+    world_thread(w);
+    csched_options_t options = plain();
+    options.retries = 3;
+    submit_with(w, (job_t){JOB_FAIL, 0, 3}, &options);   /* fails three times, then succeeds */
+    submit_with(w, (job_t){JOB_FAIL, 1, 100}, &options); /* fails for good */
+    submit(w, JOB_FAIL, 2, 1);
+    finish(w, 3);
+    EQUAL(u32_relaxed(&board->ran[0]), 4);
+    EQUAL(u32_relaxed(&board->ran[1]), 4);
+    EQUAL(u32_relaxed(&board->ran[2]), 1);
+    EQUAL(w->by_status[CSCHED_NONE], 1);
+    EQUAL(w->by_status[CSCHED_ERROR], 2);
+    EQUAL(stats_of(w).failed, 2);
+    world_close(w);
+}
+
+static void failure_goes_along_a_chain(void)
+{
+    world_t *w = world_open(1);
+    csched_options_t options = plain();
+    uint64_t ticket = submit(w, JOB_FAIL, 0, 1);
+    options.inputs = &ticket;
+    options.input_count = 1;
+    for (uint32_t i = 1; i < MANY; i++)
+        ticket = submit_with(w, (job_t){JOB_NONE, i, 0}, &options);
+    world_thread(w);
+    finish(w, MANY);
+    EQUAL(w->by_status[CSCHED_ERROR], 1);
+    EQUAL(w->by_status[CSCHED_DEPENDENCY], MANY - 1);
+    EQUAL(u32_relaxed(&board->order), 1);
+    world_close(w);
+}
+
+static uint32_t position;
+
+static void note_position(world_t *w, const csched_completion_t *completion)
+{
+    (void)w;
+    if (completion->status == CSCHED_DEPENDENCY)
+        position = completion->detail;
+}
+
+static void the_failed_input_is_named(void)
+{
+    world_t *w = world_open(0);
+    world_thread(w);
+    w->on_completion = note_position;
+    uint64_t inputs[3] = {submit(w, JOB_NONE, 0, 0), submit(w, JOB_GATE, 1, 1), submit(w, JOB_FAIL, 2, 9)};
+    csched_options_t options = plain();
+    options.inputs = inputs;
+    options.input_count = 3;
+    submit_with(w, (job_t){JOB_SUM, 3, 0}, &options);
+    open_gate(1);
+    UNTIL(csched_poll(w->s, 0) == 4);
+    submit_with(w, (job_t){JOB_SUM, 4, 0}, &options); /* and when it had failed before */
+    finish(w, 5);
+    EQUAL(w->by_status[CSCHED_DEPENDENCY], 2);
+    EQUAL(position, 2);
+    world_close(w);
+}
+
+static void chunks_have_a_row_per_element(void)
+{
+    world_t *w = world_open(1);
+    world_thread(w);
+    csched_options_t options = plain();
+    options.count = 1000;
+    submit_with(w, (job_t){JOB_CHUNK, 0, 7}, &options);
+    finish(w, 1);
+    EQUAL(stats_of(w).succeeded, 993);
+    EQUAL(stats_of(w).failed, 7);
+    csched_journey_t *rows = calloc(1001, sizeof *rows);
+    uint64_t cursor = 0, dropped;
+    EQUAL(csched_journeys(w->s, &cursor, 1001, rows, &dropped), 1000);
+    for (uint32_t i = 0; i < 1000; i++) {
+        EQUAL(rows[i].element, i);
+        for (int k = 1; k < 8; k++)
+            CHECK(rows[i].stamps[k] >= rows[i].stamps[k - 1]);
+        CHECK(i == 0 || rows[i].stamps[4] == rows[i - 1].stamps[5]); /* one begins where the last one ends */
+    }
+    free(rows);
+    world_close(w);
+}
+
+/* The marks of the largest chunk do not fit into the smallest ring: its result comes all the same. */
+static void a_chunk_too_long_for_the_ring(void)
+{
+    csched_config_t config = {.ring_bytes = 65536, .arena_bytes = 1 << 20, .helper = 1};
+    world_t *w = world_open_with(&config);
+    world_thread(w);
+    csched_options_t options = plain();
+    const uint32_t counts[] = {500, 4096, 5000, 100000};
+    for (uint32_t i = 0; i < 4; i++) {
+        options.count = counts[i];
+        submit_with(w, (job_t){JOB_CHUNK, i, 0}, &options);
+    }
+    finish(w, 4);
+    EQUAL(stats_of(w).succeeded, 500 + 4096 + 5000 + 100000);
+    world_close(w);
+}
+
+static void limits_are_reported_once_per_attempt(void)
+{
+    world_t *w = world_open(1);
+    world_thread(w);
+    csched_options_t options = plain();
+    options.timeout_ns = 1000000;
+    uint64_t ticket = submit_with(w, (job_t){JOB_GATE, 0, 1}, &options);
+    submit(w, JOB_NONE, 1, 0); /* behind it: its own time has not begun */
+    csched_message_t message = only_message(w, CSCHED_OVERDUE);
+    EQUAL(message.ticket, ticket);
+    EQUAL(message.worker, 0);
+    uint64_t later = csched_now() + 30000000;
+    csched_message_t none;
+    UNTIL((csched_poll(w->s, 0), csched_now() > later));
+    EQUAL(csched_messages(w->s, 1, &none), 0);
+    open_gate(1);
+    finish(w, 2);
+    world_close(w);
+}
+
+static void a_retry_has_its_limit_anew(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    csched_options_t options = plain();
+    options.timeout_ns = 1000000;
+    options.retries = 1;
+    submit_with(w, (job_t){JOB_NONE, 0, 0}, &options);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        UNTIL((csched_poll(w->s, 0), info_of(w, 0).held == 1));
+        EQUAL(next_item(worker, CSCHED_TASK).flags, attempt);
+        only_message(w, CSCHED_OVERDUE);
+        OK(csched_worker_publish(worker, CSCHED_ERROR, 1, "late", 4, IN_LINE));
+    }
+    finish(w, 1);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
+static void messages_come_in_order(void)
+{
+    world_t *w = world_open(1);
+    world_thread(w);
+    uint64_t ticket = submit(w, JOB_EMIT, 0, MANY / 10), next = 0;
+    while (next < MANY / 10) {
+        csched_message_t messages[64];
+        csched_wait(w->s, 50);
+        int count = csched_messages(w->s, 64, messages);
+        for (int i = 0; i < count; i++, next++) {
+            EQUAL(messages[i].kind, CSCHED_OUTPUT);
+            EQUAL(messages[i].ticket, ticket);
+            EQUAL(memcmp((const void *)(uintptr_t)messages[i].address, &next, sizeof next), 0);
+        }
+        OK(csched_messages_commit(w->s, (uint32_t)count));
+    }
+    EQUAL(csched_messages_commit(w->s, 1), CSCHED_EINVAL);
+    finish(w, 1);
+    world_close(w);
+}
+
+static void control_is_answered(void)
+{
+    world_t *w = world_open(1);
+    uint32_t hand = world_thread(w);
+    OK(csched_control(w->s, w->hands[hand].index, 42, "how are you", 11));
+    csched_message_t reply = only_message(w, CSCHED_REPLY);
+    EQUAL(reply.detail, 42);
+    EQUAL(reply.size, 11);
+    EQUAL(reply.ticket, 0);
+    EQUAL(csched_control(w->s, 99, 1, "", 0), CSCHED_EINVAL);
+    uint8_t *large = calloc(1, 200000);
+    EQUAL(csched_control(w->s, w->hands[hand].index, 1, large, 200000), CSCHED_ETOOBIG);
+    free(large);
+    world_close(w);
+}
+
+/* The worker's memory makes no sense: the kernel says so, reads nothing outside, and the task ends with the worker. */
+static void nonsense_is_reported_and_survived(void)
+{
+    world_t *w = world_open(0);
+    uint32_t hand = world_thread(w);
+    submit(w, JOB_CORRUPT, 0, 0);
+    submit(w, JOB_NONE, 1, 0);
+    csched_message_t message = only_message(w, CSCHED_OVERDUE);
+    EQUAL(message.detail, -CSCHED_ECORRUPT);
+    EQUAL(message.ticket, 0);
+    EQUAL(info_of(w, 0).state, 3);
+    OK(csched_worker_lost(w->s, w->hands[hand].index)); /* it lives: it is let go */
+    world_join(w, hand);
+    world_thread(w);
+    finish(w, 2);
+    EQUAL(w->by_status[CSCHED_LOST] + w->by_status[CSCHED_NONE], 2);
+    world_close(w);
+}
+
+static void a_result_published_twice_stands(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    submit(w, JOB_NONE, 0, 0);
+    submit(w, JOB_NONE, 1, 0);
+    for (int i = 0; i < 2; i++) {
+        next_item(worker, CSCHED_TASK);
+        publish_none(worker);
+        EQUAL(csched_worker_publish(worker, CSCHED_ERROR, 1, "late", 4, IN_LINE), 1);
+    }
+    finish(w, 2);
+    EQUAL(w->by_status[CSCHED_NONE], 2);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
+static void put_result(csched_worker_t *worker, result_entry_t form, uint64_t extra)
+{
+    entry_t *entry;
+    OK(ring_reserve(&worker->results, sizeof form + extra, &entry));
+    form.head.bytes = entry->bytes;
+    memcpy(entry, &form, sizeof form);
+    ring_commit(&worker->results);
+}
+
+/* One wrong field each: none is believed. */
+static void every_field_of_a_result_is_checked(void)
+{
+    const result_entry_t good = {.head = {.kind = ENTRY_RESULT},
+                                 .status = CSCHED_VALUE,
+                                 .payload = {.region = REGION_INLINE, .offset = sizeof(result_entry_t), .size = 8}};
+    for (int field = 0; field < 10; field++) {
+        world_t *w = world_open(0);
+        csched_worker_t *worker = by_hand(w);
+        result_entry_t form = good;
+        form.ticket = submit(w, JOB_NONE, 0, 0);
+        next_item(worker, CSCHED_TASK);
+        switch (field) {
+        case 0:
+            form.head.kind = 99;
+            break;
+        case 1:
+            form.head.kind = ENTRY_TASK;
+            break;
+        case 2:
+            form.ticket++;
+            break;
+        case 3:
+            form.stamps = UINT32_MAX;
+            break;
+        case 4:
+            form.payload.offset = 0;
+            break;
+        case 5:
+            form.payload.offset = UINT64_MAX;
+            break;
+        case 6:
+            form.payload.size = UINT64_MAX;
+            break;
+        case 7:
+            form.payload.size = 4096;
+            break;
+        case 8:
+            form.payload = (ref_t){.region = 0, .offset = 64, .size = 64};
+            break; /* a block in an empty arena */
+        default:
+            form.status = 77;
+            break;
+        }
+        put_result(worker, form, 16);
+        csched_poll(w->s, 0);
+        EQUAL(info_of(w, 0).state, 3);
+        EQUAL(csched_collect(w->s, 1, &(csched_completion_t){0}), 0);
+        OK(csched_worker_detach(worker));
+        world_close(w);
+    }
+}
+
+MAIN(TEST(errors_are_retried), TEST(failure_goes_along_a_chain), TEST(the_failed_input_is_named),
+     TEST(chunks_have_a_row_per_element), TEST(a_chunk_too_long_for_the_ring),
+     TEST(limits_are_reported_once_per_attempt), TEST(a_retry_has_its_limit_anew), TEST(messages_come_in_order),
+     TEST(control_is_answered), TEST(nonsense_is_reported_and_survived), TEST(a_result_published_twice_stands),
+     TEST(every_field_of_a_result_is_checked))

@@ -1,0 +1,35 @@
+"""What the benchmarks' tasks do. A module of its own, so that the workers of every runtime find it by name."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def noop() -> None:
+    """Nothing."""
+
+
+def noop_of(_: Any) -> None:
+    """Nothing, of one element."""
+
+
+def add_one(array: Any) -> Any:
+    """A new array of the same size."""
+    return array + 1
+
+
+def busy(iterations: int) -> None:
+    """A fixed amount of work: a counted loop, whose time does not shrink when the processor is shared."""
+    for _ in range(iterations):
+        pass
+
+
+def hold(path: str) -> None:
+    """Say so in the FIFO ``path.started``, then keep this worker until a byte comes out of the FIFO ``path``."""
+    started = os.open(f"{path}.started", os.O_WRONLY)
+    os.write(started, b"x")
+    os.close(started)
+    gate = os.open(path, os.O_RDONLY)
+    os.read(gate, 1)
+    os.close(gate)

@@ -1,0 +1,112 @@
+"""How much of the processors' time is left to tasks of 10 us to 10 ms?
+
+Workload: figure 10 of the Parsl paper, with bodies of a fixed amount of work. Efficiency is the throughput divided
+by that of as many bare processes looping over the same work, measured right before, in the same turn.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from . import bodies, measure
+from .harness import Benchmark, Metric, Settings, Sizes, Turn
+from .rivals import running
+
+
+def metrics(sizes: Sizes) -> list[Metric]:
+    """See the module."""
+    found = []
+    for us in sizes["durations_us"]:
+        named = f"{us} us" if us < 1000 else f"{us / 1000:g} ms"
+        found.append(Metric(f"submit_{us}us", f"{named} tasks, submit", "of bare processes"))
+        found.append(Metric(f"map_{us}us", f"{named} tasks, map", "of bare processes"))
+    return found
+
+
+def prepare(settings: Settings, sizes: dict[str, Any], folder: Path) -> None:
+    """How many rounds of the counted loop take a microsecond: measured once, so that all runtimes do the same work."""
+    rounds = 200_000
+    fastest = min(measure.timed(bodies.busy, rounds)[0] for _ in range(20))
+    sizes["rounds_per_us"] = rounds / (fastest * 1e6)
+
+
+class Bare:
+    """Processes that loop over the work, with nothing between one task and the next."""
+
+    def __init__(self, workers: int) -> None:
+        context = multiprocessing.get_context("fork")
+        self._ends: list[Connection] = []
+        self._processes = []
+        for _ in range(workers):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_loop, args=(theirs,), daemon=True)
+            process.start()
+            theirs.close()
+            self._ends.append(ours)
+            self._processes.append(process)
+
+    def rate(self, rounds: int, tasks: int) -> float:
+        """Tasks per second of all processes together, each doing its share of ``tasks``."""
+        each = -(-tasks // len(self._ends))
+        start = time.perf_counter_ns()
+        for end in self._ends:
+            end.send((rounds, each))
+        for end in self._ends:
+            end.recv()
+        return each * len(self._ends) * 1e9 / (time.perf_counter_ns() - start)
+
+    def stop(self) -> None:
+        """End the processes."""
+        for end in self._ends:
+            end.send(None)
+        for process in self._processes:
+            process.join()
+
+
+def _loop(end: Connection) -> None:
+    busy = bodies.busy
+    while (order := end.recv()) is not None:
+        rounds, tasks = order
+        for _ in range(tasks):
+            busy(rounds)
+        end.send(tasks)
+
+
+def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
+    """One runtime, every duration."""
+    values: dict[str, float] = {}
+    details: dict[str, Any] = {}
+    bare = Bare(workers)  # forked before the runtime has threads
+    try:
+        with running(runtime, workers) as pool:
+            pool.submit_all(bodies.busy, [(1,)] * 10 * workers)
+            for us in sizes["durations_us"]:
+                rounds = max(1, round(us * sizes["rounds_per_us"]))
+                tasks = measure.fitting(workers * 1e6 / us, float(sizes["seconds"]), 4 * workers, 100_000)
+                reference = bare.rate(rounds, tasks)
+                took = measure.timed(pool.submit_all, bodies.busy, [(rounds,)] * tasks)[0]
+                values[f"submit_{us}us"] = tasks / took / reference
+                took = measure.timed(pool.map_all, bodies.busy, [rounds] * tasks)[0]
+                values[f"map_{us}us"] = tasks / took / reference
+                details[f"{us}us"] = {"tasks": tasks, "bare_per_s": reference}
+    finally:
+        bare.stop()
+    return Turn(values, details)
+
+
+BENCHMARK = Benchmark(
+    name="granularity",
+    module=__name__,
+    metrics=metrics,
+    runtimes=("cellmill", "ppe", "pool", "loky", "joblib", "dask", "ray", "parsl"),
+    full={"durations_us": [10, 100, 1000, 10_000], "seconds": 0.5},
+    quick={"durations_us": [100, 1000], "seconds": 0.1},
+    prepare=prepare,
+    notes=(
+        "1.00 means that nothing but the work itself took time; the work is a counted loop, the same for all.",
+    ),
+)

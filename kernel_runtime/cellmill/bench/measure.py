@@ -1,0 +1,121 @@
+"""What several benchmarks measure with a running runtime. Every function checks the results it got."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from . import bodies
+from .rivals import Runtime
+
+PROBE = 200
+_NOW = time.perf_counter_ns
+
+
+def fitting(rate: float, seconds: float, least: int, most: int) -> int:
+    """How many operations take about ``seconds`` at ``rate`` a second."""
+    return max(least, min(most, int(rate * seconds)))
+
+
+def submit_rate(runtime: Runtime, seconds: float, most: int, probe: int = PROBE) -> tuple[float, int]:
+    """No-op tasks per second, one handle each, from the first submit to the last result; and how many they were."""
+    start = _NOW()
+    runtime.submit_all(bodies.noop, [()] * probe)
+    count = fitting(probe * 1e9 / (_NOW() - start), seconds, probe, most)
+    calls: Sequence[tuple[Any, ...]] = [()] * count
+    gc.collect()
+    start = _NOW()
+    results = runtime.submit_all(bodies.noop, calls)
+    elapsed = _NOW() - start
+    assert results == [None] * count
+    runtime.handles = []
+    return count * 1e9 / elapsed, count
+
+
+def map_rate(runtime: Runtime, seconds: float, most: int) -> tuple[float, int]:
+    """No-op elements per second through the runtime's own map; and how many they were."""
+    count, rate = PROBE, 0.0
+    for _ in range(3):  # in steps, because chunked maps are much faster with more elements
+        items = list(range(count))
+        gc.collect()
+        start = _NOW()
+        results = runtime.map_all(bodies.noop_of, items)
+        elapsed = _NOW() - start
+        assert results == [None] * count
+        rate = count * 1e9 / elapsed
+        done, count = count, fitting(rate, seconds, PROBE, most)
+    return rate, done
+
+
+def round_trips(runtime: Runtime, seconds: float, most: int) -> list[float]:
+    """Microseconds of single no-ops, one after another."""
+    spent: list[float] = []
+    end = _NOW() + int(seconds * 1e9)
+    trip = runtime.round_trip
+    for _ in range(min(20, most)):
+        trip(bodies.noop)
+    while len(spent) < most and (_NOW() < end or len(spent) < 5):
+        start = _NOW()
+        trip(bodies.noop)
+        spent.append((_NOW() - start) / 1e3)
+    return spent
+
+
+def array_rate(runtime: Runtime, size: int, seconds: float, most: int, window: int) -> tuple[float, int]:
+    """Tasks per second that take an array of ``size`` bytes and return a new one; and how many they were."""
+    import numpy
+
+    arrays = [numpy.full(size // 8, float(i)) for i in range(16)]
+
+    def go(count: int) -> float:
+        start = _NOW()
+        results = runtime.stream(bodies.add_one, (arrays[i % 16] for i in range(count)), window)
+        for i, result in enumerate(results):
+            assert (float(result[0]), result.nbytes) == (i % 16 + 1, arrays[0].nbytes)
+        return count * 1e9 / (_NOW() - start)
+
+    probe = min(32, most)
+    go(probe)
+    count = fitting(go(probe), seconds, probe, most)
+    gc.collect()
+    return go(count), count
+
+
+@contextmanager
+def busy_thread() -> Iterator[None]:
+    """Meanwhile a thread of this process computes in pure Python."""
+    over = threading.Event()
+
+    def compute() -> None:
+        while not over.is_set():
+            bodies.busy(1000)
+
+    thread = threading.Thread(target=compute, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def p50(values: Sequence[float]) -> float:
+    """The median."""
+    return statistics.median(values)
+
+
+def p99(values: Sequence[float]) -> float:
+    """The value that one in a hundred exceeds."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * 0.99))]
+
+
+def timed(call: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+    """Seconds that a call takes, and what it returns."""
+    start = _NOW()
+    value = call(*arguments)
+    return (_NOW() - start) / 1e9, value

@@ -1,0 +1,68 @@
+"""A report as one self-contained HTML page. Importing this needs bokeh."""
+
+from __future__ import annotations
+
+import html
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .harness import OURS, Metric, Report, table
+from .harness import figure as number
+
+_embed, _layouts, _models, _plotting, _resources = (
+    import_module(f"bokeh.{part}") for part in ("embed", "layouts", "models", "plotting", "resources")
+)
+_OURS_COLOR, _RIVAL_COLOR = "#d35400", "#607d8b"
+_WIDTH = 900
+
+
+def write_page(report: Report, path: Path) -> None:
+    """Write the page: a dot with its range per runtime for each metric, the table, and what it was measured on."""
+    parts: list[Any] = [_models.Div(text=_heading(report), width=_WIDTH)]
+    parts += [_chart(report, metric) for metric in report.metrics]
+    parts.append(_models.Div(text=_details(report), width=_WIDTH))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    title = f"Cellmill benchmark: {report.benchmark}"
+    path.write_text(_embed.file_html(_layouts.column(*parts), _resources.INLINE, title), encoding="utf-8")
+
+
+def _heading(report: Report) -> str:
+    return f"<h1>{html.escape(report.benchmark)}</h1><p>{html.escape(report.question)}</p>"
+
+
+def _chart(report: Report, metric: Metric) -> Any:
+    rows = [r for r in report.results if r.metric == metric]
+    names = [report.titles[r.runtime] for r in rows]
+    positive = all(r.low > 0 for r in rows)
+    plot = _plotting.figure(
+        title=f"{metric.title.strip()} ({metric.unit}; {metric.better} is better)",
+        y_range=list(reversed(names)) or ["-"],
+        x_axis_type="log" if positive and rows else "linear",
+        width=_WIDTH,
+        height=90 + 30 * len(rows),
+        toolbar_location=None,
+    )
+    source = _models.ColumnDataSource(
+        {
+            "name": names,
+            "median": [r.median for r in rows],
+            "low": [r.low for r in rows],
+            "high": [r.high for r in rows],
+            "color": [_OURS_COLOR if r.runtime == OURS else _RIVAL_COLOR for r in rows],
+            "text": [number(r.median) for r in rows],
+            "ratio": ["" if (x := report.ratio(r)) is None else f"{number(x)}x" for r in rows],
+        }
+    )
+    plot.segment("low", "name", "high", "name", source=source, color="color", line_width=3)
+    dots = plot.scatter("median", "name", source=source, color="color", size=11)
+    plot.text("median", "name", "text", source=source, x_offset=8, y_offset=-4, text_font_size="11px")
+    tips = [("", "@name"), ("median", "@text"), ("Cellmill is better by", "@ratio")]
+    plot.add_tools(_models.HoverTool(renderers=[dots], tooltips=tips))
+    return plot
+
+
+def _details(report: Report) -> str:
+    facts = {**report.machine, **report.versions, "commit": report.commit, "created": report.created}
+    listed = "".join(f"<li>{html.escape(str(k))}: {html.escape(str(v))}</li>" for k, v in facts.items())
+    return f"<pre>{html.escape(table(report))}</pre><ul>{listed}</ul>"

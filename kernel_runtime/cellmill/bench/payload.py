@@ -1,0 +1,76 @@
+"""How long does an array of 10 kB to 100 MB take to a worker, with a new one back?
+
+Workload: figure 3 of the Dask and ProxyStore paper: one task at a time, as many bytes out as in.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+from typing import Any
+
+from . import bodies, measure
+from .harness import Benchmark, BenchmarkError, Metric, Settings, Sizes, Turn
+from .rivals import Runtime, running
+
+_UNITS = ((10**6, "MB"), (10**3, "kB"), (1, "B"))
+
+
+def _named(size: int) -> str:
+    scale, unit = next((s, u) for s, u in _UNITS if size >= s)
+    return f"{size / scale:g} {unit}"
+
+
+def metrics(sizes: Sizes) -> list[Metric]:
+    """See the module."""
+    found = []
+    for size in sizes["bytes"]:
+        found.append(Metric(f"first_{size}", f"{_named(size)}: first round trip of this size", "ms", "lower"))
+        found.append(Metric(f"later_{size}", f"{_named(size)}: later ones, p50", "ms", "lower"))
+    return found
+
+
+def prepare(settings: Settings, sizes: Sizes, folder: object) -> None:
+    """numpy is needed."""
+    if importlib.util.find_spec("numpy") is None:
+        raise BenchmarkError("it sends numpy arrays: `pip install numpy` first")
+
+
+def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
+    """One runtime, sizes from small to large."""
+    import numpy
+
+    values: dict[str, float] = {}
+    counts: dict[str, int] = {}
+    with running(runtime, workers) as pool:
+        pool.submit_all(bodies.add_one, [(numpy.ones(1),)] * 20 * workers)  # every worker has imported numpy
+        for size in sizes["bytes"]:
+            array = numpy.ones(size // 8)
+            gc.collect()
+            first = _round_trip(pool, array)
+            count = measure.fitting(1e3 / first, float(sizes["seconds"]), int(sizes["least"]), 1000)
+            values[f"first_{size}"] = first
+            values[f"later_{size}"] = measure.p50([_round_trip(pool, array) for _ in range(count)])
+            counts[str(size)] = count
+    return Turn(values, {"round_trips": counts})
+
+
+def _round_trip(pool: Runtime, array: Any) -> float:
+    """Milliseconds until the result can be read; it is checked and dropped."""
+    seconds, result = measure.timed(pool.round_trip, bodies.add_one, array)
+    assert (result.shape, float(result[-1])) == (array.shape, float(array[-1]) + 1)
+    return seconds * 1e3
+
+
+BENCHMARK = Benchmark(
+    name="payload",
+    module=__name__,
+    metrics=metrics,
+    runtimes=("cellmill", "ppe", "pool", "loky", "joblib", "dask", "ray"),
+    full={"bytes": [10**4, 10**5, 10**6, 10**7, 10**8], "seconds": 0.5, "least": 5},
+    quick={"bytes": [10**4, 10**6], "seconds": 0.1, "least": 3},
+    prepare=prepare,
+    notes=(
+        "the task returns `array + 1`: a new array of the same size; each result is dropped before the next call.",
+    ),
+)

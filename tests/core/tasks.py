@@ -111,3 +111,18 @@ def lock() -> Any:
 
 def lock_if(x: int, at: int) -> Any:
     return lock() if x == at else x
+
+
+class Gather:
+    def __init__(self, base: int) -> None:
+        self.base = base
+
+    def method(self, x: int) -> int:
+        return self.base + x
+
+    def __call__(self, x: int) -> int:
+        return self.base * x
+
+    @classmethod
+    def build(cls, base: int) -> int:
+        return cls(base).base

@@ -1,0 +1,412 @@
+"""Functions by value: what is defined in ``__main__``, in cells and in closures, always in its newest version.
+
+Most of it runs in programs of their own, because only there are functions those of ``__main__``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import pytest
+
+import cellmill
+from cellmill import Executor
+from cellmill.functions import FunctionTable, importable
+from cellmill.payload import Encoded
+from tests.core import tasks
+
+START = """
+import sys
+from cellmill import Executor, parallel, per_worker, set_default_executor
+ex = Executor(2)
+set_default_executor(ex)
+"""
+
+
+def test_lambdas_and_closures(ex: Executor) -> None:
+    factor = 3
+    assert ex.submit(lambda x: x * factor, 4).result() == 12
+    assert list(ex.map(lambda x: x + factor, range(3))) == [3, 4, 5]
+
+
+def test_a_closure_is_bound_anew(pool: Executor) -> None:
+    factor = 3
+
+    def scaled(x: int) -> int:
+        return x * factor
+
+    assert pool.submit(scaled, 2).result() == 6
+    factor = 5
+    assert pool.submit(scaled, 2).result() == 10
+    assert list(pool.map(scaled, [2])) == [10]
+
+
+def test_containers_that_grow(pool: Executor) -> None:
+    table = {"a": 1}
+
+    def look(key: str) -> int:
+        return table.get(key, 0)
+
+    assert pool.submit(look, "b").result() == 0
+    table["b"] = 2
+    assert pool.submit(look, "b").result() == 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [functools.partial(pow, 2), tasks.Gather(2).method, tasks.Gather(2), tasks.Gather.build, "abc".replace, int.__add__],
+    ids=["partial", "bound method", "callable object", "class method", "builtin method", "slot"],
+)
+def test_callables_of_every_kind(ex: Executor, function: Callable[..., object]) -> None:
+    args = ("b", "x") if function == "abc".replace else (3, 4) if function is int.__add__ else (3,)
+    assert ex.submit(function, *args).result() == function(*args)
+    assert list(ex.map(function, *([a] for a in args))) == [function(*args)]
+
+
+def test_state_of_bound_methods_travels_each_time(pool: Executor) -> None:
+    gather = tasks.Gather(1)
+    assert pool.submit(gather.method, 1).result() == 2
+    gather.base = 10
+    assert pool.submit(gather.method, 1).result() == 11
+
+
+def test_recursion_and_helpers(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+def even(n): return n == 0 or odd(n - 1)
+def odd(n): return n != 0 and even(n - 1)
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+print(ex.submit(fib, 15).result(), ex.submit(even, 10).result(), list(ex.map(odd, range(4))))
+"""
+    )
+    assert out == "610 True [False, True, False, True]\n"
+
+
+def test_redefined_helpers(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+LIMIT = 1
+def deep(x): return x + LIMIT
+def helper(x): return deep(x)
+def task(x): return helper(x)
+seen = [ex.submit(task, 0).result()]
+def helper(x): return deep(x) * 100
+seen.append(ex.submit(task, 0).result())
+LIMIT = 2
+seen.append(ex.submit(task, 0).result())
+def deep(x): return x + 7 * LIMIT
+seen.append(list(ex.map(task, [0]))[0])
+def task(x): return -1
+seen.append(ex.submit(task, 0).result())
+helper = len
+def task(x): return helper(x)
+seen.append(ex.submit(task, "four").result())
+print(seen)
+"""
+    )
+    assert out == "[1, 100, 200, 1400, -1, 4]\n"
+
+
+def test_a_helper_defined_later(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+def task(x): return later(x)
+print(type(ex.submit(task, 1).exception()).__name__)
+def later(x): return x + 1
+print(ex.submit(task, 1).result())
+del later
+print(type(ex.submit(task, 1).exception()).__name__)
+"""
+    )
+    assert out == "NameError\n2\nNameError\n"
+
+
+def test_classes_and_instances(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+import dataclasses, enum
+class Base:
+    def scale(self): return self.factor
+class Point(Base):
+    factor = 2
+    def __init__(self, x): self.x = x
+    def doubled(self): return Point(self.x * self.scale())
+    @classmethod
+    def origin(cls): return cls(0)
+    @staticmethod
+    def count(points): return len(points)
+@dataclasses.dataclass
+class Row:
+    name: str
+    points: list
+class Colour(enum.Enum):
+    RED = 1
+class Lost(Exception):
+    def __init__(self, where): super().__init__(where); self.where = where
+def move(p, by): assert isinstance(p, Point); return Point(p.x + by)
+def lose(): raise Lost("woods")
+p = ex.submit(move, Point(1), 2).result()
+assert isinstance(p, Point) and type(p) is Point, type(p)
+print(p.x, p.doubled().x)
+q = ex.submit(Point, 9).result()
+assert type(q) is Point and q.x == 9
+assert type(ex.submit(q.doubled).result()) is Point
+assert type(ex.submit(Point.origin).result()) is Point
+print(ex.submit(Point.count, [p, q]).result())
+row = ex.submit(lambda r: dataclasses.replace(r, name="b"), Row("a", [p])).result()
+assert type(row) is Row and type(row.points[0]) is Point
+assert ex.submit(lambda: Colour.RED).result() is Colour.RED
+assert all(type(r) is Point for r in ex.map(Point, range(100)))
+e = ex.submit(lose).exception()
+assert type(e) is Lost and e.where == "woods", repr(e)
+nested = ex.submit(lambda: {"k": [Point(1)]}).result()
+assert type(nested["k"][0]) is Point
+"""
+    )
+    assert out == "3 6\n2\n"
+
+
+def test_redefined_classes(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+class Thing:
+    def size(self): return 1
+def make(): return Thing()
+def measure(t): return t.size()
+print(ex.submit(make).result().size(), ex.submit(measure, Thing()).result())
+class Thing:
+    def size(self): return 2
+got = ex.submit(make).result()
+print(got.size(), type(got) is Thing, ex.submit(measure, Thing()).result())
+Thing.size = lambda self: 3
+print(ex.submit(measure, Thing()).result(), ex.submit(lambda: Thing().size()).result())
+"""
+    )
+    assert out == "1 1\n2 True 2\n3 3\n"
+
+
+def test_parallel_functions_in_each_other(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+@parallel
+def inner(x): return x + 1
+@parallel
+def outer(x): return [inner(x), *inner.map([x, x + 1])]
+@parallel(batch=True)
+def many(xs): return [x * 2 for x in xs]
+@parallel
+def uses_batch(x): return many(x), list(many.map([x, x]))
+@parallel
+def fact(n): return 1 if n < 2 else n * fact(n - 1)
+print(outer(1).result(), uses_batch(4).result(), fact(5).result(), inner.__wrapped__(1))
+def inner_plain(x): return 0
+@parallel
+def inner(x): return x * 1000
+print(outer(1).result())
+"""
+    )
+    assert out == "[2, 2, 3] (8, [8, 8]) 120 2\n[1000, 1000, 2000]\n"
+
+
+def test_executors_inside_tasks_run_inline(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+import os
+def nested():
+    import cellmill
+    with cellmill.Executor(4) as inner:
+        here = list(inner.map(lambda _: os.getpid(), range(3)))
+        return inner.backend, cellmill.default_executor().backend, set(here) == {os.getpid()}, cellmill.in_worker()
+import cellmill
+print(ex.submit(nested).result(), cellmill.in_worker())
+"""
+    )
+    assert out == "('inline', 'inline', True, True) False\n"
+
+
+def test_globals_are_copies(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+counter = 0
+def bump():
+    global counter
+    counter += 1
+    return counter
+assert ex.submit(bump).result() == 1
+print(counter)
+"""
+    )
+    assert out == "0\n"
+
+
+def test_modules_as_globals(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+import math, os.path as osp, json
+def task(x): return math.sqrt(x), osp.join("a", "b"), json.dumps([x])
+print(ex.submit(task, 4).result())
+"""
+    )
+    assert out == "(2.0, 'a/b', '[4]')\n"
+
+
+def test_a_function_that_cannot_travel(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+import threading, cellmill
+lock = threading.Lock()
+def task(x):
+    with lock: return x
+try:
+    ex.submit(task, 1)
+except cellmill.PayloadError as e:
+    print(e)
+try:
+    list(ex.map(task, [1]))
+except cellmill.PayloadError as e:
+    print("map:", "lock" in str(e))
+print(ex.submit(abs, -1).result(), ex.stats().submitted, ex.stats().done)
+"""
+    )
+    first, second, third = out.splitlines()
+    assert "task" in first
+    assert "'lock'" in first
+    assert "per_worker" in first
+    assert second == "map: True"
+    assert third.startswith("1 ")
+    assert len(set(third.split()[1:])) == 1
+
+
+def test_sources_of_cells_are_in_tracebacks(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + '''
+import linecache, traceback
+def cell(number, source):
+    name = f"<cell {number}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), globals())
+cell(1, "def helper(x):\\n    return 1 / x  # the culprit\\n")
+cell(2, "def task(x):\\n    y = x\\n    return helper(y)  # from the other cell\\n")
+for future in (ex.submit(task, 0),):
+    text = "".join(traceback.format_exception(future.exception()))
+    assert "the culprit" in text and "from the other cell" in text, text
+    assert '<cell 1>", line 2' in text and '<cell 2>", line 3' in text, text
+    assert "worker.py" not in text, text
+try:
+    list(ex.map(task, [1, 2, 0]))
+except ZeroDivisionError as e:
+    text = "".join(traceback.format_exception(e))
+    assert "the culprit" in text and "from the other cell" in text, text
+cell(1, "\\n\\ndef helper(x):\\n    return 2 / x  # the new culprit\\n")
+text = "".join(traceback.format_exception(ex.submit(task, 0).exception()))
+assert "the new culprit" in text and '<cell 1>", line 4' in text, text
+class_source = "class Tool:\\n    def use(self):\\n        raise KeyError('x')  # in a method\\n"
+cell(3, class_source)
+text = "".join(traceback.format_exception(ex.submit(lambda: Tool().use()).exception()))
+assert "# in a method" in text, text
+print("good")
+'''
+    )
+    assert out == "good\n"
+
+
+def test_traceback_of_a_file(pool: Executor) -> None:
+    error = pool.submit(tasks.fail).exception()
+    assert error is not None
+    cause = str(error.__cause__)
+    assert "raise LookupError(message)" in cause
+    assert "tasks.py" in cause
+    assert "worker.py" not in cause
+
+
+def test_chained_causes_of_a_task(pool: Executor) -> None:
+    def translate() -> None:
+        try:
+            {}["x"]  # type: ignore[index]
+        except KeyError as error:
+            raise ValueError("second") from error
+
+    error = pool.submit(translate).exception()
+    assert isinstance(error, ValueError)
+    assert "KeyError: 'x'" in str(error.__cause__)
+    assert "direct cause" in str(error.__cause__)
+
+
+def test_exception_notes_and_groups(pool: Executor) -> None:
+    def fail() -> None:
+        error = ExceptionGroup("two", [ValueError("a"), KeyError("b")])
+        error.add_note("a note")
+        raise error
+
+    error = pool.submit(fail).exception()
+    assert isinstance(error, ExceptionGroup)
+    assert [type(e) for e in error.exceptions] == [ValueError, KeyError]
+    assert error.__notes__ == ["a note"]
+
+
+def test_importable() -> None:
+    assert importable(tasks.double)
+    assert importable(len)
+    assert not importable(lambda: 0)
+
+
+def test_same_content_is_sent_once() -> None:
+    sent: list[Encoded] = []
+
+    def add(encoded: Encoded) -> int:
+        sent.append(encoded)
+        return len(sent)
+
+    table = FunctionTable(add)
+    numbers = {table.number(function) for function in [_adder(1), _adder(1), _adder(2), tasks.double, tasks.double]}
+    assert len(numbers) == len(sent) == 3
+
+
+def test_more_functions_than_are_kept(pool: Executor) -> None:
+    functions = [_adder(i) for i in range(600)]
+    for _ in range(2):
+        assert [f.result() for f in [pool.submit(f, 1) for f in functions]] == [i + 1 for i in range(600)]
+
+
+def _adder(n: int) -> Callable[[int], int]:
+    return lambda x: x + n
+
+
+def test_large_function(pool: Executor) -> None:
+    words = [str(i) * 10 for i in range(50_000)]
+    assert pool.submit(lambda: len(words)).result() == 50_000
+
+
+def test_function_with_a_large_array(pool: Executor) -> None:
+    numpy = pytest.importorskip("numpy")
+    big = numpy.arange(500_000)
+
+    def total() -> int:
+        return int(big.sum())
+
+    assert pool.submit(total).result() == int(big.sum())
+    big = big * 2
+    assert pool.submit(total).result() == int(big.sum())
+
+
+def test_not_parallel() -> None:
+    async def later() -> None: ...
+
+    def several() -> object:
+        yield 1
+
+    for wrong, message in ((5, "a int"), (later, "async"), (several, "generator")):
+        with pytest.raises(cellmill.UsageError, match=message):
+            cellmill.parallel(wrong)  # type: ignore[call-overload]

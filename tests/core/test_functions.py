@@ -55,7 +55,14 @@ def test_containers_that_grow(pool: Executor) -> None:
 
 @pytest.mark.parametrize(
     "function",
-    [functools.partial(pow, 2), tasks.Gather(2).method, tasks.Gather(2), tasks.Gather.build, "abc".replace, int.__add__],
+    [
+        functools.partial(pow, 2),
+        tasks.Gather(2).method,
+        tasks.Gather(2),
+        tasks.Gather.build,
+        "abc".replace,
+        int.__add__,
+    ],
     ids=["partial", "bound method", "callable object", "class method", "builtin method", "slot"],
 )
 def test_callables_of_every_kind(ex: Executor, function: Callable[..., object]) -> None:
@@ -291,7 +298,7 @@ print(ex.submit(abs, -1).result(), ex.stats().submitted, ex.stats().done)
 def test_sources_of_cells_are_in_tracebacks(script: Callable[..., str]) -> None:
     out = script(
         START
-        + '''
+        + """
 import linecache, traceback
 def cell(number, source):
     name = f"<cell {number}>"
@@ -317,7 +324,7 @@ cell(3, class_source)
 text = "".join(traceback.format_exception(ex.submit(lambda: Tool().use()).exception()))
 assert "# in a method" in text, text
 print("good")
-'''
+"""
     )
     assert out == "good\n"
 
@@ -370,7 +377,9 @@ def test_same_content_is_sent_once() -> None:
         return len(sent)
 
     table = FunctionTable(add)
-    numbers = {table.number(function) for function in [_adder(1), _adder(1), _adder(2), tasks.double, tasks.double]}
+    numbers = {
+        table.number(function) for function in [_adder(1), _adder(1), _adder(2), tasks.double, tasks.double]
+    }
     assert len(numbers) == len(sent) == 3
 
 

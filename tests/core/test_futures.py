@@ -50,6 +50,7 @@ def test_cancel(fresh: Executor, gate: Gate) -> None:
         queued[3].exception()
     gate.release(2)
     assert [f.result() for i, f in enumerate(queued) if i != 3] == [2 * i for i in range(20) if i != 3]
+    assert [f.result() for f in held] == [0, 1]
     assert not queued[0].cancel()
     stats = fresh.stats()
     assert (stats.cancelled, stats.succeeded) == (2, 21)

@@ -75,7 +75,12 @@ def test_return_exceptions(ex: Executor, ordered: bool) -> None:
     assert sorted(r for r in results if isinstance(r, int)) == list(range(50))
     assert len(errors) == 50
     if ordered:
-        assert [str(r) if isinstance(r, ValueError) else r for r in results[:4]] == [0, "1 is odd", 1, "3 is odd"]
+        assert [str(r) if isinstance(r, ValueError) else r for r in results[:4]] == [
+            0,
+            "1 is odd",
+            1,
+            "3 is odd",
+        ]
 
 
 @pytest.mark.parametrize("exception", [StopIteration, KeyboardInterrupt, SystemExit, GeneratorExit])
@@ -187,12 +192,10 @@ def test_a_map_nobody_reads_runs_to_its_end(fresh: Executor) -> None:
 
 def test_a_failed_map_cancels_the_rest(fresh: Executor, gate: Gate) -> None:
     def fail_or_hold(x: int, folder: str) -> None:
-        tasks.hold(folder)
         assert x
+        tasks.hold(folder)
 
     results = fresh.map(fail_or_hold, range(100), [gate.folder] * 100, chunksize=1)
-    gate.wait_started(2)
-    gate.release(2)
     with pytest.raises(AssertionError):
         next(results)
     gate.release(100)

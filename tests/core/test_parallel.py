@@ -143,7 +143,9 @@ def test_wrong_options(pool: Executor, options: dict[str, Any], message: str) ->
         parallel(tasks.double).options(**options)
 
 
-@pytest.mark.parametrize("options", [{"retries": 255}, {"priority": -100}, {"priority": 100}, {"timeout": 60}])
+@pytest.mark.parametrize(
+    "options", [{"retries": 255}, {"priority": -100}, {"priority": 100}, {"timeout": 60}]
+)
 def test_options_at_their_ends(ex: Executor, options: dict[str, Any]) -> None:
     assert ex.options(**options).submit(tasks.double, 1).result() == 2
 
@@ -164,7 +166,9 @@ def test_priorities(gate: Gate) -> None:
         held = executor.submit(tasks.hold, gate.folder)
         gate.wait_started()
         order: list[int] = []
-        done = [executor.options(priority=p).submit(tasks.count_call, gate.folder) for p in (-5, 0, 9, 3) * 10]
+        done = [
+            executor.options(priority=p).submit(tasks.count_call, gate.folder) for p in (-5, 0, 9, 3) * 10
+        ]
         gate.release()
         held.result()
         order = [f.result() for f in done]
@@ -342,7 +346,11 @@ def test_batch_result_as_array(pool: Executor) -> None:
 
 def test_batch_takes_one_item(pool: Executor) -> None:
     batch = pool.options(batch=True)
-    for call in (lambda: batch.submit(doubled), lambda: batch.submit(doubled, 1, 2), lambda: batch.submit(doubled, x=1)):
+    for call in (
+        lambda: batch.submit(doubled),
+        lambda: batch.submit(doubled, 1, 2),
+        lambda: batch.submit(doubled, x=1),
+    ):
         with pytest.raises(cellmill.UsageError, match="batch function"):
             call()
     with pytest.raises(cellmill.UsageError, match="one iterable"):

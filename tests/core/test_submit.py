@@ -32,7 +32,9 @@ def test_positions_and_keywords(ex: Executor) -> None:
     )
 
 
-@pytest.mark.parametrize("argument", [[1, 2], {"a": 1}, (), [[], {}], (1,), "text", None, ([1], {}), [1, [2], {}]])
+@pytest.mark.parametrize(
+    "argument", [[1, 2], {"a": 1}, (), [[], {}], (1,), "text", None, ([1], {}), [1, [2], {}]]
+)
 def test_single_arguments_of_any_shape(ex: Executor, argument: object) -> None:
     assert ex.submit(tasks.same, argument).result() == argument
 

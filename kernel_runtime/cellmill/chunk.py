@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from . import payload
 from .backends.local.scheduler import held
 from .errors import PayloadError
-from .worker import FLUSH_NS, check_batch, encode_error
+from .functions import check_batch
+from .worker import FLUSH_NS, encode_error
 
 if TYPE_CHECKING:
     from .worker import Worker

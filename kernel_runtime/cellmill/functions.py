@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import cloudpickle
 
 from . import payload, runs
-from .errors import PayloadError
+from .errors import PayloadError, UsageError
 
 MOST_CACHED = 512
 _IN_PAYLOAD = 0  # function number that says: the function comes with the arguments
@@ -109,8 +109,7 @@ class FunctionTable:
 
     def _renew(self, entry: _Entry) -> None:
         """Pickle anew; the same content keeps its number, so that workers need not load it again."""
-        function = entry.function
-        entry.epoch = runs._epoch
+        function, epoch = entry.function, runs._epoch
         if entry.by_value:
             entry.references, entry.lengths = references_of(function)
         encoded = encode_function(function)
@@ -123,6 +122,7 @@ class FunctionTable:
             number = self._by_content[key] = self._add(encoded)
             self.names[number] = function_name(function)
         entry.number = number
+        entry.epoch = epoch  # last: an attempt that fails is made again
 
 
 def function_name(function: Any) -> str:
@@ -278,6 +278,21 @@ def sources_of(function: Any) -> Iterator[tuple[str, str]]:
             lines = linecache.getlines(name)
             if lines:
                 yield name, "".join(lines)
+
+
+def check_batch(name: str, values: Any, count: int) -> Any:
+    """What a batch function returned, if it is one result per item."""
+    try:
+        length = len(values)
+    except TypeError:
+        length = -1
+    if length != count or isinstance(values, (str, bytes, dict, set)):
+        what = f"{length} results" if length >= 0 else f"a {type(values).__name__}"
+        raise UsageError(
+            f"the batch function {name} was given {count} items and returned {what}; with batch=True a function "
+            "takes a list and returns a list of the same length"
+        )
+    return values
 
 
 def load_function(view: memoryview) -> FunctionBlob:

@@ -14,7 +14,7 @@ import cloudpickle
 from . import runs
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker
-from .functions import function_name, importable, references_of
+from .functions import check_batch, function_name, importable, references_of
 from .task import DEFAULT_OPTIONS, TaskOptions
 
 __all__ = ["ParallelFunction", "PerWorker", "parallel", "per_worker"]
@@ -40,7 +40,7 @@ class ParallelFunction:
         """A future at once; inside a task, the value."""
         if in_worker():
             if self._options.batch:
-                return self.__wrapped__([*args])[0]
+                return check_batch(self.name, self.__wrapped__([*args]), len(args))[0]
             return self.__wrapped__(*args, **kwargs)
         return self._where().submit_with(self.__wrapped__, args, kwargs, self._options)
 
@@ -55,7 +55,8 @@ class ParallelFunction:
         """Results over the iterables; see `Executor.map`."""
         if in_worker():
             if self._options.batch:
-                return iter(self.__wrapped__(list(iterables[0])))
+                items = list(iterables[0])
+                return iter(check_batch(self.name, self.__wrapped__(items), len(items)))
             return map(self.__wrapped__, *iterables)
         return self._where().map_with(
             self.__wrapped__,

@@ -21,7 +21,7 @@ from typing import Any
 
 from . import payload
 from .backends.local.scheduler import NO_BLOCK, ffi, free, free_cast, held, write
-from .errors import InternalError, PayloadError, UsageError
+from .errors import InternalError, PayloadError
 from .functions import load_function
 from .output import TaskStream
 from .zygote import adopt
@@ -319,21 +319,6 @@ def _reseed() -> None:
     if numpy is not None:
         with contextlib.suppress(Exception):
             numpy.random.seed()
-
-
-def check_batch(name: str, values: Any, count: int) -> Any:
-    """What a batch function returned, if it is one result per item."""
-    try:
-        length = len(values)
-    except TypeError:
-        length = -1
-    if length != count or isinstance(values, (str, bytes, dict, set)):
-        what = f"{length} results" if length >= 0 else f"a {type(values).__name__}"
-        raise UsageError(
-            f"the batch function {name} was given {count} items and returned {what}; with batch=True a function "
-            "takes a list and returns a list of the same length"
-        )
-    return values
 
 
 def main(fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:

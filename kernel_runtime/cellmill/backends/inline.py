@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..errors import DependencyError, UsageError
+from ..functions import check_batch, function_name
 from ..futures import Future
 from ..runs import Run
 from ..task import RunCounts, Stats, TaskOptions, WorkerInfo, known_length
@@ -68,7 +69,7 @@ class InlineBackend:
             return future
         for attempt in range(options.retries + 1):
             try:
-                value = function([args[0]])[0] if options.batch else function(*args, **kwargs)
+                value = _of_one(function, args[0]) if options.batch else function(*args, **kwargs)
             except Exception as error:
                 if attempt == options.retries:
                     self._count(run, 2)
@@ -159,6 +160,11 @@ class InlineBackend:
 
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
         self._closed = True
+
+
+def _of_one(function: Any, item: Any) -> Any:
+    """The result of a batch function for one item."""
+    return check_batch(function_name(function), function([item]), 1)[0]
 
 
 def _results(calls: Iterator[Future], run: Run, return_exceptions: bool) -> Iterator[Any]:

@@ -231,6 +231,7 @@ class LocalBackend:
         if self.closed or self.broken is not None:
             self._refuse()
         self.pool.sync_world()
+        self.functions.number(function)  # one that cannot be sent raises here, once
         results = MapResults(
             self,
             function,
@@ -253,6 +254,7 @@ class LocalBackend:
                 f"{function_name(function)} is a batch function: call it with one item (it receives a list of them), "
                 "or use .map(items)"
             )
+        self.functions.number(function)  # one that cannot be sent raises here, once
         key = (function, options, run)
         stream = self.batches.get(key)
         if stream is None or not stream.unfinished:

@@ -23,7 +23,7 @@ class Arrivals:
 
     def __init__(self, ip: InteractiveShell) -> None:
         self._ip = ip
-        self._done: deque[TaskFuture] = deque()
+        self._expected: list[TaskFuture] = []
         self._notes: deque[str] = deque()
         self._failed: deque[TaskFuture] = deque()
         self._origin: dict[str, tuple[Any, int]] = {}
@@ -32,6 +32,8 @@ class Arrivals:
 
     def expect(self, task: TaskFuture) -> None:
         """Deliver the task's variables when it is done."""
+        with self._lock:
+            self._expected.append(task)
         task.add_done_callback(self._arrived)
 
     def before_cell(self, info: object = None) -> None:
@@ -53,7 +55,6 @@ class Arrivals:
 
     def _arrived(self, task: Any) -> None:
         """A task is done (any thread): have it delivered as soon as no cell runs."""
-        self._done.append(task)
         loop = getattr(getattr(self._ip, "kernel", None), "io_loop", None)
         if loop is not None:
             loop.add_callback(self._when_idle)
@@ -65,8 +66,10 @@ class Arrivals:
     def deliver(self) -> None:
         """Assign the variables of all tasks that are done."""
         with self._lock:
-            while self._done:
-                task = self._done.popleft()
+            # asked of the futures themselves: a callback may still be on its way when result() has returned
+            done = [task for task in self._expected if task.done()]
+            self._expected = [task for task in self._expected if task not in done]
+            for task in done:
                 if task.failure() is not None:
                     self._failed.append(task)
                 elif task.outcome is not None:

@@ -27,13 +27,12 @@ void bell_ring(csched_t *s)
         return; /* a sleeper wakes at the end of its slice all the same */
 }
 
-void bell_sleep(csched_t *s, uint32_t timeout_ms)
+bool bell_sleep(csched_t *s, uint32_t timeout_ms)
 {
     struct pollfd bell = {.fd = s->bell, .events = POLLIN};
     uint64_t rung;
     int rc = poll(&bell, 1, (int)(timeout_ms < SLICE_MS ? timeout_ms : SLICE_MS));
-    if (rc > 0 && read(s->bell, &rung, sizeof rung) < 0)
-        return; /* another sleeper took it: both look */
+    return rc > 0 && read(s->bell, &rung, sizeof rung) > 0;
 }
 
 static int locked_drain(csched_t *s)
@@ -80,6 +79,8 @@ CSCHED_EXPORT int csched_wait(csched_t *s, uint32_t timeout_ms)
             break; /* one slice at a time: the caller looks at its signals */
     }
     u32_add(&s->waiting, (uint32_t)-1);
+    if (there)
+        bell_ring(s); /* one ring wakes one sleeper: it passes it on */
     return there;
 }
 

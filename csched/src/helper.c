@@ -32,8 +32,8 @@ static void act(csched_t *s)
     if (taken && u32_relaxed(&s->waiting))
         bell_ring(s); /* a waiter fell asleep before these came */
     wake_resolver(s, TICK_NS);
-    if (!taken)
-        bell_sleep(s, u32_relaxed(&s->available) ? 2 : 20);
+    if (!taken && bell_sleep(s, u32_relaxed(&s->available) ? 2 : 20) && u32_relaxed(&s->waiting))
+        bell_ring(s); /* somebody began to wait meanwhile: the ring was meant for both, and only the waiter looks now */
     u32_add(&s->sleepers, (uint32_t)-1);
 }
 

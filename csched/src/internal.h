@@ -149,7 +149,7 @@ int message_push(csched_t *s, const csched_message_t *message);
 /* collect.c */
 void bell_arm(csched_t *s, bool on);
 void bell_ring(csched_t *s);
-void bell_sleep(csched_t *s, uint32_t timeout_ms);
+bool bell_sleep(csched_t *s, uint32_t timeout_ms); /* true: it took the bell's ring, which others may have missed */
 
 /* helper.c */
 int helper_start(csched_t *s);

@@ -1,0 +1,114 @@
+#define _GNU_SOURCE
+#include "internal.h"
+#include "worker.h"
+#include "world.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+
+/* A worker process that is in user code, for ever, when its kernel dies. */
+static void dies_with_the_kernel(int by_signal)
+{
+    int ready[2];
+    char byte;
+    OK(pipe(ready));
+    pid_t kernel = fork();
+    if (kernel == 0) {
+        world_t *w = world_open(0);
+        uint32_t index;
+        int fds[4], self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+        OK(csched_worker_add(w->s, &index, fds));
+        pid_t child = fork();
+        if (child == 0) {
+            csched_worker_t *worker;
+            setsid();
+            OK(csched_worker_attach(fds, &worker));
+            OK(csched_worker_watch(worker, self));
+            CHECK(write(ready[1], "", 1) == 1);
+            for (;;)
+                pause();
+        }
+        close(ready[1]);
+        CHECK(read(ready[0], &byte, 1) == 1);
+        if (by_signal)
+            kill(getpid(), SIGKILL);
+        _exit(0);
+    }
+    close(ready[1]);
+    CHECK(waitpid(kernel, NULL, 0) == kernel);
+    /* the pipe ends when the last process that holds it has ended: the worker */
+    while (read(ready[0], &byte, 1) > 0)
+        continue;
+    close(ready[0]);
+}
+
+static void a_killed_kernel(void)
+{
+    dies_with_the_kernel(1);
+}
+
+static void a_kernel_that_exits(void)
+{
+    dies_with_the_kernel(0);
+}
+
+static void signals_are_not_for_the_watch_thread(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    sigset_t block, before;
+    sigemptyset(&block);
+    sigaddset(&block, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &block, &before);
+    kill(getpid(), SIGUSR1); /* a thread that took it would end the process */
+    EQUAL(sigtimedwait(&block, NULL, &(struct timespec){.tv_sec = 10}), SIGUSR1);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
+static void regions_are_mapped_and_dropped(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    uint64_t block, address;
+    OK(csched_block_alloc(w->s, 64, &block, &address));
+    memset((void *)(uintptr_t)address, 9, 64);
+    uint8_t *kernel = worker_region(worker, REGION_KERNEL);
+    CHECK(kernel && kernel[block] == 9);
+    CHECK(worker_region(worker, 1) && worker_region(worker, 1) != worker->arena.base); /* its own, read-only */
+    uint32_t other = world_thread(w); /* region 2 */
+    CHECK(worker_region(worker, 2));
+    OK(csched_worker_retire(w->s, w->hands[other].index));
+    world_join(w, other);
+    OK(csched_worker_lost(w->s, w->hands[other].index));
+    shared_u64 *page = worker->regions[0];
+    UNTIL((csched_poll(w->s, 0), u64_relaxed(&page[2]) == 0));
+    CHECK(u64_relaxed(&page[0]) && u64_relaxed(&page[1]));
+    OK(csched_block_free(w->s, block));
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
+static void what_others_wrote_cannot_be_changed(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    uint64_t block, address;
+    OK(csched_block_alloc(w->s, 64, &block, &address));
+    uint8_t *kernel = worker_region(worker, REGION_KERNEL);
+    CHECK(kernel);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        kernel[block] = 1;
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
+MAIN(TEST(a_killed_kernel), TEST(a_kernel_that_exits), TEST(signals_are_not_for_the_watch_thread),
+     TEST(regions_are_mapped_and_dropped), TEST(what_others_wrote_cannot_be_changed))

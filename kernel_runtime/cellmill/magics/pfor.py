@@ -79,11 +79,10 @@ def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
     items = eval(compile(iterable, cell.filename, "eval", cell.flags, True), ip.user_global_ns, ip.user_ns)
     if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
         raise _not_iterable(line, loop, items)
-    values, failures, broken = collect(parallel(**options)(item_function(task)), items, chunksize)
-    if failures and len(failures) == len(values) and isinstance(failures[0].error, cellmill.PayloadError):
-        problem = explain_unsendable(cell, task.variables)
-        if problem is not None:
-            raise problem
+    try:
+        values, failures, broken = collect(parallel(**options)(item_function(task)), items, chunksize)
+    except cellmill.PayloadError as error:
+        raise (explain_unsendable(cell, task.variables) or error) from None
     if loop.out is not None:
         ip.user_ns[loop.out] = values
     if failures or broken is not None:

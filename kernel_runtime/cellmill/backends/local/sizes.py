@@ -8,8 +8,10 @@ from __future__ import annotations
 
 GROWTH = 4
 CHUNK_NS = 2_000_000  # a chunk of this length hides what a chunk costs (about 30 us)
-BATCH_OVERHEAD = 0.02  # part of a batch's time that may go into its fixed cost
-BATCH_NS = 500_000_000  # no batch is meant to last longer
+BATCH_NS = 100_000_000  # batches this long cost nothing but a smoother bar, and hide fixed costs nobody measured
+BATCH_OVERHEAD = 0.02  # part of a batch's time that may go into its fixed cost; longer batches, if need be
+LONGEST_BATCH_NS = 500_000_000
+LEAST_PART = 16  # batches near the end shrink to this part of the best size, no further
 MOST_MARKED = 4096  # elements whose journeys a chunk can hold
 
 
@@ -58,13 +60,14 @@ class BatchSizes:
         each = max((ns - small_ns) / (count - small_count), 0.02 * ns / count)
         fixed = max(small_ns - each * small_count, 0.0)
         by_overhead = fixed * (1 - BATCH_OVERHEAD) / (BATCH_OVERHEAD * each)
-        by_length = max(CHUNK_NS / each, 1.0)
-        longest = max((BATCH_NS - fixed) / each, 1.0)
+        by_length = max(BATCH_NS / each, 1.0)
+        longest = max((LONGEST_BATCH_NS - fixed) / each, 1.0)
         return max(1, int(min(max(by_overhead, by_length), longest)))
 
     def next(self, available: int, remaining: int | None) -> int:
         """Elements for the next batch; ``remaining`` is what is left in all, if known."""
-        return max(1, min(self._size, available, _share(remaining, self._workers)))
+        share = max(_share(remaining, self._workers), self._size // LEAST_PART)
+        return max(1, min(self._size, available, share))
 
 
 def _share(remaining: int | None, workers: int) -> int:

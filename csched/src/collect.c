@@ -116,7 +116,7 @@ CSCHED_EXPORT int csched_collect(csched_t *s, uint32_t most, csched_completion_t
                                                .blob = (uint64_t)(uintptr_t)blob,
                                                .address = blob ? (uint64_t)(uintptr_t)blob_data(s, blob) : 0,
                                                .size = blob ? blob->size : 0,
-                                               .run_ns = task->moment,
+                                               .run_ns = task->status <= CSCHED_ERROR ? task->moment : 0,
                                                .function = task->function,
                                                .run = task->run};
         slot = task->next;

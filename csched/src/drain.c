@@ -31,6 +31,22 @@ void task_ready(csched_t *s, uint32_t slot)
     ready_push(&s->graph, slot);
 }
 
+int task_delay(csched_t *s, uint32_t slot)
+{
+    if (s->delayed_count == s->delayed_capacity) {
+        uint32_t capacity = s->delayed_capacity ? 2 * s->delayed_capacity : 16;
+        uint32_t *grown = realloc(s->delayed, capacity * sizeof *grown);
+        if (!grown)
+            return CSCHED_ENOMEM;
+        s->delayed = grown;
+        s->delayed_capacity = capacity;
+    }
+    s->delayed[s->delayed_count++] = slot;
+    task_at(s, slot)->state = TASK_DELAYED;
+    s->graph.waiting_count++;
+    return CSCHED_OK;
+}
+
 static void release_inputs(csched_t *s, task_t *task)
 {
     inputs_t *inputs = task->inputs;
@@ -125,7 +141,8 @@ void task_propagate(csched_t *s, uint32_t last)
             inputs->of[found.position].status = task->status;
             if (++inputs->filled == inputs->count) {
                 s->graph.waiting_count--;
-                task_ready(s, target);
+                if (dependent->moment <= csched_now() || task_delay(s, target) < 0)
+                    task_ready(s, target);
             }
         }
     }

@@ -144,6 +144,7 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
 void drop_bundle(csched_t *s, task_t *task);
 void task_propagate(csched_t *s, uint32_t last); /* along the completions after this one, NO_TASK: all */
 void task_ready(csched_t *s, uint32_t slot);
+int task_delay(csched_t *s, uint32_t slot); /* until its moment */
 int message_push(csched_t *s, const csched_message_t *message);
 
 /* collect.c */

@@ -63,22 +63,6 @@ static int prepare(csched_t *s, task_t *task, uint32_t slot, uint32_t function, 
     return CSCHED_OK;
 }
 
-static int delay(csched_t *s, task_t *task, uint32_t slot)
-{
-    if (s->delayed_count == s->delayed_capacity) {
-        uint32_t capacity = s->delayed_capacity ? 2 * s->delayed_capacity : 16;
-        uint32_t *grown = realloc(s->delayed, capacity * sizeof *grown);
-        if (!grown)
-            return CSCHED_ENOMEM;
-        s->delayed = grown;
-        s->delayed_capacity = capacity;
-    }
-    s->delayed[s->delayed_count++] = slot;
-    task->state = TASK_DELAYED;
-    s->graph.waiting_count++;
-    return CSCHED_OK;
-}
-
 static int check_options(csched_t *s, const csched_options_t *o)
 {
     if (o->priority < PRIORITY_MIN || o->priority > PRIORITY_MAX || o->count == 0 || o->retries > 255)
@@ -96,6 +80,7 @@ static int apply_options(csched_t *s, task_t *task, uint32_t slot, const csched_
     task->priority = (uint8_t)(o->priority - PRIORITY_MIN);
     task->retries = (uint8_t)o->retries;
     task->timeout_ns = o->timeout_ns;
+    task->moment = o->not_before;
     task->state = TASK_WAITING;
     if (o->input_count) {
         task->inputs = calloc(1, sizeof *task->inputs + o->input_count * sizeof task->inputs->of[0]);
@@ -115,8 +100,7 @@ static int apply_options(csched_t *s, task_t *task, uint32_t slot, const csched_
         return CSCHED_OK;
     }
     if (o->not_before > task->submitted) {
-        task->moment = o->not_before;
-        return delay(s, task, slot);
+        return task_delay(s, slot);
     }
     task->ready = task->submitted;
     ready_push(&s->graph, slot);

@@ -100,7 +100,7 @@ static int make_bundle(csched_t *s, inputs_t *inputs, uint64_t bytes)
     uint64_t offset;
     int rc = arena_alloc(&s->arena, bytes, &offset);
     if (rc < 0)
-        return rc;
+        return CSCHED_ENOMEM; /* and not CSCHED_EFULL: that is the ring */
     rc = blob_from_block(s, REGION_KERNEL, offset, bytes, &inputs->bundle);
     if (rc < 0) {
         arena_free(&s->arena, offset);
@@ -273,7 +273,7 @@ static void send_ready(csched_t *s)
 {
     uint64_t now = csched_now();
     uint64_t touched[4] = {0};
-    uint32_t slot;
+    uint32_t slot, aside[16], aside_count = 0;
     for (uint32_t i = 0; i < s->worker_count; i++)
         s->loads[i].awake =
             s->workers[i]->state == WORKER_READY && !u32_relaxed(&s->workers[i]->segment->tasks.sleeping);
@@ -284,6 +284,10 @@ static void send_ready(csched_t *s)
         task_t *task = task_at(s, slot);
         ready_remove(&s->graph, slot);
         int rc = push_task(s, index, slot, now);
+        if (rc == CSCHED_ENOMEM && aside_count < sizeof aside / sizeof *aside) {
+            aside[aside_count++] = slot; /* no block for its inputs: the others may run, and give some back */
+            continue;
+        }
         if (rc < 0) { /* no room in that ring: next time; the others may still have some */
             ready_push_front(&s->graph, slot);
             if (rc != CSCHED_EFULL || s->loads[index].held == 0)
@@ -294,6 +298,8 @@ static void send_ready(csched_t *s)
         }
         touched[index / 64 % 4] |= UINT64_C(1) << index % 64;
     }
+    while (aside_count)
+        ready_push_front(&s->graph, aside[--aside_count]);
     for (uint32_t i = 0; i < s->worker_count; i++)
         if (touched[i / 64 % 4] >> i % 64 & 1 && s->workers[i]->state == WORKER_READY)
             worker_wake(s->workers[i]);

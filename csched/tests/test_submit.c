@@ -233,6 +233,55 @@ static void not_before_its_time(void)
     world_close(w);
 }
 
+static void not_before_its_time_although_its_input_is_there(void)
+{
+    world_t *w = world_open(1);
+    world_thread(w);
+    uint64_t input = submit(w, JOB_NONE, 0, 0);
+    csched_options_t options = after(&input, 1);
+    options.not_before = csched_now() + 40000000;
+    uint64_t late = submit_with(w, (job_t){JOB_NONE, 1, 0}, &options);
+    finish(w, 1);
+    EQUAL(csched_task_state(w->s, late), 1);
+    finish(w, 2);
+    CHECK(csched_now() >= options.not_before);
+    EQUAL(stats_of(w).waiting, 0);
+    world_close(w);
+}
+
+/* The first in line needs a block of the arena that those behind it have filled: they go first. */
+static void a_full_arena_does_not_block_the_queue(void)
+{
+    csched_config_t config = {.arena_bytes = 1 << 20, .helper = 1};
+    world_t *w = world_open_with(&config);
+    world_thread(w);
+    uint8_t *body = calloc(1, INLINE_LIMIT);
+    memcpy(body, &(job_t){JOB_ECHO, 0, 0}, sizeof(job_t));
+    uint64_t inputs[4];
+    uint32_t slot = 0;
+    OK(csched_reserve(w->s, 100));
+    for (; slot < 4; slot++)
+        inputs[slot] = (uint64_t)csched_submit(w->s, slot, 0, 0, body, INLINE_LIMIT, 0);
+    UNTIL(csched_poll(w->s, 0) == 4);
+    OK(csched_pause(w->s, 1));
+    csched_options_t options = after(inputs, 4);
+    options.priority = 100;
+    job_t first = {JOB_NONE, 50, 0};
+    CHECK(csched_submit_with(w->s, slot++, 0, 0, &first, sizeof first, 0, &options) > 0);
+    options = plain();
+    uint64_t address;
+    while (csched_block_alloc(w->s, 30000, &options.block, &address) == CSCHED_OK) {
+        csched_copy(address, &(job_t){JOB_NONE, slot, 0}, sizeof(job_t));
+        CHECK(csched_submit_with(w->s, slot++, 0, 0, NULL, 30000, 0, &options) > 0);
+    }
+    OK(csched_pause(w->s, 0));
+    finish(w, slot);
+    EQUAL(u32_relaxed(&board->ran[50]), 1);
+    EQUAL(stats_of(w).arena_used, 0);
+    free(body);
+    world_close(w);
+}
+
 static void wrong_arguments(void)
 {
     world_t *w = world_open(0);
@@ -262,4 +311,6 @@ static void wrong_arguments(void)
 
 MAIN(TEST(independent_tasks), TEST(a_million_before_any_worker), TEST(a_chain), TEST(diamonds), TEST(fan_in),
      TEST(inputs_already_there), TEST(payloads_larger_than_the_ring), TEST(the_largest_in_line_payloads_and_inputs),
-     TEST(priorities_run_larger_first), TEST(not_before_its_time), TEST(wrong_arguments))
+     TEST(priorities_run_larger_first), TEST(not_before_its_time),
+     TEST(not_before_its_time_although_its_input_is_there), TEST(a_full_arena_does_not_block_the_queue),
+     TEST(wrong_arguments))

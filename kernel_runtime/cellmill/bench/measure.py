@@ -22,19 +22,24 @@ def fitting(rate: float, seconds: float, least: int, most: int) -> int:
     return max(least, min(most, int(rate * seconds)))
 
 
-def submit_rate(runtime: Runtime, seconds: float, most: int, probe: int = PROBE) -> tuple[float, int]:
-    """No-op tasks per second, one handle each, from the first submit to the last result; and how many they were."""
-    start = _NOW()
-    runtime.submit_all(bodies.noop, [()] * probe)
-    count = fitting(probe * 1e9 / (_NOW() - start), seconds, probe, most)
-    calls: Sequence[tuple[Any, ...]] = [()] * count
-    gc.collect()
-    start = _NOW()
-    results = runtime.submit_all(bodies.noop, calls)
-    elapsed = _NOW() - start
-    assert results == [None] * count
-    runtime.handles = []
-    return count * 1e9 / elapsed, count
+def submit_rate(runtime: Runtime, seconds: float, most: int) -> tuple[float, int]:
+    """No-op tasks per second, one handle each, from the first submit to the last result; and how many they were.
+
+    Their number grows until they take long enough: the first few say little about many.
+    """
+    count = min(PROBE, most)
+    while True:
+        calls: Sequence[tuple[Any, ...]] = [()] * count
+        gc.collect()
+        start = _NOW()
+        results = runtime.submit_all(bodies.noop, calls)
+        elapsed = _NOW() - start
+        runtime.handles = []
+        assert results == [None] * count
+        rate = count * 1e9 / elapsed
+        if count == most or elapsed > seconds * 0.6e9:
+            return rate, count
+        count = fitting(rate, seconds, count, min(most, 30 * count))
 
 
 def map_rate(runtime: Runtime, seconds: float, most: int) -> tuple[float, int]:

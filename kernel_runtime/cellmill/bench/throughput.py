@@ -42,7 +42,7 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
         if runtime in BESIDE_BUSY:
             with measure.busy_thread():
                 key = "submit_beside_busy_thread"
-                values[key], counts[key] = measure.submit_rate(pool, seconds, most, probe=20)
+                values[key], counts[key] = measure.submit_rate(pool, seconds, most)
         values["map"], counts["map"] = measure.map_rate(pool, seconds, int(sizes["most_map"]))
         trips = measure.round_trips(pool, seconds, most)
         values["round_trip_p50"], values["round_trip_p99"] = measure.p50(trips), measure.p99(trips)

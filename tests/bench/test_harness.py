@@ -107,7 +107,7 @@ def test_table_has_a_row_for_each_result() -> None:
     assert lines[3].split() == ["things,", "things/s", "cellmill", "160", "80.0", "2,400"]
     assert lines[4].split() == ["the", "ceiling", "1,000", "1,000", "1,000", "0.16x"]
     assert lines[5].split() == ["ProcessPoolExecutor", "20.0", "10.0", "300", "8.00x"]
-    assert len(lines) == 3 + 4 + 3 + 2
+    assert len([line for line in lines if line.endswith("x")]) == 5
 
 
 @pytest.mark.usefixtures("asked")

@@ -10,6 +10,7 @@ import json
 import statistics
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -215,6 +216,7 @@ def collect(benchmark: Benchmark, question: str, settings: Settings, sizes: Size
     chosen = {**(benchmark.quick if settings.quick else benchmark.full), **(sizes or {})}
     titles = {key: benchmark.own.get(key) or rivals.title(key) for key in benchmark.runtimes}
     report = Report(benchmark.name, question, settings, chosen, benchmark.metrics(chosen), titles)
+    report.machine = machine.describe()
     start = time.monotonic()
     alive = _contenders(benchmark, settings, report)
     progress = Progress(benchmark.name, settings.repeats * len(alive))
@@ -238,7 +240,6 @@ def collect(benchmark: Benchmark, question: str, settings: Settings, sizes: Size
     report.results = _results(report)
     report.seconds = time.monotonic() - start
     report.created = datetime.now(UTC).isoformat(timespec="seconds")
-    report.machine = machine.describe()
     report.versions = machine.versions(rivals.package(key) for key in benchmark.runtimes)
     report.commit = machine.commit()
     report.notes.extend(benchmark.notes)
@@ -297,13 +298,13 @@ def table(report: Report) -> str:
         lines.append("  ".join(cells).rstrip())
     lines.append("")
     settings = report.settings
-    lines.append(
-        f"{settings.workers} workers; median of {settings.repeats}, each runtime in fresh processes in turn; "
-        f"{report.machine.get('cpu', '?')}, {report.machine.get('cores', '?')} cores. "
-        "'cellmill is': how many times as good Cellmill's median is."
-    )
-    lines += [f"Note: {note}" for note in report.notes]
-    lines += [f"Skipped: {report.titles[key]}: {why}" for key, why in report.skipped.items()]
+    where = f"{report.machine.get('cpu', '?')}, {report.machine.get('cores', '?')} cores"
+    how = f"{settings.workers} workers; median of {settings.repeats}, each runtime in fresh processes in turn; {where}."
+    said = [f"{how} 'cellmill is': how many times as good Cellmill's median is."]
+    said += [f"Note: {note}" for note in report.notes]
+    said += [f"Skipped: {report.titles[key]}: {why}" for key, why in report.skipped.items()]
     if settings.quick:
-        lines.append("Quick run: small sizes, not for quoting.")
+        said.append("Quick run: small sizes, not for quoting.")
+    for text in said:
+        lines += textwrap.wrap(text, 110, subsequent_indent="  ", break_long_words=False)
     return "\n".join(lines)

@@ -34,11 +34,13 @@ def _heading(report: Report) -> str:
 def _chart(report: Report, metric: Metric) -> Any:
     rows = [r for r in report.results if r.metric == metric]
     names = [report.titles[r.runtime] for r in rows]
-    positive = all(r.low > 0 for r in rows)
+    log = bool(rows) and all(r.low > 0 for r in rows)
+    low, high = min((r.low for r in rows), default=0.0), max((r.high for r in rows), default=1.0)
     plot = _plotting.figure(
         title=f"{metric.title.strip()} ({metric.unit}; {metric.better} is better)",
         y_range=list(reversed(names)) or ["-"],
-        x_axis_type="log" if positive and rows else "linear",
+        x_axis_type="log" if log else "linear",
+        x_range=(low / 2, high * 4) if log else (0.0, 1.3 * high or 1.0),  # room for the figures
         width=_WIDTH,
         height=90 + 30 * len(rows),
         toolbar_location=None,

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from . import payload
 
-__all__ = ["FINISHED", "OVER", "CancelledError", "Future"]
+__all__ = ["FINISHED", "OVER", "PENDING", "SETTLING", "CancelledError", "Future"]
 
 OVER = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
 
@@ -51,7 +51,7 @@ class _Lazy:
 
 # A future nobody waits for ends with this condition in the place of its own. The state is stored while it is held,
 # so whoever finds it there and takes it sees the state; nobody ever waits on it.
-_OVER_CONDITION = threading.Condition()
+SETTLING = threading.Condition()
 
 
 class Future(BaseFuture[Any]):
@@ -130,9 +130,9 @@ class Future(BaseFuture[Any]):
 
     def _finish(self, state: str, result: Any, exception: BaseException | None) -> bool:
         own = self.__dict__
-        with _OVER_CONDITION:
-            condition = own.setdefault("_condition", _OVER_CONDITION)
-            if condition is _OVER_CONDITION:
+        with SETTLING:
+            condition = own.setdefault("_condition", SETTLING)
+            if condition is SETTLING:
                 if self._state in OVER:
                     return False
                 self._result = result

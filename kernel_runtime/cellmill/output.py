@@ -18,7 +18,7 @@ class TaskStream(io.TextIOBase):
     def __init__(self, number: int, send: Callable[[int, str], None]) -> None:
         self._number = number
         self._send = send
-        self._held = ""
+        self.held = ""
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
@@ -39,7 +39,7 @@ class TaskStream(io.TextIOBase):
         return self._number
 
     def write(self, text: str) -> int:
-        held = self._held + text
+        held = self.held + text
         whole, newline, rest = held.rpartition("\n")
         if newline:
             self._send(self._number, whole + newline)
@@ -47,7 +47,7 @@ class TaskStream(io.TextIOBase):
         if len(held) > MOST_HELD:
             self._send(self._number, held)
             held = ""
-        self._held = held
+        self.held = held
         return len(text)
 
     def flush(self) -> None:
@@ -55,8 +55,8 @@ class TaskStream(io.TextIOBase):
 
     def end_of_task(self) -> None:
         """Send what a task left without a newline."""
-        if self._held:
-            held, self._held = self._held, ""
+        if self.held:
+            held, self.held = self.held, ""
             self._send(self._number, held)
 
 

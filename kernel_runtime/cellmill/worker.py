@@ -34,6 +34,15 @@ INITIALIZER_FAILED = 77  # exit code
 
 current: Worker | None = None
 
+# The calls of every task, bound once: each look-up on a cffi library costs as much as a short call.
+_STARTED, _FINISHED, _PUBLISH = (
+    held.csched_worker_started,
+    held.csched_worker_finished,
+    held.csched_worker_publish,
+)
+_TASK, _FUNCTION, _NONE = held.CSCHED_TASK, held.CSCHED_FUNCTION, held.CSCHED_NONE
+_EAGAIN, _ESTOPPED = held.CSCHED_EAGAIN, held.CSCHED_ESTOPPED
+
 
 class Worker:
     """The loop of one worker process."""
@@ -73,22 +82,22 @@ class Worker:
         while True:
             try:
                 rc = next_held(handle, spin, 0, item)
-                if rc == -7:  # CSCHED_EAGAIN: nothing there, so sleep without the GIL
+                if rc == _EAGAIN:  # nothing there, so sleep without the GIL
                     rc = next_free(free_handle, 0, 500, free_item)
-                    if rc == -7:
+                    if rc == _EAGAIN:
                         self.let_go()
                         continue
-                if rc == held.CSCHED_ESTOPPED:
+                if rc == _ESTOPPED:
                     return 0
                 if rc < 0:
                     raise InternalError(f"a worker cannot read its ring ({rc})")
                 kind, _, function, count, ticket, address, size, inputs, _ = unpack(fields)
-                if kind == held.CSCHED_TASK:
+                if kind == _TASK:
                     self.ticket = ticket
                     self.task(function, count, address, size, inputs)
                     if self.kept:
                         self.let_go()
-                elif kind == held.CSCHED_FUNCTION:
+                elif kind == _FUNCTION:
                     self.learn(function, address, size)
                 elif self.control(function, self.memory(address, size)):
                     return 0
@@ -144,15 +153,15 @@ class Worker:
                 function = arguments.get("function", function)
                 run_chunk(self, function, name, count, arguments)
                 return
-            held.csched_worker_started(self.handle)
+            _STARTED(self.handle)
             self.in_user_code = True
             value = function(*arguments, **kwargs)
             self.in_user_code = False
-            held.csched_worker_finished(self.handle)
+            _FINISHED(self.handle)
             arguments = kwargs = None  # type: ignore[assignment]
         except BaseException as error:
             self.in_user_code = False
-            held.csched_worker_finished(self.handle)
+            _FINISHED(self.handle)
             arguments = kwargs = None  # type: ignore[assignment]
             self.publish_error(error, name)
         else:
@@ -194,13 +203,15 @@ class Worker:
         for entry in list(self.kept):
             if all(memory() is None for memory in entry[1]):
                 self.kept.remove(entry)
-                while held.csched_worker_let_go(self.handle, entry[0]) == -7:
+                while held.csched_worker_let_go(self.handle, entry[0]) == _EAGAIN:
                     pass
 
     def publish_value(self, value: Any, name: str) -> None:
         self.end_output()
-        if value is None:
-            self.publish(held.CSCHED_NONE, 0, b"")
+        if value is None and not self.in_place:
+            while (rc := _PUBLISH(self.handle, _NONE, 0, ffi.NULL, 0, NO_BLOCK)) == _EAGAIN:
+                pass
+            _check_write(rc)
             return
         try:
             encoded = payload.encode(value)
@@ -242,10 +253,9 @@ class Worker:
         block = NO_BLOCK
         if encoded.buffers or encoded.size > payload.INLINE_MAX:
             data, block = ffi.NULL, self.store(encoded)
-        while (rc := call(data, encoded.size, block)) == -7:  # CSCHED_EAGAIN: no room yet
+        while (rc := call(data, encoded.size, block)) == _EAGAIN:  # CSCHED_EAGAIN: no room yet
             pass
-        if rc < 0:
-            raise InternalError(f"a worker cannot write its results ({rc})")
+        _check_write(rc)
 
     def store(self, encoded: payload.Encoded) -> int:
         out = ffi.new("uint64_t[2]")
@@ -267,8 +277,9 @@ class Worker:
         self.emit(held.CSCHED_OUTPUT, stream, text.encode("utf-8", "backslashreplace"))
 
     def end_output(self) -> None:
-        for stream in self.streams:
-            stream.end_of_task()
+        if self.streams[0].held or self.streams[1].held:
+            for stream in self.streams:
+                stream.end_of_task()
 
     def control(self, number: int, view: memoryview) -> bool:
         """A request from the kernel; True ends the worker."""
@@ -285,6 +296,11 @@ class Worker:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
             self.emit(held.CSCHED_REPLY, number, encoded)
         return False
+
+
+def _check_write(rc: int) -> None:
+    if rc < 0:
+        raise InternalError(f"a worker cannot write its results ({rc})")
 
 
 def encode_error(error: BaseException, name: str) -> bytes:

@@ -8,7 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from ... import runs
-from ...futures import OVER, Future
+from ...futures import FINISHED, OVER, PENDING, SETTLING, Future
 from ...output import deliver
 from . import outcomes
 from .scheduler import COMPLETION, MESSAGE, Scheduler, held
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SLICE_MS = 50  # no sleep is longer: signals are looked at in between
 SPIN_US = 20
-CANCELLED = held.CSCHED_CANCELLED
+CANCELLED, NONE = held.CSCHED_CANCELLED, held.CSCHED_NONE
 
 
 class Resolver:
@@ -119,43 +119,47 @@ class Resolver:
             n, rows = scheduler.collect()
             if not n:
                 return
-            slots = []
-            for (
-                slot,
-                status,
-                _worker,
-                detail,
-                _,
-                blob,
-                address,
-                size,
-                run_ns,
-                function,
-                _,
-            ) in COMPLETION.iter_unpack(rows):
-                slots.append(slot)
-                entry = table[slot]
-                if entry is None:
-                    continue
-                if type(entry) is Future:
-                    if status == 1:  # CSCHED_NONE
-                        called = entry.settle(None)
-                    elif status == CANCELLED:
-                        called = entry.settle_cancelled()
-                    else:
-                        value, error = self._outcome(entry, status, detail, blob, address, size, function)
-                        called = entry.settle(value, error)
-                    if entry._inputs:
-                        entry._inputs = ()  # or the last of a chain would keep all results before it
-                    table[slot] = None
-                    if called:
-                        self._callbacks.append(entry)
-                else:
-                    view = scheduler.lasting_view(blob, address, size) if size else None
-                    entry.complete(status, detail, view, run_ns)
-                    table[slot] = None
+            slots: list[int] = []
+            rest: list[tuple[int, ...]] = []
+            # Futures that nobody waits for and whose value is None, most of a flood of small tasks, are settled here
+            # under one lock: storing their state is all there is to do (see `Future._finish`).
+            with SETTLING:
+                for row in COMPLETION.iter_unpack(rows):
+                    slot = row[0]
+                    slots.append(slot)
+                    entry = table[slot]
+                    if row[1] == NONE and type(entry) is Future:
+                        condition = entry.__dict__.setdefault("_condition", SETTLING)
+                        if condition is SETTLING and entry._state == PENDING and not entry._inputs:
+                            entry._state = FINISHED
+                            table[slot] = None
+                            continue
+                    if entry is not None:
+                        rest.append(row)
+            for row in rest:
+                self._settle(row)
             held.csched_commit(scheduler.handle, n)
             self.slots.extend(slots)
+
+    def _settle(self, row: tuple[int, ...]) -> None:
+        slot, status, _worker, detail, _, blob, address, size, run_ns, function, _ = row
+        entry = self.table[slot]
+        if type(entry) is Future:
+            if status == NONE:
+                called = entry.settle(None)
+            elif status == CANCELLED:
+                called = entry.settle_cancelled()
+            else:
+                value, error = self._outcome(entry, status, detail, blob, address, size, function)
+                called = entry.settle(value, error)
+            if entry._inputs:
+                entry._inputs = ()  # or the last of a chain would keep all results before it
+            if called:
+                self._callbacks.append(entry)
+        else:
+            view = self.scheduler.lasting_view(blob, address, size) if size else None
+            entry.complete(status, detail, view, run_ns)
+        self.table[slot] = None
 
     def _outcome(
         self, future: Future, status: int, detail: int, blob: int, address: int, size: int, function: int

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 GROWTH = 4
 CHUNK_NS = 2_000_000  # a chunk of this length hides what a chunk costs (about 30 us)
-BATCH_NS = 100_000_000  # batches this long cost nothing but a smoother bar, and hide fixed costs nobody measured
+BATCH_NS = (
+    100_000_000  # batches this long cost nothing but a smoother bar, and hide fixed costs nobody measured
+)
 BATCH_OVERHEAD = 0.02  # part of a batch's time that may go into its fixed cost; longer batches, if need be
 LONGEST_BATCH_NS = 500_000_000
 LEAST_PART = 16  # batches near the end shrink to this part of the best size, no further

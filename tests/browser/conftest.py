@@ -235,15 +235,24 @@ class Lab:
 
 
 @pytest.fixture
-def lab(server: Server, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Lab]]:
+def scale() -> int:
+    """Device pixels in a CSS pixel."""
+    return 1
+
+
+@pytest.fixture
+def lab(
+    server: Server, browser: Browser, scale: int, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Lab]]:
     """Open a notebook with these cells in a page of its own; the kernel is shut down afterwards."""
-    context = browser.new_context(viewport={"width": 1280, "height": 760})
+    context = browser.new_context(viewport={"width": 1280, "height": 760}, device_scale_factor=scale)
     context.set_default_timeout(TIMEOUT_MS)
     opened: list[Lab] = []
 
-    def open_lab(*cells: str) -> Lab:
-        name = f"{request.node.name}.ipynb"
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    def open_lab(*cells: str | nbformat.NotebookNode, name: str = f"{request.node.name}.ipynb") -> Lab:
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
+        )
         notebook.metadata["kernelspec"] = {
             "name": "python3",
             "display_name": "Python 3",

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { duration, rate } from '../src/view/format';
+import { duration, percent, rate } from '../src/view/format';
 
 test('rates have about three digits', () => {
   const cases: [number, string][] = [
@@ -16,6 +16,18 @@ test('rates have about three digits', () => {
   ];
   for (const [value, text] of cases) {
     assert.equal(rate(value), text);
+  }
+});
+
+test('percents are whole and never round up', () => {
+  const cases: [number, number, string][] = [
+    [0, 7, '0%'],
+    [29, 100, '29%'],
+    [999_999, 1_000_000, '99%'],
+    [7, 7, '100%']
+  ];
+  for (const [part, whole, text] of cases) {
+    assert.equal(percent(part, whole), text);
   }
 });
 

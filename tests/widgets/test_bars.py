@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cellmill_widgets.bars import LIMIT, View, drawn, duration, fold, html, listing, pace, text, total
+from cellmill_widgets.bars import LABEL, LIMIT, View, drawn, duration, fold, html, listing, pace, text, total
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,16 @@ def test_the_terminal_line_fits(width: int) -> None:
     view = View("a rather long name of a function", done=250, total=1000, failed=3, elapsed=5, rate=50)
     assert len(drawn(view, width)) < width
     assert ("#" in drawn(view, width)) == (width >= 100)
+
+
+def test_one_failure_of_many_is_still_seen_and_bars_stand_under_one_another() -> None:
+    views = [
+        View("f", done=9, total=1_000_000, failed=1),
+        View("longer", done=1, total=4),
+        View("x" * 99, 1, 1),
+    ]
+    markup = html([*views[:2]])
+    assert "min-width:2px" in markup
+    assert markup.count("flex:0 0 6ch") == 2
+    assert f"flex:0 0 {LABEL}ch" in html(views)
+    assert "min-width" not in html([views[1]])

@@ -8,12 +8,14 @@ from html import escape
 
 LIMIT = 8
 """Bars shown side by side; the rest is folded into one line."""
+LABEL = 24
+"""Characters of a name before a bar; the whole name is in the tooltip."""
 
 _RED = "var(--jp-error-color1, #d32f2f)"
 _BLUE = "var(--jp-brand-color1, #1976d2)"
 _GREEN = "var(--jp-success-color1, #388e3c)"
 _BACK = "var(--jp-layout-color3, #ddd)"
-_FONT = "font:12px/1.7 var(--jp-code-font-family, monospace)"
+_STYLE = "font:12px/1.7 var(--jp-code-font-family, monospace);padding-left:var(--jp-code-padding, 0)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,17 +144,20 @@ def listing(views: Sequence[View]) -> str:
 def html(views: Sequence[View]) -> str:
     """Bars for the runs that go on, a line of text for those that ended."""
     shown, rest = fold(views)
-    rows = "".join(_row(view) for view in [*shown, *([rest] if rest else [])])
-    return f'<div class="cellmill-progress" style="{_FONT}">{rows}</div>'
+    views = [*shown, *([rest] if rest else [])]
+    width = min(LABEL, max((len(view.name) for view in views if not view.finished), default=0))
+    rows = "".join(_row(view, width) for view in views)
+    return f'<div class="cellmill-progress" style="{_STYLE}">{rows}</div>'
 
 
-def _row(view: View) -> str:
+def _row(view: View, width: int) -> str:
     bad = troubles(view)
     red = f'<span style="color:{_RED}">{bad}</span>' if bad else ""
     if view.finished:
         return f"<div>{escape(view.name)}: {counts(view)}{', ' if bad else ''}{red}</div>"
     name = escape(view.name)
-    label = f'<span title="{name}" style="flex:0 0 16em;overflow:hidden;text-overflow:ellipsis">{name}</span>'
+    column = f"flex:0 0 {width}ch;overflow:hidden;text-overflow:ellipsis"
+    label = f'<span title="{name}" style="{column}">{name}</span>'
     style = "display:flex;gap:10px;align-items:center;white-space:nowrap"
     return f'<div style="{style}">{label}{_bar(view)}<span>{counts(view)}</span>{red}</div>'
 
@@ -164,7 +169,7 @@ def _bar(view: View) -> str:
     bad = min(percent, 100 * view.failed / view.total) if view.total else 0.0
     colour = _GREEN if percent >= 100 else _BLUE
     good = f'<span style="width:{percent - bad:.2f}%;background:{colour}"></span>'
-    wrong = f'<span style="width:{bad:.2f}%;background:{_RED}"></span>' if bad else ""
+    wrong = f'<span style="width:{bad:.2f}%;min-width:2px;background:{_RED}"></span>' if bad else ""
     frame = f"display:flex;flex:0 0 180px;height:10px;border-radius:2px;overflow:hidden;background:{_BACK}"
     roles = f'role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent:.0f}"'
     return f'<span {roles} style="{frame}">{good}{wrong}</span>'

@@ -105,6 +105,7 @@ export class DashboardView {
       `${counts.total > 0 ? (100 * value) / counts.total : 0}%`;
     this._fill.style.width = share(counts.done - counts.failed);
     this._fillFailed.style.width = share(counts.failed);
+    this._fillFailed.hidden = counts.failed === 0;
     const progress = trans.__('%1 of %2', count(counts.done), count(counts.total));
     this._bar.setAttribute('aria-valuemax', String(counts.total));
     this._bar.setAttribute('aria-valuenow', String(counts.done));

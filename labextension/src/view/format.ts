@@ -1,10 +1,16 @@
 /** Numbers as people read them. */
 
 const WHOLE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
 
 /** A count, with separators of thousands. */
 export function count(value: number): string {
   return WHOLE.format(value);
+}
+
+/** A part of a whole in percent, 100% only when nothing is missing. */
+export function percent(part: number, whole: number): string {
+  return PERCENT.format(Math.floor((100 * part) / whole) / 100);
 }
 
 /** A rate with about three digits: 0.42, 7.3, 128, 12.4k. */

@@ -2,7 +2,7 @@
 
 import type { Presence } from '../model';
 import type { Counts } from '../protocol';
-import { count } from './format';
+import { percent } from './format';
 import type { Translator } from './translator';
 
 /** One line of the list. */
@@ -69,12 +69,14 @@ export class KernelListView {
     }
     button.setAttribute('aria-current', String(line.current));
     const { counts } = line;
-    const text =
-      counts === null || counts.total === 0
-        ? this._trans.__('no tasks')
-        : this._trans.__('%1 of %2', count(counts.done), count(counts.total));
+    let text = this._trans.__('no tasks');
+    if (counts !== null && counts.total > 0) {
+      const { done, total } = counts;
+      text = done < total ? percent(done, total) : this._trans.__('done');
+    }
     if (name.textContent !== line.title) {
       name.textContent = line.title;
+      button.setAttribute('title', line.title);
     }
     if (state.textContent !== text) {
       state.textContent = text;

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def _streams(backend: LocalBackend) -> Iterator[Stream]:
     yield from list(streams_of(backend, None))
-    yield from list(backend.batches.values())
+    yield from list(backend.sender.batches.values())
 
 
 def break_down(backend: LocalBackend, error: CellmillError) -> None:

@@ -1,0 +1,230 @@
+"""Sending: one call or one chunk of calls packed, given a slot and handed to the scheduler.
+
+A task's path in the kernel begins at `Sender.submit`.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any
+
+from ...errors import PayloadError, UsageError
+from ...functions import function_name
+from ...futures import Future
+from ...payload import INLINE_MAX, Encoded
+from ...task import TaskOptions
+from . import outcomes
+from .packing import FailedInput, add_input, pack
+from .scheduler import NO_BLOCK, Full, StaleInput, check, ffi, held
+from .stream import Chunk, Stream
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+LOOK_NS = 1_000_000  # between two looks at the kernel's directory, environment and path
+
+_NOW = time.monotonic_ns
+
+
+class Sender:
+    """Turns calls into tasks of one backend."""
+
+    def __init__(self, backend: LocalBackend) -> None:
+        self.backend = backend
+        self.scheduler = backend.scheduler
+        self.functions = backend.functions
+        self.resolver = backend.resolver
+        self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
+        self._handle = backend.scheduler.handle
+
+    def submit(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
+    ) -> Future:
+        """One call as a task; its future at once."""
+        backend = self.backend
+        if backend.closed or backend.broken is not None:
+            backend.refuse()
+        if options.batch:
+            return self._submit_to_batch(function, args, kwargs, options, run)
+        start = _NOW()
+        if start - backend.pool.world_checked_ns > LOOK_NS:
+            backend.pool.sync_world()
+        future = Future(backend)
+        number = self.functions.number(function)
+        if not args and not kwargs and number and options.plain:  # nothing to pack: the shortest path
+            resolver = self.resolver
+            try:
+                slot = resolver.slots.pop()
+            except IndexError:
+                slot = resolver.take_slot()
+            resolver.table[slot] = future
+            ticket = held.csched_submit(self._handle, slot, number, run, ffi.NULL, 0, 0)
+            if ticket < 0:
+                self._undo(slot, ticket)
+            future._ticket = ticket
+            return future
+        body: Any = args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
+        while True:
+            inputs: list[Future] = []
+            try:
+                encoded = pack(backend, function, body, args, kwargs, inputs)
+                for before in options.after:
+                    add_input(backend, before, inputs)
+                return self._send(future, number, run, encoded, inputs, options, _NOW() - start)
+            except StaleInput:  # an input was resolved meanwhile: its value is at hand now
+                continue
+            except FailedInput as failed:
+                return self._failed(run, failed.cause)
+
+    def _send(
+        self,
+        future: Future,
+        number: int,
+        run: int,
+        encoded: Encoded,
+        inputs: list[Future],
+        options: TaskOptions,
+        pack_ns: int,
+    ) -> Future:
+        """Hand a packed call to the scheduler. The future is in the table before the task can end."""
+        block = NO_BLOCK
+        data: Any = encoded.data
+        if encoded.buffers or encoded.size > INLINE_MAX:
+            data, block = ffi.NULL, self.store(encoded)
+        slot = self.resolver.take_slot()
+        self.resolver.table[slot] = future
+        handle = self.scheduler.handle
+        if options.plain and not inputs and block == NO_BLOCK:
+            ticket = held.csched_submit(handle, slot, number, run, data, encoded.size, pack_ns)
+        else:
+            future._inputs = tuple(inputs)
+            form, _keep = self._form(options, inputs, 1, block)
+            ticket = held.csched_submit_with(handle, slot, number, run, data, encoded.size, pack_ns, form)
+        if ticket < 0:
+            if block != NO_BLOCK:
+                self.scheduler.drop(block)
+            self._undo(slot, ticket)
+        future._ticket = ticket
+        return future
+
+    def _form(self, options: TaskOptions, inputs: list[Future], count: int, block: int) -> tuple[Any, Any]:
+        """A csched_options_t and what it points to."""
+        tickets = ffi.new("uint64_t[]", [future._ticket for future in inputs]) if inputs else ffi.NULL
+        form = ffi.new(
+            "csched_options_t *",
+            {
+                "inputs": tickets,
+                "input_count": len(inputs),
+                "count": count,
+                "priority": options.priority,
+                "retries": options.retries if count == 1 else 0,
+                "timeout_ns": int(options.timeout * 1e9) if options.timeout is not None else 0,
+                "block": block,
+            },
+        )
+        return form, tickets
+
+    def _undo(self, slot: int, code: int) -> None:
+        """A submit was refused: its slot is free again, and the reason is raised."""
+        self.resolver.table[slot] = None
+        self.resolver.slots.append(slot)
+        check(code, "submitting a task")
+
+    def _failed(self, run: int, cause: Future) -> Future:
+        """A future of a call that one of its inputs has failed already."""
+        self.backend.adjust_run(run, submitted=1, failed=1)
+        future = Future(self.backend)
+        future.settle(None, outcomes.dependency_failed(cause, 0))
+        return future
+
+    def store(self, encoded: Encoded) -> int:
+        """A block for a large payload; while the arena is full, wait for tasks to end."""
+        while True:
+            try:
+                return self.scheduler.store(encoded)
+            except Full:
+                stats = self.backend.stats()
+                if stats.done == stats.submitted:
+                    raise PayloadError(
+                        f"no room for a payload of {encoded.size:,} bytes: results that this process still refers "
+                        "to hold all shared memory. Delete or copy some of them, then call again."
+                    ) from None
+                self.resolver.resolve()
+                self.scheduler.wait(50)
+
+    def _submit_to_batch(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
+    ) -> Future:
+        """Single calls of a batch function gather while workers are busy, and go out together."""
+        if len(args) != 1 or kwargs:
+            raise UsageError(
+                f"{function_name(function)} is a batch function: call it with one item (it receives a list of them), "
+                "or use .map(items)"
+            )
+        self.functions.number(function)  # one that cannot be sent raises here, once
+        key = (function, options, run)
+        stream = self.batches.get(key)
+        if stream is None or not stream.unfinished:
+            if len(self.batches) > 32:
+                self.batches = {k: s for k, s in self.batches.items() if s.unfinished}
+            stream = self.batches[key] = Stream(
+                self.backend, function, options, run, _settle_element, star=False
+            )
+        element = BatchElement(stream)
+        stream.add([(element, args[0])])
+        stream.send()
+        return element
+
+    def submit_chunk(
+        self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int
+    ) -> None:
+        """Send one chunk of a stream; raises `PayloadError` when an element cannot be pickled."""
+        start = _NOW()
+        number = self.functions.number(function)
+        if not number:
+            body = {**body, "function": function}
+        inputs: list[Future] = []
+        count = len(body["items"])
+        while True:
+            inputs.clear()
+            try:
+                encoded = pack(self.backend, function, body, (body["items"],), {}, inputs)
+                for before in options.after:
+                    add_input(self.backend, before, inputs)
+            except FailedInput as failed:
+                error = outcomes.dependency_failed(failed.cause, 0)
+                raise error from error.__cause__
+            block, data = NO_BLOCK, encoded.data
+            if encoded.buffers or encoded.size > INLINE_MAX:
+                data, block = ffi.NULL, self.store(encoded)
+            slot = self.resolver.take_slot()
+            self.resolver.table[slot] = chunk
+            self.backend.adjust_run(run, submitted=-count)  # counted when they were added to the stream
+            form, _keep = self._form(options, inputs, count, block)
+            ticket = held.csched_submit_with(
+                self.scheduler.handle, slot, number, run, data, encoded.size, _NOW() - start, form
+            )
+            if ticket >= 0:
+                return
+            if block != NO_BLOCK:
+                self.scheduler.drop(block)
+            self.backend.adjust_run(run, submitted=count)
+            try:
+                self._undo(slot, ticket)
+            except StaleInput:
+                continue
+
+
+class BatchElement(Future):
+    """The future of one item of a batch: it has no task of its own in the scheduler."""
+
+    def __init__(self, stream: Stream) -> None:
+        super().__init__(stream)
+        self._stream = stream
+
+
+def _settle_element(future: BatchElement, value: Any, error: BaseException | None) -> None:
+    called = future.settle_cancelled() if isinstance(error, CancelledError) else future.settle(value, error)
+    if called:
+        future.run_callbacks()

@@ -22,6 +22,7 @@ static void count_ended(world_t *w, const csched_completion_t *completion)
 static world_t *open_world(void)
 {
     world_t *w = world_open(1);
+    UNTIL(u32_acquire(&w->s->helper_deep)); /* it has started: a fork beside that inherits the sanitizer's locks */
     w->on_completion = count_ended;
     return w;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+#include "internal.h"
 #include "worker.h"
 
 board_t *board;
@@ -253,7 +254,10 @@ uint32_t world_process(world_t *w)
 {
     uint32_t at = world_add(w);
     hand_t *hand = &w->hands[at];
+    pthread_mutex_lock(&w->s->lock); /* the helper allocates under it: the child must not inherit an allocator's lock */
     hand->process = fork();
+    if (hand->process)
+        pthread_mutex_unlock(&w->s->lock);
     CHECK(hand->process >= 0);
     if (hand->process == 0) {
         alarm(TEST_SECONDS);

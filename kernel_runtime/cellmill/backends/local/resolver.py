@@ -87,7 +87,6 @@ class Resolver:
         if not self._lock.acquire(blocking=False):
             return False
         try:
-            self._take_messages()
             self._take_completions()
         finally:
             self._lock.release()
@@ -117,6 +116,8 @@ class Resolver:
         scheduler, table = self.scheduler, self.table
         while True:
             n, rows = scheduler.collect()
+            # after that look: what these tasks printed, and the first results of chunks, come before their ends
+            self._take_messages()
             if not n:
                 return
             slots: list[int] = []

@@ -17,6 +17,7 @@ from concurrent.futures._base import (
 from typing import Any, Protocol
 
 from . import payload
+from .interrupts import whole
 
 __all__ = ["FINISHED", "OVER", "PENDING", "SETTLING", "CancelledError", "Future"]
 
@@ -73,23 +74,36 @@ class Future(BaseFuture[Any]):
         """The task's value; raises its exception, `CancelledError`, or `TimeoutError` after ``timeout`` seconds."""
         if self._state not in OVER:
             self._home.wait(self, timeout)
-        if self._state == FINISHED and self._exception is None:
-            return self._result
-        return super().result(0 if timeout is not None else None)
+        if self._state == FINISHED:
+            if self._exception is None:
+                return self._result
+            try:
+                raise self._exception
+            finally:
+                del self  # or the traceback would keep this future alive
+        if self._state in OVER:
+            raise CancelledError
+        raise TimeoutError
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The task's exception or None; waits like `result`."""
         if self._state not in OVER:
             self._home.wait(self, timeout)
-        return super().exception(0 if timeout is not None else None)
+        if self._state == FINISHED:
+            return self._exception
+        if self._state in OVER:
+            raise CancelledError
+        raise TimeoutError
 
     def cancel(self) -> bool:
         """Cancel the task; False when it is running or over."""
         if self._state in (CANCELLED, CANCELLED_AND_NOTIFIED):
             return True
-        if self._state == FINISHED or not self._home.cancel(self):
-            return False
-        if self.settle_cancelled():
+        with whole():
+            if self._state == FINISHED or not self._home.cancel(self):
+                return False
+            called = self.settle_cancelled()
+        if called:
             self.run_callbacks()
         return True
 
@@ -126,7 +140,11 @@ class Future(BaseFuture[Any]):
 
     def run_callbacks(self) -> None:
         """Run the done-callbacks; what they raise is logged, as the standard library does."""
-        self._invoke_callbacks()  # type: ignore[attr-defined]
+        for callback in self.__dict__.pop("_done_callbacks", ()):
+            try:
+                callback(self)
+            except Exception:
+                LOGGER.exception("exception calling callback for %r", self)
 
     def _finish(self, state: str, result: Any, exception: BaseException | None) -> bool:
         own = self.__dict__

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ...interrupts import whole
 from ...runs import Run
 from ...task import TaskOptions, known_length
 from .scheduler import held
@@ -94,17 +95,22 @@ class MapResults(Iterator[Any]):
                 self._exhausted = True
             if len(items) < wanted:
                 self._exhausted = True
-            added = self._added
-            if self._ordered:
-                for segment in range(added // SEGMENT, (added + len(items) + SEGMENT - 1) // SEGMENT):
-                    self._segments.setdefault(segment, [_PENDING] * SEGMENT)
-            self._added += len(items)
-            room -= len(items)
-            self.stream.expected = (
-                0 if self._exhausted else None if self._length is None else max(0, self._length - self._added)
-            )
-            self.stream.add(list(enumerate(items, added)))
-            self.stream.send()
+            with whole():
+                added = self._added
+                if self._ordered:
+                    for segment in range(added // SEGMENT, (added + len(items) + SEGMENT - 1) // SEGMENT):
+                        self._segments.setdefault(segment, [_PENDING] * SEGMENT)
+                self._added += len(items)
+                room -= len(items)
+                self.stream.expected = (
+                    0
+                    if self._exhausted
+                    else None
+                    if self._length is None
+                    else max(0, self._length - self._added)
+                )
+                self.stream.add(list(enumerate(items, added)))
+                self.stream.send()
             # a slow input is sent on as it comes, a fast one in large blocks
             block = 1 if time.monotonic() - start > SLOW_INPUT_S else min(2 * block, SEGMENT)
         self._finish_run()  # an empty input has no element whose end would do it
@@ -187,10 +193,11 @@ class MapResults(Iterator[Any]):
         """End the map; elements that have not begun are cancelled."""
         if self._over:
             return
-        self._over = True
-        if self.stream.unfinished and not self.stream.backend.foreign:
-            self.stream.cancel_all()
-        self._finish_run()
+        with whole():
+            self._over = True
+            if self.stream.unfinished and not self.stream.backend.foreign:
+                self.stream.cancel_all()
+            self._finish_run()
 
     def _finish_run(self) -> None:
         """Give the run's number back as soon as no task of it is left."""

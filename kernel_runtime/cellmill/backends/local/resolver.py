@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import runs
 from ...futures import FINISHED, OVER, PENDING, SETTLING, Future
+from ...interrupts import whole
 from ...output import deliver
 from . import outcomes
 from .scheduler import COMPLETION, MESSAGE, Scheduler, held
@@ -67,9 +68,8 @@ class Resolver:
             self.backend.check_process()
             if self.scheduler.poll(spin) > 0:
                 if not self.resolve():  # another thread is at it
-                    with future._condition:
-                        if future._state not in OVER:
-                            future._condition.wait(0.001)
+                    with self._lock:
+                        pass
                 continue
             if end is None:
                 slice_ms = SLICE_MS
@@ -83,19 +83,16 @@ class Resolver:
                 time.sleep(0.001)
 
     def resolve(self) -> bool:
-        """Settle everything that lies there; False when another thread does it right now."""
-        if not self._lock.acquire(blocking=False):
+        """Settle everything that lies there; False when another thread does it right now.
+
+        Done-callbacks are left to the background thread: Stop must not hit code that others hung there.
+        """
+        if self._lock.locked():
             return False
-        try:
+        with whole(), self._lock:
             self._take_completions()
-        finally:
-            self._lock.release()
-        while self._callbacks:
-            try:
-                future = self._callbacks.popleft()
-            except IndexError:
-                break
-            future.run_callbacks()
+            if self._callbacks:
+                held.csched_wake(self.scheduler.handle)
         return True
 
     def _background(self) -> None:
@@ -104,11 +101,28 @@ class Resolver:
 
         handle = self.scheduler.free_handle
         while not self.stopped:
-            if free.csched_wait_background(handle, 200) > 0:
+            if free.csched_wait_background(handle, 200) > 0 or self._callbacks:
                 try:
                     self.resolve()
                 except Exception as error:
                     self.backend.report(error)
+            self.run_callbacks()
+        self.run_callbacks()
+
+    def call_back(self, future: Future) -> None:
+        """Have the background thread run the done-callbacks of a future that was settled."""
+        self._callbacks.append(future)
+        if not self._lock.locked():  # else `resolve` wakes it, once for all
+            held.csched_wake(self.scheduler.handle)
+
+    def run_callbacks(self) -> None:
+        """Run the done-callbacks of futures that were settled."""
+        while self._callbacks:
+            try:
+                future = self._callbacks.popleft()
+            except IndexError:  # another thread took it
+                return
+            future.run_callbacks()
 
     # -- completions
 
@@ -156,7 +170,7 @@ class Resolver:
             if entry._inputs:
                 entry._inputs = ()  # or the last of a chain would keep all results before it
             if called:
-                self._callbacks.append(entry)
+                self.call_back(entry)
         else:
             view = self.scheduler.lasting_view(blob, address, size) if size else None
             entry.complete(status, detail, view, run_ns)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import PayloadError, UsageError
 from ...functions import function_name
 from ...futures import Future
+from ...interrupts import whole
 from ...payload import INLINE_MAX, Encoded
 from ...task import TaskOptions
 from . import outcomes
@@ -172,8 +173,9 @@ class Sender:
                 self.backend, function, options, run, _settle_element, star=False
             )
         element = BatchElement(stream)
-        stream.add([(element, args[0])])
-        stream.send()
+        with whole():
+            stream.add([(element, args[0])])
+            stream.send()
         return element
 
     def submit_chunk(
@@ -227,4 +229,4 @@ class BatchElement(Future):
 def _settle_element(future: BatchElement, value: Any, error: BaseException | None) -> None:
     called = future.settle_cancelled() if isinstance(error, CancelledError) else future.settle(value, error)
     if called:
-        future.run_callbacks()
+        future._stream.backend.resolver.call_back(future)

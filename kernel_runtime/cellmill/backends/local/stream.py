@@ -16,6 +16,7 @@ from ... import payload
 from ...errors import DependencyError, PayloadError, WorkerLostError
 from ...functions import function_name
 from ...futures import Future
+from ...interrupts import whole
 from ...task import TaskOptions, short_repr
 from . import outcomes
 from .scheduler import held
@@ -121,17 +122,18 @@ class Stream:
 
     def cancel_all(self) -> int:
         """Drop what has not been sent and take back what has not begun; how many elements that is."""
-        with self._lock:
-            dropped = list(self.waiting)
-            self.waiting.clear()
-        self.backend.adjust_run(self.run, cancelled=len(dropped))
-        for key, _ in dropped:
-            self._settle(key, None, outcomes.cancelled())
+        with whole():
+            with self._lock:
+                dropped = list(self.waiting)
+                self.waiting.clear()
+            self.backend.adjust_run(self.run, cancelled=len(dropped))
+            for key, _ in dropped:
+                self._settle(key, None, outcomes.cancelled())
         return len(dropped) + self.backend.cancel_sent(self.run)
 
     def take_back(self, key: Any) -> bool:
         """Cancel one element that waits here still."""
-        with self._lock:
+        with whole(), self._lock:
             for i, (waiting, _) in enumerate(self.waiting):
                 if waiting is key:
                     del self.waiting[i]

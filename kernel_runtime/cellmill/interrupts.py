@@ -1,0 +1,49 @@
+"""Stop is KeyboardInterrupt at any instruction of the main thread. What must not be torn apart holds it back.
+
+Everything below `whole` is short: settling results that have arrived, handing elements to the scheduler. Waiting is
+never in it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from _signal import SIGINT, getsignal, signal
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+_main = threading.main_thread().ident
+
+
+class whole:
+    """In the main thread: SIGINT is answered when the block is left, by the handler that would have answered it."""
+
+    __slots__ = ("_came", "_handler")
+
+    def __enter__(self) -> None:
+        self._came = False
+        self._handler: Callable[[int, FrameType | None], Any] | None = None
+        if threading.get_ident() == _main:
+            handler = getsignal(SIGINT)
+            if callable(handler) and not isinstance(getattr(handler, "__self__", None), whole):
+                self._handler = handler
+                # the last thing: an interrupt before it has nothing to undo, one after it waits
+                signal(SIGINT, self._hold)
+
+    def __exit__(self, *_: object) -> None:
+        if self._handler is not None:
+            signal(SIGINT, self._handler)
+            if self._came:
+                self._handler(SIGINT, None)
+
+    def _hold(self, number: int, frame: FrameType | None) -> None:
+        self._came = True
+
+
+def _in_child() -> None:
+    global _main
+    _main = threading.get_ident()
+
+
+os.register_at_fork(after_in_child=_in_child)

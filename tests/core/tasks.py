@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -126,3 +127,21 @@ class Gather:
     @classmethod
     def build(cls, base: int) -> int:
         return cls(base).base
+
+
+def die_unless(process: int) -> None:
+    if os.getpid() != process:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class FailsToLoad:
+    def __reduce__(self) -> Any:
+        return divmod, (1, 0)
+
+
+def spin(seconds: float) -> str:
+    """Busy Python, which hears signals."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+    return "ran"

@@ -11,6 +11,9 @@
 
 enum { RUNS_REMEMBERED = 4096 };
 
+/* Each process reserves this much address space per arena: 500 of them fit into what a process has. */
+#define MOST_RESERVED (UINT64_C(256) << 30)
+
 CSCHED_EXPORT uint64_t csched_now(void)
 {
     return now_ns();
@@ -26,7 +29,8 @@ static uint64_t power_of_two(uint64_t wanted, uint64_t otherwise, uint64_t least
 
 static uint64_t machine_memory(void)
 {
-    return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    return bytes < MOST_RESERVED ? bytes : MOST_RESERVED;
 }
 
 static int open_kernel_arena(csched_t *s)

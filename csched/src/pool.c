@@ -253,7 +253,8 @@ CSCHED_EXPORT int csched_worker_interrupt(csched_t *s, uint32_t index, uint64_t 
     pthread_mutex_lock(&s->lock);
     int rc = CSCHED_EINVAL;
     task_t *task = graph_find(&s->graph, ticket);
-    if (index < s->worker_count && s->workers[index]->segment && task && task->state == TASK_SENT) {
+    if (index < s->worker_count && s->workers[index]->segment && task && task->state == TASK_SENT &&
+        task->worker == index) {
         segment_t *segment = s->workers[index]->segment;
         task->retries = task->attempt; /* wanted to end: not to start again */
         u64_store_release(&segment->interrupt_ticket, ticket); /* partner: csched_worker_interrupted */

@@ -29,6 +29,7 @@ def test_states(fresh: Executor, gate: Gate) -> None:
     assert [repr(f) for f in (held[0], queued)] == ["<cellmill.Future running>", "<cellmill.Future pending>"]
     gate.release(2)
     assert waiting.result() == 4
+    held[0].result()
     assert not held[0].running()
     assert repr(waiting) == "<cellmill.Future finished int>"
 

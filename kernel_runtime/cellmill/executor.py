@@ -311,6 +311,9 @@ def _finish_all() -> None:
     for executor in list(_live):
         if executor._process == os.getpid() and not executor.closed:
             executor.shutdown(wait=True, cancel_futures=executor is _default)
+    ending = sys.modules.get("cellmill.backends.local.ending")
+    if ending is not None:
+        ending.join_all()
     client = sys.modules.get("cellmill.backends.local.zygote_client")
     if client is not None:
         client.close_shared()

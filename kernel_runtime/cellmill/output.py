@@ -9,7 +9,7 @@ from collections.abc import Callable
 from .runs import Run
 
 STREAMS = {1: "stdout", 2: "stderr"}
-MOST_HELD = 4096  # characters of an unfinished line
+MOST_HELD = 1 << 16  # characters of an unfinished line
 
 
 class TaskStream(io.TextIOBase):

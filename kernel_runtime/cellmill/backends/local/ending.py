@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,11 @@ from .stream import Stream
 
 if TYPE_CHECKING:
     from .backend import LocalBackend
+
+
+FIRST_TASK_SECONDS = 1.0
+
+_finishing: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 
 def _streams(backend: LocalBackend) -> Iterator[Stream]:
@@ -56,11 +63,33 @@ def cancel_everything(backend: LocalBackend) -> int:
 def shut_down(backend: LocalBackend, wait: bool, cancel_futures: bool) -> None:
     """Finish or cancel what is outstanding, then let the workers go."""
     if cancel_futures:
+        _let_begin(backend)
         cancel_everything(backend)
     if wait:
         _finish(backend)
     elif not backend.resolver.stopped:
-        threading.Thread(target=_finish, args=(backend,), name="cellmill-shutdown", daemon=True).start()
+        thread = threading.Thread(target=_finish, args=(backend,), name="cellmill-shutdown", daemon=True)
+        _finishing.add(thread)
+        thread.start()
+
+
+def join_all() -> None:
+    """Return when the backends that were shut down without waiting have finished their work."""
+    for thread in list(_finishing):
+        thread.join()
+
+
+def _let_begin(backend: LocalBackend) -> None:
+    """A pool that has just been made gets as far as its first tasks, as the standard executors do, which start their
+    processes before they return from `submit`: what was asked for first is not cancelled because workers are slow.
+    """
+    deadline = time.monotonic() + FIRST_TASK_SECONDS
+    while backend.broken is None and time.monotonic() < deadline:
+        stats = backend.stats()
+        if stats.running or stats.done or not stats.queued:
+            return
+        backend.resolver.resolve()
+        backend.scheduler.wait(5)
 
 
 def _finish(backend: LocalBackend) -> None:

@@ -1,0 +1,183 @@
+"""What tasks see of the kernel's surroundings, and what the kernel hears of their output."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cellmill import Executor
+from tests.core import tasks
+from tests.core.helpers import run_script
+
+
+def test_current_directory(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pool.submit(os.getcwd).result() == os.getcwd()
+    monkeypatch.chdir(tmp_path)
+    assert pool.submit(os.getcwd).result() == str(tmp_path)
+    assert set(pool.map(lambda _: os.getcwd(), range(20), chunksize=1)) == {str(tmp_path)}
+    assert pool.run_on_workers(os.getcwd) == [str(tmp_path)] * 2
+
+
+def test_environment(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CELLMILL_TEST", "one")
+    assert pool.submit(os.getenv, "CELLMILL_TEST").result() == "one"
+    monkeypatch.setenv("CELLMILL_TEST", "two")
+    assert set(pool.map(os.getenv, ["CELLMILL_TEST"] * 20)) == {"two"}
+    monkeypatch.delenv("CELLMILL_TEST")
+    assert pool.submit(os.getenv, "CELLMILL_TEST").result() is None
+
+
+def test_path(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cellmill_found_later.py").write_text("VALUE = 7\n")
+    expression = "__import__('cellmill_found_later').VALUE"
+    assert isinstance(pool.submit(eval, expression).exception(), ModuleNotFoundError)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert pool.submit(eval, expression).result() == 7
+
+
+def test_new_workers_see_it_too(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CELLMILL_TEST", "early")
+    with Executor(1) as executor:
+        assert executor.submit(os.getcwd).result() == str(tmp_path)
+        assert executor.submit(os.getenv, "CELLMILL_TEST").result() == "early"
+
+
+def test_directory_that_is_gone(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    try:
+        assert pool.submit(tasks.double, 1).result() == 2
+    finally:
+        os.chdir(tmp_path)
+
+
+def test_numeric_libraries_keep_to_one_thread(pool: Executor) -> None:
+    assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == os.environ.get("OMP_NUM_THREADS", "1")
+
+
+def test_random_streams_differ(fresh: Executor) -> None:
+    def draw() -> tuple[float, ...]:
+        return tuple(random.random() for _ in range(4))
+
+    first, second = fresh.run_on_workers(draw)
+    assert first != second
+    with Executor(2) as other:
+        assert len({first, second, *other.run_on_workers(draw)}) == 4
+
+
+def test_numpy_random_streams_differ() -> None:
+    numpy = pytest.importorskip("numpy")
+
+    def draw() -> bytes:
+        return bytes(numpy.random.random(4).tobytes())
+
+    with Executor(2, preload=["numpy"]) as executor:
+        first, second = executor.run_on_workers(draw)
+    assert first != second
+
+
+def test_workers_have_no_terminal_and_their_own_session(pool: Executor) -> None:
+    def look() -> tuple[str, bool]:
+        return sys.stdin.read(), os.getsid(0) == os.getpid()
+
+    assert pool.submit(look).result() == ("", True)
+
+
+# -- output
+
+
+def test_output_comes_as_whole_lines(script: Callable[..., str]) -> None:
+    out = script(
+        """
+        from cellmill import Executor
+        def talk(i):
+            for part in (f"task {i}", " says", " hello\\n"):
+                print(part, end="", flush=True)
+            print(f"task {i} ends", end="")
+        with Executor(2) as ex:
+            list(ex.map(talk, range(50), chunksize=1))
+        print("\\nlast")
+        """
+    )
+    for i in range(50):
+        assert out.count(f"task {i} says hello\n") == 1
+        assert out.count(f"task {i} ends") == 1
+    assert out.endswith("last\n")
+
+
+def test_output_comes_before_the_result(script: Callable[..., str]) -> None:
+    out = script(
+        """
+        from cellmill import Executor
+        with Executor(1) as ex:
+            for i in range(100):
+                ex.submit(print, "task", i).result()
+                print("kernel", i)
+        """
+    )
+    assert out == "".join(f"task {i}\nkernel {i}\n" for i in range(100))
+
+
+def test_errors_go_to_stderr(tmp_path: Path) -> None:
+    out, err = run_script(
+        tmp_path,
+        """
+        import sys
+        from cellmill import Executor
+        def talk():
+            print("good")
+            print("bad", file=sys.stderr)
+            sys.stderr.write("no newline")
+        with Executor(1) as ex:
+            ex.submit(talk).result()
+        """,
+    )
+    assert out == "good\n"
+    assert err == "bad\nno newline"
+
+
+def test_output_of_native_code_and_of_subprocesses(script: Callable[..., str]) -> None:
+    out = script(
+        """
+        import os, subprocess
+        from cellmill import Executor
+        def talk():
+            os.write(1, b"raw\\n")
+            subprocess.run(["echo", "from a child"], check=True)
+        with Executor(1) as ex:
+            ex.submit(talk).result()
+        """
+    )
+    assert sorted(out.splitlines()) == ["from a child", "raw"]
+
+
+def test_much_output(script: Callable[..., str]) -> None:
+    out = script(
+        """
+        from cellmill import Executor
+        with Executor(2) as ex:
+            list(ex.map(lambda i: print("x" * 5000, i), range(500)))
+            ex.submit(print, "é☃" * 200_000).result()
+        """
+    )
+    assert sum(line.startswith("x") for line in out.splitlines()) == 500
+    assert out.count("é☃") == 200_000
+
+
+def test_odd_text(script: Callable[..., str]) -> None:
+    out = script(
+        """
+        from cellmill import Executor
+        with Executor(1) as ex:
+            ex.submit(print, "lone surrogate: \\udc80 end").result()
+        """
+    )
+    assert out == "lone surrogate: \\udc80 end\n"

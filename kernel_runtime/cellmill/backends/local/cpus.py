@@ -14,6 +14,6 @@ def available_cpus(cgroup: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
         quota, period = cgroup.read_text().split()
         if quota != "max":
             cpus = min(cpus, math.ceil(int(quota) / int(period)))
-    except (OSError, ValueError):
+    except (OSError, ValueError, ZeroDivisionError):
         pass
     return max(1, cpus)

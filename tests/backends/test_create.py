@@ -1,0 +1,44 @@
+"""Backends are picked by name and imported when they are asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import cellmill
+from cellmill.backends import KNOWN, create
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known(name: str) -> None:
+    backend = create(name, 1)
+    assert backend.name == name
+    assert backend.max_workers == 1
+    backend.shutdown(True, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"), [("Local", "local"), ("inlin", "inline"), ("lokal", "local")]
+)
+def test_unknown_with_a_suggestion(name: str, suggestion: str) -> None:
+    with pytest.raises(cellmill.BackendError, match=f"unknown backend '{name}'.*Did you mean '{suggestion}'"):
+        create(name, 1)
+
+
+@pytest.mark.parametrize("name", ["", "kubernetes"])
+def test_unknown_without(name: str) -> None:
+    with pytest.raises(cellmill.BackendError, match="this version has: local, inline") as raised:
+        create(name, 1)
+    assert "Did you mean" not in str(raised.value)
+
+
+def test_inline_does_not_load_the_scheduler() -> None:
+    code = (
+        "import sys, cellmill\n"
+        "with cellmill.Executor(backend='inline') as ex:\n"
+        "    assert list(ex.map(abs, [-1])) == [1]\n"
+        "assert not [m for m in sys.modules if m.startswith(('cellmill._csched', 'cellmill.backends.local'))]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,106 @@
+"""The sizes of chunks and batches, against functions whose costs are known."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from cellmill.backends.local.sizes import (
+    CHUNK_NS,
+    LEAST_PART,
+    LONGEST_BATCH_NS,
+    MOST_MARKED,
+    BatchSizes,
+    ChunkSizes,
+)
+
+
+def run(sizes: ChunkSizes | BatchSizes, cost: Callable[[int], float], elements: int) -> list[int]:
+    """The sizes chosen for so many elements, when a chunk of n takes ``cost(n)`` nanoseconds."""
+    chosen = []
+    left = elements
+    while left:
+        count = sizes.next(left, left)
+        assert 1 <= count <= left
+        sizes.observe(count, int(cost(count)))
+        chosen.append(count)
+        left -= count
+    return chosen
+
+
+@pytest.mark.parametrize("each", [100, 1_000, 10_000, 100_000])
+def test_chunks_last_about_as_long_as_meant(each: int) -> None:
+    chosen = run(ChunkSizes(2), lambda n: n * each, 2_000_000)
+    steady = chosen[20]
+    assert steady == pytest.approx(min(CHUNK_NS / each, MOST_MARKED), rel=0.05)
+
+
+@pytest.mark.parametrize("each", [10_000_000, 1_000_000_000])
+def test_slow_elements_go_one_by_one(each: int) -> None:
+    assert set(run(ChunkSizes(2), lambda n: n * each, 100)) == {1}
+
+
+def test_chunks_begin_small_and_grow_step_by_step() -> None:
+    chosen = run(ChunkSizes(2), lambda n: n * 1000, 100_000)
+    assert chosen[0] == 1
+    assert all(later <= 4 * earlier for earlier, later in itertools.pairwise(chosen))
+
+
+def test_chunks_shrink_when_elements_become_slow() -> None:
+    sizes = ChunkSizes(2)
+    run(sizes, lambda n: n * 1000, 10_000)
+    for _ in range(30):
+        sizes.observe(10, 10 * 100_000_000)
+    assert sizes.next(1000, None) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2, 64])
+def test_no_worker_is_left_with_a_long_last_chunk(workers: int) -> None:
+    sizes = ChunkSizes(workers)
+    run(sizes, lambda n: n * 10, 1_000_000)
+    for remaining in (1, 10, 1000, 100_000):
+        assert sizes.next(remaining, remaining) <= -(-remaining // (3 * workers))
+
+
+def test_batches_shrink_near_the_end_but_not_below_a_part_of_the_best() -> None:
+    sizes = BatchSizes(2)
+    run(sizes, lambda n: 1e6 + n * 1e3, 5_000_000)
+    best = sizes.next(1 << 40, None)
+    assert sizes.next(best, best) == -(-best // 6)
+    assert sizes.next(best // 8, best // 8) == best // LEAST_PART
+
+
+@pytest.mark.parametrize("make", [ChunkSizes, BatchSizes])
+def test_never_more_than_there_are(make: Callable[[int], ChunkSizes | BatchSizes]) -> None:
+    sizes = make(2)
+    run(sizes, lambda n: n * 10, 100_000)
+    assert sizes.next(3, None) <= 3
+    assert sizes.next(1, 1_000_000) == 1
+
+
+@pytest.mark.parametrize(("fixed", "each"), [(1e6, 1e3), (5e6, 5e4), (2e5, 1e2)])
+def test_batches_make_the_fixed_cost_small(fixed: float, each: float) -> None:
+    chosen = run(BatchSizes(2), lambda n: fixed + n * each, 2_000_000)
+    largest = max(chosen)
+    share = fixed / (fixed + largest * each)
+    assert share < 0.06
+    assert fixed + largest * each < 1.5 * LONGEST_BATCH_NS
+
+
+def test_batches_of_slow_items_stay_short() -> None:
+    chosen = run(BatchSizes(2), lambda n: 1e6 + n * 3e8, 200)
+    assert max(chosen) <= 4
+
+
+def test_one_slow_first_call_does_not_spoil_it() -> None:
+    """The first call imports and allocates."""
+    calls = iter([2e9])
+    chosen = run(BatchSizes(2), lambda n: next(calls, 0) + 1e5 + n * 1e3, 1_000_000)
+    assert max(chosen) > 1000
+
+
+def test_zero_time_is_survived() -> None:
+    assert sum(run(BatchSizes(2), lambda n: 0, 10_000)) == 10_000
+    assert sum(run(ChunkSizes(2), lambda n: 0, 10_000)) == 10_000

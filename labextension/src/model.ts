@@ -79,7 +79,8 @@ export class KernelModel {
     if (last !== null && frame.time < last.time) {
       return; // an answer that a later frame overtook
     }
-    this._presence = 'live';
+    // Workers that warm up before the first task are nothing to draw yet.
+    this._presence = this._presence === 'live' || frame.counts.total > 0 ? 'live' : 'loaded';
     this._clockOffset = now - frame.time;
     if (last !== null && last.work !== frame.work) {
       this._earlier += last.counts.done;

@@ -24,6 +24,8 @@ test('presence follows hello, tasks and goodbye', () => {
   assert.equal(model.presence, 'unknown');
   model.push({ cellmill: 1, kind: 'hello', release: '1' }, 0);
   assert.equal(model.presence, 'loaded');
+  model.push(snapshot(0, 0, 0), 0);
+  assert.equal(model.presence, 'loaded');
   model.push(snapshot(0, 0, 4), 0);
   model.push({ cellmill: 1, kind: 'hello', release: '1' }, 0);
   assert.equal(model.presence, 'live');

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -19,6 +20,9 @@ import pytest
 from tests.packaging.conftest import Distributions, checkout, clean_environment, run
 
 pytestmark = pytest.mark.packaging
+
+ROOT = Path(__file__).resolve().parents[2]
+CPYTHON_SUITE = "tests/core/test_cpython_suite.py"
 
 SMOKE = """
 import cellmill
@@ -76,6 +80,12 @@ def test_wheel_works(version: str, distributions: Distributions, tmp_path: Path)
         python, "-c", "import cellmill_widgets, cellmill; print(cellmill.__file__)", cwd=tmp_path, env=env
     )
     assert str(tmp_path) in listing
+    if version == "3.13":  # it ships the standard library's own tests of executors
+        run(python, "-m", "pip", "install", "-q", "pytest>=8.2", "pytest-timeout", cwd=tmp_path, env=env)
+        outcome = run(
+            python, "-m", "pytest", "-q", "-p", "no:cacheprovider", CPYTHON_SUITE, cwd=ROOT, env=env
+        )
+        assert re.search(r"\b[1-9]\d* passed", outcome), outcome
 
 
 def run_post_build(tmp_path: Path, python: Path, *, panel: bool) -> None:

@@ -174,6 +174,8 @@ void csched_copy(uint64_t destination, const void *source, uint64_t size);
 int csched_reserve(csched_t *s, uint32_t slots); /* makes slots 0 .. slots-1 usable */
 int64_t csched_submit(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, const void *data, uint64_t size,
                       uint64_t pack_ns); /* the task's ticket, or an error */
+int64_t csched_submit_block(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, uint64_t block, uint64_t size,
+                            uint64_t pack_ns); /* its payload lies in a kernel block */
 int64_t csched_submit_with(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, const void *data, uint64_t size,
                            uint64_t pack_ns, const csched_options_t *options);
 int csched_cancel(csched_t *s, uint64_t ticket); /* 1: it will not run; 0: too late */

@@ -182,6 +182,13 @@ CSCHED_EXPORT int64_t csched_submit(csched_t *s, uint32_t slot, uint32_t functio
     return csched_submit_with(s, slot, function, run, data, size, pack_ns, NULL);
 }
 
+CSCHED_EXPORT int64_t csched_submit_block(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, uint64_t block,
+                                          uint64_t size, uint64_t pack_ns)
+{
+    csched_options_t options = {.count = 1, .block = block};
+    return csched_submit_with(s, slot, function, run, NULL, size, pack_ns, &options);
+}
+
 CSCHED_EXPORT int csched_function_add(csched_t *s, const void *data, uint64_t size, uint64_t block, uint32_t *function)
 {
     pthread_mutex_lock(&s->lock);

@@ -96,8 +96,11 @@ class Sender:
         slot = self.resolver.take_slot()
         self.resolver.table[slot] = future
         handle = self.scheduler.handle
-        if options.plain and not inputs and block == NO_BLOCK:
-            ticket = held.csched_submit(handle, slot, number, run, data, encoded.size, pack_ns)
+        if options.plain and not inputs:
+            if block == NO_BLOCK:
+                ticket = held.csched_submit(handle, slot, number, run, data, encoded.size, pack_ns)
+            else:
+                ticket = held.csched_submit_block(handle, slot, number, run, block, encoded.size, pack_ns)
         else:
             future._inputs = tuple(inputs)
             form, _keep = self._form(options, inputs, 1, block)

@@ -287,7 +287,8 @@ class Worker:
         if kind == STOP:
             return True
         if kind == WORLD:
-            adopt(body)
+            adopt(body, self.config["world"])
+            self.config["world"] = body
         elif kind == CALL:
             try:
                 reply: Any = (True, load_function(memoryview(body)).function())

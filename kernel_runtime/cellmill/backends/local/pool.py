@@ -66,10 +66,12 @@ class Pool:
         self._requests = itertools.count(1)
         self._replies: dict[int, tuple[threading.Event, list[Any]]] = {}
         self._lock = threading.RLock()
-        self.world_checked_ns = 0
         self._watch = zygote_client.WorldWatch()
         self._initializer = cloudpickle.dumps((initializer, initargs)) if initializer is not None else None
         self._starter: threading.Thread | None = None
+        # Here, not in the starting thread: from Python 3.12 on no process can be started once the interpreter ends,
+        # and a script may end right after its first submit.
+        zygote_client.shared()
         if preload:
             self.preload(preload)
 
@@ -255,15 +257,11 @@ class Pool:
 
     def sync_world(self) -> None:
         """Send workers what changed in the kernel's directory, environment or path since the last look."""
-        self.world_checked_ns = time.monotonic_ns()
         if not self._watch.changed() or zygote_client._shared is None or not self.members:
             return
-        zygote = zygote_client.shared()
         world = zygote_client.current_world()
-        if world == zygote.world:
-            return
         with contextlib.suppress(BackendError):
-            zygote.update_world(world)
+            zygote_client.shared().update_world(world)
         for index in list(self.members):
             self._request(index, 0, (WORLD, world))
 

@@ -23,7 +23,11 @@ from .stream import Chunk, Stream
 if TYPE_CHECKING:
     from .backend import LocalBackend
 
-LOOK_NS = 1_000_000  # between two looks at the kernel's directory, environment and path
+# The kernel's directory, environment and path are looked at before each call, so that what was changed a moment ago
+# reaches this very task. A look costs microseconds: calls that follow each other faster than code between them could
+# change anything do without, for a while.
+IN_A_ROW_NS = 5_000
+LOOK_NS = 1_000_000
 
 _NOW = time.monotonic_ns
 
@@ -34,6 +38,7 @@ class Sender:
     def __init__(self, backend: LocalBackend) -> None:
         self.backend = backend
         self.scheduler = backend.scheduler
+        self._left = self._looked = 0  # when the last call returned, when the surroundings were looked at
         self.functions = backend.functions
         self.resolver = backend.resolver
         self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
@@ -46,11 +51,12 @@ class Sender:
         backend = self.backend
         if backend.closed or backend.broken is not None:
             backend.refuse()
+        start = _NOW()
+        if start - self._left > IN_A_ROW_NS or start - self._looked > LOOK_NS:
+            self._looked = start
+            backend.pool.sync_world()
         if options.batch:
             return self._submit_to_batch(function, args, kwargs, options, run)
-        start = _NOW()
-        if start - backend.pool.world_checked_ns > LOOK_NS:
-            backend.pool.sync_world()
         future = Future(backend)
         number = self.functions.number(function)
         if not args and not kwargs and number and options.plain:  # nothing to pack: the shortest path
@@ -64,6 +70,7 @@ class Sender:
             if ticket < 0:
                 self._undo(slot, ticket)
             future._ticket = ticket
+            self._left = _NOW()
             return future
         body: Any = args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
         while True:
@@ -110,6 +117,7 @@ class Sender:
                 self.scheduler.drop(block)
             self._undo(slot, ticket)
         future._ticket = ticket
+        self._left = _NOW()
         return future
 
     def _form(self, options: TaskOptions, inputs: list[Future], count: int, block: int) -> tuple[Any, Any]:

@@ -49,7 +49,7 @@ _DIGEST_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # its raw dict c
 
 
 class WorldWatch:
-    """Notices cheaply (3 us) that the directory, the environment or the path changed since the last look."""
+    """Notices cheaply (1 us) that the directory, the environment or the path changed since the last look."""
 
     def __init__(self) -> None:
         self._seen: tuple[str, dict[Any, Any], list[str]] | None = None

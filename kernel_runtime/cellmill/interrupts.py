@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from _signal import SIGINT, getsignal, signal
+from _signal import SIGINT, getsignal, signal  # type: ignore[import-not-found]  # C: faster than signal.signal
 from collections.abc import Callable
 from types import FrameType
 from typing import Any

@@ -44,18 +44,25 @@ THREAD_CAPS = (
 )
 
 
-def adopt(world: World) -> None:
-    """Make this process see what the kernel sees; a directory that is gone is left alone."""
-    with contextlib.suppress(OSError):
-        if os.getcwd() != world.directory:
+def adopt(world: World, before: World | None = None) -> None:
+    """Make this process see what the kernel sees; a directory that is gone is left alone.
+
+    With ``before``, what it saw last, only differences are applied: what an initializer changed here stays.
+    """
+    if before is None:
+        before = World("", dict(os.environ), [])
+        environment = {**dict.fromkeys(THREAD_CAPS, "1"), **world.environment}
+    else:
+        environment = world.environment
+    if world.directory != before.directory:
+        with contextlib.suppress(OSError):
             os.chdir(world.directory)
-    environment = {**dict.fromkeys(THREAD_CAPS, "1"), **world.environment}
-    for name in os.environ.keys() - environment.keys():
-        del os.environ[name]
+    for name in before.environment.keys() - environment.keys():
+        os.environ.pop(name, None)
     for name, value in environment.items():
-        if os.environ.get(name) != value:
+        if before.environment.get(name) != value:
             os.environ[name] = value
-    if sys.path != world.path:
+    if world.path != before.path:
         sys.path[:] = world.path
         importlib.invalidate_caches()
 

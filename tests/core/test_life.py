@@ -200,7 +200,8 @@ def test_no_descriptors_or_threads_are_left(pool: Executor) -> None:
 def test_forked_child_leaves_the_pool_alone(script: Callable[..., str]) -> None:
     out = script(
         """
-        import os
+        import os, warnings
+        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
         from cellmill import Executor
         ex = Executor(2)
         kept = ex.submit(bytes, 100_000).result()
@@ -230,7 +231,8 @@ def test_forked_child_leaves_the_pool_alone(script: Callable[..., str]) -> None:
 def test_forked_child_that_exits_normally(script: Callable[..., str]) -> None:
     out = script(
         """
-        import os, sys
+        import os, sys, warnings
+        warnings.simplefilter("ignore", DeprecationWarning)
         from cellmill import Executor
         ex = Executor(2)
         futures = [ex.submit(pow, i, 2) for i in range(500)]
@@ -248,7 +250,8 @@ def test_forked_child_that_exits_normally(script: Callable[..., str]) -> None:
 def test_multiprocessing_fork_beside_the_pool(script: Callable[..., str]) -> None:
     out = script(
         """
-        import multiprocessing
+        import multiprocessing, warnings
+        warnings.simplefilter("ignore", DeprecationWarning)
         from cellmill import Executor
         ex = Executor(2)
         futures = [ex.submit(pow, i, 2) for i in range(100)]

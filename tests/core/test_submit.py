@@ -161,11 +161,14 @@ def test_initializer() -> None:
         assert [executor.submit(_setting).result() for _ in range(4)] == ["made ready"] * 4
 
 
-def test_initializer_by_value() -> None:
+def test_initializer_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
     def prepare(word: str) -> None:
         os.environ["CELLMILL_TEST_WORD"] = word
 
     with Executor(1, initializer=prepare, initargs=("closure",)) as executor:
+        assert executor.submit(os.getenv, "CELLMILL_TEST_WORD").result() == "closure"
+        monkeypatch.setenv("CELLMILL_TEST_OTHER", "changed in the kernel")
+        assert executor.submit(os.getenv, "CELLMILL_TEST_OTHER").result() == "changed in the kernel"
         assert executor.submit(os.getenv, "CELLMILL_TEST_WORD").result() == "closure"
 
 

@@ -48,6 +48,15 @@ def test_new_workers_see_it_too(pool: Executor, tmp_path: Path, monkeypatch: pyt
         assert executor.submit(os.getenv, "CELLMILL_TEST").result() == "early"
 
 
+def test_every_executor_hears_of_it(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Executor(2) as other:
+        other.run_on_workers(int)
+        pool.run_on_workers(int)
+        monkeypatch.chdir(tmp_path)
+        assert pool.submit(os.getcwd).result() == str(tmp_path)
+        assert other.submit(os.getcwd).result() == str(tmp_path)
+
+
 def test_directory_that_is_gone(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
         "--rounds", type=_count, default=2, help="rounds of learn, infer, dock (default %(default)s)"
     )
     p.add_argument(
-        "--per-round", type=_count, default=10, help="molecules docked a round (default %(default)s)"
+        "--per-round", type=_count, default=6, help="molecules docked a round (default %(default)s)"
     )
     p.add_argument("--conformers", type=_count, default=6, help="conformers of the redocking check (0: none)")
     p.add_argument("--exhaustiveness", type=_positive, default=1, help="Vina's (default %(default)s)")

@@ -168,7 +168,7 @@ class Screen:
         return self._dock(self.choose(count), f"dock the best, round {self.round}")
 
     def run(
-        self, start: int = 40, rounds: int = 2, per_round: int = 10, say: Callable[[str], None] = print
+        self, start: int = 40, rounds: int = 2, per_round: int = 6, say: Callable[[str], None] = print
     ) -> None:
         """All steps: a random start, then ``rounds`` of train, infer, dock; ``say`` gets one line for
         each."""

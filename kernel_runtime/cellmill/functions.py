@@ -101,17 +101,16 @@ class FunctionTable:
             ):
                 return _IN_PAYLOAD
             entry = _Entry(function, not importable(function))
-            self._entries[function] = entry
-            if len(self._entries) > MOST_CACHED:
-                self._entries.popitem(last=False)
         self._renew(entry)
+        self._entries[function] = entry
+        if len(self._entries) > MOST_CACHED:
+            self._entries.popitem(last=False)
         return entry.number
 
     def _renew(self, entry: _Entry) -> None:
         """Pickle anew; the same content keeps its number, so that workers need not load it again."""
         function, epoch = entry.function, runs._epoch
-        if entry.by_value:
-            entry.references, entry.lengths = references_of(function)
+        references, lengths = references_of(function) if entry.by_value else ([], [])
         encoded = encode_function(function)
         digest = blake2b(encoded.data, digest_size=16)
         for buffer in encoded.buffers:
@@ -121,8 +120,10 @@ class FunctionTable:
         if number is None:
             number = self._by_content[key] = self._add(encoded)
             self.names[number] = function_name(function)
+        # all at the end: after an attempt that failed or was interrupted the entry is as it was, and not fresh
+        entry.references, entry.lengths = references, lengths
         entry.number = number
-        entry.epoch = epoch  # last: an attempt that fails is made again
+        entry.epoch = epoch
 
 
 def function_name(function: Any) -> str:

@@ -315,6 +315,22 @@ def test_same_content_is_sent_once() -> None:
     assert len(numbers) == len(sent) == 3
 
 
+def test_a_failed_attempt_is_no_version(pool: Executor) -> None:
+    """What could not be sent is neither sent nor taken for the version before it."""
+    extra: object = 1
+
+    def look() -> object:
+        return extra
+
+    assert pool.submit(look).result() == 1
+    extra = (i for i in range(3))
+    for _ in range(2):
+        with pytest.raises(cellmill.PayloadError, match="'extra', a generator"):
+            pool.submit(look)
+    extra = 2
+    assert pool.submit(look).result() == 2
+
+
 def test_more_functions_than_are_kept(pool: Executor) -> None:
     functions = [_adder(i) for i in range(600)]
     for _ in range(2):

@@ -30,7 +30,7 @@ demo: setup ## run the docking notebook and leave its results in build/demo/
 	@$(PY) -m docking demo
 
 lab: setup ## open JupyterLab on the docking notebook
-	@$(BIN)/jupyter lab examples/02_docking_inference.ipynb
+	@$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) examples/02_docking_inference.ipynb
 
 test: setup $(STAMPS)/chromium ## every check and test but the long ones (at most 15 minutes); SUITES="c python" picks some
 	@$(PY) scripts/run_tests.py $(SUITES)

@@ -57,6 +57,7 @@ class Executor(BaseExecutor):
             preload=preload,
             **backend_options,
         )
+        self._submit: Callable[..., Future] = self._backend.submit
         self._single_runs: dict[str, tuple[int, Run]] = {}
         self._closed = False
         self._process = os.getpid()
@@ -66,7 +67,7 @@ class Executor(BaseExecutor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Run ``fn(*args, **kwargs)`` as a task; a future at once."""
-        return self._backend.submit(fn, args, kwargs, DEFAULT_OPTIONS, _NO_RUN)
+        return self._submit(fn, args, kwargs, DEFAULT_OPTIONS, _NO_RUN)
 
     def map(
         self,

@@ -49,9 +49,7 @@ class _Entry:
         self.lengths: list[tuple[Any, int]] = []
 
     def fresh(self) -> bool:
-        """Nothing it refers to has been bound anew since it was pickled."""
-        if not self.by_value:
-            return True
+        """Of a function by value: nothing it refers to has been bound anew since it was pickled."""
         if self.epoch != runs._epoch:
             return False
         for namespace, key, value in self.references:
@@ -91,7 +89,7 @@ class FunctionTable:
             entry = self._entries.get(function)
         except TypeError:  # not hashable
             return _IN_PAYLOAD
-        if entry is not None and entry.fresh():
+        if entry is not None and (not entry.by_value or entry.fresh()):
             return entry.number
         if entry is None:
             if not isinstance(function, (types.FunctionType, types.BuiltinFunctionType, type)):

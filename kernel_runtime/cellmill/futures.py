@@ -37,38 +37,58 @@ class Home(Protocol):
         """Whether user code of the task runs now."""
 
 
-class _Lazy:
-    """An attribute made on first use, atomically: whoever comes first, everybody sees the same object."""
+class _Followers:
+    """Who wants to hear of a future's end."""
 
-    def __init__(self, name: str, make: Any) -> None:
-        self.name = name
-        self.make = make
+    __slots__ = ("callbacks", "condition", "waiters")
 
-    def __get__(self, future: Any, owner: Any = None) -> Any:
-        if future is None:
-            return self
-        return future.__dict__.setdefault(self.name, self.make())
+    def __init__(self) -> None:
+        self.condition = threading.Condition()
+        self.waiters: list[Any] = []
+        self.callbacks: list[Any] = []
 
 
-# A future nobody waits for ends with this condition in the place of its own. The state is stored while it is held,
-# so whoever finds it there and takes it sees the state; nobody ever waits on it.
-SETTLING = threading.Condition()
+# Held for an instant while a future gets its followers, and while futures without any are settled: whoever comes to
+# follow finds the state before or after, never in between. Taken again by finalizers that run inside.
+SETTLING = threading.RLock()
 
 
 class Future(BaseFuture[Any]):
     """The result of a task. Also an awaitable; as an argument of another call it is a dependency."""
 
-    _state = PENDING
+    # The standard library's `wait`, `as_completed` and `add_done_callback` use _condition, _waiters and
+    # _done_callbacks: properties here, made for a future that somebody follows.
+    __slots__ = ("_followers", "_home", "_state", "_ticket")
+
+    # Most futures keep these: they are stored where they differ.
     _result = None
     _exception = None
-    _condition = _Lazy("_condition", threading.Condition)
-    _waiters = _Lazy("_waiters", list)
-    _done_callbacks = _Lazy("_done_callbacks", list)
-    _ticket = 0
     _inputs: tuple[Future, ...] = ()
 
     def __init__(self, home: Home) -> None:  # on purpose without the base's, which makes a condition
         self._home = home
+        self._state = PENDING
+        self._followers: _Followers | None = None
+        self._ticket = 0
+
+    def _follow(self) -> _Followers:
+        if self._followers is None:
+            with SETTLING:
+                if self._followers is None:
+                    self._followers = _Followers()
+        return self._followers
+
+    @property
+    def _condition(self) -> threading.Condition:  # type: ignore[override]
+        return self._follow().condition
+
+    @property
+    def _waiters(self) -> list[Any]:  # type: ignore[override]
+        return self._follow().waiters
+
+    @property
+    def _done_callbacks(self) -> list[Any]:  # type: ignore[override]
+        return self._follow().callbacks
 
     def result(self, timeout: float | None = None) -> Any:
         """The task's value; raises its exception, `CancelledError`, or `TimeoutError` after ``timeout`` seconds."""
@@ -140,38 +160,38 @@ class Future(BaseFuture[Any]):
 
     def run_callbacks(self) -> None:
         """Run the done-callbacks; what they raise is logged, as the standard library does."""
-        for callback in self.__dict__.pop("_done_callbacks", ()):
+        followers = self._follow()
+        callbacks, followers.callbacks = followers.callbacks, []
+        for callback in callbacks:
             try:
                 callback(self)
             except Exception:
                 LOGGER.exception("exception calling callback for %r", self)
 
     def _finish(self, state: str, result: Any, exception: BaseException | None) -> bool:
-        own = self.__dict__
         with SETTLING:
-            condition = own.setdefault("_condition", SETTLING)
-            if condition is SETTLING:
-                if self._state in OVER:
-                    return False
-                self._result = result
-                self._exception = exception
-                self._state = state
+            followers = self._followers
+            if followers is None:
+                if self._state not in OVER:
+                    self._result = result
+                    self._exception = exception
+                    self._state = state
                 return False
-        with condition:
+        with followers.condition:
             if self._state in OVER:
                 return False
             self._result = result
             self._exception = exception
             self._state = state
-            for waiter in own.get("_waiters", ()):
+            for waiter in followers.waiters:
                 if state == FINISHED and exception is None:
                     waiter.add_result(self)
                 elif state == FINISHED:
                     waiter.add_exception(self)
                 else:
                     waiter.add_cancelled(self)
-            condition.notify_all()
-        return bool(own.get("_done_callbacks"))
+            followers.condition.notify_all()
+        return bool(followers.callbacks)
 
     def set_running_or_notify_cancel(self) -> bool:
         """For those who use the class by itself; tasks do not need it."""

@@ -121,9 +121,9 @@ def encode(value: Any) -> Encoded:
     return Encoded(cloudpickle.dumps(value, protocol=5, buffer_callback=keep), buffers)
 
 
-def decode(view: memoryview) -> Any:
+def decode(view: memoryview | bytes) -> Any:
     """Unpickle from a payload; buffers are read in place through read-only views of ``view``."""
-    if view.nbytes < _HEAD.size or bytes(view[:4]) != _MAGIC:
+    if isinstance(view, bytes) or not has_buffers(view):
         return pickle.loads(view)
     _, count, size = _HEAD.unpack_from(view)
     at = _HEAD.size + count * _BUFFER.size
@@ -137,7 +137,7 @@ def decode(view: memoryview) -> Any:
 
 def has_buffers(view: memoryview) -> bool:
     """Whether decoding would leave views into the payload behind."""
-    return view.nbytes >= _HEAD.size and bytes(view[:4]) == _MAGIC
+    return view[0] == _MAGIC[0] and view.nbytes >= _HEAD.size  # bare pickles begin with 0x80
 
 
 def explain_argument(

@@ -45,7 +45,7 @@ def load_error(data: bytes | memoryview) -> BaseException:
     return error
 
 
-def load_value(view: memoryview) -> tuple[Any, BaseException | None]:
+def load_value(view: memoryview | bytes) -> tuple[Any, BaseException | None]:
     """(value, None) or (None, why it does not unpickle)."""
     try:
         return payload.decode(view), None

@@ -11,6 +11,7 @@ from ... import runs
 from ...futures import FINISHED, OVER, PENDING, SETTLING, Future
 from ...interrupts import whole
 from ...output import deliver
+from ...payload import BUFFER_MIN
 from . import outcomes
 from .scheduler import COMPLETION, MESSAGE, Scheduler, held
 from .stream import Chunk
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 SLICE_MS = 50  # no sleep is longer: signals are looked at in between
 SPIN_US = 20
-CANCELLED, NONE = held.CSCHED_CANCELLED, held.CSCHED_NONE
+CANCELLED, NONE, VALUE = held.CSCHED_CANCELLED, held.CSCHED_NONE, held.CSCHED_VALUE
 
 
 class Resolver:
@@ -134,25 +135,26 @@ class Resolver:
             self._take_messages()
             if not n:
                 return
-            slots: list[int] = []
-            rest: list[tuple[int, ...]] = []
-            # Futures that nobody waits for and whose value is None, most of a flood of small tasks, are settled here
-            # under one lock: storing their state is all there is to do (see `Future._finish`).
+            slots, statuses = scheduler.slots_and_statuses(n)
+            rest: list[int] = []
+            # Futures nobody follows whose value is None, most of a flood of small tasks, are settled here under one
+            # lock: storing their state is all there is to do (see `Future._finish`).
             with SETTLING:
-                for row in COMPLETION.iter_unpack(rows):
-                    slot = row[0]
-                    slots.append(slot)
+                for place, slot in enumerate(slots):
                     entry = table[slot]
-                    if row[1] == NONE and type(entry) is Future:
-                        condition = entry.__dict__.setdefault("_condition", SETTLING)
-                        if condition is SETTLING and entry._state == PENDING and not entry._inputs:
-                            entry._state = FINISHED
-                            table[slot] = None
-                            continue
-                    if entry is not None:
-                        rest.append(row)
-            for row in rest:
-                self._settle(row)
+                    if (
+                        statuses[place] == NONE
+                        and type(entry) is Future
+                        and entry._followers is None
+                        and entry._state == PENDING
+                        and not entry._inputs
+                    ):
+                        entry._state = FINISHED
+                        table[slot] = None
+                    elif entry is not None:
+                        rest.append(place)
+            for place in rest:
+                self._settle(COMPLETION.unpack_from(rows, place * COMPLETION.size))
             held.csched_commit(scheduler.handle, n)
             self.slots.extend(slots)
 
@@ -180,12 +182,10 @@ class Resolver:
         self, future: Future, status: int, detail: int, blob: int, address: int, size: int, function: int
     ) -> tuple[Any, BaseException | None]:
         scheduler = self.scheduler
-        if status == held.CSCHED_VALUE:
-            # small payloads have no buffers in them: nothing refers to them after unpickling
-            view = (
-                scheduler.view(address, size) if size < 4096 else scheduler.lasting_view(blob, address, size)
-            )
-            return outcomes.load_value(view)
+        if status == VALUE:
+            if size < BUFFER_MIN:  # it has no buffers in it: nothing refers to its memory after unpickling
+                return outcomes.load_value(scheduler.bytes_at(address, size))
+            return outcomes.load_value(scheduler.lasting_view(blob, address, size))
         if status == held.CSCHED_ERROR:
             return None, outcomes.load_error(scheduler.view(address, size))
         if status == held.CSCHED_DEPENDENCY:

@@ -89,7 +89,9 @@ class Scheduler:
         self.handle = out[0]
         self.free_handle = free_cast("csched_t *", int(ffi.cast("uintptr_t", self.handle)))
         self._completions = ffi.new("csched_completion_t[]", BATCH)
-        self._completion_bytes = ffi.buffer(self._completions)
+        self._completion_bytes = memoryview(ffi.buffer(self._completions))
+        self._completion_slots = self._completion_bytes.cast("I")[:: COMPLETION.size // 4]
+        self._completion_statuses = self._completion_bytes.cast("H")[2 :: COMPLETION.size // 2]
         self._messages = ffi.new("csched_message_t[]", BATCH)
         self._message_bytes = ffi.buffer(self._messages)
 
@@ -130,6 +132,11 @@ class Scheduler:
         """Memory of a payload, valid until its completion is committed."""
         return memoryview(ffi.buffer(ffi.cast("char *", address), size))
 
+    def bytes_at(self, address: int, size: int) -> bytes:
+        """A copy of a small payload."""
+        data: bytes = ffi.unpack(ffi.cast("char *", address), size)
+        return data
+
     def lasting_view(self, blob: int, address: int, size: int) -> memoryview:
         """Memory of a payload that lives as long as anything refers to the view."""
         held.csched_blob_retain(self.handle, blob)
@@ -155,6 +162,10 @@ class Scheduler:
         """The oldest completions: their number and rows in the format `COMPLETION`."""
         n = held.csched_collect(self.handle, BATCH, self._completions)
         return n, self._completion_bytes[: n * COMPLETION.size]
+
+    def slots_and_statuses(self, n: int) -> tuple[list[int], list[int]]:
+        """Two columns of the ``n`` rows just collected, faster than by unpacking the rows."""
+        return self._completion_slots[:n].tolist(), self._completion_statuses[:n].tolist()
 
     def messages(self) -> tuple[int, memoryview]:
         """The oldest messages: their number and rows in the format `MESSAGE`."""

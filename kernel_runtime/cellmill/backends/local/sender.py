@@ -30,6 +30,8 @@ IN_A_ROW_NS = 5_000
 LOOK_NS = 1_000_000
 
 _NOW = time.monotonic_ns
+_NULL = ffi.NULL  # each look-up on a cffi library or ffi costs as much as a short call
+_SUBMIT = held.csched_submit
 
 
 class Sender:
@@ -38,7 +40,7 @@ class Sender:
     def __init__(self, backend: LocalBackend) -> None:
         self.backend = backend
         self.scheduler = backend.scheduler
-        self._left = self._looked = 0  # when the last call returned, when the surroundings were looked at
+        self._left = self._looked = 0  # when the last call was made, when the surroundings were looked at
         self.functions = backend.functions
         self.resolver = backend.resolver
         self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
@@ -59,18 +61,18 @@ class Sender:
             return self._submit_to_batch(function, args, kwargs, options, run)
         future = Future(backend)
         number = self.functions.number(function)
-        if not args and not kwargs and number and options.plain:  # nothing to pack: the shortest path
+        if number and not args and not kwargs and options.plain:  # nothing to pack: the shortest path
             resolver = self.resolver
             try:
                 slot = resolver.slots.pop()
             except IndexError:
                 slot = resolver.take_slot()
             resolver.table[slot] = future
-            ticket = held.csched_submit(self._handle, slot, number, run, ffi.NULL, 0, 0)
+            ticket = _SUBMIT(self._handle, slot, number, run, _NULL, 0, 0)
             if ticket < 0:
                 self._undo(slot, ticket)
             future._ticket = ticket
-            self._left = _NOW()
+            self._left = start
             return future
         body: Any = args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
         while True:

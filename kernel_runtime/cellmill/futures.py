@@ -87,7 +87,7 @@ class Future(BaseFuture[Any]):
         return self._follow().waiters
 
     @property
-    def _done_callbacks(self) -> list[Any]:  # type: ignore[override]
+    def _done_callbacks(self) -> list[Any]:
         return self._follow().callbacks
 
     def result(self, timeout: float | None = None) -> Any:

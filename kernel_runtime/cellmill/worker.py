@@ -40,7 +40,9 @@ _STARTED, _FINISHED, _PUBLISH = (
     held.csched_worker_finished,
     held.csched_worker_publish,
 )
-_TASK, _FUNCTION, _NONE = held.CSCHED_TASK, held.CSCHED_FUNCTION, held.CSCHED_NONE
+_TASK, _FUNCTION, _NONE, _VALUE = held.CSCHED_TASK, held.CSCHED_FUNCTION, held.CSCHED_NONE, held.CSCHED_VALUE
+_NULL = ffi.NULL
+_NOTHING: dict[str, Any] = {}
 _EAGAIN, _ESTOPPED = held.CSCHED_EAGAIN, held.CSCHED_ESTOPPED
 
 
@@ -91,9 +93,8 @@ class Worker:
                     return 0
                 if rc < 0:
                     raise InternalError(f"a worker cannot read its ring ({rc})")
-                kind, _, function, count, ticket, address, size, inputs, _ = unpack(fields)
+                kind, _, function, count, _, address, size, inputs, _ = unpack(fields)
                 if kind == _TASK:
-                    self.ticket = ticket
                     self.task(function, count, address, size, inputs)
                     if self.kept:
                         self.let_go()
@@ -130,29 +131,23 @@ class Worker:
     # -- one task
 
     def task(self, number: int, count: int, address: int, size: int, inputs: int) -> None:
-        name = self.names.get(number, "?")
+        function: Any = self.functions.get(number)
         try:
-            function: Any = None
-            kwargs: dict[str, Any] = {}
+            if function is None and number:
+                function = self.function(number)
             arguments: Any = ()
-            if number:
-                function = self.functions.get(number) or self.function(number)
-                name = self.names[number]
+            kwargs: dict[str, Any] = _NOTHING
             if size:
-                if inputs:
-                    payload.inputs.loading = self.load_input
-                arguments = payload.decode(self.watched(address, size))
+                arguments = self.arguments(address, size, inputs)
+                if type(arguments) is dict:
+                    from .chunk import run_chunk
+
+                    run_chunk(self, arguments.get("function", function), self.name(number), count, arguments)
+                    return
                 if type(arguments) is list:  # [args, kwargs] or [function, args, kwargs]
                     if len(arguments) == 3:
                         function = arguments[0]
-                        name = getattr(function, "__qualname__", type(function).__name__)
                     arguments, kwargs = arguments[-2:]
-            if type(arguments) is dict:
-                from .chunk import run_chunk
-
-                function = arguments.get("function", function)
-                run_chunk(self, function, name, count, arguments)
-                return
             _STARTED(self.handle)
             self.in_user_code = True
             value = function(*arguments, **kwargs)
@@ -163,10 +158,30 @@ class Worker:
             self.in_user_code = False
             _FINISHED(self.handle)
             arguments = kwargs = None  # type: ignore[assignment]
-            self.publish_error(error, name)
+            self.publish_error(error, self.name(number, function))
         else:
-            self.publish_value(value, name)
-            value = None
+            self.end_output()
+            if value is None and not self.in_place:
+                while (rc := _PUBLISH(self.handle, _NONE, 0, _NULL, 0, NO_BLOCK)) == _EAGAIN:
+                    pass
+                _check_write(rc)
+            else:
+                self.publish_value(value, self.name(number, function))
+                value = None
+
+    def name(self, number: int, function: Any = None) -> str:
+        """A task's function for people; ``function`` is the one that came along with a call, number 0."""
+        if number or function is None:
+            return self.names.get(number, "?")
+        return str(getattr(function, "__qualname__", type(function).__name__))
+
+    def arguments(self, address: int, size: int, inputs: int) -> Any:
+        """A task's payload, the results of other tasks that it takes put in."""
+        if not inputs:
+            return payload.decode(self.watched(address, size))
+        payload.inputs.loading = self.load_input
+        try:
+            return payload.decode(self.watched(address, size))
         finally:
             payload.inputs.loading = None
 
@@ -195,7 +210,7 @@ class Worker:
         self.in_place.clear()
         if not alive:
             return 0
-        self.kept.append((self.ticket, alive))
+        self.kept.append((int(held.csched_worker_current(self.handle)), alive))
         return int(held.CSCHED_KEEPS)
 
     def let_go(self) -> None:
@@ -207,12 +222,6 @@ class Worker:
                     pass
 
     def publish_value(self, value: Any, name: str) -> None:
-        self.end_output()
-        if value is None and not self.in_place:
-            while (rc := _PUBLISH(self.handle, _NONE, 0, ffi.NULL, 0, NO_BLOCK)) == _EAGAIN:
-                pass
-            _check_write(rc)
-            return
         try:
             encoded = payload.encode(value)
         except BaseException as error:
@@ -222,7 +231,7 @@ class Worker:
             )
             self.publish_error(problem.with_traceback(error.__traceback__), name)
             return
-        self.publish(held.CSCHED_VALUE, 0, encoded)
+        self.publish(_VALUE, 0, encoded)
 
     def publish_error(self, error: BaseException, name: str) -> None:
         self.end_output()
@@ -232,30 +241,25 @@ class Worker:
         """Put a result where the kernel finds it; waits, interruptibly, while its ring is full."""
         if self.in_place:
             status |= self.keeps()
-        self.deliver(
-            lambda data, size, block: held.csched_worker_publish(
-                self.handle, status, failures, data, size, block
-            ),
-            encoded,
-        )
-
-    def emit(self, kind: int, detail: int, encoded: payload.Encoded | bytes) -> None:
-        """Send a message beside the results."""
-        self.deliver(
-            lambda data, size, block: held.csched_worker_emit(self.handle, kind, detail, data, size, block),
-            encoded,
-        )
-
-    def deliver(self, call: Any, encoded: payload.Encoded | bytes) -> None:
-        if isinstance(encoded, bytes):
-            encoded = payload.Encoded(encoded, [])
-        data: Any = encoded.data
-        block = NO_BLOCK
-        if encoded.buffers or encoded.size > payload.INLINE_MAX:
-            data, block = ffi.NULL, self.store(encoded)
-        while (rc := call(data, encoded.size, block)) == _EAGAIN:  # CSCHED_EAGAIN: no room yet
+        data, size, block = self.placed(encoded)
+        while (rc := _PUBLISH(self.handle, status, failures, data, size, block)) == _EAGAIN:
             pass
         _check_write(rc)
+
+    def emit(self, kind: int, detail: int, encoded: payload.Encoded | bytes) -> None:
+        """Send a message beside the results; waits as `publish` does."""
+        data, size, block = self.placed(encoded)
+        while (rc := held.csched_worker_emit(self.handle, kind, detail, data, size, block)) == _EAGAIN:
+            pass
+        _check_write(rc)
+
+    def placed(self, encoded: payload.Encoded | bytes) -> tuple[Any, int, int]:
+        """What a payload is handed over as: its bytes, its size, the block it was written to."""
+        if isinstance(encoded, bytes):
+            encoded = payload.Encoded(encoded, [])
+        if encoded.buffers or encoded.size > payload.INLINE_MAX:
+            return _NULL, encoded.size, self.store(encoded)
+        return encoded.data, encoded.size, NO_BLOCK
 
     def store(self, encoded: payload.Encoded) -> int:
         out = ffi.new("uint64_t[2]")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from .backend import LocalBackend
 
 MOST_OUTSTANDING = 1_000_000  # elements taken from the input and not yet read as results
-SEGMENT = 4096
+LARGEST_BLOCK = 4096  # elements taken from the input at a time
 SLOW_INPUT_S = 0.005
 
-_PENDING = object()
 _open: set[MapResults] = set()
 
 
@@ -36,8 +35,8 @@ def streams_of(backend: LocalBackend, run: int | None) -> Iterator[Stream]:
             yield stream
 
 
-class MapResults(Iterator[Any]):
-    """Results of a map, in order or as they come."""
+class MapResults:
+    """Results of a map, in order or as they come, in pieces as chunks end."""
 
     def __init__(
         self,
@@ -59,20 +58,17 @@ class MapResults(Iterator[Any]):
         self._return_exceptions = return_exceptions
         self._timeout = timeout
         self._end = None if timeout is None else time.monotonic() + timeout
-        # Values by absolute place, in segments, _PENDING where not there yet: the resolver stores
-        # them while this thread reads, so no place may depend on how far reading is.
-        self._segments: dict[int, list[Any]] = {}
-        self._reading: list[Any] = []
+        # Pieces of results by the place of their first element, which the resolver stores while this thread reads:
+        # the piece to be read next begins where reading is. Unordered: pieces as they came.
+        self._pieces: dict[int, list[Any]] = {}
+        self._arrived: deque[list[Any]] = deque()
         self._first = 0  # elements read
         self._added = 0
-        self._arrived: deque[tuple[Any, BaseException | None]] = deque()
         self._input_error: BaseException | None = None
         self._exhausted = False
         self._over = False
         self._length = known_length(iterables)
-        self.stream = Stream(
-            backend, function, options, run.key, self._deliver, star=not single, chunksize=chunksize
-        )
+        self.stream = Stream(backend, function, options, run.key, self, star=not single, chunksize=chunksize)
         self.stream.when_done = self._finish_run
         _open.add(self)
         self._refill()
@@ -88,8 +84,7 @@ class MapResults(Iterator[Any]):
             wanted = min(block, room)
             start = time.monotonic()
             try:
-                for item in islice(self._source, wanted):
-                    items.append(item)
+                items.extend(islice(self._source, wanted))  # keeps what came before an error
             except Exception as error:
                 self._input_error = error
                 self._exhausted = True
@@ -97,9 +92,6 @@ class MapResults(Iterator[Any]):
                 self._exhausted = True
             with whole():
                 added = self._added
-                if self._ordered:
-                    for segment in range(added // SEGMENT, (added + len(items) + SEGMENT - 1) // SEGMENT):
-                        self._segments.setdefault(segment, [_PENDING] * SEGMENT)
                 self._added += len(items)
                 room -= len(items)
                 self.stream.expected = (
@@ -109,69 +101,64 @@ class MapResults(Iterator[Any]):
                     if self._length is None
                     else max(0, self._length - self._added)
                 )
-                self.stream.add(list(enumerate(items, added)))
+                self.stream.add(range(added, added + len(items)), items)
                 self.stream.send()
             # a slow input is sent on as it comes, a fast one in large blocks
-            block = 1 if time.monotonic() - start > SLOW_INPUT_S else min(2 * block, SEGMENT)
+            block = 1 if time.monotonic() - start > SLOW_INPUT_S else min(2 * block, LARGEST_BLOCK)
         self._finish_run()  # an empty input has no element whose end would do it
 
-    def _deliver(self, key: int, value: Any, error: BaseException | None) -> None:
-        if self._ordered:
-            self._segments[key // SEGMENT][key % SEGMENT] = value if error is None else _Failed(error)
+    def receive(self, keys: Sequence[Any], values: list[Any]) -> None:
+        """See `Receiver`."""
+        if not self._ordered:
+            self._arrived.append(values)
+        elif type(keys) is range:
+            self._pieces[keys.start] = values
         else:
-            self._arrived.append((value, error))
+            for key, value in zip(keys, values, strict=True):
+                self._pieces[key] = [value]
 
-    def __iter__(self) -> MapResults:
-        return self
+    def receive_error(self, key: Any, error: BaseException) -> None:
+        """See `Receiver`."""
+        self.receive(range(key, key + 1), [_Failed(error)])
 
-    def __next__(self) -> Any:
+    def next_piece(self) -> list[Any]:
+        """The next results, the last of them first; empty at the end. Waits for them; raises an element's error."""
         if self._over:
-            raise StopIteration
+            return []
         try:
             if self._added - self._first < MOST_OUTSTANDING // 2 and not self._exhausted:
                 self._refill()
             if self._first == self._added:
-                return self._finish()
-            value, error = self._take()
+                self._finish()
+                return []
+            if not self._there():
+                self._wait()
+            piece = self._pieces.pop(self._first) if self._ordered else self._arrived.popleft()
         except BaseException:
             self.close()
             raise
-        if error is not None and not self._return_exceptions:
-            self.close()
-            try:
-                raise error
-            finally:
-                del error
-        return value if error is None else error
+        self._first += len(piece)
+        piece.reverse()
+        if type(piece[0]) is _Failed:  # it stands alone
+            error = piece[0].error
+            if not self._return_exceptions:
+                self.close()
+                try:
+                    raise error
+                finally:
+                    del error, piece  # or the traceback would keep itself alive
+            piece[0] = error
+        return piece
 
-    def _finish(self) -> Any:
-        """Past the last element: the input's own error, or the end."""
+    def _finish(self) -> None:
+        """Past the last element: the input's own error, if there is one."""
         error, self._input_error = self._input_error, None
         self.close()
         if error is not None:
             raise error
-        raise StopIteration
-
-    def _take(self) -> tuple[Any, BaseException | None]:
-        """The next result; waits for it."""
-        if self._ordered:
-            place = self._first % SEGMENT
-            if not place:
-                self._segments.pop(self._first // SEGMENT - 1, None)
-                self._reading = self._segments[self._first // SEGMENT]
-            if self._reading[place] is _PENDING:
-                self._wait()
-            value = self._reading[place]
-            self._reading[place] = None
-            self._first += 1
-            return (None, value.error) if type(value) is _Failed else (value, None)
-        if not self._arrived:
-            self._wait()
-        self._first += 1
-        return self._arrived.popleft()
 
     def _there(self) -> bool:
-        return self._reading[self._first % SEGMENT] is not _PENDING if self._ordered else bool(self._arrived)
+        return self._first in self._pieces if self._ordered else bool(self._arrived)
 
     def _wait(self) -> None:
         backend = self.stream.backend
@@ -211,7 +198,9 @@ def iterate(results: MapResults) -> Iterator[Any]:
     with the standard executors.
     """
     try:
-        yield from results
+        while piece := results.next_piece():
+            while piece:
+                yield piece.pop()
     finally:
         results.close()
 

@@ -6,6 +6,7 @@ A task's path in the kernel begins at `Sender.submit`.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
@@ -183,11 +184,11 @@ class Sender:
             if len(self.batches) > 32:
                 self.batches = {k: s for k, s in self.batches.items() if s.unfinished}
             stream = self.batches[key] = Stream(
-                self.backend, function, options, run, _settle_element, star=False
+                self.backend, function, options, run, _BATCH_ELEMENTS, star=False
             )
         element = BatchElement(stream)
         with whole():
-            stream.add([(element, args[0])])
+            stream.add([element], [args[0]])
             stream.send()
         return element
 
@@ -239,7 +240,20 @@ class BatchElement(Future):
         self._stream = stream
 
 
-def _settle_element(future: BatchElement, value: Any, error: BaseException | None) -> None:
-    called = future.settle_cancelled() if isinstance(error, CancelledError) else future.settle(value, error)
-    if called:
-        future._stream.backend.resolver.call_back(future)
+class _BatchElements:
+    """Receives what comes back for the futures of batches, which are their own keys."""
+
+    def receive(self, keys: Sequence[BatchElement], values: list[Any]) -> None:
+        """See `Receiver`."""
+        for future, value in zip(keys, values, strict=True):
+            if future.settle(value):
+                future._stream.backend.resolver.call_back(future)
+
+    def receive_error(self, key: BatchElement, error: BaseException) -> None:
+        """See `Receiver`."""
+        called = key.settle_cancelled() if isinstance(error, CancelledError) else key.settle(None, error)
+        if called:
+            key._stream.backend.resolver.call_back(key)
+
+
+_BATCH_ELEMENTS = _BatchElements()

@@ -1,14 +1,13 @@
 """Many calls of one function, sent in chunks whose size is found by measuring: behind `map` and ``batch=True``.
 
-Elements wait here, are cut into chunks as workers finish earlier ones, and come back one by one, each with its own
-value or error, to ``deliver(key, value, error)``.
+Elements wait here, are cut into chunks as workers finish earlier ones, and come back to a `Receiver`, each with its
+own value or error.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +18,7 @@ from ...futures import Future
 from ...interrupts import whole
 from ...task import TaskOptions, short_repr
 from . import outcomes
+from .elements import Elements
 from .scheduler import held
 from .sizes import BatchSizes, ChunkSizes
 
@@ -49,6 +49,16 @@ class FixedSizes:
         return min(self._size, available)
 
 
+class Receiver(Protocol):
+    """Whom a stream's elements come back to."""
+
+    def receive(self, keys: Sequence[Any], values: list[Any]) -> None:
+        """Values of so many elements, in the order of their keys."""
+
+    def receive_error(self, key: Any, error: BaseException) -> None:
+        """One element failed or was cancelled."""
+
+
 class Stream:
     """Elements of one function on their way to workers and back."""
 
@@ -58,7 +68,7 @@ class Stream:
         function: Any,
         options: TaskOptions,
         run: int,
-        deliver: Callable[[Any, Any, BaseException | None], None],
+        receiver: Receiver,
         *,
         star: bool,
         chunksize: int | None = None,
@@ -67,7 +77,7 @@ class Stream:
         self.function = function
         self.options = options
         self.run = run
-        self.deliver = deliver
+        self.receiver = receiver
         self.star = star
         self.sizes: Sizes
         if chunksize is not None:
@@ -77,7 +87,7 @@ class Stream:
         else:
             self.sizes = BatchSizes(backend.max_workers) if options.batch else ChunkSizes(backend.max_workers)
         self.expected: int | None = None  # elements still to be added, if known
-        self.waiting: deque[tuple[Any, Any]] = deque()  # (key, item)
+        self.waiting = Elements()
         self.sent = 0  # chunks in flight
         self.unfinished = 0  # elements added and not delivered
         self.when_done: Callable[[], None] | None = None  # called once nothing is unfinished
@@ -85,12 +95,12 @@ class Stream:
         self._attempts: dict[Any, int] = {}
         self._lock = threading.RLock()
 
-    def add(self, elements: list[tuple[Any, Any]]) -> None:
-        """More elements, as (key, item); `send` gets them going."""
+    def add(self, keys: Sequence[Any], items: list[Any]) -> None:
+        """More elements; `send` gets them going."""
         with self._lock:
-            self.unfinished += len(elements)
-        self.waiting.extend(elements)
-        self.backend.adjust_run(self.run, submitted=len(elements))
+            self.unfinished += len(items)
+            self.waiting.add(keys, items)
+        self.backend.adjust_run(self.run, submitted=len(items))
 
     def send(self) -> None:
         """Cut and submit chunks as long as workers have use for them."""
@@ -101,22 +111,21 @@ class Stream:
             while self.waiting and self.sent < most:
                 available = len(self.waiting)
                 remaining = None if self.expected is None else available + self.expected
-                count = self.sizes.next(available, remaining)
-                self._submit([self.waiting.popleft() for _ in range(count)])
+                self._submit(*self.waiting.take(self.sizes.next(available, remaining)))
 
-    def _submit(self, elements: list[tuple[Any, Any]]) -> None:
-        chunk = Chunk(self, elements)
-        body = {"items": [item for _, item in elements], "batch": self.options.batch, "star": self.star}
+    def _submit(self, keys: Sequence[Any], items: list[Any]) -> None:
+        chunk = Chunk(self, keys, items)
+        body = {"items": items, "batch": self.options.batch, "star": self.star}
         try:
             self.backend.submit_chunk(self.function, body, chunk, self.options, self.run)
         except (DependencyError, PayloadError) as error:
-            if len(elements) == 1:
+            if len(items) == 1:
                 self.backend.adjust_run(self.run, failed=1)
-                self._settle(elements[0][0], None, error)
+                self._settle_error(keys[0], error)
                 return
-            half = len(elements) // 2
-            self._submit(elements[:half])
-            self._submit(elements[half:])
+            half = len(items) // 2
+            self._submit(keys[:half], items[:half])
+            self._submit(keys[half:], items[half:])
         else:
             self.sent += 1
 
@@ -124,34 +133,31 @@ class Stream:
         """Drop what has not been sent and take back what has not begun; how many elements that is."""
         with whole():
             with self._lock:
-                dropped = list(self.waiting)
-                self.waiting.clear()
+                dropped = self.waiting.clear()
             self.backend.adjust_run(self.run, cancelled=len(dropped))
-            for key, _ in dropped:
-                self._settle(key, None, outcomes.cancelled())
+            for key in dropped:
+                self._settle_error(key, outcomes.cancelled())
         return len(dropped) + self.backend.cancel_sent(self.run)
 
     def take_back(self, key: Any) -> bool:
         """Cancel one element that waits here still."""
         with whole(), self._lock:
-            for i, (waiting, _) in enumerate(self.waiting):
-                if waiting is key:
-                    del self.waiting[i]
-                    self._over(1)
-                    self.backend.adjust_run(self.run, cancelled=1)
-                    return True
-        return False
+            if not self.waiting.remove(key):
+                return False
+            self._over(1)
+            self.backend.adjust_run(self.run, cancelled=1)
+            return True
 
     def fail(self, error: BaseException) -> None:
         """The pool is broken: what waits fails, and so does what comes."""
         self._failure = error
-        dropped = list(self.waiting)
-        self.waiting.clear()
+        with self._lock:
+            dropped = self.waiting.clear()
         self.backend.adjust_run(self.run, failed=len(dropped))
-        for key, _ in dropped:
+        for key in dropped:
             failure = WorkerLostError(f"the task did not run: {error}")
             failure.__cause__ = error
-            self._settle(key, None, failure)
+            self._settle_error(key, failure)
 
     # -- a home for the futures of a batch
 
@@ -165,12 +171,18 @@ class Stream:
 
     def is_running(self, future: Future) -> bool:
         """An element that was sent may run: nobody asks the worker."""
-        return all(key is not future for key, _ in list(self.waiting))
+        with self._lock:
+            return future not in self.waiting
 
     # -- from the resolver
 
-    def _settle(self, key: Any, value: Any, error: BaseException | None) -> None:
-        self.deliver(key, value, error)
+    def settle(self, keys: Sequence[Any], values: list[Any]) -> None:
+        """These elements have their values."""
+        self.receiver.receive(keys, values)
+        self._over(len(values))
+
+    def _settle_error(self, key: Any, error: BaseException) -> None:
+        self.receiver.receive_error(key, error)
         self._over(1)
 
     def _over(self, count: int) -> None:
@@ -180,31 +192,28 @@ class Stream:
         if done is not None:
             done()
 
-    def settle_or_retry(self, element: tuple[Any, Any], value: Any, error: BaseException | None) -> bool:
-        """Deliver, or keep for another attempt; True when it is over."""
-        key = element[0]
-        if (
-            error is not None
-            and self.options.retries
-            and not isinstance(error, (CancelledError, DependencyError, PayloadError))
-        ):
+    def fail_or_retry(self, key: Any, item: Any, error: BaseException) -> bool:
+        """Deliver the error, or keep the element for another attempt; True when it is over."""
+        if self.options.retries and not isinstance(error, (CancelledError, DependencyError, PayloadError)):
             attempts = self._attempts.get(key, 0)
             if attempts < self.options.retries:
                 self._attempts[key] = attempts + 1
-                self.waiting.appendleft(element)
+                with self._lock:
+                    self.waiting.put_back([key], [item])
                 return False
-        self._settle(key, value, error)
+        self._settle_error(key, error)
         return True
 
 
 class Chunk:
     """Some elements of a stream as one task of the scheduler."""
 
-    __slots__ = ("elements", "over", "received", "stream")
+    __slots__ = ("items", "keys", "over", "received", "stream")
 
-    def __init__(self, stream: Stream, elements: list[tuple[Any, Any]]) -> None:
+    def __init__(self, stream: Stream, keys: Sequence[Any], items: list[Any]) -> None:
         self.stream = stream
-        self.elements = elements
+        self.keys = keys
+        self.items = items
         self.received = 0  # elements whose outcome has come
         self.over = False
 
@@ -215,20 +224,17 @@ class Chunk:
     def _take(self, first: int, values: Any, errors: dict[int, bytes]) -> None:
         """Deliver outcomes from element ``first`` on; those that were taken before an interrupt are passed over."""
         stream = self.stream
-        if not errors and self.received == first and not stream._attempts:
-            for (key, _), value in zip(
-                self.elements[first:] if first else self.elements, values, strict=False
-            ):
-                stream.deliver(key, value, None)
-            self.received = first + len(values)
-            stream._over(len(values))
-            return
+        values = values if type(values) is list else list(values)  # a batch function may return an array
+        end = first + len(values)
         retried = 0  # counted as failed by the scheduler, and not over
-        for i in range(max(self.received, first), first + len(values)):
-            encoded = errors.get(i)
-            error = None if encoded is None else outcomes.load_error(encoded)
-            retried += not stream.settle_or_retry(self.elements[i], values[i - first], error)
-            self.received = i + 1
+        for stop in [*sorted(i for i in errors if i >= self.received), end]:
+            if self.received < stop:
+                here, self.received = self.received, stop
+                stream.settle(self.keys[here:stop], values[here - first : stop - first])
+            if stop < end:
+                self.received = stop + 1
+                error = outcomes.load_error(errors[stop])
+                retried += not stream.fail_or_retry(self.keys[stop], self.items[stop], error)
         if retried:
             stream.backend.adjust_run(stream.run, failed=-retried)
 
@@ -240,7 +246,7 @@ class Chunk:
                 taken, error = outcomes.load_value(view)
                 if error is None:
                     self._take(*taken)
-                    stream.sizes.observe(len(self.elements), run_ns)
+                    stream.sizes.observe(len(self.items), run_ns)
             elif status == held.CSCHED_LOST:
                 error = None
                 self._lost(detail)
@@ -251,8 +257,8 @@ class Chunk:
                 error = outcomes.error_of(
                     status, view, function_name(stream.function), stream.options.timeout
                 )
-            while error is not None and self.received < len(self.elements):
-                stream.settle_or_retry(self.elements[self.received], None, error)
+            while error is not None and self.received < len(self.items):
+                stream.fail_or_retry(self.keys[self.received], self.items[self.received], error)
                 self.received += 1
             self.over = True
             with stream._lock:
@@ -261,30 +267,30 @@ class Chunk:
 
     def _not_run(self) -> None:
         """An input failed: sent again in parts, until the element that refers to it stands alone."""
-        stream, elements = self.stream, self.elements
-        self.received = len(elements)
-        stream.backend.adjust_run(stream.run, failed=-len(elements))
-        half = len(elements) // 2
-        for part in (elements[:half], elements[half:]):
-            if part:
-                stream._submit(part)
+        stream, count = self.stream, len(self.items)
+        self.received = count
+        stream.backend.adjust_run(stream.run, failed=-count)
+        half = count // 2
+        for part in (slice(0, half), slice(half, count)):
+            if self.items[part]:
+                stream._submit(self.keys[part], self.items[part])
 
     def _lost(self, element: int) -> None:
         """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere."""
-        stream = self.stream
-        good, rest = self.received, self.elements[self.received :]
-        again = rest
+        stream, good = self.stream, self.received
+        keys, items = list(self.keys[good:]), self.items[good:]
         over = False
-        if not stream.options.batch or len(rest) == 1:
-            culprit = min(max(element - good, 0), len(rest) - 1)
+        if not stream.options.batch or len(items) == 1:
+            culprit = min(max(element - good, 0), len(items) - 1)
+            key, item = keys.pop(culprit), items.pop(culprit)
             error = outcomes.lost(
-                stream.backend.pool.last_exit, function_name(stream.function), short_repr(rest[culprit][1])
+                stream.backend.pool.last_exit, function_name(stream.function), short_repr(item)
             )
-            again = rest[:culprit] + rest[culprit + 1 :]
-            over = stream.settle_or_retry(rest[culprit], None, error)
+            over = stream.fail_or_retry(key, item, error)
         else:  # nobody knows which element it was: halves, until the culprit stands alone
-            stream.sizes = FixedSizes(max(1, len(rest) // 2))
-        stream.waiting.extendleft(reversed(again))
-        self.received = len(self.elements)
+            stream.sizes = FixedSizes(max(1, len(items) // 2))
+        with stream._lock:
+            stream.waiting.put_back(keys, items)
+        self.received = len(self.items)
         # the scheduler counted the whole chunk as failed
-        stream.backend.adjust_run(stream.run, succeeded=good, failed=over - len(self.elements))
+        stream.backend.adjust_run(stream.run, succeeded=good, failed=over - len(self.items))

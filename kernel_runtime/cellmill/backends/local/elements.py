@@ -25,10 +25,17 @@ class Elements:
         return any(key is other for keys, _ in self._left() for other in keys)
 
     def add(self, keys: Sequence[Any], items: list[Any]) -> None:
-        """More elements, behind the others."""
-        if items:
-            self._spans.append((keys, items))
-            self._count += len(items)
+        """More elements, behind the others; ``items`` is kept and may grow here."""
+        if not items:
+            return
+        self._count += len(items)
+        if self._spans and type(keys) is range:
+            last_keys, last_items = self._spans[-1]
+            if type(last_keys) is range and last_keys.stop == keys.start:  # one span: chunks keep ranges as keys
+                self._spans[-1] = (range(last_keys.start, keys.stop), last_items)
+                last_items.extend(items)
+                return
+        self._spans.append((keys, items))
 
     def put_back(self, keys: Sequence[Any], items: list[Any]) -> None:
         """These come next."""

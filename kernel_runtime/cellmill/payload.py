@@ -22,6 +22,7 @@ from .errors import PayloadError
 INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
 BUFFER_MIN = 4096  # bytes; smaller buffers stay inside the pickle
 ALIGN = 64
+_SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _MAGIC = b"CMB1"
 _HEAD = struct.Struct("<4sIQ")
 _BUFFER = struct.Struct("<QQ")
@@ -95,6 +96,20 @@ def _by_value_needed(data: bytes) -> bool:
     return b"__main__" in data or bool(cloudpickle.list_registry_pickle_by_value())
 
 
+def encode_simple(value: Any) -> bytes | None:
+    """The pickle of a plain number or text, or a tuple of them, when it is short; None for everything else.
+
+    Most arguments and results of small tasks are that. Nothing in them needs looking after: no buffers, no futures,
+    no classes.
+    """
+    kind = type(value)
+    if kind in _SIMPLE or (kind is tuple and _SIMPLE.issuperset(map(type, value))):
+        data = pickle.dumps(value, 5)
+        if len(data) < BUFFER_MIN:
+            return data
+    return None
+
+
 def encode(value: Any) -> Encoded:
     """Pickle ``value``; raises whatever the last pickler raised."""
     buffers: list[memoryview] = []
@@ -121,9 +136,9 @@ def encode(value: Any) -> Encoded:
     return Encoded(cloudpickle.dumps(value, protocol=5, buffer_callback=keep), buffers)
 
 
-def decode(view: memoryview | bytes) -> Any:
+def decode(view: memoryview) -> Any:
     """Unpickle from a payload; buffers are read in place through read-only views of ``view``."""
-    if isinstance(view, bytes) or not has_buffers(view):
+    if not has_buffers(view):
         return pickle.loads(view)
     _, count, size = _HEAD.unpack_from(view)
     at = _HEAD.size + count * _BUFFER.size

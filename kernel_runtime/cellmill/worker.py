@@ -41,7 +41,7 @@ _STARTED, _FINISHED, _PUBLISH = (
     held.csched_worker_publish,
 )
 _TASK, _FUNCTION, _NONE, _VALUE = held.CSCHED_TASK, held.CSCHED_FUNCTION, held.CSCHED_NONE, held.CSCHED_VALUE
-_NULL = ffi.NULL
+_NULL, _CHARS = ffi.NULL, ffi.typeof("char *")
 _NOTHING: dict[str, Any] = {}
 _EAGAIN, _ESTOPPED = held.CSCHED_EAGAIN, held.CSCHED_ESTOPPED
 
@@ -160,14 +160,8 @@ class Worker:
             arguments = kwargs = None  # type: ignore[assignment]
             self.publish_error(error, self.name(number, function))
         else:
-            self.end_output()
-            if value is None and not self.in_place:
-                while (rc := _PUBLISH(self.handle, _NONE, 0, _NULL, 0, NO_BLOCK)) == _EAGAIN:
-                    pass
-                _check_write(rc)
-            else:
-                self.publish_value(value, self.name(number, function))
-                value = None
+            self.publish_value(value, number, function)
+            value = None
 
     def name(self, number: int, function: Any = None) -> str:
         """A task's function for people; ``function`` is the one that came along with a call, number 0."""
@@ -178,10 +172,10 @@ class Worker:
     def arguments(self, address: int, size: int, inputs: int) -> Any:
         """A task's payload, the results of other tasks that it takes put in."""
         if not inputs:
-            return payload.decode(self.watched(address, size))
+            return self.load(address, size)
         payload.inputs.loading = self.load_input
         try:
-            return payload.decode(self.watched(address, size))
+            return self.load(address, size)
         finally:
             payload.inputs.loading = None
 
@@ -192,17 +186,19 @@ class Worker:
             raise InternalError(f"input {position} of a task cannot be read ({rc})")
         if status[0] == held.CSCHED_NONE:
             return None
-        return payload.decode(self.watched(int(place[0]), int(place[1])))
+        return self.load(int(place[0]), int(place[1]))
 
     # -- inputs read in place
 
-    def watched(self, address: int, size: int) -> memoryview:
-        """Memory of an input; arrays made from it keep its buffer object alive, which is how they are noticed."""
-        buffer = ffi.buffer(ffi.cast("char *", address), size)
+    def load(self, address: int, size: int) -> Any:
+        """Unpickle a payload; arrays in it keep its buffer object alive, which is how they are noticed."""
+        buffer = ffi.buffer(ffi.cast(_CHARS, address), size)
+        if size < payload.BUFFER_MIN:
+            return pickle.loads(buffer)
         view = memoryview(buffer)
-        if size >= payload.BUFFER_MIN and payload.has_buffers(view):
+        if payload.has_buffers(view):
             self.in_place.append(weakref.ref(buffer))
-        return view
+        return payload.decode(view)
 
     def keeps(self) -> int:
         """When a task publishes: the flag for its result if something still refers to its inputs."""
@@ -221,10 +217,20 @@ class Worker:
                 while held.csched_worker_let_go(self.handle, entry[0]) == _EAGAIN:
                     pass
 
-    def publish_value(self, value: Any, name: str) -> None:
+    def publish_value(self, value: Any, number: int, function: Any) -> None:
+        if self.streams[0].held or self.streams[1].held:
+            self.end_output()
+        if not self.in_place:
+            status, data = (_NONE, b"") if value is None else (_VALUE, payload.encode_simple(value))
+            if data is not None:  # most results of small tasks
+                while (rc := _PUBLISH(self.handle, status, 0, data, len(data), NO_BLOCK)) == _EAGAIN:
+                    pass
+                _check_write(rc)
+                return
         try:
             encoded = payload.encode(value)
         except BaseException as error:
+            name = self.name(number, function)
             problem = PayloadError(
                 f"the result of {name}, a {type(value).__name__}, cannot be sent back: "
                 f"{type(error).__name__}: {error}. Return data (numbers, text, arrays, dicts) instead."
@@ -281,9 +287,8 @@ class Worker:
         self.emit(held.CSCHED_OUTPUT, stream, text.encode("utf-8", "backslashreplace"))
 
     def end_output(self) -> None:
-        if self.streams[0].held or self.streams[1].held:
-            for stream in self.streams:
-                stream.end_of_task()
+        for stream in self.streams:
+            stream.end_of_task()
 
     def control(self, number: int, view: memoryview) -> bool:
         """A request from the kernel; True ends the worker."""

@@ -31,7 +31,9 @@ class Elements:
         self._count += len(items)
         if self._spans and type(keys) is range:
             last_keys, last_items = self._spans[-1]
-            if type(last_keys) is range and last_keys.stop == keys.start:  # one span: chunks keep ranges as keys
+            if (
+                type(last_keys) is range and last_keys.stop == keys.start
+            ):  # one span: chunks keep ranges as keys
                 self._spans[-1] = (range(last_keys.start, keys.stop), last_items)
                 last_items.extend(items)
                 return

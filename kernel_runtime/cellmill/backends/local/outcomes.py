@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from concurrent.futures.process import _RemoteTraceback
 from typing import TYPE_CHECKING, Any
@@ -45,10 +46,10 @@ def load_error(data: bytes | memoryview) -> BaseException:
     return error
 
 
-def load_value(view: memoryview | bytes) -> tuple[Any, BaseException | None]:
+def load_value(view: Any, decode: Callable[[Any], Any] = payload.decode) -> tuple[Any, BaseException | None]:
     """(value, None) or (None, why it does not unpickle)."""
     try:
-        return payload.decode(view), None
+        return decode(view), None
     except Exception as problem:
         error = PayloadError(
             f"a result arrived but cannot be unpickled in this process: {type(problem).__name__}: {problem}. "

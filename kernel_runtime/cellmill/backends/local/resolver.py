@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from collections import deque
@@ -154,17 +155,27 @@ class Resolver:
                     elif entry is not None:
                         rest.append(place)
             for place in rest:
-                self._settle(COMPLETION.unpack_from(rows, place * COMPLETION.size))
+                self._settle(*COMPLETION.unpack_from(rows, place * COMPLETION.size))
             held.csched_commit(scheduler.handle, n)
             self.slots.extend(slots)
 
-    def _settle(self, row: tuple[int, ...]) -> None:
-        slot, status, _worker, detail, _, blob, address, size, run_ns, function, _ = row
+    def _settle(
+        self,
+        slot: int,
+        status: int,
+        _worker: int,
+        detail: int,
+        _count: int,
+        blob: int,
+        address: int,
+        size: int,
+        run_ns: int,
+        function: int,
+        _run: int,
+    ) -> None:
         entry = self.table[slot]
         if type(entry) is Future:
-            if status == NONE:
-                called = entry.settle(None)
-            elif status == CANCELLED:
+            if status == CANCELLED:
                 called = entry.settle_cancelled()
             else:
                 value, error = self._outcome(entry, status, detail, blob, address, size, function)
@@ -182,9 +193,11 @@ class Resolver:
         self, future: Future, status: int, detail: int, blob: int, address: int, size: int, function: int
     ) -> tuple[Any, BaseException | None]:
         scheduler = self.scheduler
+        if status == NONE:
+            return None, None
         if status == VALUE:
             if size < BUFFER_MIN:  # it has no buffers in it: nothing refers to its memory after unpickling
-                return outcomes.load_value(scheduler.bytes_at(address, size))
+                return outcomes.load_value(scheduler.buffer(address, size), pickle.loads)
             return outcomes.load_value(scheduler.lasting_view(blob, address, size))
         if status == held.CSCHED_ERROR:
             return None, outcomes.load_error(scheduler.view(address, size))

@@ -33,6 +33,7 @@ JOURNEY = struct.Struct("=QIIIHBB8QQ")
 NO_WORKER = 2**16 - 1
 BATCH = 1024
 
+_CHARS = ffi.typeof("char *")
 _LARGE_COPY = 1 << 20  # bytes; above it the GIL is released while copying
 
 
@@ -128,14 +129,15 @@ class Scheduler:
         check(rc, "registering a function")
         return int(number[0])
 
-    def view(self, address: int, size: int) -> memoryview:
-        """Memory of a payload, valid until its completion is committed."""
-        return memoryview(ffi.buffer(ffi.cast("char *", address), size))
+    @staticmethod
+    def buffer(address: int, size: int) -> Any:
+        """Memory of a payload, valid until its completion is committed, as what `pickle.loads` takes."""
+        return ffi.buffer(ffi.cast(_CHARS, address), size)
 
-    def bytes_at(self, address: int, size: int) -> bytes:
-        """A copy of a small payload."""
-        data: bytes = ffi.unpack(ffi.cast("char *", address), size)
-        return data
+    @classmethod
+    def view(cls, address: int, size: int) -> memoryview:
+        """The same as a memoryview."""
+        return memoryview(cls.buffer(address, size))
 
     def lasting_view(self, blob: int, address: int, size: int) -> memoryview:
         """Memory of a payload that lives as long as anything refers to the view."""

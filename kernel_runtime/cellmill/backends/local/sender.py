@@ -14,7 +14,7 @@ from ...errors import PayloadError, UsageError
 from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
-from ...payload import INLINE_MAX, Encoded
+from ...payload import INLINE_MAX, Encoded, encode_simple
 from ...task import TaskOptions
 from . import outcomes
 from .packing import FailedInput, add_input, pack
@@ -62,19 +62,22 @@ class Sender:
             return self._submit_to_batch(function, args, kwargs, options, run)
         future = Future(backend)
         number = self.functions.number(function)
-        if number and not args and not kwargs and options.plain:  # nothing to pack: the shortest path
-            resolver = self.resolver
-            try:
-                slot = resolver.slots.pop()
-            except IndexError:
-                slot = resolver.take_slot()
-            resolver.table[slot] = future
-            ticket = _SUBMIT(self._handle, slot, number, run, _NULL, 0, 0)
-            if ticket < 0:
-                self._undo(slot, ticket)
-            future._ticket = ticket
-            self._left = start
-            return future
+        if number and not kwargs and options.plain:
+            data = encode_simple(args) if args else _NULL
+            if data is not None:  # nothing to look after: the shortest path
+                resolver = self.resolver
+                try:
+                    slot = resolver.slots.pop()
+                except IndexError:
+                    slot = resolver.take_slot()
+                resolver.table[slot] = future
+                size = len(data) if args else 0
+                ticket = _SUBMIT(self._handle, slot, number, run, data, size, _NOW() - start if args else 0)
+                if ticket < 0:
+                    self._undo(slot, ticket)
+                future._ticket = ticket
+                self._left = start
+                return future
         body: Any = args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
         while True:
             inputs: list[Future] = []

@@ -155,6 +155,7 @@ int csched_destroy(csched_t *s); /* stops, and unmaps everything: no view of a p
 int csched_set_policy(csched_t *s, const char *name);
 int csched_stats(csched_t *s, csched_stats_t *stats);
 uint64_t csched_now(void);
+uint64_t csched_surroundings(void); /* another one when this process's directory or environment has changed */
 
 /* workers: fds = segment, bell, control socket, arena (all close-on-exec, to be passed on and closed) */
 int csched_worker_add(csched_t *s, uint32_t *index, int fds[4]);

@@ -32,6 +32,31 @@ def test_environment(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pool.submit(os.getenv, "CELLMILL_TEST").result() is None
 
 
+def test_changes_between_calls_in_a_row(pool: Executor, tmp_path: Path) -> None:
+    """Each task sees the change made right before it was submitted, or one that came later."""
+    folders = [tmp_path / str(i) for i in range(50)]
+    for folder in folders:
+        folder.mkdir()
+    before = os.getcwd()
+    try:
+        directories = []
+        for folder in folders:
+            os.chdir(folder)
+            directories.append(pool.submit(os.getcwd))
+    finally:
+        os.chdir(before)
+    variables = []
+    try:
+        for i in range(200):
+            os.environ["CELLMILL_TEST"] = str(i)
+            variables.append(pool.submit(os.getenv, "CELLMILL_TEST"))
+        assert all(int(f.result()) >= i for i, f in enumerate(variables))
+    finally:
+        os.environ.pop("CELLMILL_TEST", None)
+    seen = [f.result() for f in directories]
+    assert all(at == before or folders.index(Path(at)) >= i for i, at in enumerate(seen))
+
+
 def test_path(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cellmill_found_later.py").write_text("VALUE = 7\n")
     expression = "__import__('cellmill_found_later').VALUE"

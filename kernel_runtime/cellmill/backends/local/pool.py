@@ -66,7 +66,7 @@ class Pool:
         self._requests = itertools.count(1)
         self._replies: dict[int, tuple[threading.Event, list[Any]]] = {}
         self._lock = threading.RLock()
-        self._watch = zygote_client.WorldWatch()
+        self.world = zygote_client.WorldWatch()
         self._initializer = cloudpickle.dumps((initializer, initargs)) if initializer is not None else None
         self._starter: threading.Thread | None = None
         # Here, not in the starting thread: from Python 3.12 on no process can be started once the interpreter ends,
@@ -257,7 +257,7 @@ class Pool:
 
     def sync_world(self) -> None:
         """Send workers what changed in the kernel's directory, environment or path since the last look."""
-        if not self._watch.changed() or zygote_client._shared is None or not self.members:
+        if not self.world.changed() or zygote_client._shared is None or not self.members:
             return
         world = zygote_client.current_world()
         with contextlib.suppress(BackendError):

@@ -5,6 +5,7 @@ A task's path in the kernel begins at `Sender.submit`.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
@@ -25,12 +26,29 @@ if TYPE_CHECKING:
     from .backend import LocalBackend
 
 # The kernel's directory, environment and path are looked at before each call, so that what was changed a moment ago
-# reaches this very task. A look costs microseconds: calls that follow each other faster than code between them could
-# change anything do without, for a while.
-IN_A_ROW_NS = 5_000
-LOOK_NS = 1_000_000
+# reaches this very task. Calls that follow each other so fast that no change could be made between them do without.
+LOOK_NS = 1_000_000  # how long a glance is enough
 
 _NOW = time.monotonic_ns
+
+
+def _time_for_a_change() -> int:
+    """Nanoseconds: less than what setting a variable or the directory takes on this machine, with the loop around it.
+
+    Asking for the directory takes about as long as the shortest of them, and changes nothing.
+    """
+    least = LOOK_NS
+    for _ in range(20):
+        start = _NOW()
+        try:  # noqa: SIM105  (`suppress` costs as much as the call)
+            os.getcwd()
+        except FileNotFoundError:
+            pass
+        least = min(least, _NOW() - start)
+    return least * 2 // 3
+
+
+IN_A_ROW_NS = _time_for_a_change()
 _NULL = ffi.NULL  # each look-up on a cffi library or ffi costs as much as a short call
 _SUBMIT = held.csched_submit
 
@@ -41,7 +59,7 @@ class Sender:
     def __init__(self, backend: LocalBackend) -> None:
         self.backend = backend
         self.scheduler = backend.scheduler
-        self._left = self._looked = 0  # when the last call was made, when the surroundings were looked at
+        self._left = self._looked = 0  # when the last call returned, when the surroundings were looked at
         self.functions = backend.functions
         self.resolver = backend.resolver
         self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
@@ -55,7 +73,9 @@ class Sender:
         if backend.closed or backend.broken is not None:
             backend.refuse()
         start = _NOW()
-        if start - self._left > IN_A_ROW_NS or start - self._looked > LOOK_NS:
+        if start - self._looked > LOOK_NS or (
+            start - self._left > IN_A_ROW_NS and backend.pool.world.touched()
+        ):
             self._looked = start
             backend.pool.sync_world()
         if options.batch:
@@ -76,7 +96,7 @@ class Sender:
                 if ticket < 0:
                     self._undo(slot, ticket)
                 future._ticket = ticket
-                self._left = start
+                self._left = _NOW()
                 return future
         body: Any = args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
         while True:

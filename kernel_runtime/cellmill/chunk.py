@@ -31,12 +31,13 @@ def run_chunk(worker: Worker, function: Any, name: str, count: int, arguments: d
     """Run ``{"items": [...], "batch": bool, "star": bool}`` and publish its outcomes."""
     held.csched_worker_started(worker.handle)
     worker.in_user_code = True
+    # the items are popped, so that nothing refers to them any more when the outcomes are published
     if arguments["batch"]:
         outcomes = _Outcomes(0)
-        outcomes.values = _run_batch(function, name, arguments["items"], 0, outcomes.errors)
+        outcomes.values = _run_batch(function, name, arguments.pop("items"), 0, outcomes.errors)
         failures = len(outcomes.errors)
     else:
-        outcomes, failures = _run_elements(worker, function, name, arguments["items"], arguments["star"])
+        outcomes, failures = _run_elements(worker, function, name, arguments.pop("items"), arguments["star"])
     worker.in_user_code = False
     held.csched_worker_finished(worker.handle)
     worker.end_output()

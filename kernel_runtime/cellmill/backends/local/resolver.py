@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SLICE_MS = 50  # no sleep is longer: signals are looked at in between
 SPIN_US = 20
+_LATER = object()
 CANCELLED, NONE, VALUE = held.CSCHED_CANCELLED, held.CSCHED_NONE, held.CSCHED_VALUE
 
 
@@ -137,19 +138,23 @@ class Resolver:
             if not n:
                 return
             slots, statuses = scheduler.slots_and_statuses(n)
+            values = self._small_values(n, slots, statuses)
             rest: list[int] = []
-            # Futures nobody follows whose value is None, most of a flood of small tasks, are settled here under one
-            # lock: storing their state is all there is to do (see `Future._finish`).
+            # Futures nobody follows with nothing or a small value, most of a flood of small tasks, are settled here
+            # under one lock: storing their state is all there is to do (see `Future._finish`).
             with SETTLING:
                 for place, slot in enumerate(slots):
-                    entry = table[slot]
+                    entry, value = table[slot], values[place]
                     if (
-                        statuses[place] == NONE
-                        and type(entry) is Future
+                        value is not _LATER
+                        and entry is not None
                         and entry._followers is None
                         and entry._state == PENDING
-                        and not entry._inputs
                     ):
+                        if value is not None:
+                            entry._result = value
+                        if entry._inputs:
+                            entry._inputs = ()  # or the last of a chain would keep all results before it
                         entry._state = FINISHED
                         table[slot] = None
                     elif entry is not None:
@@ -158,6 +163,28 @@ class Resolver:
                 self._settle(*COMPLETION.unpack_from(rows, place * COMPLETION.size))
             held.csched_commit(scheduler.handle, n)
             self.slots.extend(slots)
+
+    def _small_values(self, n: int, slots: list[int], statuses: list[int]) -> list[Any]:
+        """What lone futures take from this batch; `_LATER` for everything that needs more care."""
+        table = self.table
+        if statuses.count(NONE) == n:
+            return [None if type(table[slot]) is Future else _LATER for slot in slots]
+        values: list[Any] = []
+        addresses, sizes = self.scheduler.addresses_and_sizes(n)
+        buffer, load = self.scheduler.buffer, pickle.loads
+        for slot, status, address, size in zip(slots, statuses, addresses, sizes, strict=True):
+            entry = table[slot]
+            value: Any = _LATER
+            if type(entry) is Future and entry._followers is None:
+                if status == NONE:
+                    value = None
+                elif status == VALUE and size < BUFFER_MIN:
+                    try:
+                        value = load(buffer(address, size))
+                    except Exception:
+                        value = _LATER  # `_settle` tells why
+            values.append(value)
+        return values
 
     def _settle(
         self,

@@ -93,6 +93,10 @@ class Scheduler:
         self._completion_bytes = memoryview(ffi.buffer(self._completions))
         self._completion_slots = self._completion_bytes.cast("I")[:: COMPLETION.size // 4]
         self._completion_statuses = self._completion_bytes.cast("H")[2 :: COMPLETION.size // 2]
+        words = self._completion_bytes.cast("Q")
+        self._completion_addresses, self._completion_sizes = (
+            words[at :: COMPLETION.size // 8] for at in (3, 4)
+        )
         self._messages = ffi.new("csched_message_t[]", BATCH)
         self._message_bytes = ffi.buffer(self._messages)
 
@@ -168,6 +172,10 @@ class Scheduler:
     def slots_and_statuses(self, n: int) -> tuple[list[int], list[int]]:
         """Two columns of the ``n`` rows just collected, faster than by unpacking the rows."""
         return self._completion_slots[:n].tolist(), self._completion_statuses[:n].tolist()
+
+    def addresses_and_sizes(self, n: int) -> tuple[list[int], list[int]]:
+        """Two more of their columns."""
+        return self._completion_addresses[:n].tolist(), self._completion_sizes[:n].tolist()
 
     def messages(self) -> tuple[int, memoryview]:
         """The oldest messages: their number and rows in the format `MESSAGE`."""

@@ -57,6 +57,7 @@ enum { CSCHED_STAGES = 8 };
 
 typedef struct csched csched_t;
 typedef struct csched_worker csched_worker_t;
+typedef struct csched_zero csched_zero_t;
 
 typedef struct {
     uint64_t ring_bytes;    /* of each ring, a power of two; 0: 262,144 */
@@ -228,6 +229,11 @@ int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const
 int csched_worker_interrupted(csched_worker_t *w); /* 1: the kernel wants the task in hand ended; from any handler */
 uint64_t csched_worker_current(csched_worker_t *w); /* ticket of the task in user code now; any thread or handler */
 uint64_t csched_worker_index(csched_worker_t *w);
+
+/* for benchmarks: one thread of this process that answers every task of these workers at once with None.
+ * fds: those of csched_worker_add, four each; taken over.  Stopped before or after the scheduler is destroyed. */
+int csched_zero_start(const int *fds, uint32_t workers, csched_zero_t **zero);
+int csched_zero_stop(csched_zero_t *zero);
 /* cffi: end */
 
 #endif

@@ -17,6 +17,7 @@ static void after_cancel(csched_t *s, uint32_t last)
 {
     if (s->completions.tail == last)
         return;
+    look_at_clock(s);
     task_propagate(s, last);
     window_dispatch(s);
 }

@@ -38,8 +38,8 @@ bool bell_sleep(csched_t *s, uint32_t timeout_ms)
 static int locked_drain(csched_t *s)
 {
     pthread_mutex_lock(&s->lock);
-    u64_store_relaxed(&s->last_poll, csched_now());
     drain(s);
+    u64_store_relaxed(&s->last_poll, s->now);
     pthread_mutex_unlock(&s->lock);
     return (int)u32_relaxed(&s->available);
 }
@@ -144,7 +144,7 @@ CSCHED_EXPORT int csched_commit(csched_t *s, uint32_t count)
         if (s->completions.head == NO_TASK)
             s->completions.tail = NO_TASK;
         s->completion_count -= count;
-        u32_add(&s->available, -count);
+        available_add(s, -count);
     }
     pthread_mutex_unlock(&s->lock);
     return rc;
@@ -174,7 +174,7 @@ CSCHED_EXPORT int csched_messages_commit(csched_t *s, uint32_t count)
         q->count--;
     }
     if (!rc)
-        u32_add(&s->available, -count);
+        available_add(s, -count);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }

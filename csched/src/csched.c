@@ -169,6 +169,7 @@ CSCHED_EXPORT int csched_pause(csched_t *s, int on)
 {
     pthread_mutex_lock(&s->lock);
     s->paused = on != 0;
+    look_at_clock(s);
     window_dispatch(s);
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;

@@ -21,13 +21,13 @@ int message_push(csched_t *s, const csched_message_t *message)
         *q = (messages_t){.of = grown, .head = 0, .count = q->count, .capacity = capacity};
     }
     q->of[(q->head + q->count++) % q->capacity] = *message;
-    u32_add(&s->available, 1);
+    available_add(s, 1);
     return CSCHED_OK;
 }
 
 void task_ready(csched_t *s, uint32_t slot)
 {
-    task_at(s, slot)->ready = csched_now();
+    task_at(s, slot)->ready = s->now;
     ready_push(&s->graph, slot);
 }
 
@@ -99,7 +99,7 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
         s->completions.head = slot;
     s->completions.tail = slot;
     s->completion_count++;
-    u32_add(&s->available, 1);
+    available_add(s, 1);
     u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) - 1);
 }
 
@@ -141,7 +141,7 @@ void task_propagate(csched_t *s, uint32_t last)
             inputs->of[found.position].status = task->status;
             if (++inputs->filled == inputs->count) {
                 s->graph.waiting_count--;
-                if (dependent->moment <= csched_now() || task_delay(s, target) < 0)
+                if (dependent->moment <= s->now || task_delay(s, target) < 0)
                     task_ready(s, target);
             }
         }
@@ -210,6 +210,8 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     int rc = blob_of_result(s, index, entry, base, sizeof *entry + marks, &result);
     if (rc < 0)
         return rc;
+    if (entry->returned > s->now)
+        look_at_clock(s); /* what follows from this result carries a later stamp than the result */
     if (u32_relaxed(&entry->head.claim) & CSCHED_KEEPS && (rc = keep_inputs(worker, task)) < 0) {
         blob_release(s, result);
         return rc;
@@ -342,6 +344,7 @@ uint32_t drain(csched_t *s)
 {
     uint32_t taken = 0, last = s->completions.tail;
     bool news = false;
+    look_at_clock(s);
     for (uint32_t i = 0; i < s->worker_count; i++) {
         worker_t *worker = s->workers[i];
         if (worker->state == WORKER_STARTING && u32_acquire(&worker->segment->ready)) { /* partner: worker_ready */
@@ -353,7 +356,7 @@ uint32_t drain(csched_t *s)
             taken += drain_worker(s, i);
     }
     task_propagate(s, last);
-    bool ticked = drain_tick(s, csched_now());
+    bool ticked = drain_tick(s, taken ? look_at_clock(s) : s->now);
     /* on a tick as well: what lies behind a long task may be worth stealing by now */
     if (taken || news || ticked || s->graph.ready_count)
         window_dispatch(s);

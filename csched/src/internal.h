@@ -96,11 +96,12 @@ struct csched {
     uint32_t run_free_count;
     csched_stats_t stats;
     uint64_t next_tick;
+    uint64_t now; /* the latest look at the clock; whoever takes the lock and may ready or send tasks looks first */
 
     int bell; /* eventfd: workers ring it when kernel_sleeping is set in their segment */
     shared_u32 waiting;   /* threads in csched_wait */
     shared_u32 sleepers;  /* threads asleep on the bell */
-    shared_u32 available; /* completions and messages, readable without the lock */
+    shared_u32 available; /* completions and messages; written under the lock, read without it */
     shared_u32 helper_word, helper_deep, helper_stop;
     shared_u32 background_word;
     shared_u64 outstanding;
@@ -108,6 +109,17 @@ struct csched {
     pthread_t helper;
     bool helper_runs;
 };
+
+static inline uint64_t look_at_clock(csched_t *s)
+{
+    return s->now = csched_now();
+}
+
+/* Under the lock, which makes load and store one step. */
+static inline void available_add(csched_t *s, uint32_t more)
+{
+    u32_store_relaxed(&s->available, u32_relaxed(&s->available) + more);
+}
 
 static inline task_t *task_at(csched_t *s, uint32_t slot)
 {

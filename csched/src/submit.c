@@ -59,7 +59,7 @@ static int prepare(csched_t *s, task_t *task, uint32_t slot, uint32_t function, 
                      .row = NO_ROW,
                      .worker = NO_WORKER,
                      .priority = -PRIORITY_MIN};
-    task->submitted = csched_now();
+    task->submitted = look_at_clock(s);
     return CSCHED_OK;
 }
 

@@ -245,7 +245,7 @@ static bool worth_stealing(const csched_t *s, uint32_t index, uint64_t now)
 /* An idle worker and nothing ready: take back the newer half of what the fullest worker has not begun. */
 static bool steal(csched_t *s)
 {
-    uint64_t now = csched_now();
+    uint64_t now = s->now;
     uint32_t idle = NO_CHOICE, full = NO_CHOICE;
     for (uint32_t i = 0; i < s->worker_count; i++) {
         if (s->workers[i]->state != WORKER_READY || s->workers[i]->retiring)
@@ -271,7 +271,7 @@ static bool steal(csched_t *s)
 
 static void send_ready(csched_t *s)
 {
-    uint64_t now = csched_now();
+    uint64_t now = s->now;
     uint64_t touched[4] = {0};
     uint32_t slot, aside[16], aside_count = 0;
     for (uint32_t i = 0; i < s->worker_count; i++)

@@ -221,9 +221,13 @@ uint64_t csched_worker_since_flush(csched_worker_t *w); /* ns since this task's 
 int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address);
 int csched_worker_free(csched_worker_t *w, uint64_t offset);
 int csched_worker_let_go(csched_worker_t *w, uint64_t ticket); /* after a result with CSCHED_KEEPS */
-/* 1: the task had its result already, which stands; a block stays the caller's */
+/* 1: the task had its result already, which stands; a block stays the caller's.
+ * A task with neither payload nor inputs starts when it is received; one that was not reported finished ends here. */
 int csched_worker_publish(csched_worker_t *w, uint32_t status, uint32_t failures, const void *data, uint64_t size,
                           uint64_t block);
+/* publish, then next, with one look at the clock for both; CSCHED_EFULL: there was no room for the result, again */
+int csched_worker_turn(csched_worker_t *w, uint32_t status, uint32_t failures, const void *data, uint64_t size,
+                       uint64_t block, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item);
 int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data, uint64_t size,
                        uint64_t block);
 int csched_worker_interrupted(csched_worker_t *w); /* 1: the kernel wants the task in hand ended; from any handler */

@@ -90,7 +90,7 @@ typedef struct {
     uint64_t bundle; /* NO_BLOCK: the inputs' refs follow; else they lie in the kernel's arena with the in-line ones */
     uint32_t inputs; /* number of ref_t */
     uint32_t attempt;
-    uint64_t reserved;
+    uint64_t dispatched; /* when it was sent */
 } task_entry_t; /* then ref_t[inputs], then payloads in line */
 
 typedef struct {

@@ -188,6 +188,7 @@ static int push_task(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
     head->function = task->function;
     head->count = task->count;
     head->attempt = task->attempt;
+    head->dispatched = now;
     head->inputs = inputs ? inputs->count : 0;
     head->bundle = inputs && inputs->bundle ? inputs->bundle->offset : NO_BLOCK;
     uint64_t at = sizeof *head;

@@ -74,19 +74,22 @@ static void ring_bell(csched_worker_t *w)
         return; /* full or gone: the kernel looks by itself at the end of its slice */
 }
 
-/* Makes the entry ours, unless the kernel took it back; both sides compare and swap the same word. */
-static bool claim(csched_worker_t *w, task_entry_t *entry)
+/* Makes the entry ours, unless the kernel took it back; both sides compare and swap the same word.  `seen` is a look
+ * at the clock from just before, 0: none. */
+static bool claim(csched_worker_t *w, task_entry_t *entry, uint64_t seen)
 {
     segment_t *segment = w->segment;
     if (!u32_cas(&entry->head.claim, CLAIM_QUEUED, CLAIM_TAKEN)) /* partner: window_revoke */
         return false;
-    w->received = w->flushed = now_ns();
-    w->started = w->finished = 0;
+    uint64_t now = seen >= entry->dispatched ? seen : now_ns();
+    w->received = w->flushed = now;
+    w->started = entry->payload.region == REGION_NONE && !entry->inputs ? now : 0; /* nothing to unpickle */
+    w->finished = 0;
     w->mark_count = 0;
     w->published = false;
     u32_store_relaxed(&segment->claim_slot, entry->head.slot);
     u32_store_relaxed(&segment->claim_element, 0);
-    u64_store_relaxed(&segment->claim_since, w->received);
+    u64_store_relaxed(&segment->claim_since, now);
     u64_store_release(&segment->claim_ticket, entry->ticket); /* partner: check_limit */
     return true;
 }
@@ -146,7 +149,8 @@ static void release_current(csched_worker_t *w)
     w->current = NULL;
 }
 
-CSCHED_EXPORT int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item)
+/* `seen`: a look at the clock from just before, 0: none. */
+static int next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, uint64_t seen, csched_item_t *item)
 {
     release_current(w);
     uint64_t end = 0;
@@ -157,7 +161,7 @@ CSCHED_EXPORT int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint3
         if (rc < 0)
             return rc;
         if (rc == 1) {
-            if (entry->kind != ENTRY_TASK || claim(w, (task_entry_t *)entry))
+            if (entry->kind != ENTRY_TASK || claim(w, (task_entry_t *)entry, seen))
                 return take(w, (task_entry_t *)entry, item);
             ring_advance(&w->tasks);
             continue;
@@ -165,6 +169,7 @@ CSCHED_EXPORT int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint3
         if (u32_acquire(&w->segment->retire)) /* partner: csched_worker_retire */
             return CSCHED_ESTOPPED;
         uint64_t now = now_ns();
+        seen = 0;
         if (!end)
             end = now + (uint64_t)spin_us * 1000;
         if (now < end) {
@@ -177,6 +182,11 @@ CSCHED_EXPORT int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint3
         sleep_on_ring(w, timeout_ms);
         slept = true;
     }
+}
+
+CSCHED_EXPORT int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item)
+{
+    return next(w, spin_us, timeout_ms, 0, item);
 }
 
 CSCHED_EXPORT int csched_worker_input(csched_worker_t *w, uint32_t position, uint32_t *status, uint64_t *address,
@@ -294,7 +304,7 @@ static int send(csched_worker_t *w, uint32_t kind, const result_entry_t *form, c
     else
         entry->payload = (ref_t){.region = REGION_NONE};
     ring_commit(&w->results);
-    w->flushed = now_ns();
+    w->flushed = form->returned ? form->returned : now_ns();
     return CSCHED_OK;
 }
 
@@ -335,6 +345,16 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
         ring_bell(w);
     }
     return rc;
+}
+
+CSCHED_EXPORT int csched_worker_turn(csched_worker_t *w, uint32_t status, uint32_t failures, const void *data,
+                                     uint64_t size, uint64_t block, uint32_t spin_us, uint32_t timeout_ms,
+                                     csched_item_t *item)
+{
+    int rc = csched_worker_publish(w, status, failures, data, size, block);
+    if (rc < 0)
+        return rc == CSCHED_EAGAIN ? CSCHED_EFULL : rc;
+    return next(w, spin_us, timeout_ms, rc == CSCHED_OK ? w->flushed : 0, item);
 }
 
 CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data,

@@ -20,19 +20,26 @@ struct csched_zero {
     shared_u32 stop;
 };
 
+/* Answers the task in hand and takes the next one, if any. */
+static int turn(csched_zero_t *zero, csched_worker_t *w, bool last, csched_item_t *item)
+{
+    int rc;
+    do
+        rc = last ? csched_worker_publish(w, CSCHED_NONE, 0, NULL, 0, NO_BLOCK)
+                  : csched_worker_turn(w, CSCHED_NONE, 0, NULL, 0, NO_BLOCK, 0, 0, item);
+    while ((rc == CSCHED_EFULL || (last && rc == CSCHED_EAGAIN)) && !u32_acquire(&zero->stop)); /* csched_zero_stop */
+    return rc;
+}
+
 /* How many tasks were answered. */
 static uint32_t serve(csched_zero_t *zero, csched_worker_t *w)
 {
     csched_item_t item;
     uint32_t answered = 0;
-    while (answered < IN_A_ROW && csched_worker_next(w, 0, 0, &item) == CSCHED_OK) {
-        if (item.kind != CSCHED_TASK)
-            continue;
-        while (csched_worker_publish(w, CSCHED_NONE, 0, NULL, 0, NO_BLOCK) == CSCHED_EAGAIN)
-            if (u32_acquire(&zero->stop)) /* partner: csched_zero_stop */
-                return 0;
-        answered++;
-    }
+    int rc = csched_worker_next(w, 0, 0, &item);
+    while (rc == CSCHED_OK && answered < IN_A_ROW)
+        rc = item.kind == CSCHED_TASK ? turn(zero, w, ++answered == IN_A_ROW, &item)
+                                      : csched_worker_next(w, 0, 0, &item);
     return answered;
 }
 

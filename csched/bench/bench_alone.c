@@ -1,11 +1,13 @@
-/* How many tasks and edges does the scheduler alone manage, against a zero worker? */
+/* How many tasks and edges does the scheduler alone manage, in batches against a zero worker?  Independent tasks, a
+ * reduction tree of 2^20 and a stencil of 1,000 x 1,000. */
 #include "bench.h"
-#include <string.h>
 
-enum { SLOTS = 1 << 20 };
+enum { TASKS = 1000000, SLOTS = 1 << 20, WIDTH = 1000, BATCH = 8192 };
 
 static csched_t *scheduler;
 static csched_zero_t *zero;
+static uint32_t slots[SLOTS], freed[BATCH];
+static uint64_t tickets[SLOTS], ends[SLOTS], inputs[3 * SLOTS];
 
 static void open_world(void)
 {
@@ -16,87 +18,78 @@ static void open_world(void)
     must(csched_reserve(scheduler, SLOTS));
     must(csched_worker_add(scheduler, &index, fds));
     must(csched_zero_start(fds, 1, &zero));
-    csched_worker_info_t info = {0};
-    while (info.state != 2) {
-        csched_poll(scheduler, 0);
-        must(csched_worker_info(scheduler, index, &info));
-    }
-}
-
-static uint64_t commit_some(void)
-{
-    static csched_completion_t rows[1024];
-    int count = csched_collect(scheduler, 1024, rows);
-    must(csched_commit(scheduler, (uint32_t)count));
-    return (uint64_t)count;
-}
-
-static void finish(uint64_t operations)
-{
-    for (uint64_t done = 0; done < operations;) {
+    for (csched_stats_t stats = {0}; !stats.ready_workers; must(csched_stats(scheduler, &stats)))
         must(csched_poll(scheduler, 50));
-        done += commit_some();
+    for (uint32_t i = 0; i < SLOTS; i++)
+        slots[i] = i;
+}
+
+static void submit(const csched_batch_t *batch)
+{
+    must(csched_submit_many(scheduler, batch) == (int)batch->count ? 0 : CSCHED_EINVAL);
+}
+
+static void finish(uint64_t tasks)
+{
+    for (uint64_t done = 0; done < tasks;) {
+        must(csched_poll(scheduler, 50));
+        int count = csched_discard(scheduler, BATCH, freed);
+        must(count);
+        done += (uint64_t)count;
     }
 }
 
-static uint64_t independent(uint64_t n)
+static uint64_t independent(uint64_t tasks)
 {
     uint64_t begin = csched_now();
-    for (uint64_t i = 0; i < n; i++)
-        must(csched_submit(scheduler, (uint32_t)i, 0, 0, NULL, 0, 0));
-    finish(n);
-    return csched_now() - begin;
-}
-
-static uint64_t tickets[SLOTS];
-
-static uint64_t tree(uint64_t n)
-{
-    uint64_t leaves = (n + 1) / 2;
-    csched_options_t options = {.count = 1, .block = UINT64_MAX, .input_count = 2};
-    uint64_t begin = csched_now();
-    for (uint64_t i = 0; i < leaves; i++)
-        must((int64_t)(tickets[i] = (uint64_t)csched_submit(scheduler, (uint32_t)i, 0, 0, NULL, 0, 0)));
-    for (uint64_t i = leaves; i < n; i++) {
-        options.inputs = &tickets[2 * (i - leaves)];
-        int64_t made = csched_submit_with(scheduler, (uint32_t)i, 0, 0, NULL, 0, 0, &options);
-        must(made);
-        tickets[i] = (uint64_t)made;
+    uint64_t done = 0;
+    for (uint64_t i = 0; i < tasks; i += BATCH) {
+        submit(&(csched_batch_t){
+            .count = (uint32_t)(tasks - i < BATCH ? tasks - i : BATCH), .slots = slots + i, .tickets = tickets + i});
+        done += (uint64_t)csched_discard(scheduler, BATCH, freed);
     }
-    finish(n);
+    finish(tasks - done);
     return csched_now() - begin;
 }
 
-static uint64_t stencil(uint64_t n)
+static uint64_t graph(uint64_t tasks)
 {
-    uint64_t w = 1000;
-    csched_options_t options = {.count = 1, .block = UINT64_MAX, .input_count = 3};
+    const csched_batch_t batch = {
+        .count = (uint32_t)tasks, .slots = slots, .input_ends = ends, .inputs = inputs, .tickets = tickets};
     uint64_t begin = csched_now();
-    for (uint64_t i = 0; i < n; i++) {
-        if (i < w) {
-            tickets[i] = (uint64_t)csched_submit(scheduler, (uint32_t)i, 0, 0, NULL, 0, 0);
-            continue;
-        }
-        uint64_t j = i % w, first = j ? i - w - 1 : i - w;
-        options.inputs = &tickets[first];
-        options.input_count = j && j + 1 < w ? 3 : 2;
-        int64_t made = csched_submit_with(scheduler, (uint32_t)i, 0, 0, NULL, 0, 0, &options);
-        must(made);
-        tickets[i] = (uint64_t)made;
-    }
-    finish(n);
+    submit(&batch);
+    finish(tasks);
     return csched_now() - begin;
 }
 
-int main(int argc, char **argv)
+static void make_tree(uint64_t tasks)
+{
+    uint64_t edges = 0, leaves = (tasks + 1) / 2;
+    for (uint64_t i = 0; i < tasks; i++) {
+        for (uint64_t k = 0; i >= leaves && k < 2; k++)
+            inputs[edges++] = 2 * (i - leaves) + k;
+        ends[i] = edges;
+    }
+}
+
+static void make_stencil(uint64_t tasks)
+{
+    uint64_t edges = 0;
+    for (uint64_t i = 0; i < tasks; i++) {
+        for (uint64_t k = i % WIDTH ? 0 : 1; i >= WIDTH && k < (i % WIDTH == WIDTH - 1 ? 2 : 3); k++)
+            inputs[edges++] = i - WIDTH - 1 + k;
+        ends[i] = edges;
+    }
+}
+
+int main(void)
 {
     open_world();
-    if (argc < 2 || strchr(argv[1], 'i'))
-        bench("alone: independent", 1000000, independent);
-    if (argc < 2 || strchr(argv[1], 't'))
-        bench("alone: tree", SLOTS - 1, tree);
-    if (argc < 2 || strchr(argv[1], 's'))
-        bench("alone: stencil", 1000000, stencil);
+    bench("alone: independent tasks", TASKS, independent);
+    make_tree(SLOTS - 1);
+    bench("alone: a tree", SLOTS - 1, graph);
+    make_stencil(TASKS);
+    bench("alone: a stencil, about 3 edges a task", TASKS, graph);
     must(csched_destroy(scheduler));
     must(csched_zero_stop(zero));
 }

@@ -78,6 +78,20 @@ typedef struct { /* what csched_submit_with takes beside the payload */
     uint64_t not_before; /* kept back until this time; 0: at once */
 } csched_options_t;
 
+typedef struct { /* many tasks at once, for csched_submit_many; `ends` says where the part of each task ends */
+    uint32_t count;
+    uint32_t run;
+    int32_t priority;
+    uint32_t reserved;
+    const uint32_t *slots;
+    const uint32_t *functions;  /* NULL: the function is in the payload */
+    const uint64_t *input_ends; /* NULL: no inputs */
+    const uint64_t *inputs;     /* tickets, or positions of earlier tasks in this batch */
+    const uint64_t *data_ends;  /* NULL: no payloads */
+    const void *data;           /* payloads, in line */
+    uint64_t *tickets;          /* of each task, stored here */
+} csched_batch_t;
+
 typedef struct { /* a finished task, 56 bytes, read by struct.unpack in Python: keep in step with FORMAT there */
     uint32_t slot;
     uint16_t status;
@@ -180,6 +194,8 @@ int64_t csched_submit_block(csched_t *s, uint32_t slot, uint32_t function, uint3
                             uint64_t pack_ns); /* its payload lies in a kernel block */
 int64_t csched_submit_with(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, const void *data, uint64_t size,
                            uint64_t pack_ns, const csched_options_t *options);
+/* how many of the batch, in order, were submitted; an error when the first one could not be.  Without the GIL. */
+int csched_submit_many(csched_t *s, const csched_batch_t *batch);
 int csched_cancel(csched_t *s, uint64_t ticket); /* 1: it will not run; 0: too late */
 int csched_cancel_run(csched_t *s, uint32_t run); /* how many were cancelled */
 int csched_cancel_all(csched_t *s);
@@ -193,6 +209,8 @@ int csched_wait(csched_t *s, uint32_t timeout_ms); /* the same, sleeping; call i
 int csched_wait_background(csched_t *s, uint32_t timeout_ms); /* sleeps until results lie there uncollected */
 int csched_collect(csched_t *s, uint32_t most, csched_completion_t *completions);
 int csched_commit(csched_t *s, uint32_t count);
+/* collect and commit in one, for who needs no results: the slots that are free now */
+int csched_discard(csched_t *s, uint32_t most, uint32_t *slots);
 int csched_messages(csched_t *s, uint32_t most, csched_message_t *messages);
 int csched_messages_commit(csched_t *s, uint32_t count);
 int csched_blob_retain(csched_t *s, uint64_t blob);

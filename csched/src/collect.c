@@ -125,12 +125,12 @@ CSCHED_EXPORT int csched_collect(csched_t *s, uint32_t most, csched_completion_t
     return (int)n;
 }
 
-CSCHED_EXPORT int csched_commit(csched_t *s, uint32_t count)
+/* The oldest `count` completions are over: their slots are free. */
+void commit_first(csched_t *s, uint32_t count)
 {
-    pthread_mutex_lock(&s->lock);
-    int rc = count <= s->completion_count ? CSCHED_OK : CSCHED_EINVAL;
-    uint64_t now = csched_now();
-    for (uint32_t i = 0; !rc && i < count; i++) {
+    uint64_t now = look_at_clock(s);
+    u64_store_relaxed(&s->last_collect, now);
+    for (uint32_t i = 0; i < count; i++) {
         task_t *task = task_at(s, s->completions.head);
         s->completions.head = task->next;
         if (task->row != NO_ROW)
@@ -140,12 +140,18 @@ CSCHED_EXPORT int csched_commit(csched_t *s, uint32_t count)
         task->state = TASK_FREE;
         task->ticket = 0;
     }
-    if (!rc) {
-        if (s->completions.head == NO_TASK)
-            s->completions.tail = NO_TASK;
-        s->completion_count -= count;
-        available_add(s, -count);
-    }
+    if (s->completions.head == NO_TASK)
+        s->completions.tail = NO_TASK;
+    s->completion_count -= count;
+    available_add(s, -count);
+}
+
+CSCHED_EXPORT int csched_commit(csched_t *s, uint32_t count)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = count <= s->completion_count ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc)
+        commit_first(s, count);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }

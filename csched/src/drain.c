@@ -47,6 +47,25 @@ int task_delay(csched_t *s, uint32_t slot)
     return CSCHED_OK;
 }
 
+/* Gives the result of `from` to a task that takes it.  Nothing is kept for None. */
+int task_input(task_t *task, uint32_t position, const task_t *from)
+{
+    if (!task->inputs && from->status == CSCHED_NONE)
+        return CSCHED_OK;
+    if (!task->inputs) {
+        task->inputs = calloc(1, sizeof *task->inputs + task->input_count * sizeof task->inputs->of[0]);
+        if (!task->inputs)
+            return CSCHED_ENOMEM;
+        task->inputs->count = task->input_count;
+        for (uint32_t i = 0; i < task->input_count; i++)
+            task->inputs->of[i].status = CSCHED_NONE;
+    }
+    blob_retain(from->result);
+    task->inputs->of[position].blob = from->result;
+    task->inputs->of[position].status = from->status;
+    return CSCHED_OK;
+}
+
 static void release_inputs(csched_t *s, task_t *task)
 {
     inputs_t *inputs = task->inputs;
@@ -108,42 +127,44 @@ static bool has_value(uint32_t status)
     return status == CSCHED_VALUE || status == CSCHED_NONE;
 }
 
+static void finish_dependent(csched_t *s, task_t *dependent, uint32_t position)
+{
+    s->graph.waiting_count--;
+    *journey_append(&s->journey) = (csched_journey_t){.ticket = dependent->ticket,
+                                                      .run = dependent->run,
+                                                      .function = dependent->function,
+                                                      .worker = NO_WORKER,
+                                                      .status = CSCHED_DEPENDENCY,
+                                                      .stamps = {dependent->submitted}};
+    dependent->row = s->journey.written - 1;
+    task_finish(s, ticket_slot(dependent->ticket), CSCHED_DEPENDENCY, NULL, position);
+}
+
+/* One input of a waiting task has its outcome. */
+static void deliver(csched_t *s, const task_t *from, uint64_t ticket, uint32_t position)
+{
+    task_t *dependent = graph_find(&s->graph, ticket);
+    if (!dependent || dependent->state != TASK_WAITING)
+        return;
+    if (!has_value(from->status) || task_input(dependent, position, from) < 0) {
+        finish_dependent(s, dependent, position);
+    } else if (--dependent->missing == 0) {
+        s->graph.waiting_count--;
+        if (dependent->moment <= s->now || task_delay(s, ticket_slot(ticket)) < 0)
+            task_ready(s, ticket_slot(ticket));
+    }
+}
+
 /* Dependents of finished tasks: ready, or finished too when an input failed; no recursion however long the chain. */
 void task_propagate(csched_t *s, uint32_t last)
 {
     uint32_t first = last == NO_TASK ? s->completions.head : task_at(s, last)->next;
     for (uint32_t slot = first; slot != NO_TASK; slot = task_at(s, slot)->next) {
-        task_t *task = task_at(s, slot);
         uint32_t edge = graph_take_edges(&s->graph, slot);
         while (edge != NO_EDGE) {
             edge_t found = s->graph.edges[edge];
             edge = graph_free_edge(&s->graph, edge);
-            task_t *dependent = graph_find(&s->graph, found.ticket);
-            if (!dependent || dependent->state != TASK_WAITING)
-                continue;
-            uint32_t target = ticket_slot(found.ticket);
-            if (!has_value(task->status)) {
-                s->graph.waiting_count--;
-                csched_journey_t *row = journey_append(&s->journey);
-                *row = (csched_journey_t){.ticket = dependent->ticket,
-                                          .run = dependent->run,
-                                          .function = dependent->function,
-                                          .worker = NO_WORKER,
-                                          .status = CSCHED_DEPENDENCY,
-                                          .stamps = {dependent->submitted}};
-                dependent->row = s->journey.written - 1;
-                task_finish(s, target, CSCHED_DEPENDENCY, NULL, found.position);
-                continue;
-            }
-            inputs_t *inputs = dependent->inputs;
-            blob_retain(task->result);
-            inputs->of[found.position].blob = task->result;
-            inputs->of[found.position].status = task->status;
-            if (++inputs->filled == inputs->count) {
-                s->graph.waiting_count--;
-                if (dependent->moment <= s->now || task_delay(s, target) < 0)
-                    task_ready(s, target);
-            }
+            deliver(s, task_at(s, slot), found.ticket, found.position);
         }
     }
 }

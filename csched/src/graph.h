@@ -28,9 +28,9 @@ typedef struct blob {
     uint32_t refs;
 } blob_t;
 
-typedef struct { /* the results that a task takes */
+typedef struct { /* the results that a task takes, once one of them is more than None */
     blob_t *bundle; /* what did not fit into a ring entry, while the task is sent */
-    uint32_t count, filled;
+    uint32_t count;
     struct {
         blob_t *blob; /* NULL: None, or not there yet */
         uint32_t status;
@@ -39,19 +39,27 @@ typedef struct { /* the results that a task takes */
 
 typedef struct {
     uint64_t ticket; /* slot in the low 32 bits, a serial number above; 0: free */
-    uint64_t submitted, ready, dispatched;
+    uint64_t submitted;
+    union {
+        uint64_t ready;
+        uint32_t missing; /* waiting: inputs that are still to come */
+    };
+    uint64_t dispatched;
     uint64_t pack_ns;
     uint64_t timeout_ns;
     uint64_t moment;     /* delayed: when it may start; done: how long it ran */
     uint64_t row;        /* its first row in the journey ring */
     blob_t *payload;
     blob_t *result;
-    inputs_t *inputs;
+    inputs_t *inputs; /* NULL: all there so far are None */
     uint32_t function, run;
     uint32_t count;
     uint32_t dependents; /* first edge */
     uint32_t next, previous; /* in its ready queue, or the list of completions (next only) */
-    uint32_t detail;
+    union {
+        uint32_t input_count; /* until it is done */
+        uint32_t detail;      /* done */
+    };
     uint16_t worker;
     uint8_t state, status;
     uint8_t priority; /* 0 .. PRIORITIES-1, larger first */

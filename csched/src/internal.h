@@ -139,6 +139,18 @@ void frees_flush(worker_t *worker);
 int keep_inputs(worker_t *worker, const task_t *task); /* until the worker lets go of them or dies */
 void let_go(csched_t *s, worker_t *worker, uint64_t ticket); /* 0: of all */
 
+typedef struct { /* one task as it is submitted */
+    uint32_t slot, function, run;
+    const void *data;
+    uint64_t size, pack_ns;
+    const csched_options_t *options; /* NULL: plain */
+    const uint64_t *earlier;         /* of a batch: tickets of its tasks before this one, `position` of them */
+    uint32_t position;
+} call_t;
+
+/* submit.c */
+int64_t task_submit(csched_t *s, const call_t *call);
+
 /* window.c */
 void window_dispatch(csched_t *s);
 bool window_revoke(csched_t *s, task_t *task, uint32_t slot); /* true: the worker will not run it */
@@ -153,6 +165,7 @@ uint32_t drain(csched_t *s); /* results off the rings, dependents released, new 
 uint32_t drain_worker(csched_t *s, uint32_t index);
 bool drain_tick(csched_t *s, uint64_t now); /* true: some time has passed since the last one */
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
+int task_input(task_t *task, uint32_t position, const task_t *from); /* the result that it waits for */
 void drop_bundle(csched_t *s, task_t *task);
 void task_propagate(csched_t *s, uint32_t last); /* along the completions after this one, NO_TASK: all */
 void task_ready(csched_t *s, uint32_t slot);
@@ -160,6 +173,7 @@ int task_delay(csched_t *s, uint32_t slot); /* until its moment */
 int message_push(csched_t *s, const csched_message_t *message);
 
 /* collect.c */
+void commit_first(csched_t *s, uint32_t count);
 void bell_arm(csched_t *s, bool on);
 void bell_ring(csched_t *s);
 bool bell_sleep(csched_t *s, uint32_t timeout_ms); /* true: it took the bell's ring, which others may have missed */

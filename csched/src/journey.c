@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "journey.h"
 
-#include <string.h>
 #include <sys/mman.h>
 
 int journey_open(journey_t *journey, uint64_t rows)
@@ -28,9 +27,7 @@ void journey_close(journey_t *journey)
 
 csched_journey_t *journey_append(journey_t *journey)
 {
-    csched_journey_t *row = &journey->rows[journey->written++ & (journey->capacity - 1)];
-    memset(row, 0, sizeof *row);
-    return row;
+    return &journey->rows[journey->written++ & (journey->capacity - 1)];
 }
 
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when)

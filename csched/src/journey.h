@@ -13,7 +13,7 @@ typedef struct {
 
 int journey_open(journey_t *journey, uint64_t rows);
 void journey_close(journey_t *journey);
-csched_journey_t *journey_append(journey_t *journey); /* a zeroed row; its number is written - 1 */
+csched_journey_t *journey_append(journey_t *journey); /* the caller writes all of it; its number is written - 1 */
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
                       uint64_t *dropped);

@@ -31,6 +31,7 @@
 #define ENTRY_ALIGN 16u
 #define INLINE_MAX 8192u /* larger payloads go to an arena */
 #define NO_BLOCK UINT64_MAX
+#define ALL_NONE (UINT64_MAX - 1)
 #define REGION_INLINE UINT32_MAX /* the payload follows its entry */
 #define REGION_NONE (UINT32_MAX - 1) /* there is no payload: the value None */
 #define REGION_KERNEL 0u
@@ -87,11 +88,12 @@ typedef struct {
     uint64_t ticket;
     uint32_t function, count;
     ref_t payload;
-    uint64_t bundle; /* NO_BLOCK: the inputs' refs follow; else they lie in the kernel's arena with the in-line ones */
-    uint32_t inputs; /* number of ref_t */
+    uint64_t bundle; /* NO_BLOCK: the inputs' refs follow; ALL_NONE: there are no refs, every input is None; else they
+                      * lie in the kernel's arena with the in-line ones */
+    uint32_t inputs;
     uint32_t attempt;
     uint64_t dispatched; /* when it was sent */
-} task_entry_t; /* then ref_t[inputs], then payloads in line */
+} task_entry_t; /* then ref_t[inputs] as bundle says, then payloads in line */
 
 typedef struct {
     entry_t head;

@@ -4,6 +4,8 @@
 
 #include "internal.h"
 
+enum { SUBMIT_POLL_NS = 200000 }; /* nobody polls while the caller submits: the rings are kept moving from here */
+
 static void count_submitted(csched_t *s, const task_t *task)
 {
     s->stats.submitted += task->count;
@@ -11,47 +13,56 @@ static void count_submitted(csched_t *s, const task_t *task)
         s->runs[task->run].submitted += task->count;
 }
 
-/* Links the task to its inputs; 1: some are still to come, 0: all are there. */
-static int link_inputs(csched_t *s, task_t *task, const csched_options_t *options, uint32_t *failed)
+/* The ticket of an input: itself, or the position of an earlier task of the same batch. */
+static uint64_t input_ticket(const call_t *call, uint32_t i)
 {
-    inputs_t *inputs = task->inputs;
-    *failed = NO_TASK;
-    for (uint32_t i = 0; i < inputs->count; i++) {
-        uint32_t from = ticket_slot(options->inputs[i]);
+    uint64_t given = call->options->inputs[i];
+    return call->earlier && given < call->position ? call->earlier[given] : given;
+}
+
+/* Links the task to its inputs: `missing` counts those still to come, `failed` is the first one that failed. */
+static int link_inputs(csched_t *s, task_t *task, const call_t *call, uint32_t *failed)
+{
+    task->input_count = call->options->input_count;
+    task->missing = 0;
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        uint32_t from = ticket_slot(input_ticket(call, i));
         task_t *producer = task_at(s, from);
+        int rc = CSCHED_OK;
         if (producer->state != TASK_DONE) {
-            int rc = graph_depend(&s->graph, task->ticket, from, i);
-            if (rc < 0)
-                return rc;
+            rc = graph_depend(&s->graph, task->ticket, from, i);
+            task->missing++;
         } else if (producer->status <= CSCHED_NONE) {
-            blob_retain(producer->result);
-            inputs->of[i].blob = producer->result;
-            inputs->of[i].status = producer->status;
-            inputs->filled++;
+            rc = task_input(task, i, producer);
         } else if (*failed == NO_TASK) {
             *failed = i;
         }
+        if (rc < 0)
+            return rc;
     }
-    return inputs->filled < inputs->count;
+    return CSCHED_OK;
 }
 
-static int prepare(csched_t *s, task_t *task, uint32_t slot, uint32_t function, uint32_t run, const void *data,
-                   uint64_t size, uint64_t block)
+static int prepare(csched_t *s, task_t *task, const call_t *call)
 {
+    uint64_t block = call->options ? call->options->block : NO_BLOCK;
     blob_t *payload = NULL;
     int rc = CSCHED_OK;
     if (block != NO_BLOCK)
-        rc = blob_from_block(s, REGION_KERNEL, block, size, &payload);
-    else if (size > INLINE_MAX)
+        rc = blob_from_block(s, REGION_KERNEL, block, call->size, &payload);
+    else if (call->size > INLINE_MAX)
         rc = CSCHED_ETOOBIG;
-    else if (size)
-        rc = blob_from_bytes(data, size, &payload);
+    else if (call->size)
+        rc = blob_from_bytes(call->data, call->size, &payload);
     if (rc < 0)
         return rc;
-    *task = (task_t){.ticket = graph_ticket(&s->graph, slot),
+    *task = (task_t){.ticket = graph_ticket(&s->graph, call->slot),
+                     .submitted = s->now,
+                     .ready = s->now,
+                     .pack_ns = call->pack_ns,
                      .payload = payload,
-                     .function = function,
-                     .run = run,
+                     .function = call->function,
+                     .run = call->run,
                      .count = 1,
                      .dependents = NO_EDGE,
                      .next = NO_TASK,
@@ -59,22 +70,23 @@ static int prepare(csched_t *s, task_t *task, uint32_t slot, uint32_t function, 
                      .row = NO_ROW,
                      .worker = NO_WORKER,
                      .priority = -PRIORITY_MIN};
-    task->submitted = look_at_clock(s);
     return CSCHED_OK;
 }
 
-static int check_options(csched_t *s, const csched_options_t *o)
+static int check_options(csched_t *s, const call_t *call)
 {
+    const csched_options_t *o = call->options;
     if (o->priority < PRIORITY_MIN || o->priority > PRIORITY_MAX || o->count == 0 || o->retries > 255)
         return CSCHED_EINVAL;
     for (uint32_t i = 0; i < o->input_count; i++)
-        if (!graph_find(&s->graph, o->inputs[i]))
-            return CSCHED_ESTALE;
+        if (!graph_find(&s->graph, input_ticket(call, i)))
+            return call->earlier && o->inputs[i] <= UINT32_MAX ? CSCHED_EINVAL : CSCHED_ESTALE;
     return CSCHED_OK;
 }
 
-static int apply_options(csched_t *s, task_t *task, uint32_t slot, const csched_options_t *o)
+static int apply_options(csched_t *s, task_t *task, const call_t *call)
 {
+    const csched_options_t *o = call->options;
     uint32_t failed = NO_TASK;
     task->count = o->count;
     task->priority = (uint8_t)(o->priority - PRIORITY_MIN);
@@ -83,27 +95,22 @@ static int apply_options(csched_t *s, task_t *task, uint32_t slot, const csched_
     task->moment = o->not_before;
     task->state = TASK_WAITING;
     if (o->input_count) {
-        task->inputs = calloc(1, sizeof *task->inputs + o->input_count * sizeof task->inputs->of[0]);
-        if (!task->inputs)
-            return CSCHED_ENOMEM;
-        task->inputs->count = o->input_count;
-        int rc = link_inputs(s, task, o, &failed);
+        int rc = link_inputs(s, task, call, &failed);
         if (rc < 0)
             return rc; /* edges made so far find no such ticket any more: they are skipped */
-        if (failed == NO_TASK && rc) {
+        if (failed == NO_TASK && task->missing) {
             s->graph.waiting_count++;
             return CSCHED_OK;
         }
     }
     if (failed != NO_TASK) {
-        task_finish(s, slot, CSCHED_DEPENDENCY, NULL, failed);
+        task_finish(s, call->slot, CSCHED_DEPENDENCY, NULL, failed);
         return CSCHED_OK;
     }
-    if (o->not_before > task->submitted) {
-        return task_delay(s, slot);
-    }
+    if (o->not_before > task->submitted)
+        return task_delay(s, call->slot);
     task->ready = task->submitted;
-    ready_push(&s->graph, slot);
+    ready_push(&s->graph, call->slot);
     return CSCHED_OK;
 }
 
@@ -123,56 +130,58 @@ static void undo(csched_t *s, task_t *task)
     *task = (task_t){0};
 }
 
-static void after_submit(csched_t *s, const task_t *task)
+/* Makes the task; sends nothing yet.  Its ticket, or an error. */
+int64_t task_submit(csched_t *s, const call_t *call)
 {
-    count_submitted(s, task);
-    if (task->state == TASK_QUEUED)
-        window_dispatch(s);
-    if (task->submitted - u64_relaxed(&s->last_poll) > 200000) {
-        /* nobody polls while the caller submits: keep the rings moving from here */
-        u64_store_relaxed(&s->last_poll, task->submitted);
-        drain(s);
+    if (u32_relaxed(&s->stopped))
+        return CSCHED_ESTOPPED;
+    if (call->slot >= s->graph.capacity || call->function >= s->function_count)
+        return CSCHED_EINVAL;
+    task_t *task = task_at(s, call->slot);
+    if (task->state != TASK_FREE)
+        return CSCHED_EINVAL;
+    int rc = call->options ? check_options(s, call) : CSCHED_OK;
+    if (!rc)
+        rc = prepare(s, task, call);
+    if (rc < 0)
+        return rc;
+    int64_t ticket = (int64_t)task->ticket;
+    u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) + 1);
+    if (call->options)
+        rc = apply_options(s, task, call);
+    else
+        ready_push(&s->graph, call->slot);
+    if (rc < 0) {
+        u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) - 1);
+        undo(s, task);
+        return rc;
     }
+    count_submitted(s, task);
+    return ticket;
 }
 
 CSCHED_EXPORT int64_t csched_submit_with(csched_t *s, uint32_t slot, uint32_t function, uint32_t run, const void *data,
                                          uint64_t size, uint64_t pack_ns, const csched_options_t *options)
 {
+    const call_t call = {.slot = slot,
+                         .function = function,
+                         .run = run,
+                         .data = data,
+                         .size = size,
+                         .pack_ns = pack_ns,
+                         .options = options};
     pthread_mutex_lock(&s->lock);
-    int rc = CSCHED_OK;
-    int64_t ticket = 0;
-    task_t *task = NULL;
-    if (u32_relaxed(&s->stopped))
-        rc = CSCHED_ESTOPPED;
-    else if (slot >= s->graph.capacity || function >= s->function_count)
-        rc = CSCHED_EINVAL;
-    else if ((task = task_at(s, slot))->state != TASK_FREE)
-        rc = CSCHED_EINVAL;
-    if (!rc && options)
-        rc = check_options(s, options);
-    if (!rc)
-        rc = prepare(s, task, slot, function, run, data, size, options ? options->block : NO_BLOCK);
-    if (!rc) {
-        ticket = (int64_t)task->ticket;
-        task->pack_ns = pack_ns;
-        u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) + 1);
-        if (options) {
-            rc = apply_options(s, task, slot, options);
-        } else {
-            task->ready = task->submitted;
-            ready_push(&s->graph, slot);
-        }
-        if (rc < 0) {
-            u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) - 1);
-            undo(s, task);
-        } else {
-            after_submit(s, task);
-        }
+    uint64_t now = look_at_clock(s);
+    int64_t ticket = task_submit(s, &call);
+    if (ticket > 0 && task_at(s, slot)->state == TASK_QUEUED)
+        window_dispatch(s);
+    if (ticket > 0 && now - u64_relaxed(&s->last_poll) > SUBMIT_POLL_NS) {
+        u64_store_relaxed(&s->last_poll, now);
+        drain(s);
     }
     pthread_mutex_unlock(&s->lock);
-    if (rc < 0)
-        return rc;
-    helper_kick(s);
+    if (ticket > 0)
+        helper_kick(s);
     return ticket;
 }
 

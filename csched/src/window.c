@@ -189,8 +189,8 @@ static int push_task(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
     head->count = task->count;
     head->attempt = task->attempt;
     head->dispatched = now;
-    head->inputs = inputs ? inputs->count : 0;
-    head->bundle = inputs && inputs->bundle ? inputs->bundle->offset : NO_BLOCK;
+    head->inputs = task->input_count;
+    head->bundle = !inputs ? ALL_NONE : inputs->bundle ? inputs->bundle->offset : NO_BLOCK;
     uint64_t at = sizeof *head;
     if (inputs && !inputs->bundle)
         at = place_inputs(s, inputs, (ref_t *)(head + 1), (uint8_t *)entry, at);

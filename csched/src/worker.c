@@ -195,6 +195,11 @@ CSCHED_EXPORT int csched_worker_input(csched_worker_t *w, uint32_t position, uin
     task_entry_t *entry = w->current;
     if (!entry || entry->head.kind != ENTRY_TASK || position >= entry->inputs)
         return CSCHED_EINVAL;
+    if (entry->bundle == ALL_NONE) {
+        *status = CSCHED_NONE;
+        *address = *size = 0;
+        return CSCHED_OK;
+    }
     uint8_t *base = (uint8_t *)entry;
     uint64_t bytes = entry->head.bytes;
     const ref_t *refs = (const ref_t *)(entry + 1);

@@ -76,6 +76,42 @@ static void the_stages_of_a_task(void)
     world_close(w);
 }
 
+/* Result and next task in one call: every task once, no stamp before the one it follows. */
+static void a_turn_publishes_and_takes(void)
+{
+    enum { TURNS = 100 };
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    csched_item_t item;
+    EQUAL(csched_worker_turn(worker, CSCHED_NONE, 0, NULL, 0, IN_LINE, 0, 0, &item), CSCHED_EINVAL);
+    OK(csched_reserve(w->s, TURNS));
+    for (uint32_t i = 0; i < TURNS; i++)
+        CHECK(csched_submit(w->s, i, 0, 0, NULL, 0, 0) > 0);
+    item = next_item(worker, CSCHED_TASK);
+    for (uint32_t i = 0; i < TURNS; i++) {
+        EQUAL(item.slot, i);
+        int rc = csched_worker_turn(worker, CSCHED_NONE, 0, NULL, 0, IN_LINE, 0, 0, &item);
+        if (rc == CSCHED_EAGAIN) { /* the window was empty: results in, tasks out */
+            csched_poll(w->s, 0);
+            rc = i + 1 < TURNS ? csched_worker_next(worker, 0, 0, &item) : CSCHED_OK;
+        }
+        OK(rc);
+    }
+    finish(w, TURNS);
+    EQUAL(w->by_status[CSCHED_NONE], TURNS);
+    csched_journey_t rows[TURNS];
+    uint64_t cursor = 0, dropped;
+    EQUAL(csched_journeys(w->s, &cursor, TURNS, rows, &dropped), TURNS);
+    for (uint32_t i = 0; i < TURNS; i++) {
+        EQUAL(rows[i].stamps[3], rows[i].stamps[4]); /* nothing to unpack */
+        EQUAL(rows[i].stamps[5], rows[i].stamps[6]); /* nothing to pack */
+        for (int stage = 1; stage < CSCHED_STAGES; stage++)
+            CHECK(rows[i].stamps[stage - 1] && rows[i].stamps[stage] >= rows[i].stamps[stage - 1]);
+    }
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
 /* All inputs of one task: None, in line, in this worker's block, in the other's, and as a bundle of many. */
 static void inputs_from_everywhere(void)
 {
@@ -220,6 +256,7 @@ static void a_full_result_ring_says_so(void)
     world_close(w);
 }
 
-MAIN(TEST(attaching_checks_what_it_gets), TEST(nothing_to_do), TEST(the_stages_of_a_task), TEST(inputs_from_everywhere),
-     TEST(blocks_come_home), TEST(more_frees_than_their_ring_holds), TEST(kept_inputs_stay),
-     TEST(interrupts_name_their_task), TEST(a_full_result_ring_says_so))
+MAIN(TEST(attaching_checks_what_it_gets), TEST(nothing_to_do), TEST(the_stages_of_a_task),
+     TEST(a_turn_publishes_and_takes), TEST(inputs_from_everywhere), TEST(blocks_come_home),
+     TEST(more_frees_than_their_ring_holds), TEST(kept_inputs_stay), TEST(interrupts_name_their_task),
+     TEST(a_full_result_ring_says_so))

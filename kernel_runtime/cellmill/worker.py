@@ -43,7 +43,7 @@ _STARTED, _FINISHED, _PUBLISH = (
 _TASK, _FUNCTION, _NONE, _VALUE = held.CSCHED_TASK, held.CSCHED_FUNCTION, held.CSCHED_NONE, held.CSCHED_VALUE
 _NULL, _CHARS = ffi.NULL, ffi.typeof("char *")
 _NOTHING: dict[str, Any] = {}
-_EAGAIN, _ESTOPPED = held.CSCHED_EAGAIN, held.CSCHED_ESTOPPED
+_EAGAIN, _EFULL, _ESTOPPED = held.CSCHED_EAGAIN, held.CSCHED_EFULL, held.CSCHED_ESTOPPED
 
 
 class Worker:
@@ -79,11 +79,19 @@ class Worker:
         fields = ffi.buffer(item)
         unpack = ITEM.unpack_from
         spin = self.config["spin_us"]
-        next_held, next_free = held.csched_worker_next, free.csched_worker_next
+        next_held, next_free, turn = held.csched_worker_next, free.csched_worker_next, held.csched_worker_turn
         handle, free_handle = self.handle, self.free_handle
+        answer: bytes | None = None  # to the last task, if it is not published yet
         while True:
             try:
-                rc = next_held(handle, spin, 0, item)
+                if answer is None:
+                    rc = next_held(handle, spin, 0, item)
+                else:  # published together with the look for the next task
+                    status = _VALUE if answer else _NONE
+                    rc = turn(handle, status, 0, answer, len(answer), NO_BLOCK, spin, 0, item)
+                    if rc == _EFULL:  # no room for it yet
+                        continue
+                    answer = None
                 if rc == _EAGAIN:  # nothing there, so sleep without the GIL
                     rc = next_free(free_handle, 0, 500, free_item)
                     if rc == _EAGAIN:
@@ -92,10 +100,10 @@ class Worker:
                 if rc == _ESTOPPED:
                     return 0
                 if rc < 0:
-                    raise InternalError(f"a worker cannot read its ring ({rc})")
+                    raise InternalError(f"a worker cannot use its rings ({rc})")
                 kind, _, function, count, _, address, size, inputs, _ = unpack(fields)
                 if kind == _TASK:
-                    self.task(function, count, address, size, inputs)
+                    answer = self.task(function, count, address, size, inputs)
                     if self.kept:
                         self.let_go()
                 elif kind == _FUNCTION:
@@ -105,6 +113,7 @@ class Worker:
             except KeyboardInterrupt as error:
                 if held.csched_worker_current(handle):  # it came while the task's outcome was being stored
                     self.publish_error(error, self.names.get(function, "?"))
+                answer = None
 
     @staticmethod
     def memory(address: int, size: int) -> memoryview:
@@ -130,38 +139,46 @@ class Worker:
 
     # -- one task
 
-    def task(self, number: int, count: int, address: int, size: int, inputs: int) -> None:
+    def task(self, number: int, count: int, address: int, size: int, inputs: int) -> bytes | None:
+        """Run one task. Returns the pickle of a small value, empty for None, or None when the result is out already."""
         function: Any = self.functions.get(number)
         try:
-            if function is None and number:
-                function = self.function(number)
             arguments: Any = ()
             kwargs: dict[str, Any] = _NOTHING
-            if size:
-                arguments = self.arguments(address, size, inputs)
+            if size or function is None:
+                if function is None and number:
+                    function = self.function(number)
+                arguments = self.arguments(address, size, inputs) if size else ()
                 if type(arguments) is dict:
                     from .chunk import run_chunk
 
                     run_chunk(self, arguments.get("function", function), self.name(number), count, arguments)
-                    return
+                    return None
                 if type(arguments) is list:  # [args, kwargs] or [function, args, kwargs]
                     if len(arguments) == 3:
                         function = arguments[0]
                     arguments, kwargs = arguments[-2:]
-            _STARTED(self.handle)
+                _STARTED(self.handle)  # else it has started when it was received
             self.in_user_code = True
             value = function(*arguments, **kwargs)
             self.in_user_code = False
-            _FINISHED(self.handle)
-            arguments = kwargs = None  # type: ignore[assignment]
         except BaseException as error:
             self.in_user_code = False
             _FINISHED(self.handle)
             arguments = kwargs = None  # type: ignore[assignment]
             self.publish_error(error, self.name(number, function))
-        else:
+            return None
+        arguments = kwargs = None  # type: ignore[assignment]
+        printed = self.streams[0].held or self.streams[1].held
+        if value is None and not printed and not self.in_place:
+            return b""  # it finishes when it is published
+        _FINISHED(self.handle)
+        if printed:
+            self.end_output()
+        answer = None if self.in_place else payload.encode_simple(value)
+        if answer is None:
             self.publish_value(value, number, function)
-            value = None
+        return answer
 
     def name(self, number: int, function: Any = None) -> str:
         """A task's function for people; ``function`` is the one that came along with a call, number 0."""
@@ -218,15 +235,6 @@ class Worker:
                     pass
 
     def publish_value(self, value: Any, number: int, function: Any) -> None:
-        if self.streams[0].held or self.streams[1].held:
-            self.end_output()
-        if not self.in_place:
-            status, data = (_NONE, b"") if value is None else (_VALUE, payload.encode_simple(value))
-            if data is not None:  # most results of small tasks
-                while (rc := _PUBLISH(self.handle, status, 0, data, len(data), NO_BLOCK)) == _EAGAIN:
-                    pass
-                _check_write(rc)
-                return
         try:
             encoded = payload.encode(value)
         except BaseException as error:

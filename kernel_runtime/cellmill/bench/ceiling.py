@@ -44,7 +44,7 @@ def _go(scheduler: Scheduler, count: int) -> float:
     while done < count:
         if scheduler.poll(20) <= 0:
             scheduler.wait(50)
-        found, _rows = scheduler.collect()
+        found = scheduler.collect()
         held.csched_commit(handle, found)
         done += found
     return count * 1e9 / (time.perf_counter_ns() - start)

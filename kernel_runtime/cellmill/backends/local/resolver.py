@@ -14,7 +14,7 @@ from ...interrupts import whole
 from ...output import deliver
 from ...payload import BUFFER_MIN
 from . import outcomes
-from .scheduler import COMPLETION, MESSAGE, Scheduler, held
+from .scheduler import BATCH, MESSAGE, Scheduler, held
 from .stream import Chunk
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Resolver:
     def _take_completions(self) -> None:
         scheduler, table = self.scheduler, self.table
         while True:
-            n, rows = scheduler.collect()
+            n = scheduler.collect()
             # after that look: what these tasks printed, and the first results of chunks, come before their ends
             self._take_messages()
             if not n:
@@ -160,9 +160,11 @@ class Resolver:
                     elif entry is not None:
                         rest.append(place)
             for place in rest:
-                self._settle(*COMPLETION.unpack_from(rows, place * COMPLETION.size))
+                self._settle(*scheduler.completion(place))
             held.csched_commit(scheduler.handle, n)
             self.slots.extend(slots)
+            if n < BATCH:
+                return
 
     def _small_values(self, n: int, slots: list[int], statuses: list[int]) -> list[Any]:
         """What lone futures take from this batch; `_LATER` for everything that needs more care."""
@@ -239,10 +241,11 @@ class Resolver:
     def _take_messages(self) -> None:
         scheduler = self.scheduler
         while True:
-            n, rows = scheduler.messages()
+            n = scheduler.messages()
             if not n:
                 return
-            for kind, worker, slot, detail, run, _, ticket, blob, address, size in MESSAGE.iter_unpack(rows):
+            rows = MESSAGE.iter_unpack(scheduler.message_rows(n))
+            for kind, worker, slot, detail, run, _, ticket, blob, address, size in rows:
                 if kind == held.CSCHED_OUTPUT:
                     text = bytes(scheduler.view(address, size)).decode("utf-8", "replace") if size else ""
                     deliver(runs.find(run, self.backend), detail, text)

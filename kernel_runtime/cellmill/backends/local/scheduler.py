@@ -98,7 +98,7 @@ class Scheduler:
             words[at :: COMPLETION.size // 8] for at in (3, 4)
         )
         self._messages = ffi.new("csched_message_t[]", BATCH)
-        self._message_bytes = ffi.buffer(self._messages)
+        self._message_bytes = memoryview(ffi.buffer(self._messages))
 
     def __del__(self) -> None:
         # in a forked child the memory is the parent's to manage
@@ -164,23 +164,29 @@ class Scheduler:
         """The same, asleep, without the GIL, for one slice of at most 50 ms."""
         return int(free.csched_wait(self.free_handle, timeout_ms))
 
-    def collect(self) -> tuple[int, memoryview]:
-        """The oldest completions: their number and rows in the format `COMPLETION`."""
-        n = held.csched_collect(self.handle, BATCH, self._completions)
-        return n, self._completion_bytes[: n * COMPLETION.size]
+    def collect(self) -> int:
+        """How many of the oldest completions lie ready to be read, at most `BATCH`."""
+        return int(held.csched_collect(self.handle, BATCH, self._completions))
+
+    def completion(self, place: int) -> tuple[int, ...]:
+        """One of those just collected, in the format `COMPLETION`."""
+        return COMPLETION.unpack_from(self._completion_bytes, place * COMPLETION.size)
 
     def slots_and_statuses(self, n: int) -> tuple[list[int], list[int]]:
-        """Two columns of the ``n`` rows just collected, faster than by unpacking the rows."""
+        """Two columns of the ``n`` completions just collected, faster than by unpacking each."""
         return self._completion_slots[:n].tolist(), self._completion_statuses[:n].tolist()
 
     def addresses_and_sizes(self, n: int) -> tuple[list[int], list[int]]:
         """Two more of their columns."""
         return self._completion_addresses[:n].tolist(), self._completion_sizes[:n].tolist()
 
-    def messages(self) -> tuple[int, memoryview]:
-        """The oldest messages: their number and rows in the format `MESSAGE`."""
-        n = held.csched_messages(self.handle, BATCH, self._messages)
-        return n, self._message_bytes[: n * MESSAGE.size]
+    def messages(self) -> int:
+        """How many of the oldest messages lie ready to be read, at most `BATCH`."""
+        return int(held.csched_messages(self.handle, BATCH, self._messages))
+
+    def message_rows(self, n: int) -> memoryview:
+        """Those, in the format `MESSAGE`."""
+        return self._message_bytes[: n * MESSAGE.size]
 
     def journeys(self) -> Iterator[tuple[int, ...]]:
         """Rows of the journey ring, oldest first, in the format `JOURNEY`."""

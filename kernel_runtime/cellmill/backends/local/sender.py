@@ -50,7 +50,7 @@ def _time_for_a_change() -> int:
 
 IN_A_ROW_NS = _time_for_a_change()
 _NULL = ffi.NULL  # each look-up on a cffi library or ffi costs as much as a short call
-_SUBMIT = held.csched_submit
+_SUBMIT, _FORM = held.csched_submit, ffi.typeof("csched_options_t *")
 
 
 class Sender:
@@ -148,19 +148,15 @@ class Sender:
 
     def _form(self, options: TaskOptions, inputs: list[Future], count: int, block: int) -> tuple[Any, Any]:
         """A csched_options_t and what it points to."""
-        tickets = ffi.new("uint64_t[]", [future._ticket for future in inputs]) if inputs else ffi.NULL
-        form = ffi.new(
-            "csched_options_t *",
-            {
-                "inputs": tickets,
-                "input_count": len(inputs),
-                "count": count,
-                "priority": options.priority,
-                "retries": options.retries if count == 1 else 0,
-                "timeout_ns": int(options.timeout * 1e9) if options.timeout is not None else 0,
-                "block": block,
-            },
-        )
+        tickets = ffi.new("uint64_t[]", [future._ticket for future in inputs]) if inputs else _NULL
+        form = ffi.new(_FORM)
+        form.inputs = tickets
+        form.input_count = len(inputs)
+        form.count = count
+        form.priority = options.priority
+        form.retries = options.retries if count == 1 else 0
+        form.timeout_ns = int(options.timeout * 1e9) if options.timeout is not None else 0
+        form.block = block
         return form, tickets
 
     def _undo(self, slot: int, code: int) -> None:

@@ -106,12 +106,11 @@ class Executor(BaseExecutor):
         return ExecutorView(self, DEFAULT_OPTIONS.changed(**changes))
 
     def submit_with(
-        self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+        self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, name: str = ""
     ) -> Future:
         """`submit` with options, counted in the run of this function and cell."""
-        return self._backend.submit(
-            fn, args, kwargs, options, self._single_run(options.name or function_name(fn)).key
-        )
+        run = self._single_run(name or options.name or function_name(fn))
+        return self._submit(fn, args, kwargs, options, run.key)
 
     def submit_alone(
         self, fn: Any, args: tuple[Any, ...], options: TaskOptions, name: str
@@ -289,8 +288,11 @@ def in_worker() -> bool:
 def default_executor() -> Executor:
     """The executor that the magics and `parallel` use; made on first use, inline inside tasks."""
     global _default
+    found = _default
+    if found is not None and not found._closed:
+        return found
     with _default_lock:
-        if _default is None or _default.closed or _default._process != os.getpid():
+        if _default is None or _default._closed:
             _default = Executor()
         return _default
 
@@ -305,6 +307,15 @@ def set_default_executor(executor: Executor | None) -> None:
     global _default
     with _default_lock:
         _default = executor
+
+
+def _leave_to_parent() -> None:
+    """In a forked child: the default executor is the parent's."""
+    global _default, _default_lock
+    _default, _default_lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _finish_all() -> None:

@@ -30,11 +30,7 @@ class ParallelFunction:
         self.__wrapped__ = function
         self._options = options
         self._executor = executor
-
-    @property
-    def name(self) -> str:
-        """Name shown in progress bars and messages."""
-        return self._options.name or function_name(self.__wrapped__)
+        self.name = options.name or function_name(function)  # shown in progress bars and messages
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """A future at once; inside a task, the value."""
@@ -42,7 +38,7 @@ class ParallelFunction:
             if self._options.batch:
                 return check_batch(self.name, self.__wrapped__([*args]), len(args))[0]
             return self.__wrapped__(*args, **kwargs)
-        return self._where().submit_with(self.__wrapped__, args, kwargs, self._options)
+        return self._where().submit_with(self.__wrapped__, args, kwargs, self._options, self.name)
 
     def map(
         self,

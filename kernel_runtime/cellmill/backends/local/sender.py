@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 # The kernel's directory, environment and path are looked at before each call, so that what was changed a moment ago
 # reaches this very task. Calls that follow each other so fast that no change could be made between them do without.
-LOOK_NS = 1_000_000  # how long a glance is enough
+# How long a glance is enough: with a C library that gives a new variable an old one's address, not for ever.
+LOOK_NS = 1 << 62 if os.confstr_names.get("CS_GNU_LIBC_VERSION") else 1_000_000
 
 _NOW = time.monotonic_ns
 
@@ -59,7 +60,10 @@ class Sender:
     def __init__(self, backend: LocalBackend) -> None:
         self.backend = backend
         self.scheduler = backend.scheduler
-        self._left = self._looked = 0  # when the last call returned, when the surroundings were looked at
+        self._left, self._looked = (
+            0,
+            -LOOK_NS,
+        )  # when the last call returned, when the surroundings were looked at
         self.functions = backend.functions
         self.resolver = backend.resolver
         self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}

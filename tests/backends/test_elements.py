@@ -1,0 +1,70 @@
+"""The queue of elements against a plain list of pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cellmill.backends.local.elements import Elements
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 8)),
+        st.tuples(st.just("add one"), st.just(1)),
+        st.tuples(st.just("put back"), st.integers(0, 4)),
+        st.tuples(st.just("take"), st.integers(1, 12)),
+        st.tuples(st.just("remove"), st.integers(0, 30)),
+        st.tuples(st.just("clear"), st.just(0)),
+    ),
+    max_size=40,
+)
+
+
+@given(STEPS)
+def test_like_a_list(steps: list[tuple[str, int]]) -> None:
+    queue = Elements()
+    model: list[tuple[Any, Any]] = []
+    number = 0
+    last: list[tuple[Any, Any]] = []
+    for step, size in steps:
+        if step == "add":
+            added = range(number, number + size)
+            model.extend((key, f"item {key}") for key in added)
+            queue.add(added, [f"item {key}" for key in added])
+            number += size
+        elif step == "add one":
+            model.append((number, f"item {number}"))
+            queue.add([number], [f"item {number}"])
+            number += 1
+        elif step == "put back":
+            back, last = last[:size], last[size:]
+            queue.put_back([key for key, _ in back], [item for _, item in back])
+            model[:0] = back
+        elif step == "take" and model:
+            count = min(size, len(model))
+            keys, items = queue.take(count)
+            last, model[:count] = model[:count], []
+            assert list(zip(keys, items, strict=True)) == last
+        elif step == "remove":
+            # keys are compared by identity: small whole numbers are one object each
+            found = next((pair for pair in model if pair[0] == size), None)
+            assert queue.remove(size) == (found is not None)
+            if found is not None:
+                model.remove(found)
+        elif step == "clear":
+            assert queue.clear() == [key for key, _ in model]
+            model.clear()
+        assert len(queue) == len(model)
+        assert all(key in queue for key, _ in model)
+
+
+def test_chunks_of_a_map_keep_ranges() -> None:
+    """Blocks of the input are cut anywhere, and results are still delivered a chunk at a time."""
+    queue = Elements()
+    for start in range(0, 100, 10):
+        queue.add(range(start, start + 10), list(range(start, start + 10)))
+    taken = [queue.take(size) for size in (3, 24, 1, 72)]
+    assert [keys for keys, _ in taken] == [range(3), range(3, 27), range(27, 28), range(28, 100)]
+    assert [item for _, items in taken for item in items] == list(range(100))

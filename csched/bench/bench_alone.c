@@ -1,5 +1,6 @@
 /* How many tasks and edges does the scheduler alone manage, in batches against a zero worker?  Independent tasks, a
- * reduction tree of 2^20 and a stencil of 1,000 x 1,000. */
+ * reduction tree of 2^20 and a stencil of 1,000 x 1,000.  `cellmill bench scheduler-alone` runs the same, and compiles
+ * this file with and without -DCSCHED_NO_JOURNEY to see what journeys cost. */
 #include "bench.h"
 
 enum { TASKS = 1000000, SLOTS = 1 << 20, WIDTH = 1000, BATCH = 8192 };
@@ -82,10 +83,14 @@ static void make_stencil(uint64_t tasks)
     }
 }
 
-int main(void)
+/* With an argument: so many independent tasks and nothing else. */
+int main(int argc, char **argv)
 {
+    uint64_t tasks = argc > 1 ? strtoull(argv[1], NULL, 10) : TASKS;
     open_world();
-    bench("alone: independent tasks", TASKS, independent);
+    bench("alone: independent tasks", tasks < SLOTS ? tasks : SLOTS, independent);
+    if (argc > 1)
+        return 0;
     make_tree(SLOTS - 1);
     bench("alone: a tree", SLOTS - 1, graph);
     make_stencil(TASKS);

@@ -130,13 +130,13 @@ static bool has_value(uint32_t status)
 static void finish_dependent(csched_t *s, task_t *dependent, uint32_t position)
 {
     s->graph.waiting_count--;
+    dependent->row = s->journey.written;
     *journey_append(&s->journey) = (csched_journey_t){.ticket = dependent->ticket,
                                                       .run = dependent->run,
                                                       .function = dependent->function,
                                                       .worker = NO_WORKER,
                                                       .status = CSCHED_DEPENDENCY,
                                                       .stamps = {dependent->submitted}};
-    dependent->row = s->journey.written - 1;
     task_finish(s, ticket_slot(dependent->ticket), CSCHED_DEPENDENCY, NULL, position);
 }
 
@@ -188,6 +188,8 @@ static int blob_of_result(csched_t *s, uint32_t index, const result_entry_t *ent
 
 static void record_rows(csched_t *s, task_t *task, const result_entry_t *entry, const uint64_t *marks, uint32_t index)
 {
+    if (!JOURNEYS)
+        return;
     task->row = s->journey.written;
     for (uint32_t i = 0; i < task->count; i++) {
         bool marked = i + 1 < entry->stamps;

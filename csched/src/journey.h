@@ -5,6 +5,12 @@
 
 #include "csched.h"
 
+#ifdef CSCHED_NO_JOURNEY /* for one benchmark: what do journeys cost? */
+enum { JOURNEYS = 0 };
+#else
+enum { JOURNEYS = 1 };
+#endif
+
 typedef struct {
     csched_journey_t *rows;
     uint64_t capacity; /* a power of two */

@@ -19,6 +19,7 @@ INDEX = {
     "payload": "How long does an array of 10 kB to 100 MB take to a worker, with a new one back?",
     "memory": "How much memory of the kernel does a task take while it waits?",
     "granularity": "How much of the processors' time is left to tasks of 10 us to 10 ms?",
+    "scheduler-alone": "How fast is the scheduler by itself, against workers that answer at once?",
     "cold-start": "How long from a new Python process to the first result, and where does it go?",
     "docking": "How fast are 100,000 molecules scored, against the serial loop at its best batch size?",
 }

@@ -25,17 +25,12 @@ void journey_close(journey_t *journey)
     journey->rows = NULL;
 }
 
-csched_journey_t *journey_append(journey_t *journey)
-{
-    return &journey->rows[journey->written++ & (journey->capacity - 1)];
-}
-
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when)
 {
     uint64_t oldest = journey->written > journey->capacity ? journey->written - journey->capacity : 0;
     uint64_t end = row + count;
     for (uint64_t i = row < oldest ? oldest : row; i < end; i++)
-        journey->rows[i & (journey->capacity - 1)].stamps[7] = when;
+        journey_row(journey, i)->stamps[7] = when;
 }
 
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
@@ -49,7 +44,7 @@ uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most,
     }
     uint32_t n = 0;
     while (n < most && *cursor < journey->written) {
-        const csched_journey_t *row = &journey->rows[*cursor & (journey->capacity - 1)];
+        const csched_journey_t *row = journey_row(journey, *cursor);
         if (!row->stamps[7]) /* not resolved yet: it and the rest come next time */
             break;
         rows[n++] = *row;

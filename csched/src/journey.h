@@ -17,9 +17,20 @@ typedef struct {
     uint64_t written;  /* rows ever */
 } journey_t;
 
+static inline csched_journey_t *journey_row(const journey_t *journey, uint64_t number)
+{
+    return &journey->rows[number & (journey->capacity - 1)];
+}
+
+/* The next row: the caller writes all of it; its number is written - 1. */
+static inline csched_journey_t *journey_append(journey_t *journey)
+{
+    __builtin_prefetch(journey_row(journey, journey->written + 8), 1); /* written some hundred ns from now */
+    return journey_row(journey, journey->written++);
+}
+
 int journey_open(journey_t *journey, uint64_t rows);
 void journey_close(journey_t *journey);
-csched_journey_t *journey_append(journey_t *journey); /* the caller writes all of it; its number is written - 1 */
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
                       uint64_t *dropped);

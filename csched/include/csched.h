@@ -160,6 +160,12 @@ typedef struct { /* what csched_worker_next hands to a worker; valid until the n
     uint32_t flags;
 } csched_item_t;
 
+typedef struct { /* one side of a bare ring; private to csched_bare_* */
+    void *ends, *data;
+    uint64_t fields[4];
+    uint32_t peeked;
+} csched_bare_t;
+
 /* errors */
 const char *csched_error_name(int code);
 
@@ -224,6 +230,12 @@ int csched_run_adjust(csched_t *s, uint32_t run, int64_t submitted, int64_t succ
                       int64_t cancelled);
 int csched_run_close(csched_t *s, uint32_t run);
 int csched_journeys(csched_t *s, uint64_t *cursor, uint32_t most, csched_journey_t *rows, uint64_t *dropped);
+
+/* for benchmarks: a ring of messages with nothing else, in zeroed, page-aligned memory shared by two processes.  Each
+ * side opens it; one puts, the other takes, without waiting: CSCHED_EFULL, CSCHED_EAGAIN. */
+int csched_bare_open(void *memory, uint64_t bytes, csched_bare_t *ring);
+int csched_bare_put(csched_bare_t *ring, const void *data, uint64_t size);
+int csched_bare_take(csched_bare_t *ring, void *data, uint64_t room); /* spins a little; 1 when there was one */
 
 /* a worker's end */
 int csched_worker_attach(const int fds[4], csched_worker_t **worker);

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["INDEX", "load", "run"]
 
 INDEX = {
-    "throughput": "How many no-op tasks, map elements and 1 MB arrays per second?",
+    "throughput": "How many no-op tasks and map elements per second, and how far is that from what could be?",
     "latency": "How long is a round trip, while tasks flow and after idleness, and what does idleness cost?",
-    "payload": "How long does an array of 10 kB to 100 MB take to a worker, with a new one back?",
-    "memory": "How much memory of the kernel does a task take while it waits?",
-    "granularity": "How much of the processors' time is left to tasks of 10 us to 10 ms?",
+    "payload": "How long does an array take to a worker with a new one back, alone and many in flight?",
+    "granularity": "How much of the processors' time is left to tasks of 10 us to 10 ms, and how short may they be?",
+    "memory": "How much memory of the kernel does a task take while it waits, and does any of it stay?",
+    "workers": "How does throughput change from 1 to 32 workers on the cores there are?",
     "scheduler-alone": "How fast is the scheduler by itself, against workers that answer at once?",
+    "chain": "How long does a chain of dependent no-ops take, also while the kernel's own thread computes?",
+    "queues": "What does it cost to give each worker a queue of its own, and who should choose the worker?",
+    "tagging": "Where does a task spend its time, from submit to result?",
     "cold-start": "How long from a new Python process to the first result, and where does it go?",
     "docking": "How fast are 100,000 molecules scored, against the serial loop at its best batch size?",
 }

@@ -1,7 +1,8 @@
-"""How much of the processors' time is left to tasks of 10 us to 10 ms?
+"""How much of the processors' time is left to tasks of 10 us to 10 ms, and how short may tasks be?
 
 Workload: figure 10 of the Parsl paper, with bodies of a fixed amount of work. Efficiency is the throughput divided
-by that of as many bare processes looping over the same work, measured right before, in the same turn.
+by that of as many bare processes looping over the same work, measured right before and after, in the same turn. How
+short tasks may be: see `metg`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from . import bodies, measure
+from . import bodies, measure, metg
 from .harness import Benchmark, Metric, Settings, Sizes, Turn
-from .rivals import running
+from .rivals import Runtime, running
 
 
 def metrics(sizes: Sizes) -> list[Metric]:
@@ -24,6 +25,8 @@ def metrics(sizes: Sizes) -> list[Metric]:
         named = f"{us} us" if us < 1000 else f"{us / 1000:g} ms"
         found.append(Metric(f"submit_{us}us", f"{named} tasks, submit", "of bare processes"))
         found.append(Metric(f"map_{us}us", f"{named} tasks, map", "of bare processes"))
+    found.append(Metric("metg_submit", "METG(50 %), submit", "us", "lower"))
+    found.append(Metric("metg_map", "METG(50 %), map, per element", "us", "lower"))
     return found
 
 
@@ -87,15 +90,36 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
             for us in sizes["durations_us"]:
                 rounds = max(1, round(us * sizes["rounds_per_us"]))
                 tasks = measure.fitting(workers * 1e6 / us, float(sizes["seconds"]), 4 * workers, 100_000)
-                reference = bare.rate(rounds, tasks)
-                took = measure.timed(pool.submit_all, bodies.busy, [(rounds,)] * tasks)[0]
-                values[f"submit_{us}us"] = tasks / took / reference
-                took = measure.timed(pool.map_all, bodies.busy, [rounds] * tasks)[0]
-                values[f"map_{us}us"] = tasks / took / reference
-                details[f"{us}us"] = {"tasks": tasks, "bare_per_s": reference}
+                works = {
+                    "submit": (pool.submit_all, [(rounds,)] * tasks),
+                    "map": (pool.map_all, [rounds] * tasks),
+                }
+                before = bare.rate(rounds, tasks)
+                details[f"{us}us"] = {"tasks": tasks, "bare_per_s": before}
+                for way, (call, items) in works.items():
+                    rate = tasks / measure.timed(call, bodies.busy, items)[0]
+                    after = bare.rate(rounds, tasks)
+                    values[f"{way}_{us}us"] = rate / ((before + after) / 2)
+                    before = after
+            for way in ("submit", "map"):
+                points = _sweep(pool, way, workers, sizes)
+                values[f"metg_{way}"] = metg.half(points)
+                details[f"metg_{way}"] = [(point.granularity_us, point.work_rate) for point in points]
     finally:
         bare.stop()
     return Turn(values, details)
+
+
+def _sweep(pool: Runtime, way: str, workers: int, sizes: Sizes) -> list[metg.Point]:
+    """Shorter and shorter tasks through ``submit`` or ``map``."""
+
+    def run(rounds: int, tasks: int) -> float:
+        if way == "map":
+            return measure.timed(pool.map_all, bodies.busy, [rounds] * tasks)[0]
+        return measure.timed(pool.submit_all, bodies.busy, [(rounds,)] * tasks)[0]
+
+    most = int(sizes["most"])
+    return metg.sweep(run, workers, float(sizes["rounds_per_us"]), float(sizes["sweep_seconds"]), most)
 
 
 BENCHMARK = Benchmark(
@@ -103,10 +127,14 @@ BENCHMARK = Benchmark(
     module=__name__,
     metrics=metrics,
     runtimes=("cellmill", "ppe", "pool", "loky", "joblib", "dask", "ray", "parsl"),
-    full={"durations_us": [10, 100, 1000, 10_000], "seconds": 0.5},
-    quick={"durations_us": [100, 1000], "seconds": 0.1},
+    full={"durations_us": [10, 100, 1000, 10_000], "seconds": 0.5, "sweep_seconds": 0.25, "most": 1_000_000},
+    quick={"durations_us": [100, 1000], "seconds": 0.1, "sweep_seconds": 0.05, "most": 100_000},
     prepare=prepare,
     notes=(
         "1.00 means that nothing but the work itself took time; the work is a counted loop, the same for all.",
+        (
+            "METG(50 %): the smallest wall time x workers / tasks at which work is done at half of the highest rate "
+            "seen; interpolated between eight lengths of tasks, which are in the JSON."
+        ),
     ),
 )

@@ -100,7 +100,7 @@ class Benchmark:
 
     ``runtimes`` are keys of `rivals.RUNTIMES`, such a key with a variant (``ppe:100``), or the benchmark's own
     contenders; ``own`` has the titles of the last two. ``prepare`` may add to the sizes and write files into a folder
-    that lives as long as the run; ``finish`` may add notes.
+    that lives as long as the run; ``finish`` may add notes. ``missing`` says why a contender cannot be measured here.
     """
 
     name: str
@@ -111,6 +111,7 @@ class Benchmark:
     quick: Sizes
     notes: tuple[str, ...] = ()
     own: Mapping[str, str] = field(default_factory=dict)
+    missing: Callable[[str], str | None] = rivals.missing
     prepare: Prepare = _nothing_to_prepare
     finish: Finish = _nothing_to_add
 
@@ -253,7 +254,7 @@ def _contenders(benchmark: Benchmark, settings: Settings, report: Report) -> lis
     for key in benchmark.runtimes:
         if rivals.is_rival(key) and settings.rivals is not None and rivals.kind(key) not in settings.rivals:
             continue
-        missing = rivals.missing(key)
+        missing = benchmark.missing(key)
         if missing is None:
             alive.append(key)
         else:

@@ -1,6 +1,7 @@
-"""How much memory of the kernel does a task take while it waits?
+"""How much memory of the kernel does a task take while it waits, and does any of it stay?
 
-Workload: figure 9 of the Parsl paper: many no-ops submitted, none of them begun.
+Workload: figure 9 of the Parsl paper: many no-ops submitted, none of them begun; and no-ops with the collector of
+cycles on and off. Round after round of tasks shows whether memory ends where it began.
 """
 
 from __future__ import annotations
@@ -13,24 +14,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from . import bodies, machine
-from .harness import Benchmark, Metric, Sizes, Turn
+from . import bodies, machine, measure
+from .harness import OURS, Benchmark, Metric, Sizes, Turn
 from .rivals import Runtime, running
+
+SOAK = "soak"
 
 
 def metrics(sizes: Sizes) -> list[Metric]:
     """See the module."""
+    rounds, tasks = int(sizes["soak_rounds"]), int(sizes["soak_tasks"])
     return [
         Metric(
             "bytes", "memory of the kernel process per outstanding no-op, future included", "bytes", "lower"
         ),
         Metric("objects", "Python objects the collector tracks per outstanding no-op", "objects", "lower"),
+        Metric("gc", "no-op submit with the collector on", "of that with it off"),
+        Metric("grown", f"memory after {rounds} rounds of {tasks:,} tasks", "% over that after one", "lower"),
     ]
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
-    """One runtime: hold the workers, submit, look, let go."""
+    """One runtime: hold the workers, submit, look, let go. The soak is a contender of its own."""
     tasks, seconds = int(sizes["tasks"]), float(sizes["seconds"])
+    if runtime == SOAK:
+        return _soak(workers, int(sizes["soak_rounds"]), int(sizes["soak_tasks"]))
     with running(runtime, workers) as pool:
         with _workers_held(pool, workers):
             handles: list[object] = []
@@ -44,7 +52,32 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
         assert pool.gather(handles) == [None] * len(handles)
         count = len(handles)
         del handles
-    return Turn({"bytes": max(memory, 0) / count, "objects": max(objects, 0) / count}, {"tasks": count})
+        gains = [_with_collector(pool, float(sizes["gc_seconds"]), tasks) for _ in range(3)]
+    values = {"bytes": max(memory, 0) / count, "objects": max(objects, 0) / count, "gc": measure.p50(gains)}
+    return Turn(values, {"tasks": count, "gc": gains})
+
+
+def _with_collector(pool: Runtime, seconds: float, most: int) -> float:
+    """The rate of no-ops with the collector of cycles on, over that with it off."""
+    on, count = measure.submit_rate(pool, seconds, most)
+    gc.disable()
+    try:
+        off, _count = measure.submit_rate(pool, seconds, count)
+    finally:
+        gc.enable()
+    return on / off
+
+
+def _soak(workers: int, rounds: int, tasks: int) -> Turn:
+    """Submit, gather and drop, again and again; resident memory after each round."""
+    resident = []
+    with running(OURS, workers) as pool:
+        for _ in range(rounds):
+            assert pool.submit_all(bodies.noop, [()] * tasks) == [None] * tasks
+            pool.handles = []
+            gc.collect()
+            resident.append(machine.resident())
+    return Turn({"grown": max(resident[-1] / resident[0] - 1, 0) * 100}, {"resident": resident})
 
 
 @contextmanager
@@ -71,13 +104,22 @@ BENCHMARK = Benchmark(
     name="memory",
     module=__name__,
     metrics=metrics,
-    runtimes=("cellmill", "ppe", "pool", "loky", "dask", "ray", "parsl"),
-    full={"tasks": 100_000, "seconds": 20.0},
-    quick={"tasks": 10_000, "seconds": 2.0},
+    runtimes=("cellmill", SOAK, "ppe", "pool", "loky", "dask", "ray", "parsl"),
+    full={
+        "tasks": 100_000,
+        "seconds": 20.0,
+        "gc_seconds": 0.5,
+        "soak_rounds": 10,
+        "soak_tasks": 1_000_000,
+    },
+    quick={"tasks": 10_000, "seconds": 2.0, "gc_seconds": 0.1, "soak_rounds": 3, "soak_tasks": 20_000},
+    own={SOAK: "cellmill, round after round"},
     notes=(
         (
             "resident memory of the submitting process after minus before, over the tasks submitted meanwhile (in at "
             "most 20 s: slow rivals submit fewer; the count is in the JSON)."
         ),
+        "rounds: submit, gather all, drop all; resident memory after each round is in the JSON.",
+        "the C record of a task is at most 128 bytes: csched does not compile otherwise.",
     ),
 )

@@ -1,7 +1,8 @@
-"""How many no-op tasks, map elements and 1 MB arrays per second?
+"""How many no-op tasks and map elements per second, and how far is that from what the machine could do?
 
-Workloads: the no-op runs of the Parsl paper (figures 4 to 8) and the 1 MB bag of the Dask and ProxyStore paper
-(figure 4), on the processes of one machine.
+Workload: the no-op runs of the Parsl paper (figures 4 to 8), on the processes of one machine. Two ceilings are
+measured beside the runtimes: `bare_ring` (shared-memory rings and pickles, nothing else) and `ceiling` (the C
+scheduler without Python around it).
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from . import measure
 from .harness import Benchmark, Metric, Sizes, Turn
 from .rivals import running
 
-ARRAY_BYTES = 1_000_000
-WINDOW = 64
 BESIDE_BUSY = ("cellmill", "ppe", "pool")
+BARE, ALONE = "bare-ring", "csched"
 
 
 def metrics(sizes: Sizes) -> list[Metric]:
@@ -20,21 +20,23 @@ def metrics(sizes: Sizes) -> list[Metric]:
     return [
         Metric("submit", "no-op submit, one future each, all gathered", "tasks/s"),
         Metric("submit_beside_busy_thread", "the same beside a busy Python thread", "tasks/s"),
+        Metric("kept_beside_busy_thread", "  what is left of it beside that thread", "of itself alone"),
         Metric("map", "map of no-ops", "elements/s"),
         Metric("round_trip_p50", "round trip p50, one at a time", "us", "lower"),
         Metric("round_trip_p99", "round trip p99", "us", "lower"),
-        Metric("array_1mb", "1 MB array in, a new one out", "tasks/s"),
     ]
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
     """One runtime, everything once."""
     seconds, most = float(sizes["seconds"]), int(sizes["most"])
-    if runtime == "csched":
+    if runtime == ALONE:
         from . import ceiling
 
         rate, count = ceiling.rate(workers, seconds, most)
         return Turn({"submit": rate}, {"tasks": count})
+    if runtime == BARE:
+        return _bare_ring(workers, seconds, int(sizes["most_bare"]))
     values: dict[str, float] = {}
     counts: dict[str, int] = {}
     with running(runtime, workers) as pool:
@@ -43,35 +45,39 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
             with measure.busy_thread():
                 key = "submit_beside_busy_thread"
                 values[key], counts[key] = measure.submit_rate(pool, seconds, most)
+            values["kept_beside_busy_thread"] = values[key] / values["submit"]
         values["map"], counts["map"] = measure.map_rate(pool, seconds, int(sizes["most_map"]))
         trips = measure.round_trips(pool, seconds, most)
         values["round_trip_p50"], values["round_trip_p99"] = measure.p50(trips), measure.p99(trips)
         counts["round_trip"] = len(trips)
-        if _numpy():
-            values["array_1mb"], counts["array_1mb"] = measure.array_rate(
-                pool, ARRAY_BYTES, seconds, int(sizes["most_arrays"]), WINDOW
-            )
     return Turn(values, {"operations": counts})
 
 
-def _numpy() -> bool:
-    import importlib.util
+def _bare_ring(workers: int, seconds: float, most: int) -> Turn:
+    """The better of one worker and as many as the runtimes have: on two cores a second one may only be in the way."""
+    from . import bare_ring
 
-    return importlib.util.find_spec("numpy") is not None
+    rates = {str(n): bare_ring.rate(n, seconds, most)[0] for n in sorted({1, workers})}
+    return Turn({"submit": max(rates.values())}, {"rate_by_workers": rates})
 
 
 BENCHMARK = Benchmark(
     name="throughput",
     module=__name__,
     metrics=metrics,
-    runtimes=("cellmill", "csched", "ppe", "pool", "loky", "joblib", "dask", "ray", "parsl"),
-    full={"seconds": 1.0, "most": 200_000, "most_map": 2_000_000, "most_arrays": 2000},
-    quick={"seconds": 0.2, "most": 20_000, "most_map": 200_000, "most_arrays": 100},
-    own={"csched": "the C scheduler alone (ceiling)"},
+    runtimes=("cellmill", BARE, ALONE, "ppe", "pool", "loky", "joblib", "dask", "ray", "parsl"),
+    full={"seconds": 1.0, "most": 400_000, "most_bare": 2_000_000, "most_map": 4_000_000},
+    quick={"seconds": 0.2, "most": 20_000, "most_bare": 200_000, "most_map": 200_000},
+    own={BARE: "bare ring (ceiling)", ALONE: "the C scheduler alone (ceiling)"},
     notes=(
         (
-            "the ceiling is the C scheduler with its records, rings and processes, without futures, pickles and user "
-            "code; a bare ring without a scheduler is not measured."
+            "bare ring: pickles of (function, arguments) through shared memory and cffi, bare result objects, no "
+            "scheduler; the better of 1 and all workers. The C scheduler alone: records, rings, journeys and "
+            "processes, but neither pickles nor results nor user code."
+        ),
+        (
+            "beside a busy thread: that thread computes in pure Python, so half of the interpreter's time is a fair "
+            "share and 0.50 of itself alone would be all of it."
         ),
         "each measurement takes about a second; how many operations that was is in the JSON.",
         (

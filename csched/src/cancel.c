@@ -19,7 +19,7 @@ static void after_cancel(csched_t *s, uint32_t last)
         return;
     look_at_clock(s);
     task_propagate(s, last);
-    window_dispatch(s);
+    dispatch(s);
 }
 
 CSCHED_EXPORT int csched_cancel(csched_t *s, uint64_t ticket)

@@ -71,10 +71,11 @@ CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **schedu
     s->functions = calloc(1, sizeof *s->functions);
     s->function_count = 1;
     s->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    graph_open(&s->graph);
+    int rc = graph_open(&s->graph);
     u64_store_relaxed(&s->last_poll, now_ns());
     u64_store_relaxed(&s->last_collect, now_ns());
-    int rc = !s->functions ? CSCHED_ENOMEM : s->bell < 0 ? CSCHED_ESYSTEM : CSCHED_OK;
+    if (!rc)
+        rc = !s->functions ? CSCHED_ENOMEM : s->bell < 0 ? CSCHED_ESYSTEM : CSCHED_OK;
     if (!rc)
         rc = journey_open(&s->journey, s->config.journey_rows);
     if (!rc)
@@ -170,7 +171,7 @@ CSCHED_EXPORT int csched_pause(csched_t *s, int on)
     pthread_mutex_lock(&s->lock);
     s->paused = on != 0;
     look_at_clock(s);
-    window_dispatch(s);
+    dispatch(s);
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;
 }
@@ -180,7 +181,7 @@ CSCHED_EXPORT int csched_stats(csched_t *s, csched_stats_t *stats)
     pthread_mutex_lock(&s->lock);
     *stats = s->stats;
     stats->waiting = s->graph.waiting_count;
-    stats->queued = s->graph.ready_count;
+    stats->queued = s->graph.ready.count;
     stats->running = stats->ready_workers = 0;
     for (uint32_t i = 0; i < s->worker_count; i++) {
         if (s->workers[i]->state != WORKER_READY)

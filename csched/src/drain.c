@@ -255,6 +255,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     s->loads[index].held--;
     worker->finished += task->count;
     window_learn(s, index, entry->finished - entry->received);
+    ready_learn(&s->graph, task->run, task->priority, entry->finished - entry->received);
     if (entry->status == CSCHED_ERROR && task->attempt < task->retries) {
         blob_release(s, result);
         drop_bundle(s, task);
@@ -393,7 +394,7 @@ uint32_t drain(csched_t *s)
     task_propagate(s, last);
     bool ticked = drain_tick(s, taken ? look_at_clock(s) : s->now);
     /* on a tick as well: what lies behind a long task may be worth stealing by now */
-    if (taken || news || ticked || s->graph.ready_count)
-        window_dispatch(s);
+    if (taken || news || ticked || s->graph.ready.count)
+        dispatch(s);
     return taken;
 }

@@ -12,9 +12,7 @@ int graph_open(graph_t *graph)
     memset(graph, 0, sizeof *graph);
     graph->edge_free = NO_EDGE;
     graph->serial = 1;
-    for (int i = 0; i < PRIORITIES; i++)
-        graph->ready[i] = (list_t){NO_TASK, NO_TASK};
-    return CSCHED_OK;
+    return ready_open(&graph->ready);
 }
 
 void graph_close(graph_t *graph)
@@ -23,6 +21,7 @@ void graph_close(graph_t *graph)
         munmap(graph->pages[i], TABLE_PAGE * sizeof(task_t));
     free(graph->pages);
     free(graph->edges);
+    ready_close(&graph->ready);
     memset(graph, 0, sizeof *graph);
 }
 
@@ -104,64 +103,4 @@ uint32_t graph_free_edge(graph_t *graph, uint32_t edge)
     graph->edges[edge].next = graph->edge_free;
     graph->edge_free = edge;
     return next;
-}
-
-static void mark_ready(graph_t *graph, task_t *task)
-{
-    graph->ready_map[task->priority / 64] |= UINT64_C(1) << task->priority % 64;
-    graph->ready_count++;
-    task->state = TASK_QUEUED;
-}
-
-void ready_push(graph_t *graph, uint32_t slot)
-{
-    task_t *task = graph_task(graph, slot);
-    list_t *list = &graph->ready[task->priority];
-    task->next = NO_TASK;
-    task->previous = list->tail;
-    if (list->tail != NO_TASK)
-        graph_task(graph, list->tail)->next = slot;
-    else
-        list->head = slot;
-    list->tail = slot;
-    mark_ready(graph, task);
-}
-
-void ready_push_front(graph_t *graph, uint32_t slot)
-{
-    task_t *task = graph_task(graph, slot);
-    list_t *list = &graph->ready[task->priority];
-    task->previous = NO_TASK;
-    task->next = list->head;
-    if (list->head != NO_TASK)
-        graph_task(graph, list->head)->previous = slot;
-    else
-        list->tail = slot;
-    list->head = slot;
-    mark_ready(graph, task);
-}
-
-uint32_t ready_first(const graph_t *graph)
-{
-    for (int word = (PRIORITIES + 63) / 64 - 1; word >= 0; word--)
-        if (graph->ready_map[word])
-            return graph->ready[word * 64 + 63 - __builtin_clzll(graph->ready_map[word])].head;
-    return NO_TASK;
-}
-
-void ready_remove(graph_t *graph, uint32_t slot)
-{
-    task_t *task = graph_task(graph, slot);
-    list_t *list = &graph->ready[task->priority];
-    if (task->previous != NO_TASK)
-        graph_task(graph, task->previous)->next = task->next;
-    else
-        list->head = task->next;
-    if (task->next != NO_TASK)
-        graph_task(graph, task->next)->previous = task->previous;
-    else
-        list->tail = task->previous;
-    if (list->head == NO_TASK)
-        graph->ready_map[task->priority / 64] &= ~(UINT64_C(1) << task->priority % 64);
-    graph->ready_count--;
 }

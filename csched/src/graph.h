@@ -1,8 +1,9 @@
-/* Task records, dependency edges and ready queues: private memory of the kernel, all under the scheduler's lock. */
+/* Task records and dependency edges, and the ready queues (ready.h): private memory of the kernel, all under the scheduler's lock. */
 #ifndef CSCHED_GRAPH_H
 #define CSCHED_GRAPH_H
 
 #include "layout.h"
+#include "ready.h"
 
 #define NO_TASK UINT32_MAX
 #define NO_EDGE UINT32_MAX
@@ -44,7 +45,10 @@ typedef struct {
         uint64_t ready;
         uint32_t missing; /* waiting: inputs that are still to come */
     };
-    uint64_t dispatched;
+    union {
+        uint64_t dispatched;
+        uint32_t queue; /* queued: the ready queue it stands in */
+    };
     uint64_t pack_ns;
     uint64_t timeout_ns;
     uint64_t moment;     /* delayed: when it may start; done: how long it ran */
@@ -79,7 +83,7 @@ typedef struct {
     uint32_t head, tail;
 } list_t;
 
-typedef struct {
+typedef struct graph {
     task_t **pages; /* TABLE_PAGE records each: they never move */
     uint32_t capacity;
     uint32_t serial;
@@ -87,9 +91,8 @@ typedef struct {
     edge_t *edges;
     uint32_t edge_capacity, edge_free;
 
-    list_t ready[PRIORITIES];
-    uint64_t ready_map[(PRIORITIES + 63) / 64];
-    uint64_t ready_count, waiting_count;
+    ready_t ready;
+    uint64_t waiting_count;
 } graph_t;
 
 int graph_open(graph_t *graph);
@@ -113,10 +116,5 @@ uint64_t graph_ticket(graph_t *graph, uint32_t slot); /* a new one for the slot 
 int graph_depend(graph_t *graph, uint64_t dependent, uint32_t producer, uint32_t position);
 uint32_t graph_take_edges(graph_t *graph, uint32_t producer); /* first edge; the caller frees each by */
 uint32_t graph_free_edge(graph_t *graph, uint32_t edge);      /* ... this, which returns the next one */
-
-void ready_push(graph_t *graph, uint32_t slot);
-void ready_push_front(graph_t *graph, uint32_t slot);
-uint32_t ready_first(const graph_t *graph); /* of the highest priority, or NO_TASK */
-void ready_remove(graph_t *graph, uint32_t slot);
 
 #endif

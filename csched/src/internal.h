@@ -40,7 +40,6 @@ typedef struct {
     held_t *held; /* first in, first out: the order in which the worker takes them */
     uint32_t held_head, held_count, held_capacity;
 
-    uint64_t mean_ns; /* of its recent entries, exponentially weighted */
     uint64_t finished;
     uint64_t *known; /* bit set of functions it has been sent */
     uint32_t known_words;
@@ -151,8 +150,12 @@ typedef struct { /* one task as it is submitted */
 /* submit.c */
 int64_t task_submit(csched_t *s, const call_t *call);
 
+/* dispatch.c */
+void dispatch(csched_t *s); /* ready tasks to workers that have room */
+
 /* window.c */
-void window_dispatch(csched_t *s);
+int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now);
+held_t *held_at(worker_t *worker, uint32_t i); /* the i-th of what it holds, oldest first */
 bool window_revoke(csched_t *s, task_t *task, uint32_t slot); /* true: the worker will not run it */
 bool held_revoke(worker_t *worker, held_t *held);
 void window_pop(csched_t *s, worker_t *worker);                /* its oldest entry is over */

@@ -1,4 +1,4 @@
-/* Which worker takes the next task: state in, choice out, no side effects but the policy's own. */
+/* Which worker takes the next task, and what is taken back for those that have nothing: state in, assignments out. */
 #ifndef CSCHED_POLICY_H
 #define CSCHED_POLICY_H
 
@@ -8,24 +8,48 @@
 #define NO_CHOICE UINT32_MAX
 
 typedef struct {
-    uint32_t held;   /* tasks in its ring, the running one included */
-    uint32_t window; /* the most it should hold now; 0: it takes nothing */
-    bool awake;      /* it looks at its ring: a new task needs no system call */
+    uint32_t held;       /* tasks in its ring, the running one included */
+    uint32_t window;     /* the most it should hold now; 0: it takes nothing */
+    uint64_t mean_ns;    /* of its recent tasks; 0: unknown */
+    uint64_t running_ns; /* how long it has been at its present task; only `steal` is told */
+    bool awake;          /* it looks at its ring: a new task needs no system call */
 } load_t;
 
 typedef struct {
-    uint32_t next;   /* round robin */
+    uint32_t next;   /* round robin, work stealing */
     uint64_t random; /* xorshift state, never 0 */
 } policy_state_t;
 
 typedef struct {
+    uint32_t from;
+    uint32_t count; /* the newest of what it has not begun */
+} theft_t;
+
+typedef struct {
     const char *name;
-    /* a worker with held < window, or NO_CHOICE when there is none */
-    uint32_t (*choose)(policy_state_t *state, const load_t *loads, uint32_t workers);
+    /* a worker with held < window, or NO_CHOICE when there is none; the task's inputs are warm at `warm`, if any */
+    uint32_t (*choose)(policy_state_t *state, const load_t *loads, uint32_t workers, uint32_t warm);
+    /* nothing is ready: shall a worker give some back for one that holds nothing?  NULL: never */
+    bool (*steal)(const load_t *loads, uint32_t workers, theft_t *theft);
 } policy_t;
 
-extern const policy_t policy_least_loaded, policy_round_robin, policy_random;
+extern const policy_t policy_least_loaded, policy_round_robin, policy_random, policy_work_stealing;
 
 const policy_t *policy_named(const char *name); /* NULL: no such */
+
+/* Moving tasks costs about as much as this much work: less than that stays where it is. */
+enum { STEAL_NS = 50000 };
+
+static inline bool has_room(const load_t *load)
+{
+    return load->held < load->window;
+}
+
+static inline bool worth_taking_back(const load_t *load)
+{
+    return load->held >= 2 && (load->mean_ns * load->held > STEAL_NS || load->running_ns > STEAL_NS);
+}
+
+bool steal_half(const load_t *loads, uint32_t workers, theft_t *theft); /* of the fullest, when one has nothing */
 
 #endif

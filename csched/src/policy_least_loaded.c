@@ -1,14 +1,27 @@
 #include "policy.h"
 
-/* The fewest tasks held; awake workers before sleeping ones as long as they hold little; ties by lowest index. */
-static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers)
+enum {
+    UNKNOWN_NS = 1000000, /* a task of which nothing is known: each to a worker of its own */
+    WAKE_NS = 30000,      /* to wake a worker, before which as much work may lie with one that is awake */
+    WARM_NS = 20000       /* so much longer a task may wait where its inputs are warm */
+};
+
+static uint64_t cost_of(const load_t *load)
+{
+    uint64_t each = load->mean_ns ? load->mean_ns : UNKNOWN_NS;
+    return load->held * each + (load->awake ? 0 : WAKE_NS);
+}
+
+/* The least work in hand, where waking a worker counts as work; ties by lowest index. */
+static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers, uint32_t warm)
 {
     (void)state;
-    uint32_t best = NO_CHOICE, best_cost = UINT32_MAX;
+    uint32_t best = NO_CHOICE;
+    uint64_t best_cost = UINT64_MAX;
     for (uint32_t i = 0; i < workers; i++) {
-        if (loads[i].held >= loads[i].window)
+        if (!has_room(&loads[i]))
             continue;
-        uint32_t cost = 2 * loads[i].held + !loads[i].awake;
+        uint64_t cost = cost_of(&loads[i]) + (i == warm ? 0 : WARM_NS);
         if (cost < best_cost) {
             best = i;
             best_cost = cost;
@@ -17,4 +30,4 @@ static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t work
     return best;
 }
 
-const policy_t policy_least_loaded = {"least-loaded", choose};
+const policy_t policy_least_loaded = {"least-loaded", choose, steal_half};

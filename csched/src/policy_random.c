@@ -7,20 +7,21 @@ static uint64_t step(uint64_t x)
     return x ^ x << 17;
 }
 
-/* Uniform among the workers that have room. */
-static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers)
+/* Uniform among the workers that have room; nothing is taken back. */
+static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers, uint32_t warm)
 {
+    (void)warm;
     uint32_t open = 0;
     for (uint32_t i = 0; i < workers; i++)
-        open += loads[i].held < loads[i].window;
+        open += has_room(&loads[i]);
     if (!open)
         return NO_CHOICE;
     state->random = step(state->random);
     uint32_t wanted = (uint32_t)((state->random >> 32) * open >> 32);
     for (uint32_t i = 0; i < workers; i++)
-        if (loads[i].held < loads[i].window && wanted-- == 0)
+        if (has_room(&loads[i]) && wanted-- == 0)
             return i;
     return NO_CHOICE;
 }
 
-const policy_t policy_random = {"random", choose};
+const policy_t policy_random = {"random", choose, 0};

@@ -1,10 +1,12 @@
 #include "policy.h"
 
-static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers)
+/* In turn; nothing is taken back. */
+static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers, uint32_t warm)
 {
+    (void)warm;
     for (uint32_t tried = 0; tried < workers; tried++) {
         uint32_t i = (state->next + tried) % workers;
-        if (loads[i].held < loads[i].window) {
+        if (has_room(&loads[i])) {
             state->next = (i + 1) % workers;
             return i;
         }
@@ -12,4 +14,4 @@ static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t work
     return NO_CHOICE;
 }
 
-const policy_t policy_round_robin = {"round-robin", choose};
+const policy_t policy_round_robin = {"round-robin", choose, 0};

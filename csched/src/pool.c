@@ -188,7 +188,7 @@ CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
         region_orphan(s, worker->region);
         close_worker(worker);
         s->stats.workers--;
-        window_dispatch(s);
+        dispatch(s);
     }
     pthread_mutex_unlock(&s->lock);
     if (!rc)
@@ -212,7 +212,7 @@ CSCHED_EXPORT int csched_worker_retire(csched_t *s, uint32_t index)
         }
         u32_store_release(&worker->segment->retire, 1); /* partner: csched_worker_next */
         worker_wake(worker);
-        window_dispatch(s);
+        dispatch(s);
     }
     pthread_mutex_unlock(&s->lock);
     return rc;

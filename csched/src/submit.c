@@ -174,7 +174,7 @@ CSCHED_EXPORT int64_t csched_submit_with(csched_t *s, uint32_t slot, uint32_t fu
     uint64_t now = look_at_clock(s);
     int64_t ticket = task_submit(s, &call);
     if (ticket > 0 && task_at(s, slot)->state == TASK_QUEUED)
-        window_dispatch(s);
+        dispatch(s);
     if (ticket > 0 && now - u64_relaxed(&s->last_poll) > SUBMIT_POLL_NS) {
         u64_store_relaxed(&s->last_poll, now);
         drain(s);

@@ -1,4 +1,4 @@
-/* Dispatch: ready tasks into the workers' rings, as many as keep each of them busy for a while, and back again. */
+/* A worker's window: tasks into its ring, as many as keep it busy for a while, and back again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static int held_push(worker_t *worker, uint32_t slot, entry_t *entry)
     return CSCHED_OK;
 }
 
-static held_t *held_at(worker_t *worker, uint32_t i)
+held_t *held_at(worker_t *worker, uint32_t i)
 {
     return &worker->held[(worker->held_head + i) & (worker->held_capacity - 1)];
 }
@@ -46,10 +46,11 @@ void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns)
 {
     worker_t *worker = s->workers[index];
     duration_ns = duration_ns < LONGEST_NS ? duration_ns + 1 : LONGEST_NS; /* never 0; it comes from shared memory */
-    worker->mean_ns = worker->mean_ns ? (7 * worker->mean_ns + duration_ns + 7) / 8 : duration_ns;
-    uint64_t window = WINDOW_NS / worker->mean_ns + WINDOW_MIN;
+    load_t *load = &s->loads[index];
+    load->mean_ns = load->mean_ns ? (7 * load->mean_ns + duration_ns + 7) / 8 : duration_ns;
+    uint64_t window = WINDOW_NS / load->mean_ns + WINDOW_MIN;
     if (!worker->retiring)
-        s->loads[index].window = window > WINDOW_MAX ? WINDOW_MAX : (uint32_t)window;
+        load->window = window > WINDOW_MAX ? WINDOW_MAX : (uint32_t)window;
 }
 
 void worker_wake(worker_t *worker)
@@ -156,7 +157,7 @@ int window_push_control(csched_t *s, worker_t *worker, uint32_t number, const vo
     return CSCHED_OK;
 }
 
-static int push_task(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
+int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
 {
     worker_t *worker = s->workers[index];
     task_t *task = task_at(s, slot);
@@ -227,91 +228,4 @@ bool window_revoke(csched_t *s, task_t *task, uint32_t slot)
         return true;
     }
     return false;
-}
-
-/* Moving tasks costs about as much as this much work: less than that stays where it is. */
-enum { STEAL_NS = 50000 };
-
-static bool worth_stealing(const csched_t *s, uint32_t index, uint64_t now)
-{
-    const worker_t *worker = s->workers[index];
-    if (s->loads[index].held < 2)
-        return false;
-    if (worker->mean_ns * s->loads[index].held > STEAL_NS)
-        return true;
-    uint64_t since = u64_relaxed(&worker->segment->claim_since); /* a hint: any value is safe */
-    return since && now > since + STEAL_NS;
-}
-
-/* An idle worker and nothing ready: take back the newer half of what the fullest worker has not begun. */
-static bool steal(csched_t *s)
-{
-    uint64_t now = s->now;
-    uint32_t idle = NO_CHOICE, full = NO_CHOICE;
-    for (uint32_t i = 0; i < s->worker_count; i++) {
-        if (s->workers[i]->state != WORKER_READY || s->workers[i]->retiring)
-            continue;
-        if (!s->loads[i].held)
-            idle = i;
-        else if ((full == NO_CHOICE || s->loads[i].held > s->loads[full].held) && worth_stealing(s, i, now))
-            full = i;
-    }
-    if (idle == NO_CHOICE || full == NO_CHOICE)
-        return false;
-    worker_t *worker = s->workers[full];
-    uint32_t wanted = s->loads[full].held / 2, taken = 0;
-    for (uint32_t i = worker->held_count; i-- > 0 && taken < wanted;) {
-        uint32_t slot = held_at(worker, i)->slot;
-        if (slot == NO_TASK || !window_revoke(s, task_at(s, slot), slot))
-            continue;
-        ready_push_front(&s->graph, slot);
-        taken++;
-    }
-    return taken > 0;
-}
-
-static void send_ready(csched_t *s)
-{
-    uint64_t now = s->now;
-    uint64_t touched[4] = {0};
-    uint32_t slot, aside[16], aside_count = 0;
-    for (uint32_t i = 0; i < s->worker_count; i++)
-        s->loads[i].awake =
-            s->workers[i]->state == WORKER_READY && !u32_relaxed(&s->workers[i]->segment->tasks.sleeping);
-    while ((slot = ready_first(&s->graph)) != NO_TASK) {
-        uint32_t index = s->policy->choose(&s->policy_state, s->loads, s->worker_count);
-        if (index == NO_CHOICE)
-            break;
-        task_t *task = task_at(s, slot);
-        ready_remove(&s->graph, slot);
-        int rc = push_task(s, index, slot, now);
-        if (rc == CSCHED_ENOMEM && aside_count < sizeof aside / sizeof *aside) {
-            aside[aside_count++] = slot; /* no block for its inputs: the others may run, and give some back */
-            continue;
-        }
-        if (rc < 0) { /* no room in that ring: next time; the others may still have some */
-            ready_push_front(&s->graph, slot);
-            if (rc != CSCHED_EFULL || s->loads[index].held == 0)
-                break;
-            task->worker = NO_WORKER;
-            s->loads[index].window = s->loads[index].held;
-            continue;
-        }
-        touched[index / 64 % 4] |= UINT64_C(1) << index % 64;
-    }
-    while (aside_count)
-        ready_push_front(&s->graph, aside[--aside_count]);
-    for (uint32_t i = 0; i < s->worker_count; i++)
-        if (touched[i / 64 % 4] >> i % 64 & 1 && s->workers[i]->state == WORKER_READY)
-            worker_wake(s->workers[i]);
-}
-
-void window_dispatch(csched_t *s)
-{
-    if (s->paused || u32_relaxed(&s->stopped))
-        return;
-    if (s->graph.ready_count)
-        send_ready(s);
-    else if (s->worker_count > 1 && steal(s))
-        send_ready(s);
 }

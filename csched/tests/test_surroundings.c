@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "csched.h"
 #include "harness.h"
 

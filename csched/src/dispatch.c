@@ -1,0 +1,149 @@
+/* Dispatch: which ready task goes to which worker now, by the policy, and what comes back for it.
+ *
+ * A task of a higher priority does not wait behind lower ones that have not begun: they are taken back first.
+ */
+#include "internal.h"
+
+enum { INPUTS_LOOKED_AT = 8 };
+
+/* The worker in whose arena the largest input lies, or NO_CHOICE. */
+static uint32_t warm_at(const csched_t *s, const task_t *task)
+{
+    const blob_t *largest = NULL;
+    for (uint32_t i = 0; task->inputs && i < task->inputs->count && i < INPUTS_LOOKED_AT; i++) {
+        const blob_t *blob = task->inputs->of[i].blob;
+        if (blob && blob->region != REGION_INLINE && (!largest || blob->size > largest->size))
+            largest = blob;
+    }
+    return largest && largest->region != REGION_KERNEL ? s->regions[largest->region].worker : NO_CHOICE;
+}
+
+/* Tells the policy how long each worker has been at its present task: a hint from shared memory, any value is safe. */
+static void look_at_running(csched_t *s)
+{
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        s->loads[i].running_ns = 0;
+        if (!s->loads[i].held || s->workers[i]->state != WORKER_READY)
+            continue;
+        uint64_t since = u64_relaxed(&s->workers[i]->segment->claim_since);
+        if (since && s->now > since)
+            s->loads[i].running_ns = s->now - since;
+    }
+}
+
+/* The newest tasks of a worker that have not begun, at most `most` and below a priority, go back to the ready ones. */
+static uint32_t take_back(csched_t *s, uint32_t index, uint32_t most, uint32_t below)
+{
+    worker_t *worker = s->workers[index];
+    uint32_t taken = 0;
+    for (uint32_t i = worker->held_count; i-- > 0 && taken < most;) {
+        uint32_t slot = held_at(worker, i)->slot;
+        if (slot == NO_TASK)
+            continue;
+        task_t *task = task_at(s, slot);
+        if (task->priority >= below || !window_revoke(s, task, slot))
+            break; /* what is older has a higher priority, or has begun */
+        ready_push_front(&s->graph, slot);
+        taken++;
+    }
+    return taken;
+}
+
+static bool somebody_idles(const csched_t *s)
+{
+    bool idle = false, more = false;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        idle |= s->loads[i].window && !s->loads[i].held;
+        more |= s->loads[i].held >= 2;
+    }
+    return idle && more;
+}
+
+static bool steal(csched_t *s)
+{
+    theft_t theft;
+    if (!s->policy->steal || !somebody_idles(s))
+        return false;
+    look_at_running(s);
+    return s->policy->steal(s->loads, s->worker_count, &theft) && take_back(s, theft.from, theft.count, UINT32_MAX) > 0;
+}
+
+static bool holds_lower(const csched_t *s, uint32_t index, uint32_t priority)
+{
+    worker_t *worker = s->workers[index];
+    for (uint32_t i = worker->held_count; i-- > 1;) {
+        uint32_t slot = held_at(worker, i)->slot;
+        if (slot != NO_TASK)
+            return task_at((csched_t *)s, slot)->priority < priority;
+    }
+    return false;
+}
+
+/* A worker for a task of this priority where the policy finds no room: one that holds lower ones. */
+static uint32_t make_room(csched_t *s, uint32_t priority)
+{
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        if (s->loads[i].window && holds_lower(s, i, priority) && take_back(s, i, UINT32_MAX, priority))
+            return i;
+    return NO_CHOICE;
+}
+
+static uint32_t choose(csched_t *s, const task_t *task)
+{
+    uint32_t index = s->policy->choose(&s->policy_state, s->loads, s->worker_count, warm_at(s, task));
+    if (!s->graph.ready.mixed)
+        return index;
+    if (index == NO_CHOICE)
+        return make_room(s, task->priority);
+    if (holds_lower(s, index, task->priority) && worth_taking_back(&s->loads[index]))
+        take_back(s, index, UINT32_MAX, task->priority);
+    return index;
+}
+
+static void wake(csched_t *s, const uint64_t *touched)
+{
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        if (touched[i / 64 % 4] >> i % 64 & 1 && s->workers[i]->state == WORKER_READY)
+            worker_wake(s->workers[i]);
+}
+
+static void send_ready(csched_t *s)
+{
+    uint64_t touched[4] = {0};
+    uint32_t slot, aside[16], aside_count = 0;
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        s->loads[i].awake =
+            s->workers[i]->state == WORKER_READY && !u32_relaxed(&s->workers[i]->segment->tasks.sleeping);
+    while ((slot = ready_first(&s->graph)) != NO_TASK) {
+        task_t *task = task_at(s, slot);
+        uint32_t index = choose(s, task);
+        if (index == NO_CHOICE)
+            break;
+        ready_take(&s->graph);
+        int rc = window_push(s, index, slot, s->now);
+        if (rc == CSCHED_ENOMEM && aside_count < sizeof aside / sizeof *aside) {
+            aside[aside_count++] = slot; /* no block for its inputs: the others may run, and give some back */
+            continue;
+        }
+        if (rc < 0) { /* no room in that ring: next time; the others may still have some */
+            ready_push_front(&s->graph, slot);
+            if (rc != CSCHED_EFULL || s->loads[index].held == 0)
+                break;
+            task->worker = NO_WORKER;
+            s->loads[index].window = s->loads[index].held;
+            continue;
+        }
+        touched[index / 64 % 4] |= UINT64_C(1) << index % 64;
+    }
+    while (aside_count)
+        ready_push_front(&s->graph, aside[--aside_count]);
+    wake(s, touched);
+}
+
+void dispatch(csched_t *s)
+{
+    if (s->paused || u32_relaxed(&s->stopped))
+        return;
+    if (s->graph.ready.count || steal(s))
+        send_ready(s);
+}

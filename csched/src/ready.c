@@ -1,0 +1,260 @@
+#include "ready.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "csched.h"
+#include "graph.h"
+
+#define NO_QUEUE UINT32_MAX
+_Static_assert((int)READY_PRIORITIES == (int)PRIORITIES, "a clock for each priority");
+enum { UNKNOWN_NS = 1000, REMEMBERED = 256 }; /* empty queues that are kept for the time they have used */
+
+static uint32_t bucket_of(uint32_t run, uint32_t priority)
+{
+    return (run * 2654435761u ^ priority * 40503u) % READY_BUCKETS;
+}
+
+int ready_open(ready_t *ready)
+{
+    memset(ready, 0, sizeof *ready);
+    memset(ready->buckets, 0xff, sizeof ready->buckets);
+    ready->capacity = 16;
+    ready->queues = malloc(ready->capacity * sizeof *ready->queues);
+    ready->heap = malloc(ready->capacity * sizeof *ready->heap);
+    if (!ready->queues || !ready->heap) {
+        ready_close(ready);
+        return CSCHED_ENOMEM;
+    }
+    ready->queues[0] = (queue_t){NO_TASK, NO_TASK, UINT32_MAX, NO_QUEUE, NO_QUEUE, -PRIORITY_MIN, 0, 0};
+    ready->queue_count = 1;
+    ready->free = NO_QUEUE;
+    return CSCHED_OK;
+}
+
+void ready_close(ready_t *ready)
+{
+    free(ready->queues);
+    free(ready->heap);
+    memset(ready, 0, sizeof *ready);
+}
+
+/* -- the heap of queues that are not empty */
+
+static bool before(const ready_t *ready, uint32_t a, uint32_t b)
+{
+    const queue_t *one = &ready->queues[a], *other = &ready->queues[b];
+    if (one->priority != other->priority)
+        return one->priority > other->priority;
+    return one->used != other->used ? one->used < other->used : a < b;
+}
+
+static void put(ready_t *ready, uint32_t place, uint32_t queue)
+{
+    ready->heap[place] = queue;
+    ready->queues[queue].place = place;
+}
+
+static void sift(ready_t *ready, uint32_t place)
+{
+    uint32_t queue = ready->heap[place];
+    for (uint32_t above; place && before(ready, queue, ready->heap[above = (place - 1) / 2]); place = above)
+        put(ready, place, ready->heap[above]);
+    for (uint32_t below; (below = 2 * place + 1) < ready->active; place = below) {
+        if (below + 1 < ready->active && before(ready, ready->heap[below + 1], ready->heap[below]))
+            below++;
+        if (!before(ready, ready->heap[below], queue))
+            break;
+        put(ready, place, ready->heap[below]);
+    }
+    put(ready, place, queue);
+}
+
+static void activate(ready_t *ready, uint32_t queue)
+{
+    queue_t *woken = &ready->queues[queue];
+    if (woken->used < ready->clock[woken->priority])
+        woken->used = ready->clock[woken->priority];
+    put(ready, ready->active++, queue);
+    sift(ready, ready->active - 1);
+}
+
+static void forget(ready_t *ready, uint32_t queue)
+{
+    const queue_t *gone = &ready->queues[queue];
+    uint32_t *link = &ready->buckets[bucket_of(gone->run, gone->priority)];
+    while (*link != queue)
+        link = &ready->queues[*link].next;
+    *link = gone->next;
+    ready->queues[queue].next = ready->free;
+    ready->queues[queue].run = UINT32_MAX;
+    ready->free = queue;
+    ready->named--;
+    if (ready->last == queue)
+        ready->last = 0;
+}
+
+static void deactivate(ready_t *ready, uint32_t queue)
+{
+    uint32_t place = ready->queues[queue].place, moved = ready->heap[--ready->active];
+    ready->queues[queue].place = NO_QUEUE;
+    if (moved != queue) {
+        put(ready, place, moved);
+        sift(ready, place);
+    }
+    if (queue && ready->named > ready->active + REMEMBERED)
+        forget(ready, queue);
+}
+
+/* -- queues by run and priority */
+
+static bool stands_for(const queue_t *queue, uint32_t run, uint32_t priority)
+{
+    return queue->run == run && queue->priority == priority;
+}
+
+static uint32_t find(const ready_t *ready, uint32_t run, uint32_t priority)
+{
+    if (ready->last && stands_for(&ready->queues[ready->last], run, priority))
+        return ready->last;
+    uint32_t queue = ready->buckets[bucket_of(run, priority)];
+    while (queue != NO_QUEUE && !stands_for(&ready->queues[queue], run, priority))
+        queue = ready->queues[queue].next;
+    return queue;
+}
+
+static bool grow(ready_t *ready)
+{
+    uint32_t capacity = 2 * ready->capacity;
+    queue_t *queues = realloc(ready->queues, capacity * sizeof *queues);
+    if (queues)
+        ready->queues = queues;
+    uint32_t *heap = queues ? realloc(ready->heap, capacity * sizeof *heap) : NULL;
+    if (!heap)
+        return false;
+    ready->heap = heap;
+    ready->capacity = capacity;
+    return true;
+}
+
+static uint32_t queue_for(ready_t *ready, uint32_t run, uint32_t priority)
+{
+    uint32_t queue = find(ready, run, priority);
+    if (queue != NO_QUEUE)
+        return ready->last = queue;
+    if (ready->free != NO_QUEUE) {
+        queue = ready->free;
+        ready->free = ready->queues[queue].next;
+    } else if (ready->queue_count < ready->capacity || grow(ready)) {
+        queue = ready->queue_count++;
+    } else {
+        return 0;
+    }
+    uint32_t *bucket = &ready->buckets[bucket_of(run, priority)];
+    ready->queues[queue] = (queue_t){NO_TASK, NO_TASK, run, NO_QUEUE, *bucket, priority, 0, 0};
+    *bucket = queue;
+    ready->named++;
+    ready->mixed |= priority != -PRIORITY_MIN;
+    return ready->last = queue;
+}
+
+/* -- tasks */
+
+static uint64_t cost_of(const queue_t *queue)
+{
+    return queue->mean_ns ? queue->mean_ns : UNKNOWN_NS;
+}
+
+static void link_task(graph_t *graph, uint32_t slot, uint32_t at, bool front)
+{
+    task_t *task = graph_task(graph, slot);
+    queue_t *queue = &graph->ready.queues[at];
+    uint32_t beside = front ? queue->head : queue->tail;
+    task->queue = at;
+    task->state = TASK_QUEUED;
+    task->next = front ? beside : NO_TASK;
+    task->previous = front ? NO_TASK : beside;
+    if (front)
+        queue->head = slot;
+    else
+        queue->tail = slot;
+    if (beside == NO_TASK)
+        queue->head = queue->tail = slot;
+    else if (front)
+        graph_task(graph, beside)->previous = slot;
+    else
+        graph_task(graph, beside)->next = slot;
+    graph->ready.count++;
+}
+
+void ready_push(graph_t *graph, uint32_t slot)
+{
+    ready_t *ready = &graph->ready;
+    const task_t *task = graph_task(graph, slot);
+    uint32_t queue = queue_for(ready, task->run, task->priority);
+    link_task(graph, slot, queue, false);
+    if (ready->queues[queue].place == NO_QUEUE)
+        activate(ready, queue);
+}
+
+void ready_push_front(graph_t *graph, uint32_t slot)
+{
+    ready_t *ready = &graph->ready;
+    const task_t *task = graph_task(graph, slot);
+    uint32_t at = queue_for(ready, task->run, task->priority);
+    queue_t *queue = &ready->queues[at];
+    uint64_t cost = cost_of(queue);
+    queue->used -= cost < queue->used ? cost : queue->used;
+    link_task(graph, slot, at, true);
+    if (queue->place == NO_QUEUE)
+        put(ready, ready->active++, at); /* not by `activate`: what it gets back is its own */
+    sift(ready, queue->place);
+}
+
+uint32_t ready_first(const graph_t *graph)
+{
+    const ready_t *ready = &graph->ready;
+    return ready->active ? ready->queues[ready->heap[0]].head : NO_TASK;
+}
+
+void ready_remove(graph_t *graph, uint32_t slot)
+{
+    ready_t *ready = &graph->ready;
+    const task_t *task = graph_task(graph, slot);
+    queue_t *queue = &ready->queues[task->queue];
+    if (task->previous != NO_TASK)
+        graph_task(graph, task->previous)->next = task->next;
+    else
+        queue->head = task->next;
+    if (task->next != NO_TASK)
+        graph_task(graph, task->next)->previous = task->previous;
+    else
+        queue->tail = task->previous;
+    ready->count--;
+    if (queue->head == NO_TASK)
+        deactivate(ready, task->queue);
+}
+
+uint32_t ready_take(graph_t *graph)
+{
+    ready_t *ready = &graph->ready;
+    uint32_t at = ready->heap[0];
+    queue_t *queue = &ready->queues[at];
+    uint32_t slot = queue->head;
+    ready->clock[queue->priority] = queue->used;
+    queue->used += cost_of(queue);
+    ready_remove(graph, slot);
+    if (ready->active > 1 && queue->place != NO_QUEUE)
+        sift(ready, queue->place);
+    return slot;
+}
+
+void ready_learn(graph_t *graph, uint32_t run, uint32_t priority, uint64_t duration_ns)
+{
+    ready_t *ready = &graph->ready;
+    uint32_t at = find(ready, run, priority);
+    if (at == NO_QUEUE)
+        return;
+    queue_t *queue = &ready->queues[at];
+    queue->mean_ns = queue->mean_ns ? (7 * queue->mean_ns + duration_ns) / 8 + 1 : duration_ns + 1;
+}

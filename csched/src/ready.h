@@ -1,0 +1,50 @@
+/* Ready tasks.  A larger priority comes first; runs of the same priority share the workers by the time that their
+ * tasks take, whichever came first; within a run and priority first come, first served.
+ *
+ * Private memory of the kernel, under the scheduler's lock.  Never full: without memory for a queue of its own, a run
+ * uses the first one's.
+ */
+#ifndef CSCHED_READY_H
+#define CSCHED_READY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct { /* the tasks of one run and priority */
+    uint32_t head, tail; /* NO_TASK: empty */
+    uint32_t run;
+    uint32_t place;      /* in the heap; NO_QUEUE: empty */
+    uint32_t next;       /* in its bucket, or the next free queue */
+    uint32_t priority;
+    uint64_t used;       /* what its tasks have cost, on the clock of the queues */
+    uint64_t mean_ns;    /* of its tasks lately; 0: unknown */
+} queue_t;
+
+enum { READY_BUCKETS = 1024, READY_PRIORITIES = 201 };
+
+typedef struct {
+    queue_t *queues; /* [0] takes whatever finds no other */
+    uint32_t queue_count, capacity;
+    uint32_t free;   /* queues that stand for nothing now */
+    uint32_t *heap;  /* queues that are not empty, the one to be served next first */
+    uint32_t active;
+    uint32_t named;  /* queues that stand for a run */
+    uint32_t last;   /* the queue of the last push: most pushes follow one of the same run */
+    uint32_t buckets[READY_BUCKETS];
+    uint64_t clock[READY_PRIORITIES]; /* `used` of the queue served last: nobody saves up time while away */
+    uint64_t count;  /* tasks */
+    bool mixed;      /* there has been another priority than the default */
+} ready_t;
+
+struct graph;
+
+int ready_open(ready_t *ready);
+void ready_close(ready_t *ready);
+void ready_push(struct graph *graph, uint32_t slot);
+void ready_push_front(struct graph *graph, uint32_t slot); /* one that was taken comes back */
+uint32_t ready_first(const struct graph *graph);           /* the one that `ready_take` would take, or NO_TASK */
+uint32_t ready_take(struct graph *graph);                  /* there must be one */
+void ready_remove(struct graph *graph, uint32_t slot);     /* wherever it stands */
+void ready_learn(struct graph *graph, uint32_t run, uint32_t priority, uint64_t duration_ns);
+
+#endif

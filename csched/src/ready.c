@@ -7,6 +7,7 @@
 #include "graph.h"
 
 #define NO_QUEUE UINT32_MAX
+#define LONGEST_NS UINT64_C(3600000000000)
 _Static_assert((int)READY_PRIORITIES == (int)PRIORITIES, "a clock for each priority");
 enum { UNKNOWN_NS = 1000, REMEMBERED = 256 }; /* empty queues that are kept for the time they have used */
 
@@ -256,5 +257,6 @@ void ready_learn(graph_t *graph, uint32_t run, uint32_t priority, uint64_t durat
     if (at == NO_QUEUE)
         return;
     queue_t *queue = &ready->queues[at];
+    duration_ns = duration_ns < LONGEST_NS ? duration_ns : LONGEST_NS; /* it comes from shared memory */
     queue->mean_ns = queue->mean_ns ? (7 * queue->mean_ns + duration_ns) / 8 + 1 : duration_ns + 1;
 }

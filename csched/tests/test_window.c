@@ -163,11 +163,11 @@ static void paused_and_resumed(void)
 
 static void every_policy_gets_the_work_done(void)
 {
-    static const char *const names[] = {"round-robin", "random", "least-loaded"};
+    static const char *const names[] = {"round-robin", "random", "work-stealing", "least-loaded"};
     world_t *w = world_open(1);
     world_threads(w, 3);
     EQUAL(csched_set_policy(w->s, "nonsense"), CSCHED_EINVAL);
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         OK(csched_set_policy(w->s, names[i]));
         for (uint32_t k = 0; k < 3000; k++)
             submit(w, k % 500 ? JOB_NONE : JOB_SUM, 0, 0);

@@ -188,7 +188,7 @@ class Executor(BaseExecutor):
 
     @property
     def policy(self) -> str:
-        """How workers are chosen: "least-loaded", "round-robin" or "random"."""
+        """How workers are chosen: "least-loaded" (the default), "round-robin", "random" or "work-stealing"."""
         return str(getattr(self._backend, "policy", "none"))
 
     @policy.setter

@@ -10,6 +10,7 @@ from typing import Any
 from .errors import UsageError
 
 PRIORITIES = range(-100, 101)
+POLICIES = ("least-loaded", "round-robin", "random", "work-stealing")
 MOST_RETRIES = 255
 
 

@@ -134,7 +134,7 @@ def test_restart(fresh: Executor, gate: Gate) -> None:
 
 def test_policies(fresh: Executor) -> None:
     assert fresh.policy == "least-loaded"
-    for name in ("round-robin", "random", "least-loaded"):
+    for name in ("round-robin", "random", "work-stealing", "least-loaded"):
         fresh.policy = name
         assert fresh.policy == name
         assert list(fresh.map(tasks.double, range(100))) == [2 * i for i in range(100)]

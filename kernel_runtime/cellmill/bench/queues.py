@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..task import POLICIES
 from . import bodies, granularity, measure
 from .harness import Benchmark, Metric, Settings, Sizes, Turn
 from .plain_queues import PlainQueues
 from .rivals import Runtime, running
 
 SHARED, OWN = "shared-queue", "own-queues"
-POLICIES = ("least-loaded", "round-robin", "random", "work-stealing")
 LONG_SHARE, LONG = 0.1, 20
 """One task in ten is twenty times as long as the others."""
 

@@ -206,7 +206,9 @@ def finish(report: Report) -> None:
         report.notes.append("what journeys cost was not measured: that takes a C compiler and a checkout.")
     else:
         cost = on.median / off.median - 1
-        report.notes.append(f"journeys cost {cost:.1%} of the scheduler's time, compiled in against compiled out.")
+        report.notes.append(
+            f"journeys cost {cost:.1%} of the scheduler's time, compiled in against compiled out."
+        )
     for entry in report.turns[:1]:
         report.notes += [f"{key}: {text}." for key, text in entry["details"].items() if isinstance(text, str)]
 

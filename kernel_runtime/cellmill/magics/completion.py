@@ -15,8 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from cellmill import backends
 from cellmill.magics import control, parallel, pfor, task
 from cellmill.magics.lines import Option
-
-POLICIES = ("least-loaded", "round-robin", "random")
+from cellmill.task import POLICIES
 
 Matcher = Callable[[CompletionContext], SimpleMatcherResult]
 

@@ -19,7 +19,7 @@ from ...futures import Future
 from ...payload import Encoded
 from ...runs import Run
 from ...schema import STAGES
-from ...task import RunCounts, Stats, TaskOptions, WorkerInfo, short_arguments
+from ...task import POLICIES, RunCounts, Stats, TaskOptions, WorkerInfo, short_arguments
 from . import ending, outcomes
 from .cpus import available_cpus
 from .mapping import MapResults, iterate, streams_of
@@ -230,7 +230,7 @@ class LocalBackend:
 
     def set_policy(self, name: str) -> None:
         if held.csched_set_policy(self.scheduler.handle, name.encode()) < 0:
-            raise UsageError(f"unknown policy {name!r}; there are: least-loaded, random, round-robin")
+            raise UsageError(f"unknown policy {name!r}; there are: {', '.join(POLICIES)}")
         self.policy = name
 
     def run_on_workers(self, function: Callable[..., Any]) -> list[Any]:

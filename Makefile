@@ -44,8 +44,8 @@ check: setup ## linters, formatters and types of all three languages
 fix: setup ## apply what the formatters and linters can mend themselves
 	@$(PY) scripts/check.py --fix
 
-bench: setup ## throughput beside ProcessPoolExecutor
-	@$(BIN)/cellmill bench throughput
+bench: setup ## every figure wanted and reached, beside the rivals that are installed (minutes)
+	@$(BIN)/cellmill bench figures
 
 pictures: setup $(STAMPS)/chromium ## take the screenshots in docs/images anew
 	@$(PY) -m pytest -q tests/browser/pictures.py

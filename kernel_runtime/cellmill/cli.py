@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from . import __version__
 
 if TYPE_CHECKING:
-    from .bench.harness import Settings
+    from .bench.harness import Report, Settings
 
 COMMANDS = ("bench",)
+FIGURES = "figures"
 RESULTS = Path("benchmarks") / "results"
 
 
@@ -51,7 +52,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Measure Cellmill and its rivals side by side. Without NAME: list the benchmarks. "
         f"Results go to {RESULTS}/NAME.json (and .html with bokeh), those of --quick to NAME-quick.json.",
     )
-    bench.add_argument("name", nargs="?", metavar="NAME", help="a benchmark, or 'all'")
+    bench.add_argument(
+        "name", nargs="?", metavar="NAME", help="a benchmark, 'figures' (the whole table) or 'all'"
+    )
     bench.add_argument("--quick", action="store_true", help="small sizes, one repetition: does it work?")
     bench.add_argument("--repeats", type=int, metavar="N", help="repetitions, interleaved (default 5)")
     bench.add_argument("--workers", type=int, default=2, metavar="N", help="worker processes (default 2)")
@@ -67,57 +70,76 @@ def _bench(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from . import bench
 
     if options.name is None:
-        width = max(map(len, bench.INDEX))
-        for name, question in bench.INDEX.items():
+        listed = {**bench.INDEX, FIGURES: "Every figure wanted and reached: the whole table, in minutes"}
+        width = max(map(len, listed))
+        for name, question in listed.items():
             print(f"{name:<{width}}  {question}")
         print(
             "\nStart one with `cellmill bench NAME`, or all with `cellmill bench all`; --quick takes seconds."
         )
         return 0
-    if options.name != "all" and options.name not in bench.INDEX:
-        parser.error(
-            f"there is no benchmark {options.name!r}{suggestion(options.name, [*bench.INDEX, 'all'])}"
-        )
+    known = [*bench.INDEX, FIGURES, "all"]
+    if options.name not in known:
+        parser.error(f"there is no benchmark {options.name!r}{suggestion(options.name, known)}")
     if options.name == "all" and (options.json or options.html):
         parser.error("--json and --html name one file each: give them with one benchmark, not with 'all'")
+    settings = _settings(parser, options)
+    reports: list[Report] = []
+    if options.name != "all":
+        return _run_one(options.name, settings, options.json, options.html, reports)
+    codes = [_run_one(name, settings, None, None, reports) for name in [*bench.INDEX, FIGURES]]
+    return max(codes)
+
+
+def _settings(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Settings:
+    """What the flags ask for."""
+    from .bench.harness import Settings
+    from .bench.rivals import RUNTIMES
+
     for flag, value in (("--repeats", options.repeats), ("--workers", options.workers)):
         if value is not None and value < 1:
             parser.error(f"{flag} must be at least 1, not {value}")
     rivals = None if options.rivals is None else [r for r in options.rivals.split(",") if r and r != "none"]
-    from .bench.harness import Settings
-    from .bench.rivals import RUNTIMES
-
     for rival in rivals or ():
         if rival not in RUNTIMES:
             parser.error(f"there is no rival {rival!r}{suggestion(rival, RUNTIMES)}")
-    settings = Settings(
+    return Settings(
         quick=options.quick,
         repeats=options.repeats or (1 if options.quick else 5),
         workers=options.workers,
         rivals=None if rivals is None else tuple(rivals),
     )
-    names = list(bench.INDEX) if options.name == "all" else [options.name]
-    codes = [_run_one(name, settings, options.json, options.html) for name in names]
-    return max(codes)
 
 
-def _run_one(name: str, settings: Settings, json: Path | None, html: Path | None) -> int:
-    """Run one benchmark, print its table, write its files; 1 when it could not run."""
+def _run_one(
+    name: str, settings: Settings, json: Path | None, html: Path | None, reports: list[Report]
+) -> int:
+    """Run one benchmark, print its table, write its files; 1 when it could not run.
+
+    The figures are read from the ``reports`` there are, or measured when there are none.
+    """
     from . import bench
+    from .bench import figures
     from .bench.harness import BenchmarkError, table
 
     stem = RESULTS / (f"{name}-quick" if settings.quick else name)
     target = json or stem.with_name(stem.name + ".json")
+    found: Report | figures.Figures
     try:
-        report = bench.run(name, settings)
+        if name == FIGURES:
+            found = figures.read(settings, reports) if reports else figures.run(settings)
+            print(figures.text(found))
+        else:
+            found = bench.run(name, settings)
+            reports.append(found)
+            print(table(found))
     except BenchmarkError as error:
         print(f"cellmill bench {name}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"cellmill bench {name}: interrupted; nothing was written", file=sys.stderr)
         return 130
-    print(table(report))
-    report.write(target)
+    found.write(target)
     print(f"JSON: {target}")
     try:
         from .bench.page import write_page
@@ -125,6 +147,6 @@ def _run_one(name: str, settings: Settings, json: Path | None, html: Path | None
         print("No HTML page: it needs bokeh (`pip install 'cellmill[report]'`)")
         return 1 if html else 0
     page = html or target.with_suffix(".html")
-    write_page(report, page)
+    write_page(found, page)
     print(f"HTML: {page}")
     return 0

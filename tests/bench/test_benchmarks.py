@@ -1,6 +1,6 @@
 """Every benchmark runs with tiny sizes, against the standard library's pools, and yields the rows it promises.
 
-What they measure is not judged here: only that everything is there, positive and well formed.
+What they measure is not judged here: only that everything is there, positive, well formed and consistent.
 """
 
 from __future__ import annotations
@@ -13,38 +13,51 @@ from typing import Any
 import pytest
 
 from cellmill import bench
-from cellmill.bench.harness import Settings, table
+from cellmill.bench.harness import Report, Settings, table
 
+POOLS = ("cellmill", "ppe", "pool")
 TINY: dict[str, dict[str, Any]] = {
-    "throughput": {"seconds": 0.01, "most": 400, "most_map": 2000, "most_arrays": 4},
+    "throughput": {"seconds": 0.01, "most": 400, "most_bare": 2000, "most_map": 2000},
     "latency": {"seconds": 0.01, "idle_s": 0.01, "idle_trips": 1, "watch_s": 0.05},
-    "payload": {"bytes": [10_000, 200_000], "seconds": 0.01, "least": 1},
-    "memory": {"tasks": 500},
-    "granularity": {"durations_us": [10, 1000], "seconds": 0.01},
+    "payload": {"bytes": [10_000, 200_000], "seconds": 0.01, "least": 1, "stream_bytes": 100_000, "most": 40},
+    "granularity": {"durations_us": [10, 1000], "seconds": 0.01, "sweep_seconds": 0.005, "most": 2000},
+    "memory": {"tasks": 500, "gc_seconds": 0.01, "soak_rounds": 2, "soak_tasks": 1000},
+    "workers": {"workers": [1, 3], "seconds": 0.01, "most": 400, "most_map": 2000},
+    "scheduler-alone": {
+        "tasks": 3000,
+        "depth": 5,
+        "width": 5,
+        "steps": 5,
+        "graphs": [],
+        "workers": [2],
+        "merge": 100,
+    },
+    "chain": {"links": 20, "computing_seconds": 0.05, "chains": 1},
+    "queues": {"workers": [1, 3], "seconds": 0.01, "most": 400, "uneven_tasks": 40},
+    "tagging": {"tasks": 100, "single_tasks": 50},
     "cold-start": {},
     "docking": {"molecules": 200, "serial_molecules": 50},
 }
-ROWS: dict[str, set[str]] = {
-    "throughput": {
-        "submit",
-        "submit_beside_busy_thread",
-        "map",
-        "round_trip_p50",
-        "round_trip_p99",
-        "array_1mb",
-    },
-    "latency": {"flowing_p50", "flowing_p99", "after_idleness_p50", "idle_cpu"},
-    "payload": {"first_10000", "later_10000", "first_200000", "later_200000"},
-    "memory": {"bytes", "objects"},
-    "granularity": {"submit_10us", "map_10us", "submit_1000us", "map_1000us"},
-    "cold-start": {"first_result", "interpreter", "import", "create", "first_call", "second_call", "stop"},
-    "docking": {"molecules"},
+ONLY: dict[tuple[str, str], set[str]] = {
+    ("throughput", "bare-ring"): {"submit"},
+    ("throughput", "csched"): {"submit"},
+    ("payload", "bare-copy"): {"stream"},
+    ("memory", "soak"): {"grown"},
+    ("scheduler-alone", "python"): {"independent", "tree", "stencil", "stencil_edges"},
+    ("scheduler-alone", "journeyless"): {"journeys"},
 }
-MAY_BE_ZERO = {"idle_cpu", "bytes", "objects"}
+"""Contenders that measure some of the metrics."""
+WITHOUT: dict[tuple[str, str], set[str]] = {
+    **{("memory", who): {"grown"} for who in POOLS},
+    ("tagging", "flood"): {"caller_mean"},
+    ("tagging", "window"): {"caller_mean"},
+}
+"""Contenders that measure all but these."""
+MAY_BE_ZERO = {"idle_cpu", "bytes", "objects", "grown", "cpu_other_threads"}
 
 
-def test_every_benchmark_has_a_test_and_the_sizes_it_names() -> None:
-    assert set(TINY) == set(ROWS) == set(bench.INDEX)
+def test_every_benchmark_has_sizes_here_that_it_knows() -> None:
+    assert set(TINY) == set(bench.INDEX)
     for name, tiny in TINY.items():
         benchmark = bench.load(name)
         assert benchmark.name == name
@@ -61,16 +74,32 @@ def _ran(name: str, folder: Path, **how: Any) -> dict[str, Any]:
     return found
 
 
+def _promised(name: str, contenders: set[str]) -> set[tuple[str, str]]:
+    """What these contenders measure: all metrics of the benchmark unless the tables above say otherwise."""
+    benchmark = bench.load(name)
+    every = {metric.key for metric in benchmark.metrics({**benchmark.quick, **TINY[name]})}
+    rows = set()
+    for who in contenders:
+        keys = ONLY.get((name, who), every) - WITHOUT.get((name, who), set())
+        rows |= {(who, key) for key in keys}
+    return rows
+
+
 def _check(found: dict[str, Any], name: str, rows: set[tuple[str, str]]) -> None:
     assert (found["format"], found["benchmark"], found["question"]) == (1, name, bench.INDEX[name])
     assert {(row["runtime"], row["metric"]) for row in found["results"]} == rows
+    ours = {row["metric"]: row for row in found["results"] if row["runtime"] == "cellmill"}
     for row in found["results"]:
         assert len(row["values"]) == 1
         assert row["min"] == row["median"] == row["max"] >= 0
-        assert row["median"] > 0 or row["metric"] in MAY_BE_ZERO
-        assert (row["cellmill_is_better_by"] is None) <= (
-            row["runtime"] == "cellmill" or row["metric"] in MAY_BE_ZERO
-        )
+        shared = name == "tagging" and not row["metric"].startswith(("whole_", "caller_", "cpu_"))
+        assert row["median"] > 0 or shared or row["metric"] in MAY_BE_ZERO  # stages may share a stamp
+        against, ratio = ours.get(row["metric"]), row["cellmill_is_better_by"]
+        if against is None or row["runtime"] == "cellmill":
+            assert ratio is None
+        elif row["median"] and against["median"]:
+            times = against["median"] / row["median"]
+            assert ratio == pytest.approx(times if row["better"] == "higher" else 1 / times)
     assert found["machine"]["cores"] >= 1
     assert found["machine"]["memory"] > 2**20
     assert {"python", "cellmill"} <= set(found["versions"])
@@ -78,21 +107,70 @@ def _check(found: dict[str, Any], name: str, rows: set[tuple[str, str]]) -> None
     assert found["created"][:2] == "20"
 
 
-@pytest.mark.parametrize("name", ["latency", "payload", "memory", "granularity", "cold-start"])
-def test_benchmark(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("latency", set()),
+        ("payload", {"bare-copy"}),
+        ("granularity", set()),
+        ("memory", {"soak"}),
+        ("workers", set()),
+        ("cold-start", set()),
+    ],
+)
+def test_benchmark_beside_pools(name: str, own: set[str], tmp_path: Path) -> None:
     found = _ran(name, tmp_path, rivals=("ppe", "pool"))
-    _check(found, name, {(who, metric) for who in ("cellmill", "ppe", "pool") for metric in ROWS[name]})
+    _check(found, name, _promised(name, own | set(POOLS)))
     assert not found["skipped"]
 
 
+@pytest.mark.parametrize(("name", "contenders"), [("chain", {"cellmill"}), ("tagging", set())])
+def test_benchmark_of_cellmill_alone(name: str, contenders: set[str], tmp_path: Path) -> None:
+    contenders = contenders or set(bench.load(name).runtimes)
+    _check(_ran(name, tmp_path, rivals=()), name, _promised(name, contenders))
+
+
 def test_throughput(tmp_path: Path) -> None:
-    installed = [key for key in ("joblib", "loky") if importlib.util.find_spec("joblib")]
+    installed = {key for key in ("joblib", "loky") if importlib.util.find_spec("joblib")}
     found = _ran("throughput", tmp_path, rivals=("ppe", "pool", *installed))
-    rows = {(who, metric) for who in ("cellmill", "ppe", "pool") for metric in ROWS["throughput"]}
-    rows |= {
-        (who, metric) for who in installed for metric in ROWS["throughput"] - {"submit_beside_busy_thread"}
-    }
-    _check(found, "throughput", rows | {("csched", "submit")})
+    beside = {"submit_beside_busy_thread", "kept_beside_busy_thread"}
+    rows = _promised("throughput", {*POOLS, "bare-ring", "csched"})
+    rows |= {(who, key) for who, key in _promised("throughput", installed) if key not in beside}
+    _check(found, "throughput", rows)
+    values = {(row["runtime"], row["metric"]): row["median"] for row in found["results"]}
+    for who in POOLS:
+        alone, together = values[who, "submit"], values[who, "submit_beside_busy_thread"]
+        assert values[who, "kept_beside_busy_thread"] == pytest.approx(together / alone)
+
+
+def test_scheduler_alone(tmp_path: Path) -> None:
+    found = _ran("scheduler-alone", tmp_path)
+    contenders = set(bench.load("scheduler-alone").runtimes)
+    rows = _promised("scheduler-alone", contenders)
+    if "programs" not in found["sizes"]:  # without a compiler nothing can be compiled without journeys
+        rows = {(who, key) for who, key in rows if key != "journeys"}
+    _check(found, "scheduler-alone", rows)
+
+
+def test_queues_with_every_policy_the_scheduler_has(tmp_path: Path) -> None:
+    found = _ran("queues", tmp_path, rivals=())
+    every = set(bench.load("queues").runtimes)
+    assert set(found["skipped"].values()) <= {"the scheduler has no such policy"}
+    assert {"policy:least-loaded", "policy:round-robin", "policy:random"} <= every - set(found["skipped"])
+    _check(found, "queues", _promised("queues", every - set(found["skipped"])))
+
+
+def test_intervals_of_tasks_add_up(tmp_path: Path) -> None:
+    found = _ran("tagging", tmp_path)
+    values = {(row["runtime"], row["metric"]): row["median"] for row in found["results"]}
+    gaps = {key.removesuffix("_share") for who, key in values if key.endswith("_share")}
+    assert len(gaps) == 7
+    for load in ("flood", "window", "single"):
+        whole = values[load, "whole_mean"]
+        assert sum(values[load, f"{gap}_mean"] for gap in gaps) == pytest.approx(whole)
+        assert sum(values[load, f"{gap}_share"] for gap in gaps) == pytest.approx(100)
+        assert all(values[load, f"{gap}_p50"] <= values[load, f"{gap}_p99"] for gap in gaps)
+    assert values["single", "caller_mean"] >= values["single", "whole_mean"]
 
 
 def test_docking(tmp_path: Path) -> None:
@@ -114,14 +192,32 @@ def test_docking_names_what_is_missing(tmp_path: Path, monkeypatch: pytest.Monke
         _ran("docking", tmp_path)
 
 
-def test_page_needs_nothing_from_outside(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def small_report() -> Report:
+    return bench.run("chain", Settings(quick=True, repeats=1, rivals=()), TINY["chain"])
+
+
+def test_page_needs_nothing_from_outside(small_report: Report, tmp_path: Path) -> None:
     pytest.importorskip("bokeh")
     from cellmill.bench.page import write_page
 
-    report = bench.run("cold-start", Settings(quick=True, repeats=1, rivals=("ppe",)))
-    write_page(report, tmp_path / "page.html")
+    write_page(small_report, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    assert "ProcessPoolExecutor" in text
-    assert bench.INDEX["cold-start"] in text
+    assert "chain of 20 no-ops" in text
+    assert "everything is submitted while the first task is held back" in text
     assert "<script src=" not in text
     assert "<link" not in text
+
+
+def test_a_frame_for_notebooks_holds_the_whole_page(small_report: Report) -> None:
+    pytest.importorskip("bokeh")
+    import html
+    import re
+
+    from cellmill.bench.page import frame
+
+    held = re.fullmatch(r'<iframe srcdoc="([^"]*)" [^>]*></iframe>', frame(small_report), re.DOTALL)
+    assert held is not None
+    page = html.unescape(held[1])
+    assert page.lstrip().startswith("<!DOCTYPE html>")
+    assert page.rstrip().endswith("</html>")

@@ -1,0 +1,49 @@
+"""The notebook of the benchmarks runs from top to bottom, with tables, charts and the figures it read from them."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+
+pytestmark = pytest.mark.notebook
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def _text(cell: Any) -> str:
+    return "".join(output.get("text", "") for output in cell.outputs if output.get("name") == "stdout")
+
+
+def _pages(cell: Any) -> list[str]:
+    return [output.data["text/html"] for output in cell.outputs if "text/html" in output.get("data", {})]
+
+
+def test_the_benchmarks_run_and_show_what_they_found(kernel_folder: Path) -> None:
+    pytest.importorskip("bokeh")
+    document = nbformat.read(EXAMPLES / "04_benchmarks.ipynb", as_version=4)
+    specs = KernelSpecManager(kernel_dirs=[str(kernel_folder)], ensure_native_kernel=False)
+    manager = AsyncKernelManager(kernel_name="same", kernel_spec_manager=specs)
+    NotebookClient(
+        document, timeout=120, km=manager, resources={"metadata": {"path": str(EXAMPLES)}}
+    ).execute()
+    cells = {cell.source: cell for cell in document.cells if cell.cell_type == "code"}
+    measured = {source: cell for source, cell in cells.items() if source.startswith("measure(")}
+    assert len(measured) == 4
+    for cell in measured.values():
+        assert "cellmill is" in _text(cell)
+        (page,) = _pages(cell)
+        inside = html.unescape(page)
+        assert "Bokeh" in inside
+        assert not re.findall(r"<(?:script|link)[^>]+(?:src|href)=[\"']https?://[^\"']+", inside)
+    wanted = next(_text(cell) for source, cell in cells.items() if "figures.read" in source)
+    assert re.search(r"^1 +no-op submit, one future each .*[0-9] x +(met|NOT MET)$", wanted, re.MULTILINE)
+    assert "Quick run: small sizes, not for quoting." in wanted
+    last = document.cells[-1].outputs[0].data["text/plain"]
+    assert {"cellmill", "ppe", "pool", "bare-ring"} <= set(re.findall(r"'([\w-]+)': \d+", last))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from typing import Any
@@ -34,6 +35,14 @@ def hold(path: str) -> None:
     gate = os.open(path, os.O_RDONLY)
     os.read(gate, 1)
     os.close(gate)
+
+
+def hold_with(library: str, path: str) -> int:
+    """Import a library, then `hold`; the time in nanoseconds when it was there."""
+    importlib.import_module(library)
+    ready = time.monotonic_ns()
+    hold(path)
+    return ready
 
 
 def clock_after(_: Any) -> int:

@@ -6,12 +6,10 @@ runtime whose scheduler is a Python thread of the same process has to wait for i
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
-from pathlib import Path
 
 from . import bodies, measure
+from .gate import Gate
 from .harness import Benchmark, Metric, Sizes, Turn
 from .rivals import Runtime, running
 
@@ -38,25 +36,17 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
 
 def _chain(pool: Runtime, links: int, computing_s: float) -> float:
     """Milliseconds from the moment the first task may go on to the moment the last one runs, by the worker's clock."""
-    with tempfile.TemporaryDirectory(prefix="cellmill-chain-") as folder:
-        gate, started = Path(folder, "gate"), Path(folder, "gate.started")
-        for path in (gate, started):
-            os.mkfifo(path)
-        ends = [os.open(path, os.O_RDWR) for path in (gate, started)]
-        try:
-            link = pool.submit(bodies.hold, str(gate))
-            for _ in range(links):
-                link = pool.submit(bodies.noop_of, link)
-            last = pool.submit(bodies.clock_after, link)
-            os.read(ends[1], 1)
-            os.write(ends[0], b"x")
-            start = time.monotonic_ns()
-            while time.monotonic_ns() < start + computing_s * 1e9:
-                bodies.busy(1000)
-            return (int(pool.take(last)) - start) / 1e6
-        finally:
-            for end in ends:
-                os.close(end)
+    with Gate() as gate:
+        link = pool.submit(bodies.hold, gate.path)
+        for _ in range(links):
+            link = pool.submit(bodies.noop_of, link)
+        last = pool.submit(bodies.clock_after, link)
+        gate.wait(1)
+        gate.open(1)
+        start = time.monotonic_ns()
+        while time.monotonic_ns() < start + computing_s * 1e9:
+            bodies.busy(1000)
+        return (int(pool.take(last)) - start) / 1e6
 
 
 BENCHMARK = Benchmark(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from . import bodies
-from .rivals import RUNTIMES
+from .rivals import RUNTIMES, Cellmill
 
 
 def main(key: str, workers: int, awake_ns: int) -> None:
@@ -22,3 +22,23 @@ def main(key: str, workers: int, awake_ns: int) -> None:
     runtime.stop()
     stamps.append(time.monotonic_ns())
     print("\n" + " ".join(map(str, stamps)), flush=True)
+
+
+def together(key: str, workers: int, library: str, preload: bool) -> None:
+    """Start workers, each with one task that needs a library; when each was there, in ns, is the last line."""
+    from .gate import Gate
+
+    runtime = Cellmill() if preload else RUNTIMES[key]()
+    runtime.load()
+    start = time.monotonic_ns()
+    if isinstance(runtime, Cellmill) and preload:
+        runtime.start_preloaded(workers, library)
+    else:
+        runtime.start(workers)
+    with Gate() as gate:
+        handles = [runtime.submit(bodies.hold_with, library, gate.path) for _ in range(workers)]
+        gate.wait(workers)
+        gate.open(workers)
+        ready = runtime.gather(handles)
+    runtime.stop()
+    print("\n" + " ".join(str(at - start) for at in ready), flush=True)

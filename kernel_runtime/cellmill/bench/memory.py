@@ -7,14 +7,12 @@ cycles on and off. Round after round of tasks shows whether memory ends where it
 from __future__ import annotations
 
 import gc
-import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from . import bodies, machine, measure
+from .gate import Gate
 from .harness import OURS, Benchmark, Metric, Sizes, Turn
 from .rivals import Runtime, running
 
@@ -83,21 +81,14 @@ def _soak(workers: int, rounds: int, tasks: int) -> Turn:
 @contextmanager
 def _workers_held(pool: Runtime, workers: int) -> Iterator[None]:
     """Meanwhile every worker is in a task that waits."""
-    with tempfile.TemporaryDirectory(prefix="cellmill-hold-") as folder:
-        gate, started = Path(folder, "gate"), Path(folder, "gate.started")
-        for path in (gate, started):
-            os.mkfifo(path)
-        ends = [os.open(path, os.O_RDWR) for path in (gate, started)]
-        holders = [pool.submit(bodies.hold, str(gate)) for _ in range(workers)]
+    with Gate() as gate:
+        holders = [pool.submit(bodies.hold, gate.path) for _ in range(workers)]
         try:
-            for _ in range(workers):
-                os.read(ends[1], 1)
+            gate.wait(workers)
             yield
         finally:
-            os.write(ends[0], b"x" * workers)
+            gate.open(workers)
             pool.gather(holders)
-            for end in ends:
-                os.close(end)
 
 
 BENCHMARK = Benchmark(

@@ -84,7 +84,11 @@ class Cellmill(Runtime):
     module = "cellmill"
 
     def start(self, workers: int) -> None:
-        self.pool = self.library.Executor(workers)
+        self.start_preloaded(workers)
+
+    def start_preloaded(self, workers: int, *libraries: str) -> None:
+        """With libraries that are imported once, before workers are forked."""
+        self.pool = self.library.Executor(workers, preload=libraries)
         self.submit = self.pool.submit
 
     def stop(self) -> None:

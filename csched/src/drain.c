@@ -130,13 +130,7 @@ static bool has_value(uint32_t status)
 static void finish_dependent(csched_t *s, task_t *dependent, uint32_t position)
 {
     s->graph.waiting_count--;
-    dependent->row = s->journey.written;
-    *journey_append(&s->journey) = (csched_journey_t){.ticket = dependent->ticket,
-                                                      .run = dependent->run,
-                                                      .function = dependent->function,
-                                                      .worker = NO_WORKER,
-                                                      .status = CSCHED_DEPENDENCY,
-                                                      .stamps = {dependent->submitted}};
+    journey_record_unrun(&s->journey, dependent);
     task_finish(s, ticket_slot(dependent->ticket), CSCHED_DEPENDENCY, NULL, position);
 }
 
@@ -186,40 +180,6 @@ static int blob_of_result(csched_t *s, uint32_t index, const result_entry_t *ent
     return blob_from_block(s, worker->region, ref.offset, ref.size, blob);
 }
 
-/* Field by field, straight into the ring: a row made aside and copied takes twice as long. */
-static void record_row(csched_t *s, const task_t *task, const result_entry_t *entry, uint32_t index, uint32_t element)
-{
-    csched_journey_t *row = journey_append(&s->journey);
-    row->ticket = task->ticket;
-    row->run = task->run;
-    row->function = task->function;
-    row->element = element;
-    row->worker = (uint16_t)index;
-    row->status = (uint8_t)entry->status;
-    row->attempt = task->attempt;
-    row->stamps[0] = task->submitted;
-    row->stamps[1] = task->ready;
-    row->stamps[2] = task->dispatched;
-    memcpy(&row->stamps[3], &entry->received, 4 * sizeof row->stamps[0]); /* received to returned */
-    row->stamps[7] = 0;
-    row->pack_ns = task->pack_ns;
-}
-
-static void record_rows(csched_t *s, task_t *task, const result_entry_t *entry, const uint64_t *marks, uint32_t index)
-{
-    if (!JOURNEYS)
-        return;
-    task->row = s->journey.written;
-    for (uint32_t i = 0; i < task->count; i++) {
-        record_row(s, task, entry, index, i);
-        if (i + 1 >= entry->stamps)
-            continue;
-        csched_journey_t *row = journey_row(&s->journey, task->row + i);
-        row->stamps[4] = marks[i];
-        row->stamps[5] = marks[i + 1];
-    }
-}
-
 /* A task that goes to another worker is packed anew. */
 void drop_bundle(csched_t *s, task_t *task)
 {
@@ -264,7 +224,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
         task_ready(s, slot);
         return CSCHED_OK;
     }
-    record_rows(s, task, entry, (const uint64_t *)(base + sizeof *entry), index);
+    journey_record(&s->journey, task, entry, (const uint64_t *)(base + sizeof *entry), index);
     task->moment = entry->finished - entry->started;
     task_finish(s, slot, entry->status, result, entry->detail);
     return CSCHED_OK;

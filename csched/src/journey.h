@@ -4,6 +4,7 @@
 #define CSCHED_JOURNEY_H
 
 #include "csched.h"
+#include "graph.h"
 
 #ifdef CSCHED_NO_JOURNEY /* for one benchmark: what do journeys cost? */
 enum { JOURNEYS = 0 };
@@ -31,6 +32,10 @@ static inline csched_journey_t *journey_append(journey_t *journey)
 
 int journey_open(journey_t *journey, uint64_t rows);
 void journey_close(journey_t *journey);
+/* The rows of a task that ran on worker `index`: one for each element; `marks` as the entry counts them. */
+void journey_record(journey_t *journey, task_t *task, const result_entry_t *entry, const uint64_t *marks,
+                    uint32_t index);
+void journey_record_unrun(journey_t *journey, task_t *task); /* an input of it failed */
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
                       uint64_t *dropped);

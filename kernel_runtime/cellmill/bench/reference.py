@@ -45,6 +45,11 @@ class Task:
         "ticket",
         "worker",
     )
+    worker: Worker  # these when it is sent and done
+    dispatched: int
+    result: Any
+    status: int
+    row: int
 
     def __init__(self, slot: int, ticket: int, function: int, run: int, priority: int, now: int) -> None:
         self.slot = slot

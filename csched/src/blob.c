@@ -1,4 +1,5 @@
 /* Payloads with references.  The kernel alone counts them; blocks of workers go home by their frees ring. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,8 +53,12 @@ void regions_tell(csched_t *s, worker_t *worker)
 {
     for (; worker->told < s->region_count; worker->told++) {
         int readonly = s->regions[worker->told].readonly;
-        if (readonly >= 0 && fd_send(worker->control, worker->told, readonly) < 0)
+        if (readonly < 0 || fd_send(worker->control, worker->told, readonly) == CSCHED_OK)
+            continue;
+        if (errno != EPIPE)
             return;
+        worker->told = s->region_count; /* it does not listen (any more): nothing to try again */
+        break;
     }
     while (worker->drop_count && fd_send(worker->control, worker->drops[worker->drop_count - 1] | TAG_DROP, -1) == 0)
         worker->drop_count--;

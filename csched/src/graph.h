@@ -56,7 +56,7 @@ typedef struct {
     blob_t *payload;
     blob_t *result;
     inputs_t *inputs; /* NULL: all there so far are None */
-    uint32_t function, run;
+    uint32_t run, function;
     uint32_t count;
     uint32_t dependents; /* first edge */
     uint32_t next, previous; /* in its ready queue, or the list of completions (next only) */

@@ -26,6 +26,8 @@ void journey_close(journey_t *journey)
     journey->rows = NULL;
 }
 
+_Static_assert(offsetof(task_t, dispatched) - offsetof(task_t, submitted) == 2 * sizeof(uint64_t),
+               "the kernel's three stamps are copied as one");
 _Static_assert(offsetof(result_entry_t, returned) - offsetof(result_entry_t, received) == 3 * sizeof(uint64_t),
                "the worker's four stamps are copied as one");
 
@@ -41,9 +43,7 @@ static csched_journey_t *record(journey_t *journey, const task_t *task, const re
     row->worker = (uint16_t)index;
     row->status = (uint8_t)entry->status;
     row->attempt = task->attempt;
-    row->stamps[0] = task->submitted;
-    row->stamps[1] = task->ready;
-    row->stamps[2] = task->dispatched;
+    memcpy(&row->stamps[0], &task->submitted, 3 * sizeof row->stamps[0]);     /* submitted to dispatched */
     memcpy(&row->stamps[3], &entry->received, 4 * sizeof row->stamps[0]); /* received to returned */
     row->stamps[7] = 0;
     row->pack_ns = task->pack_ns;

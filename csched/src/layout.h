@@ -100,9 +100,9 @@ typedef struct {
     uint64_t ticket;
     uint32_t status, detail;
     ref_t payload;
-    uint64_t received, started, finished, returned;
-    uint32_t count; /* messages: their kind */
+    uint32_t count;  /* messages: their kind */
     uint32_t stamps; /* pairs (start, finish) of elements before the payload in line */
+    uint64_t received, started, finished, returned; /* 16-byte aligned: copied by fours, out of a copy just made */
 } result_entry_t;
 
 _Static_assert(sizeof(ref_t) == 24, "ref_t is shared");

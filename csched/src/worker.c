@@ -168,6 +168,8 @@ static int next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, uint6
         }
         if (u32_acquire(&w->segment->retire)) /* partner: csched_worker_retire */
             return CSCHED_ESTOPPED;
+        if (!spin_us && !timeout_ms)
+            return CSCHED_EAGAIN;
         uint64_t now = now_ns();
         seen = 0;
         if (!end)

@@ -230,7 +230,7 @@ BENCHMARK = Benchmark(
         "graphs": shapes.recorded_names(),
         "workers": [1, 24, 168, 1512],
         "merge": 100_000,
-        "rounds": 3,
+        "rounds": 2,
     },
     quick={
         "tasks": 50_000,
@@ -243,7 +243,7 @@ BENCHMARK = Benchmark(
         "rounds": 1,
     },
     notes=(
-        "one zero worker, a thread of the same process, unless said otherwise; best of three rounds in each turn.",
+        "one zero worker, a thread of the same process, unless said otherwise; best of the rounds of each turn.",
         "the Python reference keeps the same records and journeys, but has no rings, locks or second thread.",
     ),
     prepare=prepare,

@@ -32,7 +32,7 @@ static int64_t submit_one(csched_t *s, const csched_batch_t *batch, uint32_t i)
 
 CSCHED_EXPORT int csched_submit_many(csched_t *s, const csched_batch_t *batch)
 {
-    uint32_t i = 0;
+    uint32_t i = 0, undrained = 0;
     int64_t ticket = CSCHED_OK;
     if (batch->count > INT32_MAX)
         return CSCHED_EINVAL;
@@ -42,7 +42,13 @@ CSCHED_EXPORT int csched_submit_many(csched_t *s, const csched_batch_t *batch)
         look_at_clock(s);
         while (i < end && (ticket = submit_one(s, batch, i)) > 0)
             batch->tickets[i++] = (uint64_t)ticket;
-        drain(s); /* and sends what is ready; the caller cannot poll meanwhile */
+        undrained += SLICE;
+        if (undrained >= s->worker_count) { /* the caller cannot poll meanwhile */
+            drain(s);
+            undrained = 0;
+        } else {
+            window_dispatch(s); /* many workers: a look at each of their rings has its price */
+        }
         u64_store_relaxed(&s->last_poll, s->now);
         pthread_mutex_unlock(&s->lock);
     }

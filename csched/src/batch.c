@@ -47,7 +47,7 @@ CSCHED_EXPORT int csched_submit_many(csched_t *s, const csched_batch_t *batch)
             drain(s);
             undrained = 0;
         } else {
-            window_dispatch(s); /* many workers: a look at each of their rings has its price */
+            dispatch(s); /* many workers: a look at each of their rings has its price */
         }
         u64_store_relaxed(&s->last_poll, s->now);
         pthread_mutex_unlock(&s->lock);

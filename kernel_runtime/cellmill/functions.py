@@ -14,8 +14,9 @@ import linecache
 import os
 import pickle
 import sys
+import threading
 import types
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -26,6 +27,8 @@ from . import payload, runs
 from .errors import PayloadError, UsageError
 
 MOST_CACHED = 512
+MOST_BYTES = 64 << 20  # of their pickles
+MOST_UNUSED = 4
 _IN_PAYLOAD = 0  # function number that says: the function comes with the arguments
 
 
@@ -37,14 +40,27 @@ class FunctionBlob(NamedTuple):
     sources: dict[str, str]
 
 
+class _Version:
+    """One content of a function, as the scheduler has it."""
+
+    __slots__ = ("key", "number", "size", "users")
+
+    def __init__(self, key: bytes, number: int, size: int) -> None:
+        self.key = key
+        self.number = number
+        self.size = size
+        self.users = 0  # entries whose current content it is
+
+
 class _Entry:
-    __slots__ = ("by_value", "epoch", "function", "lengths", "number", "references")
+    __slots__ = ("by_value", "epoch", "function", "lengths", "number", "references", "version")
 
     def __init__(self, function: Any, by_value: bool) -> None:
         self.function = function
         self.by_value = by_value
         self.epoch = -1
         self.number = -1
+        self.version: _Version | None = None
         self.references: list[tuple[dict[str, Any] | None, Any, Any]] = []
         self.lengths: list[tuple[Any, int]] = []
 
@@ -75,12 +91,20 @@ def _cell_value(cell: types.CellType) -> Any:
 
 
 class FunctionTable:
-    """Numbers for functions, as the scheduler knows them. ``add(encoded) -> number`` stores a new one there."""
+    """Numbers for functions, as the scheduler knows them.
 
-    def __init__(self, add: Callable[[payload.Encoded], int]) -> None:
+    ``add(encoded) -> number`` stores a new one there, ``drop(number)`` has it forgotten when its tasks are over: one
+    that was replaced by a newer content, or not used for so long that others took its place.
+    """
+
+    def __init__(self, add: Callable[[payload.Encoded], int], drop: Callable[[int], None]) -> None:
         self._add = add
+        self._drop = drop
         self._entries: OrderedDict[Any, _Entry] = OrderedDict()
-        self._by_content: dict[bytes, int] = {}
+        self._by_content: dict[bytes, _Version] = {}
+        self._bytes = 0  # of all versions
+        self._unused: deque[_Version] = deque()  # to be dropped, the oldest first
+        self._lock = threading.RLock()
         self.names: dict[int, str] = {_IN_PAYLOAD: "?"}
 
     def number(self, function: Any) -> int:
@@ -101,8 +125,7 @@ class FunctionTable:
             entry = _Entry(function, not importable(function))
         self._renew(entry)
         self._entries[function] = entry
-        if len(self._entries) > MOST_CACHED:
-            self._entries.popitem(last=False)
+        self._evict()
         return entry.number
 
     def _renew(self, entry: _Entry) -> None:
@@ -114,14 +137,38 @@ class FunctionTable:
         for buffer in encoded.buffers:
             digest.update(buffer)
         key = digest.digest()
-        number = self._by_content.get(key)
-        if number is None:
-            number = self._by_content[key] = self._add(encoded)
-            self.names[number] = function_name(function)
-        # all at the end: after an attempt that failed or was interrupted the entry is as it was, and not fresh
-        entry.references, entry.lengths = references, lengths
-        entry.number = number
-        entry.epoch = epoch
+        with self._lock:
+            version = self._by_content.get(key)
+            if version is None:
+                version = _Version(key, self._add(encoded), encoded.size)
+                self._by_content[key] = version
+                self._bytes += version.size
+                self.names[version.number] = function_name(function)
+            version.users += 1
+            before, entry.version = entry.version, version
+            # all at the end: after an attempt that failed or was interrupted the entry is as it was, and not fresh
+            entry.references, entry.lengths = references, lengths
+            entry.number = version.number
+            entry.epoch = epoch
+            self._release(before)
+
+    def _release(self, version: _Version | None) -> None:
+        """An entry has another content now, or is gone. The last few are kept: a thread may be about to call one."""
+        if version is None:
+            return
+        version.users -= 1
+        if not version.users:
+            self._unused.append(version)
+        while len(self._unused) > MOST_UNUSED:
+            unused = self._unused.popleft()
+            if not unused.users and self._by_content.pop(unused.key, None) is not None:
+                self._bytes -= unused.size
+                self._drop(unused.number)
+
+    def _evict(self) -> None:
+        with self._lock:
+            while len(self._entries) > MOST_CACHED or (self._bytes > MOST_BYTES and len(self._entries) > 1):
+                self._release(self._entries.popitem(last=False)[1].version)
 
 
 def function_name(function: Any) -> str:

@@ -308,7 +308,7 @@ def test_same_content_is_sent_once() -> None:
         sent.append(encoded)
         return len(sent)
 
-    table = FunctionTable(add)
+    table = FunctionTable(add, lambda number: None)
     numbers = {
         table.number(function) for function in [_adder(1), _adder(1), _adder(2), tasks.double, tasks.double]
     }

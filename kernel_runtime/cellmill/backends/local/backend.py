@@ -39,6 +39,7 @@ STATUSES = (
     "cancelled",
     "dependency",
     "timeout",
+    "failed",
 )  # of a journey, by CSCHED_ code
 
 _NOW = time.monotonic_ns
@@ -70,7 +71,7 @@ class LocalBackend:
         self.worker_spin_us = 10 if crowded else 50
         self.policy = "least-loaded"
         self.scheduler = Scheduler(arena_bytes=memory, spin_us=10 if crowded else 50)
-        self.functions = FunctionTable(self._add_function)
+        self.functions = FunctionTable(self._add_function, self.scheduler.drop_function)
         self.resolver = Resolver(self, self.scheduler)
         self.broken: BaseException | None = None
         self.closed = False

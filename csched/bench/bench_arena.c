@@ -12,8 +12,10 @@ static arena_t arena;
 static void reset(void)
 {
     int fd;
+    void *base;
     must(memory_create("bench", 0, &fd));
-    must(arena_open(&arena, fd, UINT64_C(1) << 32));
+    must(memory_map(fd, UINT64_C(1) << 32, true, &base));
+    arena_open(&arena, base, fd, UINT64_C(1) << 32, memory_grow);
 }
 
 static uint64_t one_block(uint64_t operations)

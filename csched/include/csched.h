@@ -20,13 +20,14 @@ enum {
     CSCHED_OK = 0,
     CSCHED_EINVAL = -1,    /* an argument makes no sense */
     CSCHED_ENOMEM = -2,    /* no memory for the scheduler's own structures */
-    CSCHED_EFULL = -3,     /* the payload arena is full: resolve results, then try again */
+    CSCHED_EFULL = -3,     /* the memory for payloads is full: wait for tasks to end, or spill to a file */
     CSCHED_ESTALE = -4,    /* an input has been collected meanwhile: send its value along instead */
     CSCHED_ESYSTEM = -5,   /* a system call failed: errno tells which */
     CSCHED_ECORRUPT = -6,  /* shared memory does not hold what it must */
     CSCHED_EAGAIN = -7,    /* interrupted by a signal, or nothing there yet */
     CSCHED_ESTOPPED = -8,  /* the scheduler or the worker is shutting down */
-    CSCHED_ETOOBIG = -9    /* larger than the arena can ever hold */
+    CSCHED_ETOOBIG = -9,   /* larger than what it shall go to can ever hold */
+    CSCHED_EDISK = -10     /* no room on disk for what memory does not hold */
 };
 
 /* how a task ended */
@@ -38,11 +39,12 @@ enum {
     CSCHED_CANCELLED = 4,  /* cancelled before it ran */
     CSCHED_DEPENDENCY = 5, /* an input failed or was cancelled: detail is its position */
     CSCHED_TIMEOUT = 6,    /* stopped at its time limit */
+    CSCHED_NOROOM = 7,     /* its inputs found no room in memory nor on disk */
     CSCHED_KEEPS = 256     /* or-ed to what a worker publishes: it still refers to the task's inputs in place */
 };
 
 /* what csched_worker_next found */
-enum { CSCHED_TASK = 1, CSCHED_FUNCTION = 2, CSCHED_CONTROL = 3 };
+enum { CSCHED_TASK = 1, CSCHED_FUNCTION = 2, CSCHED_CONTROL = 3 }; /* a function of 0 bytes is to be forgotten */
 
 /* kinds of csched_message_t */
 enum {
@@ -65,6 +67,7 @@ typedef struct {
     uint64_t journey_rows;  /* finished tasks whose stamps are kept, a power of two; 0: 262,144 */
     uint32_t spin_us;       /* how long a waiting kernel thread polls before it sleeps */
     uint32_t helper;        /* 1: start the helper thread */
+    uint64_t file_bytes;    /* the most that one process may hold in its file; 0: 128 GiB */
 } csched_config_t;
 
 typedef struct { /* what csched_submit_with takes beside the payload */
@@ -133,7 +136,8 @@ typedef struct { /* 96 bytes: one row of the journey ring */
 
 typedef struct {
     uint64_t submitted, waiting, queued, running, succeeded, failed, cancelled;
-    uint64_t arena_used, arena_size;
+    uint64_t arena_used, arena_size; /* of the kernel's memory for payloads */
+    uint64_t file_used, file_size;   /* of its file */
     uint64_t journeys, completions;
     uint32_t workers, ready_workers;
 } csched_stats_t;
@@ -188,7 +192,9 @@ int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *dat
 
 /* functions and payload blocks */
 int csched_function_add(csched_t *s, const void *data, uint64_t size, uint64_t block, uint32_t *function);
+int csched_function_drop(csched_t *s, uint32_t function); /* takes no new tasks, and goes with its last one */
 int csched_block_alloc(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address);
+int csched_block_spill(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address); /* in a file: may take long */
 int csched_block_free(csched_t *s, uint64_t offset);
 void csched_copy(uint64_t destination, const void *source, uint64_t size);
 
@@ -249,6 +255,7 @@ int csched_worker_finished(csched_worker_t *w); /* stamps; user code is over */
 int csched_worker_element(csched_worker_t *w, uint32_t element); /* a chunk begins with its next element */
 uint64_t csched_worker_since_flush(csched_worker_t *w); /* ns since this task's last result or start */
 int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address);
+int csched_worker_spill(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address); /* in a file */
 int csched_worker_free(csched_worker_t *w, uint64_t offset);
 int csched_worker_let_go(csched_worker_t *w, uint64_t ticket); /* after a result with CSCHED_KEEPS */
 /* 1: the task had its result already, which stands; a block stays the caller's.

@@ -1,11 +1,8 @@
-#define _GNU_SOURCE
 #include "arena.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "csched.h"
-#include "segment.h"
 
 enum { BLOCK_FREE = 0x46524545, BLOCK_USED = 0x55534544 };
 enum { HEADER = 64 };
@@ -82,33 +79,33 @@ static uint64_t list_find(const arena_t *arena, uint64_t size)
     return arena->lists[first][__builtin_ctz(above)];
 }
 
-int arena_open(arena_t *arena, int fd, uint64_t limit)
+void arena_open(arena_t *arena, void *base, int fd, uint64_t limit, int (*grow)(int fd, uint64_t from, uint64_t to))
 {
-    void *base;
-    memset(arena, 0, sizeof *arena);
-    arena->fd = -1;
-    int rc = memory_map(fd, limit, true, &base);
-    if (rc < 0)
-        return rc;
-    arena->base = base;
-    arena->fd = fd;
-    arena->limit = limit;
-    arena->last = NO_BLOCK;
+    *arena = (arena_t){.base = base, .fd = fd, .grow = grow, .limit = limit, .last = NO_BLOCK};
     memset(arena->lists, 0xff, sizeof arena->lists);
-    return CSCHED_OK;
 }
 
-void arena_close(arena_t *arena)
+static uint64_t megabytes(uint64_t bytes, uint64_t limit)
 {
-    memory_unmap(arena->base, arena->limit);
-    if (arena->fd >= 0)
-        close(arena->fd);
-    arena->base = NULL;
-    arena->fd = -1;
+    bytes = (bytes + 0xfffff) & ~UINT64_C(0xfffff);
+    return bytes < limit ? bytes : limit;
 }
 
-/* Room for one more block at the end, where a free one is made larger; the file grows by an eighth, so that growing
- * stays rare. */
+/* The file grows by an eighth, so that growing stays rare, or by what is needed where there is not so much. */
+static int grow(arena_t *arena, uint64_t needed)
+{
+    uint64_t generous = megabytes(needed + arena->size / 8, arena->limit);
+    int rc = arena->grow(arena->fd, arena->size, generous);
+    if (rc < 0 && generous > megabytes(needed, arena->limit)) {
+        generous = megabytes(needed, arena->limit);
+        rc = arena->grow(arena->fd, arena->size, generous);
+    }
+    if (rc == CSCHED_OK)
+        arena->size = generous;
+    return rc;
+}
+
+/* Room for one more block at the end, where a free one is made larger. */
 static int extend(arena_t *arena, uint64_t size, uint64_t *at)
 {
     uint64_t start = arena->end;
@@ -120,13 +117,9 @@ static int extend(arena_t *arena, uint64_t size, uint64_t *at)
     if (start + size > arena->limit)
         return CSCHED_EFULL;
     if (start + size > arena->size) {
-        uint64_t grown = start + size + arena->size / 8;
-        grown = (grown + 0xfffff) & ~UINT64_C(0xfffff);
-        if (grown > arena->limit)
-            grown = arena->limit;
-        if (ftruncate(arena->fd, (off_t)grown) < 0)
-            return CSCHED_ESYSTEM;
-        arena->size = grown;
+        int rc = grow(arena, start + size);
+        if (rc < 0)
+            return rc;
     }
     *at = start;
     block_t *block = block_at(arena, start);

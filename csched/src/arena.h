@@ -1,4 +1,4 @@
-/* Blocks of one process's arena: two-level segregated fit, with coalescing, over a memfd that grows.
+/* Blocks within one mapping: two-level segregated fit, with coalescing, over a memfd or file that grows.
  *
  * Who may call at once: one thread (the kernel's arena: under the scheduler's lock).  Only the owner of the arena
  * writes it; readers see blocks through refs that travel on the rings.
@@ -16,6 +16,7 @@ enum { ARENA_FIRST_SHIFT = 7, ARENA_CLASSES = 40, ARENA_SUBCLASSES = 8 };
 typedef struct {
     uint8_t *base;
     int fd;
+    int (*grow)(int fd, uint64_t from, uint64_t to);
     uint64_t limit; /* reserved address space */
     uint64_t size;  /* of the file */
     uint64_t end;   /* blocks lie below it */
@@ -26,8 +27,8 @@ typedef struct {
     uint64_t lists[ARENA_CLASSES][ARENA_SUBCLASSES]; /* heads of the free lists */
 } arena_t;
 
-int arena_open(arena_t *arena, int fd, uint64_t limit); /* maps it; takes the descriptor over */
-void arena_close(arena_t *arena);
+/* At `base`, where `limit` bytes of the file are mapped; `grow` makes the file longer. */
+void arena_open(arena_t *arena, void *base, int fd, uint64_t limit, int (*grow)(int fd, uint64_t from, uint64_t to));
 int arena_alloc(arena_t *arena, uint64_t size, uint64_t *offset); /* offset of the payload, 64-byte aligned */
 int arena_free(arena_t *arena, uint64_t offset);                  /* CSCHED_EINVAL: not a block in use */
 

@@ -19,16 +19,73 @@ int blob_from_bytes(const void *data, uint64_t size, blob_t **blob)
     return CSCHED_OK;
 }
 
-/* Refuses what does not lie within the region's file: reading it would kill the kernel. */
+static void news_push(worker_t *worker, uint32_t tag)
+{
+    if (worker->news_count == worker->news_capacity) {
+        uint32_t capacity = worker->news_capacity ? 2 * worker->news_capacity : 16;
+        uint32_t *grown = realloc(worker->news, capacity * sizeof *grown);
+        if (!grown)
+            return; /* of a region gone it keeps the mapping, which costs nothing; tasks that need a file there fail */
+        worker->news = grown;
+        worker->news_capacity = capacity;
+    }
+    worker->news[worker->news_count++] = tag;
+}
+
+/* The news of a region for the workers that know it; what a full socket does not take follows with the next tick. */
+static void news_spread(csched_t *s, uint32_t region, uint32_t tag)
+{
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        worker_t *worker = s->workers[i];
+        if (!worker->segment || worker->told <= region)
+            continue;
+        news_push(worker, region | tag);
+        if (worker->state == WORKER_READY || worker->state == WORKER_STARTING)
+            regions_tell(s, worker);
+    }
+}
+
+/* The worker has sent its file's descriptor before the first ref into it. */
+static int hear_of_file(csched_t *s, uint32_t region)
+{
+    region_t *r = &s->regions[region];
+    uint32_t tag;
+    int fd = -1;
+    if (r->worker >= s->worker_count || fd_receive(s->workers[r->worker]->control, &tag, &fd) < 0 || fd < 0)
+        return CSCHED_ECORRUPT;
+    if (memory_map_over(r->base + s->config.arena_bytes, fd, s->config.file_bytes, false) < 0) {
+        close(fd);
+        return CSCHED_ECORRUPT;
+    }
+    r->file = fd;
+    news_spread(s, region, TAG_FILE);
+    return CSCHED_OK;
+}
+
+/* Refuses what does not lie within the region's memory or file: reading it would kill the kernel. */
+static int check_extent(csched_t *s, uint32_t region, uint64_t offset, uint64_t end)
+{
+    region_t *r = &s->regions[region];
+    uint64_t memory = s->config.arena_bytes, bytes;
+    if (end < offset || end > region_bytes(s) || (offset < memory && end > memory))
+        return CSCHED_ECORRUPT;
+    if (offset < memory)
+        return end <= r->file_bytes || (memory_size(r->fd, &r->file_bytes) == 0 && end <= r->file_bytes)
+                   ? CSCHED_OK
+                   : CSCHED_ECORRUPT;
+    if (r->file < 0 && hear_of_file(s, region) < 0)
+        return CSCHED_ECORRUPT;
+    return memory_size(r->file, &bytes) < 0 || end - memory > bytes ? CSCHED_ECORRUPT : CSCHED_OK; /* it may shrink */
+}
+
 int blob_from_block(csched_t *s, uint32_t region, uint64_t offset, uint64_t size, blob_t **blob)
 {
     if (region >= s->region_count || !s->regions[region].base)
         return CSCHED_ECORRUPT;
     region_t *r = &s->regions[region];
-    if (offset + size < offset || offset + size > s->config.arena_bytes)
-        return CSCHED_ECORRUPT;
-    if (offset + size > r->file_bytes && (memory_size(r->fd, &r->file_bytes) < 0 || offset + size > r->file_bytes))
-        return CSCHED_ECORRUPT;
+    int rc = check_extent(s, region, offset, offset + size);
+    if (rc < 0)
+        return rc;
     blob_t *made = malloc(sizeof *made);
     if (!made)
         return CSCHED_ENOMEM;
@@ -52,42 +109,56 @@ const uint8_t *blob_data(const csched_t *s, const blob_t *blob)
 void regions_tell(csched_t *s, worker_t *worker)
 {
     for (; worker->told < s->region_count; worker->told++) {
-        int readonly = s->regions[worker->told].readonly;
-        if (readonly < 0 || fd_send(worker->control, worker->told, readonly) == CSCHED_OK)
-            continue;
-        if (errno != EPIPE)
-            return;
-        worker->told = s->region_count; /* it does not listen (any more): nothing to try again */
-        break;
+        region_t *r = &s->regions[worker->told];
+        if (r->readonly >= 0 && fd_send(worker->control, worker->told, r->readonly) < 0) {
+            if (errno != EPIPE)
+                return;
+            worker->told = s->region_count; /* it does not listen (any more): nothing to try again */
+            worker->news_count = 0;
+            break;
+        }
+        if (r->file >= 0)
+            news_push(worker, worker->told | TAG_FILE);
     }
-    while (worker->drop_count && fd_send(worker->control, worker->drops[worker->drop_count - 1] | TAG_DROP, -1) == 0)
-        worker->drop_count--;
+    while (worker->news_count) {
+        uint32_t tag = worker->news[worker->news_count - 1], region = tag & ~(TAG_DROP | TAG_FILE);
+        int fd = tag & TAG_FILE ? s->regions[region].file : -1;
+        if ((fd >= 0 || tag & TAG_DROP) && fd_send(worker->control, tag, fd) < 0)
+            return;
+        worker->news_count--;
+    }
 }
 
-static void drop_push(worker_t *worker, uint32_t region)
+void region_close(csched_t *s, region_t *r)
 {
-    if (worker->drop_count == worker->drop_capacity) {
-        uint32_t capacity = worker->drop_capacity ? 2 * worker->drop_capacity : 16;
-        uint32_t *grown = realloc(worker->drops, capacity * sizeof *grown);
-        if (!grown)
-            return; /* it keeps the mapping: address space, no memory */
-        worker->drops = grown;
-        worker->drop_capacity = capacity;
-    }
-    worker->drops[worker->drop_count++] = region;
+    memory_unmap(r->base, region_bytes(s));
+    close(r->readonly);
+    if (r->file >= 0)
+        close(r->file);
+    r->base = NULL;
+    r->readonly = r->file = -1;
 }
 
 /* With the last reference nothing in any worker reads the region any more: what user code keeps is counted (kept). */
 static void region_unmap(csched_t *s, region_t *r)
 {
-    uint32_t region = (uint32_t)(r - s->regions);
-    for (uint32_t i = 0; i < s->worker_count; i++)
-        if (s->workers[i]->segment && s->workers[i]->told > region)
-            drop_push(s->workers[i], region);
-    memory_unmap(r->base, s->config.arena_bytes);
-    r->base = NULL;
-    close(r->readonly);
-    r->readonly = -1;
+    news_spread(s, (uint32_t)(r - s->regions), TAG_DROP);
+    region_close(s, r);
+}
+
+int kernel_spill(csched_t *s, uint64_t size, uint64_t *offset)
+{
+    int rc = heap_spill(&s->heap, size, offset);
+    region_t *r = &s->regions[REGION_KERNEL];
+    if (rc < 0 || r->file >= 0)
+        return rc;
+    if ((rc = memory_readonly(s->heap.file.fd, &r->file)) < 0) {
+        r->file = -1;
+        heap_free(&s->heap, *offset);
+        return rc;
+    }
+    news_spread(s, REGION_KERNEL, TAG_FILE);
+    return CSCHED_OK;
 }
 
 void frees_flush(worker_t *worker)
@@ -127,7 +198,7 @@ void blob_release(csched_t *s, blob_t *blob)
         region_t *r = &s->regions[blob->region];
         r->live--;
         if (blob->region == REGION_KERNEL)
-            arena_free(&s->arena, blob->offset);
+            heap_free(&s->heap, blob->offset);
         else if (r->worker != NO_CHOICE)
             send_home(s->workers[r->worker], blob->offset);
         else if (!r->live)
@@ -142,8 +213,7 @@ int region_add(csched_t *s, int fd, int readonly, void *base, uint32_t worker, u
     if (!grown)
         return CSCHED_ENOMEM;
     s->regions = grown;
-    grown[s->region_count] =
-        (region_t){.base = base, .readonly = readonly, .fd = fd, .worker = worker, .file_bytes = 0};
+    grown[s->region_count] = (region_t){.base = base, .readonly = readonly, .fd = fd, .file = -1, .worker = worker};
     *region = s->region_count++;
     return CSCHED_OK;
 }
@@ -180,6 +250,11 @@ int keep_inputs(worker_t *worker, const task_t *task)
     for (uint32_t i = 0; !rc && inputs && i < inputs->count; i++)
         rc = keep(worker, task->ticket, inputs->of[i].blob);
     return !rc && inputs ? keep(worker, task->ticket, inputs->bundle) : rc;
+}
+
+int keep_function(worker_t *worker, uint32_t function, blob_t *blob)
+{
+    return keep(worker, function, blob);
 }
 
 void let_go(csched_t *s, worker_t *worker, uint64_t ticket)

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "machine.h"
 #include "segment.h"
 
 enum { RUNS_REMEMBERED = 4096 };
 
-/* Each process reserves this much address space per arena: 500 of them fit into what a process has. */
-#define MOST_RESERVED (UINT64_C(256) << 30)
+/* Addresses that each process keeps for the payloads of each other: 300 of them fit into what a process has. */
+#define MOST_IN_MEMORY (UINT64_C(256) << 30)
+#define MOST_IN_FILE (UINT64_C(128) << 30)
 
 CSCHED_EXPORT uint64_t csched_now(void)
 {
@@ -27,26 +29,27 @@ static uint64_t power_of_two(uint64_t wanted, uint64_t otherwise, uint64_t least
     return power;
 }
 
-static uint64_t machine_memory(void)
+static uint64_t whole_megabytes(uint64_t wanted, uint64_t otherwise, uint64_t most)
 {
-    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    return bytes < MOST_RESERVED ? bytes : MOST_RESERVED;
+    uint64_t bytes = wanted ? wanted : otherwise < most ? otherwise : most;
+    return bytes < 0x100000 ? 0x100000 : bytes & ~UINT64_C(0xfffff);
 }
 
-static int open_kernel_arena(csched_t *s)
+static int open_kernel_heap(csched_t *s)
 {
     int fd, readonly = -1;
     uint32_t region;
     int rc = memory_create("cellmill-arena", 0, &fd);
     if (rc < 0)
         return rc;
-    if ((rc = memory_readonly(fd, &readonly)) < 0 || (rc = arena_open(&s->arena, fd, s->config.arena_bytes)) < 0) {
+    if ((rc = memory_readonly(fd, &readonly)) < 0 ||
+        (rc = heap_open(&s->heap, fd, s->config.arena_bytes, s->config.file_bytes)) < 0) {
         close(fd);
         if (readonly >= 0)
             close(readonly);
         return rc;
     }
-    return region_add(s, fd, readonly, s->arena.base, NO_CHOICE - 1, &region);
+    return region_add(s, fd, readonly, s->heap.memory.base, NO_CHOICE - 1, &region);
 }
 
 CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **scheduler)
@@ -57,9 +60,8 @@ CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **schedu
     s->config = *config;
     s->config.ring_bytes = power_of_two(config->ring_bytes, 262144, 65536);
     s->config.journey_rows = power_of_two(config->journey_rows, 262144, 1024);
-    s->config.arena_bytes = (config->arena_bytes ? config->arena_bytes : machine_memory()) & ~UINT64_C(0xfffff);
-    if (s->config.arena_bytes < 0x100000)
-        s->config.arena_bytes = 0x100000;
+    s->config.arena_bytes = whole_megabytes(config->arena_bytes, machine_memory(), MOST_IN_MEMORY);
+    s->config.file_bytes = whole_megabytes(config->file_bytes, MOST_IN_FILE, MOST_IN_FILE);
     pthread_mutexattr_t kind;
     pthread_mutexattr_init(&kind);
     pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
@@ -67,7 +69,7 @@ CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **schedu
     s->completions = (list_t){NO_TASK, NO_TASK};
     s->policy = &policy_least_loaded;
     s->policy_state.random = UINT64_C(0x9e3779b97f4a7c15);
-    s->arena.fd = -1;
+    s->heap.memory.fd = s->heap.file.fd = -1;
     s->functions = calloc(1, sizeof *s->functions);
     s->function_count = 1;
     s->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -79,7 +81,7 @@ CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **schedu
     if (!rc)
         rc = journey_open(&s->journey, s->config.journey_rows);
     if (!rc)
-        rc = open_kernel_arena(s);
+        rc = open_kernel_heap(s);
     if (!rc && s->config.helper)
         rc = helper_start(s);
     if (rc < 0) {
@@ -110,7 +112,7 @@ static void release_everything(csched_t *s)
     for (uint32_t i = 0; i < s->messages.count; i++)
         blob_release(s, (blob_t *)(uintptr_t)s->messages.of[(s->messages.head + i) % s->messages.capacity].blob);
     for (uint32_t i = 1; i < s->function_count; i++)
-        blob_release(s, s->functions[i]);
+        blob_release(s, s->functions[i].blob);
 }
 
 CSCHED_EXPORT int csched_stop(csched_t *s)
@@ -131,13 +133,14 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     for (uint32_t i = 0; i < s->worker_count; i++)
         free(s->workers[i]);
     for (uint32_t i = 1; i < s->region_count; i++)
-        if (s->regions[i].base) {
-            memory_unmap(s->regions[i].base, s->config.arena_bytes);
-            close(s->regions[i].readonly);
-        }
-    if (s->region_count)
+        if (s->regions[i].base)
+            region_close(s, &s->regions[i]);
+    if (s->region_count) {
         close(s->regions[0].readonly);
-    arena_close(&s->arena);
+        if (s->regions[0].file >= 0)
+            close(s->regions[0].file);
+    }
+    heap_close(&s->heap);
     graph_close(&s->graph);
     journey_close(&s->journey);
     if (s->bell >= 0)
@@ -191,8 +194,10 @@ CSCHED_EXPORT int csched_stats(csched_t *s, csched_stats_t *stats)
         stats->running += running;
         stats->queued += s->loads[i].held - (running && s->loads[i].held ? 1 : 0);
     }
-    stats->arena_used = s->arena.used;
-    stats->arena_size = s->arena.size;
+    stats->arena_used = s->heap.memory.used;
+    stats->arena_size = s->heap.memory.size;
+    stats->file_used = s->heap.file.used;
+    stats->file_size = s->heap.file.size;
     stats->journeys = s->journey.written;
     stats->completions = s->completion_count;
     pthread_mutex_unlock(&s->lock);

@@ -100,6 +100,14 @@ static uint32_t choose(csched_t *s, const task_t *task)
     return index;
 }
 
+static bool any_held(const csched_t *s)
+{
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        if (s->loads[i].held)
+            return true;
+    return false;
+}
+
 static void wake(csched_t *s, const uint64_t *touched)
 {
     for (uint32_t i = 0; i < s->worker_count; i++)
@@ -134,6 +142,11 @@ static void send_ready(csched_t *s)
             continue;
         }
         touched[index / 64 % 4] |= UINT64_C(1) << index % 64;
+    }
+    if (aside_count && !any_held(s)) { /* nothing that ends could give room */
+        uint32_t last = s->completions.tail;
+        task_finish(s, aside[--aside_count], CSCHED_NOROOM, NULL, 0);
+        task_propagate(s, last);
     }
     while (aside_count)
         ready_push_front(&s->graph, aside[--aside_count]);

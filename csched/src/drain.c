@@ -106,6 +106,7 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
     release_inputs(s, task);
     blob_release(s, task->payload);
     task->payload = NULL;
+    function_over(s, task->function);
     task->state = TASK_DONE;
     task->status = (uint8_t)status;
     task->result = result;
@@ -320,6 +321,7 @@ bool drain_tick(csched_t *s, uint64_t now)
             continue;
         check_limit(s, i, now);
         frees_flush(s->workers[i]);
+        forgets_flush(s->workers[i]);
     }
     for (uint32_t i = 0; i < s->delayed_count;) {
         task_t *task = graph_task(&s->graph, s->delayed[i]);

@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 
-#include "arena.h"
 #include "csched.h"
 #include "graph.h"
+#include "heap.h"
 #include "journey.h"
 #include "policy.h"
 #include "ring.h"
@@ -21,7 +21,7 @@ typedef struct { /* one entry of a worker's task ring, as the kernel remembers i
 } held_t;
 
 typedef struct {
-    uint64_t ticket;
+    uint64_t ticket; /* of the task, or a function's number: no ticket is so small */
     blob_t *blob;
 } kept_t;
 
@@ -33,9 +33,9 @@ typedef struct {
     int control; /* our end of its socket: descriptors of regions go out by it */
     ring_t tasks, results;
     uint32_t region;
-    uint32_t told;   /* of the regions below this one it has heard, if they were there then */
-    uint32_t *drops; /* regions gone since, of which it must hear */
-    uint32_t drop_count, drop_capacity;
+    uint32_t told;  /* of the regions below this one it has heard, if they were there then */
+    uint32_t *news; /* regions gone since, or with a file since, of which it must hear: with their TAG_ */
+    uint32_t news_count, news_capacity;
 
     held_t *held; /* first in, first out: the order in which the worker takes them */
     uint32_t held_head, held_count, held_capacity;
@@ -43,20 +43,29 @@ typedef struct {
     uint64_t finished;
     uint64_t *known; /* bit set of functions it has been sent */
     uint32_t known_words;
-    kept_t *kept; /* inputs of finished tasks that something in the worker still refers to */
+    uint32_t *forgets; /* functions dropped since, of which its ring has to tell it */
+    uint32_t forget_count, forget_capacity;
+    kept_t *kept; /* what is read in place there: functions, inputs of finished tasks that it still refers to */
     uint32_t kept_count, kept_capacity;
     uint64_t *unfreed; /* frees that did not fit into the frees ring */
     uint32_t unfreed_count, unfreed_capacity;
 } worker_t;
 
-typedef struct { /* an arena, the kernel's own (0) or a worker's; numbers are not used twice */
+typedef struct { /* blocks of one process, the kernel (0) or a worker; numbers are not used twice */
     uint8_t *base;
     int readonly; /* descriptor to hand out, -1: gone */
     int fd;       /* to learn its size */
+    int file;     /* the same for its file, -1: none so far */
     uint64_t file_bytes;
     uint32_t worker; /* NO_CHOICE once its process is dead */
     uint64_t live;   /* blobs in it */
 } region_t;
+
+typedef struct {
+    blob_t *blob;
+    uint32_t tasks; /* that are not over */
+    bool dropped;   /* no new task may call it; it goes with the last one */
+} function_t;
 
 typedef struct {
     csched_message_t *of;
@@ -68,11 +77,11 @@ struct csched {
     csched_config_t config;
     graph_t graph;
     journey_t journey;
-    arena_t arena;
+    heap_t heap;
 
     region_t *regions;
     uint32_t region_count;
-    blob_t **functions; /* [0] stands for "the function is in the payload" */
+    function_t *functions; /* [0] stands for "the function is in the payload" */
     uint32_t function_count;
 
     worker_t **workers;
@@ -125,6 +134,11 @@ static inline task_t *task_at(csched_t *s, uint32_t slot)
     return graph_task(&s->graph, slot);
 }
 
+static inline uint64_t region_bytes(const csched_t *s)
+{
+    return s->config.arena_bytes + s->config.file_bytes;
+}
+
 /* blob.c */
 int blob_from_bytes(const void *data, uint64_t size, blob_t **blob);
 int blob_from_block(csched_t *s, uint32_t region, uint64_t offset, uint64_t size, blob_t **blob);
@@ -132,10 +146,13 @@ void blob_retain(blob_t *blob); /* NULL is None: nothing to do */
 void blob_release(csched_t *s, blob_t *blob);
 const uint8_t *blob_data(const csched_t *s, const blob_t *blob);
 int region_add(csched_t *s, int fd, int readonly, void *base, uint32_t worker, uint32_t *region);
+void region_close(csched_t *s, region_t *r);      /* unmaps it, whoever refers to it */
 void region_orphan(csched_t *s, uint32_t region); /* its process is dead: unmap it with its last blob */
 void regions_tell(csched_t *s, worker_t *worker); /* what it has not heard yet, as far as its socket takes it */
+int kernel_spill(csched_t *s, uint64_t size, uint64_t *offset); /* a block in the kernel's file */
 void frees_flush(worker_t *worker);
 int keep_inputs(worker_t *worker, const task_t *task); /* until the worker lets go of them or dies */
+int keep_function(worker_t *worker, uint32_t function, blob_t *blob);
 void let_go(csched_t *s, worker_t *worker, uint64_t ticket); /* 0: of all */
 
 typedef struct { /* one task as it is submitted */
@@ -152,6 +169,10 @@ int64_t task_submit(csched_t *s, const call_t *call);
 
 /* dispatch.c */
 void dispatch(csched_t *s); /* ready tasks to workers that have room */
+
+/* function.c */
+void function_over(csched_t *s, uint32_t function); /* a task of it is */
+void forgets_flush(worker_t *worker);
 
 /* window.c */
 int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now);

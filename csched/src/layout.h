@@ -1,4 +1,4 @@
-/* What kernel and worker share: one segment per worker and one arena per process.
+/* What kernel and worker share: one segment per worker and one region per process.
  *
  *   segment memfd (kernel and this worker: read and write)
  *   +--------------------------------------------------------------+ 0
@@ -14,8 +14,12 @@
  *   | result ring data: ring_bytes                                 |
  *   +--------------------------------------------------------------+
  *
- *   arena memfd (its owner: read and write; all others: a read-only descriptor and mapping)
- *   | blocks, 64-byte aligned, each behind a 64-byte header of its owner (payload.c) |
+ *   region (its owner: read and write; all others: read-only descriptors and mappings)
+ *   +--------------------------------------------------------------+ 0
+ *   | memfd: blocks, 64-byte aligned, each behind a 64-byte header |
+ *   +--------------------------------------------------------------+ arena_bytes
+ *   | the same in an unnamed file, made when the memory is full    |
+ *   +--------------------------------------------------------------+ arena_bytes + file_bytes
  *
  * Offsets only, never pointers.  Producer and consumer fields lie on cache lines of their own.
  */
@@ -45,7 +49,7 @@ typedef struct {
 
 typedef struct {
     uint32_t magic, index;
-    uint64_t ring_bytes, arena_bytes;
+    uint64_t ring_bytes, arena_bytes, file_bytes;
     shared_u32 version; /* stored last by the kernel, read first by the worker */
 
     ring_ends_t tasks, results;

@@ -47,7 +47,7 @@ static int make_segment(csched_t *s, worker_t *worker, uint32_t index, int *fd)
         return rc;
     worker->segment = base;
     worker->segment_bytes = bytes;
-    segment_format(worker->segment, index, s->config.ring_bytes, s->config.arena_bytes);
+    segment_format(worker->segment, index, s->config.ring_bytes, s->config.arena_bytes, s->config.file_bytes);
     uint8_t *data = (uint8_t *)base + SEGMENT_HEADER_BYTES;
     ring_open(&worker->tasks, &worker->segment->tasks, data, s->config.ring_bytes);
     ring_open(&worker->results, &worker->segment->results, data + s->config.ring_bytes, s->config.ring_bytes);
@@ -63,9 +63,9 @@ static int make_region(csched_t *s, worker_t *worker, uint32_t index, int *fd)
         return rc;
     if ((rc = memory_readonly(*fd, &readonly)) < 0)
         return rc;
-    rc = memory_map(readonly, s->config.arena_bytes, false, &base);
+    rc = memory_map(readonly, region_bytes(s), false, &base);
     if (!rc && (rc = region_add(s, readonly, readonly, base, index, &worker->region)) < 0)
-        memory_unmap(base, s->config.arena_bytes);
+        memory_unmap(base, region_bytes(s));
     if (rc < 0)
         close(readonly);
     return rc;
@@ -87,8 +87,9 @@ static void close_worker(worker_t *worker)
         close(worker->control);
     free(worker->held);
     free(worker->known);
+    free(worker->forgets);
     free(worker->kept);
-    free(worker->drops);
+    free(worker->news);
     free(worker->unfreed);
     *worker = (worker_t){.state = WORKER_FREE, .control = -1};
 }

@@ -5,15 +5,18 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "csched.h"
+#include "machine.h"
 
 int memory_create(const char *label, uint64_t bytes, int *fd)
 {
@@ -46,6 +49,13 @@ int memory_map(int fd, uint64_t bytes, bool writable, void **base)
     return CSCHED_OK;
 }
 
+int memory_map_over(void *at, int fd, uint64_t bytes, bool writable)
+{
+    int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *there = mmap(at, bytes, protection, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+    return there == MAP_FAILED ? CSCHED_ESYSTEM : CSCHED_OK;
+}
+
 void memory_unmap(void *base, uint64_t bytes)
 {
     if (base)
@@ -61,17 +71,63 @@ int memory_size(int fd, uint64_t *bytes)
     return CSCHED_OK;
 }
 
+int memory_grow(int fd, uint64_t from, uint64_t to)
+{
+    if (machine_left() < to - from)
+        return CSCHED_EFULL;
+    return ftruncate(fd, (off_t)to) < 0 ? CSCHED_ESYSTEM : CSCHED_OK;
+}
+
+static int file_in(const char *directory)
+{
+    char path[4096];
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+        return fd;
+    if (snprintf(path, sizeof path, "%s/cellmill-XXXXXX", directory) >= (int)sizeof path)
+        return -1;
+    fd = mkostemp(path, O_CLOEXEC); /* a file system without unnamed files */
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+int file_create(int *fd)
+{
+    const char *chosen = getenv("TMPDIR");
+    const char *directories[] = {chosen && *chosen ? chosen : "/var/tmp", "/var/tmp", "/tmp"};
+    for (int i = 0; i < 3; i++)
+        if ((*fd = file_in(directories[i])) >= 0)
+            return CSCHED_OK;
+    return CSCHED_EDISK;
+}
+
+int file_grow(int fd, uint64_t from, uint64_t to)
+{
+    struct statvfs disk;
+    if (fstatvfs(fd, &disk) == 0 && to - from > disk.f_bavail * disk.f_frsize)
+        return CSCHED_EDISK; /* at once, and nobody else meets a full disk meanwhile */
+    int error;
+    do {
+        error = posix_fallocate(fd, (off_t)from, (off_t)(to - from)); /* or writing to it would be a SIGBUS */
+    } while (error == EINTR);
+    if (error && ftruncate(fd, (off_t)from) < 0)
+        return CSCHED_ESYSTEM; /* what it got before it failed stays taken */
+    return error ? CSCHED_EDISK : CSCHED_OK;
+}
+
 uint64_t segment_bytes(uint64_t ring_bytes)
 {
     return SEGMENT_HEADER_BYTES + 2 * ring_bytes;
 }
 
-void segment_format(segment_t *segment, uint32_t index, uint64_t ring_bytes, uint64_t arena_bytes)
+void segment_format(segment_t *segment, uint32_t index, uint64_t ring_bytes, uint64_t arena_bytes, uint64_t file_bytes)
 {
     segment->magic = SEGMENT_MAGIC;
     segment->index = index;
     segment->ring_bytes = ring_bytes;
     segment->arena_bytes = arena_bytes;
+    segment->file_bytes = file_bytes;
     u32_store_release(&segment->version, SEGMENT_VERSION); /* partner: segment_check */
 }
 

@@ -1,4 +1,4 @@
-/* Memory that processes share: unnamed memfds, sealed against shrinking, close-on-exec. */
+/* Memory that processes share: unnamed memfds, sealed against shrinking, and unnamed files; all close-on-exec. */
 #ifndef CSCHED_SEGMENT_H
 #define CSCHED_SEGMENT_H
 
@@ -7,14 +7,20 @@
 int memory_create(const char *label, uint64_t bytes, int *fd);      /* 0 bytes: grows later */
 int memory_readonly(int fd, int *readonly);                         /* a second, read-only description */
 int memory_map(int fd, uint64_t bytes, bool writable, void **base); /* may reach beyond the file's end */
+int memory_map_over(void *at, int fd, uint64_t bytes, bool writable); /* in the place of a part of such a mapping */
 void memory_unmap(void *base, uint64_t bytes);
 int memory_size(int fd, uint64_t *bytes);
+int memory_grow(int fd, uint64_t from, uint64_t to); /* CSCHED_EFULL: the machine has not so much left */
+
+int file_create(int *fd);                          /* on disk: in $TMPDIR, /var/tmp or /tmp; CSCHED_EDISK */
+int file_grow(int fd, uint64_t from, uint64_t to); /* CSCHED_EDISK: the disk is full */
 
 uint64_t segment_bytes(uint64_t ring_bytes);
-void segment_format(segment_t *segment, uint32_t index, uint64_t ring_bytes, uint64_t arena_bytes);
+void segment_format(segment_t *segment, uint32_t index, uint64_t ring_bytes, uint64_t arena_bytes, uint64_t file_bytes);
 int segment_check(const segment_t *segment, uint64_t file_bytes);
 
 #define TAG_DROP 0x80000000u /* or-ed to a region's number: it is gone */
+#define TAG_FILE 0x40000000u /* the same: its file comes; from a worker: its own, with number 0 */
 
 /* Descriptor -1: the tag alone.  Receiving: CSCHED_EAGAIN: nothing there, CSCHED_ESTOPPED: closed. */
 int fd_send(int socket, uint32_t tag, int fd);

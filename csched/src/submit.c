@@ -127,6 +127,7 @@ static void undo(csched_t *s, task_t *task)
         s->regions[REGION_KERNEL].live--;
         free(task->payload);
     }
+    function_over(s, task->function);
     *task = (task_t){0};
 }
 
@@ -140,12 +141,15 @@ int64_t task_submit(csched_t *s, const call_t *call)
     task_t *task = task_at(s, call->slot);
     if (task->state != TASK_FREE)
         return CSCHED_EINVAL;
+    if (s->functions[call->function].dropped)
+        return CSCHED_ESTALE;
     int rc = call->options ? check_options(s, call) : CSCHED_OK;
     if (!rc)
         rc = prepare(s, task, call);
     if (rc < 0)
         return rc;
     int64_t ticket = (int64_t)task->ticket;
+    s->functions[call->function].tasks++;
     u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) + 1);
     if (call->options)
         rc = apply_options(s, task, call);
@@ -198,28 +202,6 @@ CSCHED_EXPORT int64_t csched_submit_block(csched_t *s, uint32_t slot, uint32_t f
     return csched_submit_with(s, slot, function, run, NULL, size, pack_ns, &options);
 }
 
-CSCHED_EXPORT int csched_function_add(csched_t *s, const void *data, uint64_t size, uint64_t block, uint32_t *function)
-{
-    pthread_mutex_lock(&s->lock);
-    blob_t *blob = NULL;
-    int rc = block != NO_BLOCK    ? blob_from_block(s, REGION_KERNEL, block, size, &blob)
-             : size <= INLINE_MAX ? blob_from_bytes(data, size, &blob)
-                                  : CSCHED_ETOOBIG;
-    blob_t **grown = rc < 0 ? NULL : realloc(s->functions, (s->function_count + 1) * sizeof *grown);
-    if (!rc && !grown) {
-        rc = CSCHED_ENOMEM;
-        if (block == NO_BLOCK)
-            blob_release(s, blob);
-    }
-    if (!rc) {
-        s->functions = grown;
-        grown[s->function_count] = blob;
-        *function = s->function_count++;
-    }
-    pthread_mutex_unlock(&s->lock);
-    return rc;
-}
-
 CSCHED_EXPORT int csched_reserve(csched_t *s, uint32_t slots)
 {
     pthread_mutex_lock(&s->lock);
@@ -231,17 +213,27 @@ CSCHED_EXPORT int csched_reserve(csched_t *s, uint32_t slots)
 CSCHED_EXPORT int csched_block_alloc(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address)
 {
     pthread_mutex_lock(&s->lock);
-    int rc = arena_alloc(&s->arena, size, offset);
+    int rc = heap_alloc(&s->heap, size, offset);
     pthread_mutex_unlock(&s->lock);
     if (!rc)
-        *address = (uint64_t)(uintptr_t)arena_at(&s->arena, *offset);
+        *address = (uint64_t)(uintptr_t)heap_at(&s->heap, *offset);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_block_spill(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = kernel_spill(s, size, offset);
+    pthread_mutex_unlock(&s->lock);
+    if (!rc)
+        *address = (uint64_t)(uintptr_t)heap_at(&s->heap, *offset);
     return rc;
 }
 
 CSCHED_EXPORT int csched_block_free(csched_t *s, uint64_t offset)
 {
     pthread_mutex_lock(&s->lock);
-    int rc = arena_free(&s->arena, offset);
+    int rc = heap_free(&s->heap, offset);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }

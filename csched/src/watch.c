@@ -11,6 +11,7 @@
 #include "segment.h"
 #include "worker.h"
 
+#define FILE_MAPPED UINT64_C(1)
 enum { REGION_WAIT_NS = 1000000, REGION_TRIES = 5000 };
 
 static shared_u64 *region_page(csched_worker_t *w, uint32_t region)
@@ -26,8 +27,18 @@ static void map_region(csched_worker_t *w, uint32_t region, int fd)
     shared_u64 *page = region_page(w, region);
     if (!page && region / REGION_PAGE < REGION_PAGES && (page = calloc(REGION_PAGE, sizeof *page)))
         atomic_store_explicit(&w->regions[region / REGION_PAGE], page, memory_order_release); /* region_page */
-    if (page && memory_map(fd, w->segment->arena_bytes, false, &base) == CSCHED_OK)
+    if (page && memory_map(fd, worker_region_bytes(w), false, &base) == CSCHED_OK)
         u64_store_release(&page[region % REGION_PAGE], (uint64_t)(uintptr_t)base); /* partner: worker_region */
+    close(fd);
+}
+
+static void map_file(csched_worker_t *w, uint32_t region, int fd)
+{
+    shared_u64 *page = region_page(w, region);
+    uint64_t base = page ? u64_relaxed(&page[region % REGION_PAGE]) : 0;
+    uint8_t *at = (uint8_t *)(uintptr_t)base + w->segment->arena_bytes;
+    if (base && memory_map_over(at, fd, w->segment->file_bytes, false) == CSCHED_OK)
+        u64_store_release(&page[region % REGION_PAGE], base | FILE_MAPPED); /* partner: worker_region */
     close(fd);
 }
 
@@ -38,25 +49,28 @@ static void drop_region(csched_worker_t *w, uint32_t region)
     if (!base)
         return;
     u64_store_relaxed(&page[region % REGION_PAGE], 0); /* numbers are not used twice: nobody asks for it again */
-    memory_unmap((void *)(uintptr_t)base, w->segment->arena_bytes);
+    memory_unmap((void *)(uintptr_t)(base & ~FILE_MAPPED), worker_region_bytes(w));
 }
 
 static void hear(csched_worker_t *w, uint32_t tag, int fd)
 {
     if (tag & TAG_DROP)
         drop_region(w, tag & ~TAG_DROP);
+    else if (tag & TAG_FILE && fd >= 0)
+        map_file(w, tag & ~TAG_FILE, fd);
     else if (fd >= 0) /* else this process has no descriptor left: tasks that need the region will fail */
         map_region(w, tag, fd);
 }
 
 /* The announcement was sent before any ref to the region: it is there, or about to be mapped by the thread. */
-uint8_t *worker_region(csched_worker_t *w, uint32_t region)
+uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset)
 {
+    uint64_t wanted = offset < w->segment->arena_bytes ? 0 : FILE_MAPPED;
     for (int tries = 0; tries < REGION_TRIES; tries++) {
         shared_u64 *page = region_page(w, region);
         uint64_t base = page ? u64_acquire(&page[region % REGION_PAGE]) : 0; /* partner: map_region */
-        if (base)
-            return (uint8_t *)(uintptr_t)base;
+        if (base && (base & FILE_MAPPED) >= wanted)
+            return (uint8_t *)(uintptr_t)(base & ~FILE_MAPPED);
         struct timespec pause = {.tv_nsec = REGION_WAIT_NS};
         nanosleep(&pause, NULL);
     }
@@ -113,11 +127,10 @@ CSCHED_EXPORT int csched_worker_detach(csched_worker_t *w)
     for (uint32_t i = 0; i < REGION_PAGES; i++) {
         shared_u64 *page = w->regions[i];
         for (uint32_t j = 0; page && j < REGION_PAGE; j++)
-            if (u64_relaxed(&page[j]))
-                memory_unmap((void *)(uintptr_t)u64_relaxed(&page[j]), w->segment->arena_bytes);
+            drop_region(w, i * REGION_PAGE + j);
         free(page);
     }
-    arena_close(&w->arena);
+    heap_close(&w->heap);
     memory_unmap(w->segment, w->segment_bytes);
     for (int i = 0; i < 2; i++)
         if (w->watch_pipe[i] >= 0)

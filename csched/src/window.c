@@ -95,19 +95,21 @@ static uint64_t place_inputs(csched_t *s, const inputs_t *inputs, ref_t *refs, u
     return at;
 }
 
-/* Many or large inputs: their refs and bytes go to a block of the kernel's arena. */
+/* Many or large inputs: their refs and bytes go to a block of the kernel's. */
 static int make_bundle(csched_t *s, inputs_t *inputs, uint64_t bytes)
 {
     uint64_t offset;
-    int rc = arena_alloc(&s->arena, bytes, &offset);
+    int rc = heap_alloc(&s->heap, bytes, &offset);
+    if (rc < 0)
+        rc = kernel_spill(s, bytes, &offset);
     if (rc < 0)
         return CSCHED_ENOMEM; /* and not CSCHED_EFULL: that is the ring */
     rc = blob_from_block(s, REGION_KERNEL, offset, bytes, &inputs->bundle);
     if (rc < 0) {
-        arena_free(&s->arena, offset);
+        heap_free(&s->heap, offset);
         return rc;
     }
-    uint8_t *base = arena_at(&s->arena, offset);
+    uint8_t *base = heap_at(&s->heap, offset);
     place_inputs(s, inputs, (ref_t *)base, base, 0);
     return CSCHED_OK;
 }
@@ -125,10 +127,10 @@ static int push_function(csched_t *s, worker_t *worker, uint32_t function)
     }
     if (worker->known[function / 64] >> function % 64 & 1)
         return CSCHED_OK;
-    const blob_t *blob = s->functions[function];
+    blob_t *blob = s->functions[function].blob;
     entry_t *entry;
     int rc = ring_reserve(&worker->tasks, sizeof(task_entry_t) + inline_bytes(blob), &entry);
-    if (rc < 0)
+    if (rc < 0 || (rc = keep_function(worker, function, blob)) < 0)
         return rc;
     task_entry_t *head = (task_entry_t *)entry;
     head->head.kind = ENTRY_FUNCTION;

@@ -18,7 +18,7 @@ CSCHED_EXPORT int csched_worker_attach(const int fds[4], csched_worker_t **worke
     w->control = fds[2];
     w->kernel = -1;
     w->watch_pipe[0] = w->watch_pipe[1] = -1;
-    w->arena.fd = -1;
+    w->heap.memory.fd = w->heap.file.fd = -1;
     void *base = NULL;
     int rc = memory_size(fds[0], &w->segment_bytes);
     if (!rc)
@@ -27,7 +27,7 @@ CSCHED_EXPORT int csched_worker_attach(const int fds[4], csched_worker_t **worke
     if (!rc)
         rc = segment_check(w->segment, w->segment_bytes);
     if (!rc)
-        rc = arena_open(&w->arena, fds[3], w->segment->arena_bytes);
+        rc = heap_open(&w->heap, fds[3], w->segment->arena_bytes, w->segment->file_bytes);
     if (rc < 0) {
         memory_unmap(base, w->segment_bytes);
         free(w);
@@ -103,10 +103,10 @@ static int resolve(csched_worker_t *w, const ref_t *ref, uint8_t *base, uint64_t
         *address = *size = 0;
         return CSCHED_OK;
     }
-    uint64_t limit = w->segment->arena_bytes;
+    uint64_t limit = worker_region_bytes(w);
     if (ref->region == REGION_INLINE)
         limit = bytes;
-    else if (!(base = worker_region(w, ref->region)))
+    else if (!(base = worker_region(w, ref->region, ref->offset)))
         return CSCHED_ESYSTEM;
     if (ref->offset > limit || ref->size > limit - ref->offset)
         return CSCHED_ECORRUPT;
@@ -181,6 +181,7 @@ static int next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, uint6
         }
         if (slept || !timeout_ms)
             return CSCHED_EAGAIN;
+        take_frees(w); /* or its file would keep the disk until its next large result */
         sleep_on_ring(w, timeout_ms);
         slept = true;
     }
@@ -206,11 +207,11 @@ CSCHED_EXPORT int csched_worker_input(csched_worker_t *w, uint32_t position, uin
     uint64_t bytes = entry->head.bytes;
     const ref_t *refs = (const ref_t *)(entry + 1);
     if (entry->bundle != NO_BLOCK) {
-        uint8_t *region = worker_region(w, REGION_KERNEL);
+        uint8_t *region = worker_region(w, REGION_KERNEL, entry->bundle);
         if (!region)
             return CSCHED_ESYSTEM;
         base = region + entry->bundle;
-        bytes = w->segment->arena_bytes - entry->bundle;
+        bytes = worker_region_bytes(w) - entry->bundle;
         refs = (const ref_t *)base;
     }
     *status = refs[position].status;
@@ -242,30 +243,6 @@ CSCHED_EXPORT int csched_worker_element(csched_worker_t *w, uint32_t element)
 CSCHED_EXPORT uint64_t csched_worker_since_flush(csched_worker_t *w)
 {
     return now_ns() - w->flushed;
-}
-
-static void take_frees(csched_worker_t *w)
-{
-    segment_t *segment = w->segment;
-    uint64_t head = u64_relaxed(&segment->frees_head);
-    uint64_t tail = u64_acquire(&segment->frees_tail); /* partner: frees_flush */
-    while (head != tail)
-        arena_free(&w->arena, segment->frees[head++ % FREES_CAPACITY]);
-    u64_store_release(&segment->frees_head, head); /* partner: frees_flush */
-}
-
-CSCHED_EXPORT int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address)
-{
-    take_frees(w);
-    int rc = arena_alloc(&w->arena, size, offset);
-    if (!rc)
-        *address = (uint64_t)(uintptr_t)arena_at(&w->arena, *offset);
-    return rc;
-}
-
-CSCHED_EXPORT int csched_worker_free(csched_worker_t *w, uint64_t offset)
-{
-    return arena_free(&w->arena, offset);
 }
 
 /* One sleep of at most 50 ms until the kernel has made room; the caller hears its signals in between. */

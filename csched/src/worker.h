@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "arena.h"
 #include "csched.h"
+#include "heap.h"
 #include "ring.h"
 
 enum { REGION_PAGE = 1024, REGION_PAGES = 1024, MARKS_MAX = 4096 };
@@ -15,8 +15,10 @@ struct csched_worker {
     uint64_t segment_bytes;
     int bell, control, kernel;
     ring_t tasks, results;
-    arena_t arena;
-    _Atomic(shared_u64 *) regions[REGION_PAGES]; /* base addresses by region; written by the watch thread only */
+    heap_t heap;
+    bool file_told; /* the kernel has the descriptor of its file */
+    /* Base addresses by region, the lowest bit for a mapped file; written by the watch thread only. */
+    _Atomic(shared_u64 *) regions[REGION_PAGES];
     pthread_t watch;
     bool watched;
     shared_u32 watch_stop;
@@ -29,6 +31,13 @@ struct csched_worker {
     uint32_t mark_count;
 };
 
-uint8_t *worker_region(csched_worker_t *w, uint32_t region); /* NULL: not mapped */
+static inline uint64_t worker_region_bytes(const csched_worker_t *w)
+{
+    return w->segment->arena_bytes + w->segment->file_bytes;
+}
+
+/* Where a region is mapped as far as `offset`, or NULL. */
+uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset);
+void take_frees(csched_worker_t *w); /* blocks that nobody reads any more */
 
 #endif

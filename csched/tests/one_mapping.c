@@ -1,5 +1,5 @@
 /* For the thread sanitizer, which follows addresses: kernel and worker in one process map the same memory twice, and
- * a race between two aliases would go unseen.  The linker puts these two in the place of segment.c's
+ * a race between two aliases would go unseen.  The linker puts these in the place of segment.c's
  * (--wrap), so that every mapping of one file in the process is one mapping, shared by count. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include "segment.h"
 
 int __wrap_memory_map(int fd, uint64_t bytes, bool writable, void **base);
+int __wrap_memory_map_over(void *at, int fd, uint64_t bytes, bool writable);
 void __wrap_memory_unmap(void *base, uint64_t bytes);
 
 enum { MOST = 4096 };
@@ -23,18 +24,57 @@ static struct {
     uint64_t bytes;
     unsigned users;
 } mapped[MOST];
+static struct {
+    ino_t inode;
+    void *at;
+} laid[MOST]; /* over parts of those */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int map_anew(int fd, uint64_t bytes, void **base)
+static int map_writable(int fd, uint64_t bytes, int how, void **base)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int writable = open(path, O_RDWR | O_CLOEXEC); /* the kernel's descriptor of a worker's arena is read-only */
     if (writable < 0)
         return CSCHED_ESYSTEM;
-    *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, writable, 0);
+    *base = mmap(*base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | how, writable, 0);
     close(writable);
     return *base == MAP_FAILED ? CSCHED_ESYSTEM : CSCHED_OK;
+}
+
+static int map_anew(int fd, uint64_t bytes, void **base)
+{
+    *base = NULL;
+    return map_writable(fd, bytes, 0, base);
+}
+
+/* Two ends put the same file in the same place: the second time nothing changes. */
+int __wrap_memory_map_over(void *at, int fd, uint64_t bytes, bool writable)
+{
+    (void)writable;
+    struct stat st;
+    int rc = fstat(fd, &st) < 0 ? CSCHED_ESYSTEM : CSCHED_OK, spare = -1;
+    bool there = false;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MOST; i++) {
+        there |= laid[i].at == at && laid[i].inode == st.st_ino;
+        if (!laid[i].at)
+            spare = i;
+    }
+    if (!rc && !there) {
+        rc = spare < 0 ? CSCHED_ENOMEM : map_writable(fd, bytes, MAP_FIXED, &at);
+        laid[spare].at = rc ? NULL : at;
+        laid[spare].inode = st.st_ino;
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+static void forget_laid(const uint8_t *base, uint64_t bytes)
+{
+    for (int i = 0; i < MOST; i++)
+        if ((uint8_t *)laid[i].at >= base && (uint8_t *)laid[i].at < base + bytes)
+            laid[i].at = NULL;
 }
 
 int __wrap_memory_map(int fd, uint64_t bytes, bool writable, void **base)
@@ -68,7 +108,9 @@ void __wrap_memory_unmap(void *base, uint64_t bytes)
     (void)bytes;
     pthread_mutex_lock(&lock);
     for (int i = 0; base && i < MOST; i++)
-        if (mapped[i].users && mapped[i].base == base && --mapped[i].users == 0)
+        if (mapped[i].users && mapped[i].base == base && --mapped[i].users == 0) {
             munmap(base, mapped[i].bytes);
+            forget_laid(base, mapped[i].bytes);
+        }
     pthread_mutex_unlock(&lock);
 }

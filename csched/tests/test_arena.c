@@ -9,10 +9,18 @@ enum { LIMIT = 1 << 22, LIVE = 256 };
 static arena_t open_arena(uint64_t limit)
 {
     arena_t arena;
+    void *base;
     int fd;
     OK(memory_create("test", 0, &fd));
-    OK(arena_open(&arena, fd, limit));
+    OK(memory_map(fd, limit, true, &base));
+    arena_open(&arena, base, fd, limit, memory_grow);
     return arena;
+}
+
+static void close_arena(arena_t *arena)
+{
+    memory_unmap(arena->base, arena->limit);
+    close(arena->fd);
 }
 
 static void blocks_are_aligned_and_counted(void)
@@ -29,7 +37,7 @@ static void blocks_are_aligned_and_counted(void)
     for (int i = 0; i < 3; i++)
         OK(arena_free(&arena, offset[i]));
     EQUAL(arena.used, 0);
-    arena_close(&arena);
+    close_arena(&arena);
 }
 
 static void neighbours_coalesce(void)
@@ -47,7 +55,7 @@ static void neighbours_coalesce(void)
         OK(arena_alloc(&arena, 30000, &whole)); /* fits only where the three were */
         EQUAL(whole, offset[0]);
         EQUAL(arena.end, end);
-        arena_close(&arena);
+        close_arena(&arena);
     }
 }
 
@@ -65,7 +73,7 @@ static void full_and_too_big(void)
     OK(arena_alloc(&arena, LIMIT - 64, &third)); /* all of it is one block again */
     OK(arena_free(&arena, third));
     EQUAL(arena.used, 0);
-    arena_close(&arena);
+    close_arena(&arena);
 }
 
 static void a_free_tail_grows(void)
@@ -78,7 +86,7 @@ static void a_free_tail_grows(void)
         EQUAL(offset, guard + 128);
         OK(arena_free(&arena, offset));
     }
-    arena_close(&arena);
+    close_arena(&arena);
 }
 
 static void wrong_frees_are_refused(void)
@@ -97,7 +105,7 @@ static void wrong_frees_are_refused(void)
     EQUAL(arena_free(&arena, b), CSCHED_EINVAL);
     EQUAL(arena_free(&arena, a), CSCHED_EINVAL);
     EQUAL(arena.used, 0);
-    arena_close(&arena);
+    close_arena(&arena);
 }
 
 static void the_file_grows_and_is_reused(void)
@@ -114,7 +122,7 @@ static void the_file_grows_and_is_reused(void)
     OK(memory_size(arena.fd, &size));
     CHECK(size >= 3 << 20 && size < 8 << 20);
     EQUAL(size, arena.size);
-    arena_close(&arena);
+    close_arena(&arena);
 }
 
 typedef struct {
@@ -169,7 +177,7 @@ static void random_allocs_against_a_model(void)
     EQUAL(arena.used, 0);
     uint64_t whole;
     OK(arena_alloc(&arena, LIMIT - 64, &whole)); /* all of it has come together again */
-    arena_close(&arena);
+    close_arena(&arena);
 }
 
 MAIN(TEST(blocks_are_aligned_and_counted), TEST(neighbours_coalesce), TEST(full_and_too_big), TEST(a_free_tail_grows),

@@ -101,7 +101,7 @@ static void hundreds_come_and_go(void)
         mapped += w->s->regions[r].base != NULL;
     EQUAL(w->s->region_count, COME + 2);
     EQUAL(mapped, 2); /* the kernel's and the steady one's */
-    UNTIL((csched_poll(w->s, 0), w->s->workers[w->hands[steady].index]->drop_count == 0));
+    UNTIL((csched_poll(w->s, 0), w->s->workers[w->hands[steady].index]->news_count == 0));
     world_close(w);
 }
 

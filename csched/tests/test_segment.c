@@ -92,7 +92,7 @@ static void the_check_rejects_bad_headers(void)
     segment_t *segment = aligned_alloc(64, (sizeof *segment + 63) & ~63u);
     memset(segment, 0, sizeof *segment);
     EQUAL(segment_check(segment, bytes), CSCHED_ECORRUPT); /* not formatted yet */
-    segment_format(segment, 3, RING, 1 << 20);
+    segment_format(segment, 3, RING, 1 << 20, 2 << 20);
     OK(segment_check(segment, bytes));
     EQUAL(segment->index, 3);
     EQUAL(segment_check(segment, bytes - 1), CSCHED_ECORRUPT);

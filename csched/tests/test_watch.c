@@ -73,11 +73,12 @@ static void regions_are_mapped_and_dropped(void)
     uint64_t block, address;
     OK(csched_block_alloc(w->s, 64, &block, &address));
     memset((void *)(uintptr_t)address, 9, 64);
-    uint8_t *kernel = worker_region(worker, REGION_KERNEL);
+    uint8_t *kernel = worker_region(worker, REGION_KERNEL, 0);
     CHECK(kernel && kernel[block] == 9);
-    CHECK(worker_region(worker, 1) && worker_region(worker, 1) != worker->arena.base); /* its own, read-only */
+    CHECK(worker_region(worker, 1, 0) &&
+          worker_region(worker, 1, 0) != worker->heap.memory.base); /* its own, read-only */
     uint32_t other = world_thread(w); /* region 2 */
-    CHECK(worker_region(worker, 2));
+    CHECK(worker_region(worker, 2, 0));
     OK(csched_worker_retire(w->s, w->hands[other].index));
     world_join(w, other);
     OK(csched_worker_lost(w->s, w->hands[other].index));
@@ -95,7 +96,7 @@ static void what_others_wrote_cannot_be_changed(void)
     csched_worker_t *worker = by_hand(w);
     uint64_t block, address;
     OK(csched_block_alloc(w->s, 64, &block, &address));
-    uint8_t *kernel = worker_region(worker, REGION_KERNEL);
+    uint8_t *kernel = worker_region(worker, REGION_KERNEL, 0);
     CHECK(kernel);
     pid_t child = fork();
     if (child == 0) {

@@ -169,12 +169,12 @@ static void more_frees_than_their_ring_holds(void)
         OK(csched_worker_alloc(worker, 64, &block, &address));
         OK(csched_worker_publish(worker, CSCHED_VALUE, 0, NULL, 64, block));
     }
-    EQUAL(worker->arena.used, 128 * BLOCKS);
+    EQUAL(worker->heap.memory.used, 128 * BLOCKS);
     finish(w, BLOCKS);
     EQUAL(w->s->workers[0]->unfreed_count, BLOCKS - FREES_CAPACITY);
     uint64_t block, address;
     UNTIL((OK(csched_worker_alloc(worker, 1, &block, &address)), OK(csched_worker_free(worker, block)),
-           csched_poll(w->s, 0), worker->arena.used == 0));
+           csched_poll(w->s, 0), worker->heap.memory.used == 0));
     EQUAL(w->s->workers[0]->unfreed_count, 0);
     EQUAL(csched_worker_free(worker, block), CSCHED_EINVAL);
     OK(csched_worker_detach(worker));

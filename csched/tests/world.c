@@ -43,8 +43,9 @@ static int publish(csched_worker_t *worker, uint32_t status, uint32_t failures, 
 static void return_block(csched_worker_t *worker, uint32_t tag, uint64_t bytes)
 {
     uint64_t block, address;
-    UNTIL(csched_worker_alloc(worker, bytes, &block, &address) == 0);
-    u64_store_relaxed(&board->arena_used[csched_worker_index(worker) % 64], worker->arena.used);
+    if (csched_worker_alloc(worker, bytes, &block, &address) < 0)
+        OK(csched_worker_spill(worker, bytes, &block, &address));
+    u64_store_relaxed(&board->arena_used[csched_worker_index(worker) % 64], worker->heap.memory.used);
     memset((void *)(uintptr_t)address, (int)(tag & 0xff), bytes);
     publish(worker, CSCHED_VALUE, 0, NULL, bytes, block);
 }
@@ -223,7 +224,10 @@ world_t *world_open_with(const csched_config_t *config)
     make_board();
     world_t *w = calloc(1, sizeof *w);
     CHECK(w);
-    OK(csched_create(config, &w->s));
+    csched_config_t chosen = *config;
+    if (!chosen.file_bytes)
+        chosen.file_bytes = 64 << 20; /* addresses are short under the thread sanitizer */
+    OK(csched_create(&chosen, &w->s));
     return w;
 }
 

@@ -1,0 +1,66 @@
+#define _GNU_SOURCE
+#include "heap.h"
+
+#include <unistd.h>
+
+#include "csched.h"
+#include "segment.h"
+
+int heap_open(heap_t *heap, int fd, uint64_t memory_bytes, uint64_t file_bytes)
+{
+    void *base;
+    *heap = (heap_t){.memory.fd = -1, .file.fd = -1, .file_bytes = file_bytes};
+    int rc = memory_map(fd, memory_bytes + file_bytes, true, &base);
+    if (rc == CSCHED_OK)
+        arena_open(&heap->memory, base, fd, memory_bytes, memory_grow);
+    return rc;
+}
+
+void heap_close(heap_t *heap)
+{
+    memory_unmap(heap->memory.base, heap->memory.limit + heap->file_bytes);
+    if (heap->memory.fd >= 0)
+        close(heap->memory.fd);
+    if (heap->file.fd >= 0)
+        close(heap->file.fd);
+    *heap = (heap_t){.memory.fd = -1, .file.fd = -1};
+}
+
+int heap_alloc(heap_t *heap, uint64_t size, uint64_t *offset)
+{
+    return arena_alloc(&heap->memory, size, offset);
+}
+
+static int open_file(heap_t *heap)
+{
+    void *at = heap_at(heap, heap->memory.limit);
+    int fd, rc = file_create(&fd);
+    if (rc < 0)
+        return rc;
+    if ((rc = memory_map_over(at, fd, heap->file_bytes, true)) < 0)
+        close(fd);
+    else
+        arena_open(&heap->file, at, fd, heap->file_bytes, file_grow);
+    return rc;
+}
+
+int heap_spill(heap_t *heap, uint64_t size, uint64_t *offset)
+{
+    int rc = heap->file.fd < 0 ? open_file(heap) : CSCHED_OK;
+    if (!rc)
+        rc = arena_alloc(&heap->file, size, offset);
+    if (!rc)
+        *offset += heap->memory.limit;
+    return rc == CSCHED_EFULL ? CSCHED_EDISK : rc;
+}
+
+int heap_free(heap_t *heap, uint64_t offset)
+{
+    arena_t *file = &heap->file;
+    if (offset < heap->memory.limit)
+        return arena_free(&heap->memory, offset);
+    int rc = file->fd < 0 ? CSCHED_EINVAL : arena_free(file, offset - heap->memory.limit);
+    if (!rc && !file->used && ftruncate(file->fd, 0) == 0) /* nobody reads it: references are counted */
+        arena_open(file, file->base, file->fd, file->limit, file_grow);
+    return rc;
+}

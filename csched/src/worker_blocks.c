@@ -1,0 +1,55 @@
+/* A worker's payload blocks: in memory, or in its file, and home again when the kernel lets them go. */
+#include <unistd.h>
+
+#include "segment.h"
+#include "worker.h"
+
+void take_frees(csched_worker_t *w)
+{
+    segment_t *segment = w->segment;
+    uint64_t head = u64_relaxed(&segment->frees_head);
+    uint64_t tail = u64_acquire(&segment->frees_tail); /* partner: frees_flush */
+    while (head != tail)
+        heap_free(&w->heap, segment->frees[head++ % FREES_CAPACITY]);
+    u64_store_release(&segment->frees_head, head); /* partner: frees_flush */
+}
+
+CSCHED_EXPORT int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address)
+{
+    take_frees(w);
+    int rc = heap_alloc(&w->heap, size, offset);
+    if (!rc)
+        *address = (uint64_t)(uintptr_t)heap_at(&w->heap, *offset);
+    return rc;
+}
+
+/* The kernel takes the descriptor from the socket when it sees the first ref into the file. */
+static int tell_of_file(csched_worker_t *w)
+{
+    int readonly, rc = memory_readonly(w->heap.file.fd, &readonly);
+    if (rc < 0)
+        return rc;
+    rc = fd_send(w->control, TAG_FILE, readonly);
+    close(readonly);
+    w->file_told = rc == CSCHED_OK;
+    return rc;
+}
+
+CSCHED_EXPORT int csched_worker_spill(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address)
+{
+    take_frees(w);
+    int rc = heap_spill(&w->heap, size, offset);
+    if (rc < 0)
+        return rc;
+    if (!w->file_told && (rc = tell_of_file(w)) < 0) {
+        heap_free(&w->heap, *offset);
+        return rc;
+    }
+    *address = (uint64_t)(uintptr_t)heap_at(&w->heap, *offset);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_worker_free(csched_worker_t *w, uint64_t offset)
+{
+    return heap_free(&w->heap, offset);
+}

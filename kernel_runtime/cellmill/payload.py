@@ -22,6 +22,9 @@ from .errors import PayloadError
 INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
 BUFFER_MIN = 4096  # bytes; smaller buffers stay inside the pickle
 ALIGN = 64
+TOO_LARGE = (
+    "Strided and broadcast arrays are copied whole: send the parts they are made of, or the name of a file."
+)
 _SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _MAGIC = b"CMB1"
 _HEAD = struct.Struct("<4sIQ")
@@ -169,6 +172,10 @@ def explain_argument(
         except Exception as found:
             culprit, error = f"{name} of {function}, a {type(value).__name__},", found
             break
+    if isinstance(error, MemoryError):
+        return PayloadError(
+            f"{culprit} cannot be sent to a worker: there is not enough memory to pickle it. {TOO_LARGE}"
+        )
     return PayloadError(
         f"{culprit} cannot be sent to a worker: {type(error).__name__}: {error}. Open files, locks, sockets, "
         "generators and the like stay in one process: create them inside the function, or once per worker "

@@ -72,7 +72,10 @@ def _whole(name: str, value: object, allowed: range) -> None:
 
 
 def _futures(after: Iterable[BaseFuture[Any]] | BaseFuture[Any]) -> tuple[BaseFuture[Any], ...]:
-    futures = (after,) if isinstance(after, BaseFuture) else tuple(after)
+    try:
+        futures = (after,) if isinstance(after, BaseFuture) else tuple(after)
+    except TypeError:
+        raise UsageError(f"after takes futures, not {type(after).__name__}") from None
     for future in futures:
         if not isinstance(future, BaseFuture):
             raise UsageError(f"after takes futures, not {type(future).__name__}")

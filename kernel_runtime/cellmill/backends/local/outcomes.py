@@ -92,24 +92,31 @@ def error_of(status: int, view: memoryview | None, name: str, timeout: float | N
         return TaskTimeoutError(
             f"{name} ran past its time limit{limit} and was stopped with its worker; raise timeout= or split the work"
         )
+    if status == held.CSCHED_NOROOM:
+        return PayloadError(
+            f"the inputs of {name} found no room, in memory or on disk, and no task runs that could give some. Let go "
+            "of results that this process still refers to, or free the disk."
+        )
     return (
-        InternalError(f"a task ended with unknown status {status}")
-        if status > 6
-        else CellmillError("not run")
+        CellmillError("not run")
+        if status <= held.CSCHED_NOROOM
+        else InternalError(f"unknown status {status}")
     )
 
 
 def dependency_failed(before: Future | None, position: int) -> DependencyError:
     """The task did not run because of this input; the first failure of the chain is the cause."""
     cause: BaseException | None = None
-    what = "was cancelled"
-    if before is not None and before.cancelled():
-        cause = cancelled()
-    elif before is not None:
-        cause = before.exception(0)
-        what = f"failed with {type(cause).__name__}: {cause}"
+    how = ""
+    if before is not None:
+        cause = cancelled() if before.cancelled() else before.exception(0)
     while isinstance(cause, DependencyError) and cause.__cause__ is not None:
+        how = "did not run either: one before it "  # and not what each of them says: a chain's would grow with it
         cause = cause.__cause__
-    error = DependencyError(f"the task did not run: input {position + 1} of it {what}")
+    if cause is None or isinstance(cause, CancelledError):
+        how += "was cancelled"
+    else:
+        how += f"failed with {type(cause).__name__}: {cause}"
+    error = DependencyError(f"the task did not run: input {position + 1} of it {how}")
     error.__cause__ = cause
     return error

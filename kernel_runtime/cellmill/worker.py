@@ -28,6 +28,7 @@ from .zygote import adopt
 
 ITEM = struct.Struct("=IIIIQQQII")
 MOST_FUNCTIONS = 256
+MEMORY_PATIENCE_S, DISK_PATIENCE_S = 0.2, 2.0  # for a result that finds no room
 FLUSH_NS = 100_000_000  # a chunk that runs longer than this shows its results so far
 STOP, WORLD, CALL = 1, 2, 3  # control requests
 INITIALIZER_FAILED = 77  # exit code
@@ -60,14 +61,16 @@ class Worker:
         self.index = int(held.csched_worker_index(self.handle))
         self.config = config
         self.blobs: dict[int, memoryview] = {}
+        self.function_memory: dict[int, weakref.ref[Any]] = {}  # of those read in place
         self.functions: OrderedDict[int, Any] = OrderedDict()
         self.names: dict[int, str] = {}
         self.streams = (TaskStream(1, self.send_text), TaskStream(2, self.send_text))
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
         self.kept: list[
             tuple[int, list[weakref.ref[Any]]]
-        ] = []  # (ticket, memory) that something still refers to
+        ] = []  # (ticket or function, memory) that something still refers to
         self.in_user_code = False
+        self.memory_full = False
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
 
     # -- the loop
@@ -120,11 +123,24 @@ class Worker:
         return memoryview(ffi.buffer(ffi.cast("char *", address), size))
 
     def learn(self, number: int, address: int, size: int) -> None:
-        """A function's pickle: kept as it lies in shared memory, or copied from the ring; loaded at its first use."""
-        view = self.memory(address, size)
-        self.blobs[number] = (
-            view if size > payload.INLINE_MAX or payload.has_buffers(view) else memoryview(bytes(view))
-        )
+        """A function's pickle: kept as it lies in shared memory, or copied from the ring; loaded at its first use.
+
+        One of no bytes is to be forgotten; its memory is let go of as soon as nothing made from it refers to it.
+        """
+        if not size:
+            for known in (self.functions, self.blobs, self.names):
+                known.pop(number, None)
+            if number in self.function_memory:
+                self.kept.append((number, [self.function_memory.pop(number)]))
+                self.let_go()
+            return
+        buffer = ffi.buffer(ffi.cast(_CHARS, address), size)
+        view = memoryview(buffer)
+        if size > payload.INLINE_MAX or payload.has_buffers(view):
+            self.function_memory[number] = weakref.ref(buffer)
+        else:
+            view = memoryview(bytes(view))
+        self.blobs[number] = view
 
     def function(self, number: int) -> Any:
         found = self.functions.get(number)
@@ -239,13 +255,18 @@ class Worker:
             encoded = payload.encode(value)
         except BaseException as error:
             name = self.name(number, function)
+            reason = f"{type(error).__name__}: {error}. Return data (numbers, text, arrays, dicts) instead."
+            if isinstance(error, MemoryError):
+                reason = f"there is not enough memory to pickle it. {payload.TOO_LARGE}"
             problem = PayloadError(
-                f"the result of {name}, a {type(value).__name__}, cannot be sent back: "
-                f"{type(error).__name__}: {error}. Return data (numbers, text, arrays, dicts) instead."
+                f"the result of {name}, a {type(value).__name__}, cannot be sent back: {reason}"
             )
             self.publish_error(problem.with_traceback(error.__traceback__), name)
             return
-        self.publish(_VALUE, 0, encoded)
+        try:
+            self.publish(_VALUE, 0, encoded)
+        except PayloadError as error:
+            self.publish_error(error, self.name(number, function))
 
     def publish_error(self, error: BaseException, name: str) -> None:
         self.end_output()
@@ -253,9 +274,9 @@ class Worker:
 
     def publish(self, status: int, failures: int, encoded: payload.Encoded | bytes) -> None:
         """Put a result where the kernel finds it; waits, interruptibly, while its ring is full."""
+        data, size, block = self.placed(encoded)
         if self.in_place:
             status |= self.keeps()
-        data, size, block = self.placed(encoded)
         while (rc := _PUBLISH(self.handle, status, failures, data, size, block)) == _EAGAIN:
             pass
         _check_write(rc)
@@ -276,11 +297,29 @@ class Worker:
         return encoded.data, encoded.size, NO_BLOCK
 
     def store(self, encoded: payload.Encoded) -> int:
+        """A block for a result: in memory, as soon as the kernel lets go of earlier results, or else in a file.
+
+        The wait is short: what lets go of them may be a task that waits for this very result.
+        """
         out = ffi.new("uint64_t[2]")
-        while (rc := held.csched_worker_alloc(self.handle, encoded.size, out, out + 1)) == held.CSCHED_EFULL:
-            time.sleep(0.005)  # until the kernel has let go of earlier results
+        end = time.monotonic() + (0 if self.memory_full else MEMORY_PATIENCE_S)
+        while (rc := held.csched_worker_alloc(self.handle, encoded.size, out, out + 1)) == _EFULL:
+            if time.monotonic() > end:
+                break
+            time.sleep(0.005)
+        self.memory_full = rc == _EFULL  # waiting was of no use: nor will it be until some room has come
+        if rc in (_EFULL, held.CSCHED_ETOOBIG):
+            end += DISK_PATIENCE_S
+            spill = free.csched_worker_spill
+            while (rc := spill(self.free_handle, encoded.size, out, out + 1)) == held.CSCHED_EDISK:
+                if time.monotonic() > end:
+                    break
+                time.sleep(0.05)
         if rc < 0:
-            raise MemoryError(f"no shared memory for a result of {encoded.size:,} bytes")
+            raise PayloadError(
+                f"no room for a result of {encoded.size:,} bytes, in memory or on disk. Return it in parts, let go of "
+                "earlier results, free the disk, or name another by TMPDIR."
+            )
         write(int(out[1]), encoded)
         return int(out[0])
 

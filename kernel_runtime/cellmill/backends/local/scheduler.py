@@ -38,7 +38,15 @@ _LARGE_COPY = 1 << 20  # bytes; above it the GIL is released while copying
 
 
 class Full(Exception):
-    """The payload arena is full for now."""
+    """The memory for payloads is full for now."""
+
+
+class TooLarge(Full):
+    """It can never hold as much."""
+
+
+class DiskFull(Exception):
+    """Nor is there room on disk."""
 
 
 class StaleInput(Exception):
@@ -51,10 +59,12 @@ def check(rc: int, what: str) -> int:
         return rc
     if rc == held.CSCHED_EFULL:
         raise Full
+    if rc == held.CSCHED_EDISK:
+        raise DiskFull
     if rc == held.CSCHED_ESTALE:
         raise StaleInput
     if rc == held.CSCHED_ETOOBIG:
-        raise PayloadError(f"{what}: larger than the memory of this machine; send it in parts or by file")
+        raise PayloadError(f"{what}: larger than what can be sent at once; send it in parts or by file")
     if rc == held.CSCHED_ESTOPPED:
         raise RuntimeError("cannot schedule new futures after shutdown")
     name = ffi.string(held.csched_error_name(rc)).decode()
@@ -108,15 +118,20 @@ class Scheduler:
     # -- payloads
 
     def store(self, encoded: Encoded) -> int:
-        """Copy an encoded payload into a block of the arena; returns its offset."""
+        """Copy an encoded payload into a block in memory; returns its offset. Raises `Full` or `TooLarge`."""
         out = ffi.new("uint64_t[2]")
-        check(
-            held.csched_block_alloc(self.handle, encoded.size, out, out + 1),
-            f"a payload of {encoded.size:,} bytes",
-        )
-        offset, address = int(out[0]), int(out[1])
-        write(address, encoded)
-        return offset
+        rc = held.csched_block_alloc(self.handle, encoded.size, out, out + 1)
+        if rc == held.CSCHED_ETOOBIG:
+            raise TooLarge
+        check(rc, f"a payload of {encoded.size:,} bytes")
+        return _filled(out, encoded)
+
+    def spill(self, encoded: Encoded) -> int:
+        """The same in a file. Raises `DiskFull`."""
+        out = ffi.new("uint64_t[2]")
+        rc = free.csched_block_spill(self.free_handle, encoded.size, out, out + 1)
+        check(rc, f"a payload of {encoded.size:,} bytes")
+        return _filled(out, encoded)
 
     def drop(self, offset: int) -> None:
         """Give back a block that was stored but not submitted."""
@@ -128,7 +143,10 @@ class Scheduler:
         if not encoded.buffers and encoded.size <= INLINE_MAX:
             rc = held.csched_function_add(self.handle, encoded.data, encoded.size, NO_BLOCK, number)
         else:
-            offset = self.store(encoded)
+            try:
+                offset = self.store(encoded)
+            except Full:
+                offset = self.spill(encoded)
             rc = held.csched_function_add(self.handle, ffi.NULL, encoded.size, offset, number)
         check(rc, "registering a function")
         return int(number[0])
@@ -142,6 +160,10 @@ class Scheduler:
     def view(cls, address: int, size: int) -> memoryview:
         """The same as a memoryview."""
         return memoryview(cls.buffer(address, size))
+
+    def drop_function(self, number: int) -> None:
+        """Forget a function as soon as no task is left that calls it."""
+        held.csched_function_drop(self.handle, number)
 
     def lasting_view(self, blob: int, address: int, size: int) -> memoryview:
         """Memory of a payload that lives as long as anything refers to the view."""
@@ -203,6 +225,12 @@ class Scheduler:
         fds = ffi.new("int[4]")
         check(held.csched_worker_add(self.handle, index, fds), "adding a worker")
         return int(index[0]), list(fds)
+
+
+def _filled(out: Any, encoded: Encoded) -> int:
+    """The offset of the block whose offset and address these are, with the payload in it."""
+    write(int(out[1]), encoded)
+    return int(out[0])
 
 
 def write(address: int, encoded: Encoded) -> None:

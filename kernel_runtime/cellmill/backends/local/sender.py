@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from ...errors import PayloadError, UsageError
+from ...errors import UsageError
 from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
@@ -19,7 +19,8 @@ from ...payload import INLINE_MAX, Encoded, encode_simple
 from ...task import TaskOptions
 from . import outcomes
 from .packing import FailedInput, add_input, pack
-from .scheduler import NO_BLOCK, Full, StaleInput, check, ffi, held
+from .room import Room
+from .scheduler import NO_BLOCK, StaleInput, check, ffi, held
 from .stream import Chunk, Stream
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 # reaches this very task. Calls that follow each other so fast that no change could be made between them do without.
 # How long a glance is enough: with a C library that gives a new variable an old one's address, not for ever.
 LOOK_NS = 1 << 62 if os.confstr_names.get("CS_GNU_LIBC_VERSION") else 1_000_000
+
+LONGEST_S = 1e9  # of a time limit: thirty years
 
 _NOW = time.monotonic_ns
 
@@ -64,6 +67,7 @@ class Sender:
             0,
             -LOOK_NS,
         )  # when the last call returned, when the surroundings were looked at
+        self._room = Room(backend)
         self.functions = backend.functions
         self.resolver = backend.resolver
         self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
@@ -159,7 +163,7 @@ class Sender:
         form.count = count
         form.priority = options.priority
         form.retries = options.retries if count == 1 else 0
-        form.timeout_ns = int(options.timeout * 1e9) if options.timeout is not None else 0
+        form.timeout_ns = int(min(options.timeout, LONGEST_S) * 1e9) if options.timeout is not None else 0
         form.block = block
         return form, tickets
 
@@ -177,19 +181,8 @@ class Sender:
         return future
 
     def store(self, encoded: Encoded) -> int:
-        """A block for a large payload; while the arena is full, wait for tasks to end."""
-        while True:
-            try:
-                return self.scheduler.store(encoded)
-            except Full:
-                stats = self.backend.stats()
-                if stats.done == stats.submitted:
-                    raise PayloadError(
-                        f"no room for a payload of {encoded.size:,} bytes: results that this process still refers "
-                        "to hold all shared memory. Delete or copy some of them, then call again."
-                    ) from None
-                self.resolver.resolve()
-                self.scheduler.wait(50)
+        """A block for a large payload."""
+        return self._room.store(encoded)
 
     def _submit_to_batch(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int

@@ -1,0 +1,79 @@
+"""Room for large payloads: in memory, or soon in memory, or in a file, or none."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ...errors import PayloadError
+from ...payload import Encoded
+from .scheduler import DiskFull, Full, TooLarge
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+# Memory that is full is worth a wait while tasks run that hold some of it. Not a long one: what they wait for may be
+# what the caller does next.
+MEMORY_PATIENCE_S = 0.2
+# A full disk leaves nothing but waiting. Tasks that run may end at any time; those in the queue may be held back.
+DISK_PATIENCE_S = 5.0
+
+
+class Room:
+    """Finds blocks for the payloads of one backend."""
+
+    def __init__(self, backend: LocalBackend) -> None:
+        self._backend = backend
+        self._scheduler = backend.scheduler
+        self._full_at = -1  # so many tasks had ended when waiting was of no use
+
+    def store(self, encoded: Encoded) -> int:
+        """Write a payload to a block; its offset. Waits or goes to disk when memory is full."""
+        try:
+            return self._scheduler.store(encoded)
+        except TooLarge:
+            pass
+        except Full:
+            if self._backend.stats().done != self._full_at:
+                block = self._wait(self._scheduler.store, encoded, MEMORY_PATIENCE_S)
+                if block is not None:
+                    return block
+                self._full_at = self._backend.stats().done
+        try:
+            return self._scheduler.spill(encoded)
+        except DiskFull:
+            block = self._wait(self._anywhere, encoded, DISK_PATIENCE_S, while_running=True)
+        if block is None:
+            raise PayloadError(
+                f"no room for a payload of {encoded.size:,} bytes, in memory or on disk. Let go of results that this "
+                "process still refers to, let tasks end before you submit more, free the disk, or name another by "
+                "TMPDIR."
+            )
+        return block
+
+    def _anywhere(self, encoded: Encoded) -> int:
+        try:
+            return self._scheduler.store(encoded)
+        except Full:
+            return self._scheduler.spill(encoded)
+
+    def _wait(
+        self,
+        attempt: Callable[[Encoded], int],
+        encoded: Encoded,
+        patience: float,
+        while_running: bool = False,
+    ) -> int | None:
+        """Try again while tasks may end; None when none can, or for too long."""
+        end = time.monotonic() + patience
+        while True:
+            stats = self._backend.stats()
+            late = time.monotonic() > end
+            if not (stats.running or (stats.queued and not late)) or (late and not while_running):
+                return None
+            self._backend.resolver.resolve()
+            self._scheduler.wait(20)
+            with contextlib.suppress(Full, DiskFull):
+                return attempt(encoded)

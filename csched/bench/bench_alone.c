@@ -1,28 +1,37 @@
 /* How many tasks and edges does the scheduler alone manage, in batches against a zero worker?  Independent tasks, a
- * reduction tree of 2^20 and a stencil of 1,000 x 1,000.  `cellmill bench scheduler-alone` runs the same, and compiles
- * this file with and without -DCSCHED_NO_JOURNEY to see what journeys cost. */
+ * reduction tree of 2^20 and a stencil of 1,000 x 1,000.  And how much processor time does a task take at both ends,
+ * when one thread is kernel and worker?  `cellmill bench scheduler-alone` asks the first in Python, and compiles this
+ * file with and without -DCSCHED_NO_JOURNEY to see by the second what journeys cost. */
+#include <time.h>
+
 #include "bench.h"
 
-enum { TASKS = 1000000, SLOTS = 1 << 20, WIDTH = 1000, BATCH = 8192 };
+enum { TASKS = 1000000, SLOTS = 1 << 20, WIDTH = 1000, BATCH = 8192, WINDOW = 256 };
 
 static csched_t *scheduler;
 static csched_zero_t *zero;
+static csched_worker_t *by_hand;
 static uint32_t slots[SLOTS], freed[BATCH];
 static uint64_t tickets[SLOTS], ends[SLOTS], inputs[3 * SLOTS];
 
-static void open_world(void)
+static void open_world(int fds[4])
 {
     csched_config_t config = {.arena_bytes = 64 << 20, .spin_us = 50};
     uint32_t index;
-    int fds[4];
     must(csched_create(&config, &scheduler));
     must(csched_reserve(scheduler, SLOTS));
     must(csched_worker_add(scheduler, &index, fds));
+    for (uint32_t i = 0; i < SLOTS; i++)
+        slots[i] = i;
+}
+
+static void start_zero(void)
+{
+    int fds[4];
+    open_world(fds);
     must(csched_zero_start(fds, 1, &zero));
     for (csched_stats_t stats = {0}; !stats.ready_workers; must(csched_stats(scheduler, &stats)))
         must(csched_poll(scheduler, 50));
-    for (uint32_t i = 0; i < SLOTS; i++)
-        slots[i] = i;
 }
 
 static void submit(const csched_batch_t *batch)
@@ -83,14 +92,48 @@ static void make_stencil(uint64_t tasks)
     }
 }
 
-/* With an argument: so many independent tasks and nothing else. */
+static uint64_t processor_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t both_ends(uint64_t tasks)
+{
+    uint64_t begin = processor_time();
+    for (uint64_t i = 0; i < tasks; i += WINDOW) {
+        csched_item_t item;
+        submit(&(csched_batch_t){.count = WINDOW, .slots = slots, .tickets = tickets});
+        for (int done = 0; done < WINDOW; done = csched_poll(scheduler, 0)) {
+            int rc = csched_worker_next(by_hand, 0, 0, &item);
+            while (rc == CSCHED_OK)
+                rc = csched_worker_turn(by_hand, CSCHED_NONE, 0, NULL, 0, UINT64_MAX, 0, 0, &item);
+        }
+        must(csched_discard(scheduler, WINDOW, freed));
+    }
+    return processor_time() - begin;
+}
+
+static void measure_both_ends(uint64_t tasks)
+{
+    int fds[4];
+    open_world(fds);
+    must(csched_worker_attach(fds, &by_hand));
+    must(csched_worker_ready(by_hand));
+    bench("alone: both ends of independent tasks", tasks / WINDOW * WINDOW, both_ends);
+    must(csched_destroy(scheduler));
+    must(csched_worker_detach(by_hand));
+}
+
+/* With an argument: both ends of so many tasks, and nothing else. */
 int main(int argc, char **argv)
 {
-    uint64_t tasks = argc > 1 ? strtoull(argv[1], NULL, 10) : TASKS;
-    open_world();
-    bench("alone: independent tasks", tasks < SLOTS ? tasks : SLOTS, independent);
+    measure_both_ends(argc > 1 ? strtoull(argv[1], NULL, 10) : TASKS);
     if (argc > 1)
         return 0;
+    start_zero();
+    bench("alone: independent tasks", TASKS, independent);
     make_tree(SLOTS - 1);
     bench("alone: a tree", SLOTS - 1, graph);
     make_stencil(TASKS);

@@ -56,6 +56,10 @@ void journey_record(journey_t *journey, task_t *task, const result_entry_t *entr
     if (!JOURNEYS)
         return;
     task->row = journey->written;
+    if (task->count == 1 && !entry->stamps) { /* most tasks: without the loop's bookkeeping */
+        record(journey, task, entry, index, 0);
+        return;
+    }
     for (uint32_t i = 0; i < task->count; i++) {
         csched_journey_t *row = record(journey, task, entry, index, i);
         if (i + 1 >= entry->stamps)

@@ -195,8 +195,8 @@ int csched_function_add(csched_t *s, const void *data, uint64_t size, uint64_t b
 int csched_function_drop(csched_t *s, uint32_t function); /* takes no new tasks, and goes with its last one */
 int csched_block_alloc(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address);
 int csched_block_spill(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address); /* in a file: may take long */
+int csched_block_fill(csched_t *s, uint64_t at, const void *data, uint64_t size); /* within a block: offsets count on */
 int csched_block_free(csched_t *s, uint64_t offset);
-void csched_copy(uint64_t destination, const void *source, uint64_t size);
 
 /* tasks: slots belong to the caller, who takes them from csched_reserve and may use one again after its commit */
 int csched_reserve(csched_t *s, uint32_t slots); /* makes slots 0 .. slots-1 usable */
@@ -256,6 +256,7 @@ int csched_worker_element(csched_worker_t *w, uint32_t element); /* a chunk begi
 uint64_t csched_worker_since_flush(csched_worker_t *w); /* ns since this task's last result or start */
 int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address);
 int csched_worker_spill(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address); /* in a file */
+int csched_worker_fill(csched_worker_t *w, uint64_t at, const void *data, uint64_t size);
 int csched_worker_free(csched_worker_t *w, uint64_t offset);
 int csched_worker_let_go(csched_worker_t *w, uint64_t ticket); /* after a result with CSCHED_KEEPS */
 /* 1: the task had its result already, which stands; a block stays the caller's.

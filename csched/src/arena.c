@@ -196,6 +196,8 @@ int arena_free(arena_t *arena, uint64_t offset)
     arena->used -= block->size;
     block->state = BLOCK_FREE;
     uint64_t next = at + block->size;
+    if (next > arena->reused)
+        arena->reused = next;
     if (next < arena->end && block_at(arena, next)->state == BLOCK_FREE) {
         list_remove(arena, next);
         merge(arena, at, next);

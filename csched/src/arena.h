@@ -22,6 +22,7 @@ typedef struct {
     uint64_t end;   /* blocks lie below it */
     uint64_t used;  /* bytes in blocks handed out */
     uint64_t last;  /* offset of the last block, or NO_BLOCK */
+    uint64_t reused; /* no block beyond it was ever freed: there each is the first at its place */
     uint64_t first_map;
     uint8_t second_map[ARENA_CLASSES];
     uint64_t lists[ARENA_CLASSES][ARENA_SUBCLASSES]; /* heads of the free lists */

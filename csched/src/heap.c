@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "heap.h"
 
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "csched.h"
@@ -63,4 +65,24 @@ int heap_free(heap_t *heap, uint64_t offset)
     if (!rc && !file->used && ftruncate(file->fd, 0) == 0) /* nobody reads it: references are counted */
         arena_open(file, file->base, file->fd, file->limit, file_grow);
     return rc;
+}
+
+void heap_fill(const heap_t *heap, uint64_t fresh, uint64_t at, const void *data, uint64_t size)
+{
+    const uint8_t *from = data;
+    bool in_file = at >= heap->memory.limit;
+    uint64_t used = at < fresh && !in_file ? fresh - at : 0;
+    if (used > size || size - used < FILL_MIN)
+        used = size;
+    memcpy(heap_at(heap, at), from, used);
+    while (used < size) {
+        ssize_t put = pwrite(in_file ? heap->file.fd : heap->memory.fd, from + used, size - used,
+                             (off_t)(at + used - (in_file ? heap->memory.limit : 0)));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            break;
+        used += (uint64_t)put;
+    }
+    memcpy((uint8_t *)heap_at(heap, at) + used, from + used, size - used); /* what it did not take */
 }

@@ -10,6 +10,8 @@
 
 #include "arena.h"
 
+enum { FILL_MIN = 65536 }; /* bytes: less is copied faster than a system call begins */
+
 typedef struct {
     arena_t memory, file; /* file.fd is -1 until the first spill */
     uint64_t file_bytes;  /* addresses kept for it */
@@ -20,6 +22,16 @@ void heap_close(heap_t *heap);
 int heap_alloc(heap_t *heap, uint64_t size, uint64_t *offset); /* in memory */
 int heap_spill(heap_t *heap, uint64_t size, uint64_t *offset); /* in the file */
 int heap_free(heap_t *heap, uint64_t offset);                  /* with its last block the file gives its disk back */
+
+/* Copies into a block: from `fresh` on by pwrite. Pages that are new would have to be cleared and mapped first, one by
+ * one, to write them through the mapping, which takes twice the time. */
+void heap_fill(const heap_t *heap, uint64_t fresh, uint64_t at, const void *data, uint64_t size);
+
+/* From where on no block lay before; all of the file counts as such. */
+static inline uint64_t heap_fresh(const heap_t *heap)
+{
+    return heap->memory.reused;
+}
 
 static inline void *heap_at(const heap_t *heap, uint64_t offset)
 {

@@ -238,7 +238,11 @@ CSCHED_EXPORT int csched_block_free(csched_t *s, uint64_t offset)
     return rc;
 }
 
-CSCHED_EXPORT void csched_copy(uint64_t destination, const void *source, uint64_t size)
+CSCHED_EXPORT int csched_block_fill(csched_t *s, uint64_t at, const void *data, uint64_t size)
 {
-    memcpy((void *)(uintptr_t)destination, source, size);
+    pthread_mutex_lock(&s->lock);
+    uint64_t fresh = heap_fresh(&s->heap);
+    pthread_mutex_unlock(&s->lock); /* descriptors and addresses stay as they are while the caller has the block */
+    heap_fill(&s->heap, fresh, at, data, size);
+    return CSCHED_OK;
 }

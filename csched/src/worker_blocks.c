@@ -53,3 +53,9 @@ CSCHED_EXPORT int csched_worker_free(csched_worker_t *w, uint64_t offset)
 {
     return heap_free(&w->heap, offset);
 }
+
+CSCHED_EXPORT int csched_worker_fill(csched_worker_t *w, uint64_t at, const void *data, uint64_t size)
+{
+    heap_fill(&w->heap, heap_fresh(&w->heap), at, data, size);
+    return CSCHED_OK;
+}

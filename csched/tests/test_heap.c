@@ -67,6 +67,29 @@ static void the_last_block_gives_the_disk_back(void)
     heap_close(&heap);
 }
 
+/* New pages are written by the file, used ones in place: what is read is the same. */
+static void blocks_are_filled_either_way(void)
+{
+    static uint8_t data[FILL_MIN * 2];
+    heap_t heap = open_heap();
+    for (int round = 0; round < 3; round++) {
+        uint64_t near, far;
+        memset(data, round + 1, sizeof data);
+        OK(heap_alloc(&heap, sizeof data * (round + 1) / 2 + sizeof data, &near)); /* partly used from the second on */
+        OK(heap_spill(&heap, sizeof data + 10, &far));
+        EQUAL(heap_fresh(&heap) == 0, round == 0);
+        for (uint64_t shift = 5; shift < sizeof data / 2; shift *= 100)
+            heap_fill(&heap, heap_fresh(&heap), near + shift, data, sizeof data);
+        heap_fill(&heap, heap_fresh(&heap), near + 5, data, sizeof data);
+        heap_fill(&heap, heap_fresh(&heap), far + 5, data, sizeof data);
+        EQUAL(memcmp((uint8_t *)heap_at(&heap, near) + 5, data, sizeof data), 0);
+        EQUAL(memcmp((uint8_t *)heap_at(&heap, far) + 5, data, sizeof data), 0);
+        OK(heap_free(&heap, near));
+        OK(heap_free(&heap, far));
+    }
+    heap_close(&heap);
+}
+
 static void its_descriptions_are_private_and_close_on_exec(void)
 {
     int fd, readonly;
@@ -107,6 +130,6 @@ static void the_machine_has_some_memory_left(void)
     close(fd);
 }
 
-MAIN(TEST(offsets_tell_memory_from_file), TEST(the_last_block_gives_the_disk_back),
+MAIN(TEST(offsets_tell_memory_from_file), TEST(the_last_block_gives_the_disk_back), TEST(blocks_are_filled_either_way),
      TEST(its_descriptions_are_private_and_close_on_exec), TEST(a_full_disk_is_an_error),
      TEST(the_machine_has_some_memory_left))

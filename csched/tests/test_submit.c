@@ -146,7 +146,7 @@ static uint64_t kernel_block(world_t *w, job_t job, uint64_t bytes)
     uint64_t block, address;
     OK(csched_block_alloc(w->s, bytes, &block, &address));
     memset((void *)(uintptr_t)address, 0x55, bytes);
-    csched_copy(address, &job, sizeof job);
+    OK(csched_block_fill(w->s, block, &job, sizeof job));
     return block;
 }
 
@@ -271,7 +271,7 @@ static void a_full_arena_does_not_block_the_queue(void)
     options = plain();
     uint64_t address;
     while (csched_block_alloc(w->s, 30000, &options.block, &address) == CSCHED_OK) {
-        csched_copy(address, &(job_t){JOB_NONE, slot, 0}, sizeof(job_t));
+        OK(csched_block_fill(w->s, options.block, &(job_t){JOB_NONE, slot, 0}, sizeof(job_t)));
         CHECK(csched_submit_with(w->s, slot++, 0, 0, NULL, 30000, 0, &options) > 0);
     }
     OK(csched_pause(w->s, 0));

@@ -12,7 +12,7 @@ from __future__ import annotations
 import pickle
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import cloudpickle
@@ -47,20 +47,17 @@ class Encoded:
             at += buffer.nbytes
         self.size = at if buffers else len(data)
 
-    def write(self, target: memoryview, copy: Callable[[int, memoryview], None]) -> None:
-        """Write into ``target``; ``copy(offset, buffer)`` moves the large parts."""
+    def parts(self) -> Iterator[tuple[int, bytes | memoryview]]:
+        """What the block holds, piece by piece: (offset, bytes)."""
         if not self.buffers:
-            copy(0, memoryview(self.data))
+            yield 0, self.data
             return
-        _HEAD.pack_into(target, 0, _MAGIC, len(self.buffers), len(self.data))
-        at = _HEAD.size
-        for offset, buffer in zip(self._offsets, self.buffers, strict=True):
-            _BUFFER.pack_into(target, at, offset, buffer.nbytes)
-            at += _BUFFER.size
-        target[at : at + len(self.data)] = self.data
-        for offset, buffer in zip(self._offsets, self.buffers, strict=True):
-            if buffer.nbytes:
-                copy(offset, buffer)
+        places = b"".join(
+            _BUFFER.pack(offset, buffer.nbytes)
+            for offset, buffer in zip(self._offsets, self.buffers, strict=True)
+        )
+        yield 0, _HEAD.pack(_MAGIC, len(self.buffers), len(self.data)) + places + self.data
+        yield from zip(self._offsets, self.buffers, strict=True)
 
 
 class _Inputs(threading.local):

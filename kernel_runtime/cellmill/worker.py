@@ -17,10 +17,11 @@ import time
 import traceback
 import weakref
 from collections import OrderedDict
+from functools import partial
 from typing import Any
 
 from . import payload
-from .backends.local.scheduler import NO_BLOCK, ffi, free, free_cast, held, write
+from .backends.local.scheduler import NO_BLOCK, ffi, fill, free, free_cast, held
 from .errors import InternalError, PayloadError
 from .functions import load_function
 from .output import TaskStream
@@ -71,6 +72,8 @@ class Worker:
         ] = []  # (ticket or function, memory) that something still refers to
         self.in_user_code = False
         self.memory_full = False
+        self._fill = partial(held.csched_worker_fill, self.handle)
+        self._fill_long = partial(free.csched_worker_fill, self.free_handle)
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
 
     # -- the loop
@@ -320,7 +323,7 @@ class Worker:
                 f"no room for a result of {encoded.size:,} bytes, in memory or on disk. Return it in parts, let go of "
                 "earlier results, free the disk, or name another by TMPDIR."
             )
-        write(int(out[1]), encoded)
+        fill(self._fill, self._fill_long, int(out[0]), encoded)
         return int(out[0])
 
     # -- beside tasks

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from ...errors import BackendError, InternalError, PayloadError, UsageError
@@ -34,7 +35,11 @@ NO_WORKER = 2**16 - 1
 BATCH = 1024
 
 _CHARS = ffi.typeof("char *")
-_LARGE_COPY = 1 << 20  # bytes; above it the GIL is released while copying
+# Bytes from which the GIL is released while they are copied. To get it back beside a busy thread takes up to 5 ms, in
+# which time ten times as much is copied.
+_LONG_COPY = 8 << 20
+_from_buffer = ffi.from_buffer
+Fill = Callable[[int, Any, int], int]  # (offset, data, bytes)
 
 
 class Full(Exception):
@@ -99,6 +104,8 @@ class Scheduler:
         self._process = os.getpid()
         self.handle = out[0]
         self.free_handle = free_cast("csched_t *", int(ffi.cast("uintptr_t", self.handle)))
+        self._fill: Fill = partial(held.csched_block_fill, self.handle)
+        self._fill_long: Fill = partial(free.csched_block_fill, self.free_handle)
         self._completions = ffi.new("csched_completion_t[]", BATCH)
         self._completion_bytes = memoryview(ffi.buffer(self._completions))
         self._completion_slots = self._completion_bytes.cast("I")[:: COMPLETION.size // 4]
@@ -124,14 +131,18 @@ class Scheduler:
         if rc == held.CSCHED_ETOOBIG:
             raise TooLarge
         check(rc, f"a payload of {encoded.size:,} bytes")
-        return _filled(out, encoded)
+        return self._filled(int(out[0]), encoded)
 
     def spill(self, encoded: Encoded) -> int:
         """The same in a file. Raises `DiskFull`."""
         out = ffi.new("uint64_t[2]")
         rc = free.csched_block_spill(self.free_handle, encoded.size, out, out + 1)
         check(rc, f"a payload of {encoded.size:,} bytes")
-        return _filled(out, encoded)
+        return self._filled(int(out[0]), encoded)
+
+    def _filled(self, offset: int, encoded: Encoded) -> int:
+        fill(self._fill, self._fill_long, offset, encoded)
+        return offset
 
     def drop(self, offset: int) -> None:
         """Give back a block that was stored but not submitted."""
@@ -227,21 +238,11 @@ class Scheduler:
         return int(index[0]), list(fds)
 
 
-def _filled(out: Any, encoded: Encoded) -> int:
-    """The offset of the block whose offset and address these are, with the payload in it."""
-    write(int(out[1]), encoded)
-    return int(out[0])
-
-
-def write(address: int, encoded: Encoded) -> None:
-    """Write an encoded payload to memory of its size."""
-    target = memoryview(ffi.buffer(ffi.cast("char *", address), encoded.size))
-
-    def copy(offset: int, buffer: memoryview) -> None:
-        source = ffi.from_buffer(buffer)
-        if buffer.nbytes >= _LARGE_COPY:
-            free.csched_copy(address + offset, _csched.ffi.from_buffer(buffer), buffer.nbytes)
+def fill(short: Fill, long: Fill, offset: int, encoded: Encoded) -> None:
+    """Write an encoded payload into the block at ``offset``; ``long`` does it without the GIL."""
+    for at, part in encoded.parts():
+        size = len(part) if type(part) is bytes else part.nbytes
+        if size < _LONG_COPY:
+            short(offset + at, part if type(part) is bytes else _from_buffer(part), size)
         else:
-            ffi.memmove(ffi.cast("char *", address + offset), source, buffer.nbytes)
-
-    encoded.write(target, copy)
+            long(offset + at, _csched.ffi.from_buffer(part), size)

@@ -241,8 +241,8 @@ class Scheduler:
 def fill(short: Fill, long: Fill, offset: int, encoded: Encoded) -> None:
     """Write an encoded payload into the block at ``offset``; ``long`` does it without the GIL."""
     for at, part in encoded.parts():
-        size = len(part) if type(part) is bytes else part.nbytes
+        size = len(part) if isinstance(part, bytes) else part.nbytes
         if size < _LONG_COPY:
-            short(offset + at, part if type(part) is bytes else _from_buffer(part), size)
+            short(offset + at, part if isinstance(part, bytes) else _from_buffer(part), size)
         else:
             long(offset + at, _csched.ffi.from_buffer(part), size)

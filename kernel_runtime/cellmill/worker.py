@@ -13,23 +13,21 @@ import signal
 import struct
 import sys
 import threading
-import time
 import traceback
 import weakref
 from collections import OrderedDict
-from functools import partial
 from typing import Any
 
 from . import payload
-from .backends.local.scheduler import NO_BLOCK, ffi, fill, free, free_cast, held
+from .backends.local.scheduler import NO_BLOCK, ffi, free, free_cast, held
 from .errors import InternalError, PayloadError
 from .functions import load_function
 from .output import TaskStream
+from .worker_blocks import Blocks
 from .zygote import adopt
 
 ITEM = struct.Struct("=IIIIQQQII")
 MOST_FUNCTIONS = 256
-MEMORY_PATIENCE_S, DISK_PATIENCE_S = 0.2, 2.0  # for a result that finds no room
 FLUSH_NS = 100_000_000  # a chunk that runs longer than this shows its results so far
 STOP, WORLD, CALL = 1, 2, 3  # control requests
 INITIALIZER_FAILED = 77  # exit code
@@ -71,9 +69,7 @@ class Worker:
             tuple[int, list[weakref.ref[Any]]]
         ] = []  # (ticket or function, memory) that something still refers to
         self.in_user_code = False
-        self.memory_full = False
-        self._fill = partial(held.csched_worker_fill, self.handle)
-        self._fill_long = partial(free.csched_worker_fill, self.free_handle)
+        self.blocks = Blocks(self.handle, self.free_handle)
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
 
     # -- the loop
@@ -296,35 +292,8 @@ class Worker:
         if isinstance(encoded, bytes):
             encoded = payload.Encoded(encoded, [])
         if encoded.buffers or encoded.size > payload.INLINE_MAX:
-            return _NULL, encoded.size, self.store(encoded)
+            return _NULL, encoded.size, self.blocks.store(encoded)
         return encoded.data, encoded.size, NO_BLOCK
-
-    def store(self, encoded: payload.Encoded) -> int:
-        """A block for a result: in memory, as soon as the kernel lets go of earlier results, or else in a file.
-
-        The wait is short: what lets go of them may be a task that waits for this very result.
-        """
-        out = ffi.new("uint64_t[2]")
-        end = time.monotonic() + (0 if self.memory_full else MEMORY_PATIENCE_S)
-        while (rc := held.csched_worker_alloc(self.handle, encoded.size, out, out + 1)) == _EFULL:
-            if time.monotonic() > end:
-                break
-            time.sleep(0.005)
-        self.memory_full = rc == _EFULL  # waiting was of no use: nor will it be until some room has come
-        if rc in (_EFULL, held.CSCHED_ETOOBIG):
-            end += DISK_PATIENCE_S
-            spill = free.csched_worker_spill
-            while (rc := spill(self.free_handle, encoded.size, out, out + 1)) == held.CSCHED_EDISK:
-                if time.monotonic() > end:
-                    break
-                time.sleep(0.05)
-        if rc < 0:
-            raise PayloadError(
-                f"no room for a result of {encoded.size:,} bytes, in memory or on disk. Return it in parts, let go of "
-                "earlier results, free the disk, or name another by TMPDIR."
-            )
-        fill(self._fill, self._fill_long, int(out[0]), encoded)
-        return int(out[0])
 
     # -- beside tasks
 

@@ -4,7 +4,7 @@
  */
 #include "internal.h"
 
-enum { INPUTS_LOOKED_AT = 8 };
+enum { INPUTS_LOOKED_AT = 8, FEW = 2 };
 
 /* The worker in whose arena the largest input lies, or NO_CHOICE. */
 static uint32_t warm_at(const csched_t *s, const task_t *task)
@@ -18,17 +18,22 @@ static uint32_t warm_at(const csched_t *s, const task_t *task)
     return largest && largest->region != REGION_KERNEL ? s->regions[largest->region].worker : NO_CHOICE;
 }
 
-/* Tells the policy how long each worker has been at its present task: a hint from shared memory, any value is safe. */
+/* How long the worker has been at its present task: a hint from shared memory, any value is safe. */
+static uint64_t running_ns(const csched_t *s, uint32_t index)
+{
+    if (!s->loads[index].held || s->workers[index]->state != WORKER_READY)
+        return 0;
+    const segment_t *segment = s->workers[index]->segment;
+    if (!u64_acquire(&segment->claim_ticket)) /* partner: claim in worker.c; without one `since` is an older task's */
+        return 0;
+    uint64_t since = u64_relaxed(&segment->claim_since);
+    return since && s->now > since ? s->now - since : 0;
+}
+
 static void look_at_running(csched_t *s)
 {
-    for (uint32_t i = 0; i < s->worker_count; i++) {
-        s->loads[i].running_ns = 0;
-        if (!s->loads[i].held || s->workers[i]->state != WORKER_READY)
-            continue;
-        uint64_t since = u64_relaxed(&s->workers[i]->segment->claim_since);
-        if (since && s->now > since)
-            s->loads[i].running_ns = s->now - since;
-    }
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        s->loads[i].running_ns = running_ns(s, i);
 }
 
 /* The newest tasks of a worker that have not begun, at most `most` and below a priority, go back to the ready ones. */
@@ -68,24 +73,49 @@ static bool steal(csched_t *s)
     return s->policy->steal(s->loads, s->worker_count, &theft) && take_back(s, theft.from, theft.count, UINT32_MAX) > 0;
 }
 
-static bool holds_lower(const csched_t *s, uint32_t index, uint32_t priority)
+/* Whether the newest task that has not begun is below the priority: then so may be others before it. */
+static bool holds_lower(csched_t *s, uint32_t index, uint32_t priority)
 {
     worker_t *worker = s->workers[index];
     for (uint32_t i = worker->held_count; i-- > 1;) {
         uint32_t slot = held_at(worker, i)->slot;
         if (slot != NO_TASK)
-            return task_at((csched_t *)s, slot)->priority < priority;
+            return task_at(s, slot)->priority < priority;
     }
     return false;
 }
 
-/* A worker for a task of this priority where the policy finds no room: one that holds lower ones. */
+/* Lower ones come back.  The second time without a result in between, only few are sent again: a flood of higher
+ * ones, each of which moves a whole window, would do nothing else. */
+static bool take_lower(csched_t *s, uint32_t index, uint32_t priority)
+{
+    load_t *load = &s->loads[index];
+    if (!take_back(s, index, UINT32_MAX, priority))
+        return false;
+    if (s->workers[index]->gave_way && load->window > load->held + FEW)
+        load->window = load->held + FEW;
+    s->workers[index]->gave_way = true;
+    return true;
+}
+
+/* A worker for a task of this priority where the policy finds no room: of those that hold lower ones, the one that
+ * is through with its present task first. */
 static uint32_t make_room(csched_t *s, uint32_t priority)
 {
-    for (uint32_t i = 0; i < s->worker_count; i++)
-        if (s->loads[i].window && holds_lower(s, i, priority) && take_back(s, i, UINT32_MAX, priority))
-            return i;
-    return NO_CHOICE;
+    uint32_t best = NO_CHOICE;
+    uint64_t soonest = UINT64_MAX;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        load_t *load = &s->loads[i];
+        if (!load->window || !holds_lower(s, i, priority))
+            continue;
+        load->running_ns = running_ns(s, i);
+        uint64_t left = present_ns(load, load->mean_ns);
+        if (left < soonest) {
+            best = i;
+            soonest = left;
+        }
+    }
+    return best != NO_CHOICE && take_lower(s, best, priority) ? best : NO_CHOICE;
 }
 
 static uint32_t choose(csched_t *s, const task_t *task)
@@ -95,8 +125,11 @@ static uint32_t choose(csched_t *s, const task_t *task)
         return index;
     if (index == NO_CHOICE)
         return make_room(s, task->priority);
-    if (holds_lower(s, index, task->priority) && worth_taking_back(&s->loads[index]))
-        take_back(s, index, UINT32_MAX, task->priority);
+    if (holds_lower(s, index, task->priority)) {
+        s->loads[index].running_ns = running_ns(s, index);
+        if (worth_taking_back(&s->loads[index]))
+            take_lower(s, index, task->priority);
+    }
     return index;
 }
 
@@ -151,6 +184,20 @@ static void send_ready(csched_t *s)
     while (aside_count)
         ready_push_front(&s->graph, aside[--aside_count]);
     wake(s, touched);
+}
+
+/* A worker that is stuck gets nothing more until it has a result: what is ready goes wherever there is room first. */
+void dispatch_tick(csched_t *s)
+{
+    if (!s->policy->steal && !s->graph.ready.mixed)
+        return;
+    look_at_running(s);
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        if (!s->loads[i].window || !is_stuck(&s->loads[i]))
+            continue;
+        take_back(s, i, UINT32_MAX, UINT32_MAX);
+        s->loads[i].window = s->loads[i].held;
+    }
 }
 
 void dispatch(csched_t *s)

@@ -355,6 +355,8 @@ uint32_t drain(csched_t *s)
     }
     task_propagate(s, last);
     bool ticked = drain_tick(s, taken ? look_at_clock(s) : s->now);
+    if (ticked)
+        dispatch_tick(s);
     /* on a tick as well: what lies behind a long task may be worth stealing by now */
     if (taken || news || ticked || s->graph.ready.count)
         dispatch(s);

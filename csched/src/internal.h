@@ -40,6 +40,7 @@ typedef struct {
     held_t *held; /* first in, first out: the order in which the worker takes them */
     uint32_t held_head, held_count, held_capacity;
 
+    bool gave_way; /* tasks came back for one of a higher priority, and there has been no result since */
     uint64_t finished;
     uint64_t *known; /* bit set of functions it has been sent */
     uint32_t known_words;
@@ -168,7 +169,8 @@ typedef struct { /* one task as it is submitted */
 int64_t task_submit(csched_t *s, const call_t *call);
 
 /* dispatch.c */
-void dispatch(csched_t *s); /* ready tasks to workers that have room */
+void dispatch(csched_t *s);     /* ready tasks to workers that have room */
+void dispatch_tick(csched_t *s); /* what waits behind a task that takes far too long comes back; dispatch follows */
 
 /* function.c */
 void function_over(csched_t *s, uint32_t function); /* a task of it is */

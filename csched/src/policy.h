@@ -11,7 +11,7 @@ typedef struct {
     uint32_t held;       /* tasks in its ring, the running one included */
     uint32_t window;     /* the most it should hold now; 0: it takes nothing */
     uint64_t mean_ns;    /* of its recent tasks; 0: unknown */
-    uint64_t running_ns; /* how long it has been at its present task; only `steal` is told */
+    uint64_t running_ns; /* how long it had been at its present task at the last look; 0: a result came since */
     bool awake;          /* it looks at its ring: a new task needs no system call */
 } load_t;
 
@@ -48,6 +48,20 @@ static inline bool has_room(const load_t *load)
 static inline bool worth_taking_back(const load_t *load)
 {
     return load->held >= 2 && (load->mean_ns * load->held > STEAL_NS || load->running_ns > STEAL_NS);
+}
+
+/* What is left of its present task: what tasks take there, or as much again when it has taken longer already. */
+static inline uint64_t present_ns(const load_t *load, uint64_t usual_ns)
+{
+    return usual_ns > load->running_ns ? usual_ns - load->running_ns : load->running_ns;
+}
+
+/* Its present task takes far longer than tasks do there: what waits behind it was sent by a wrong guess. */
+enum { STUCK_NS = 8000000, STUCK_TIMES = 8 };
+
+static inline bool is_stuck(const load_t *load)
+{
+    return load->running_ns > STUCK_NS && load->running_ns / STUCK_TIMES > load->mean_ns;
 }
 
 bool steal_half(const load_t *loads, uint32_t workers, theft_t *theft); /* of the fullest, when one has nothing */

@@ -9,7 +9,8 @@ enum {
 static uint64_t cost_of(const load_t *load)
 {
     uint64_t each = load->mean_ns ? load->mean_ns : UNKNOWN_NS;
-    return load->held * each + (load->awake ? 0 : WAKE_NS);
+    uint64_t work = load->held ? present_ns(load, each) + (load->held - 1) * each : 0;
+    return work + (load->awake ? 0 : WAKE_NS);
 }
 
 /* The least work in hand, where waking a worker counts as work; ties by lowest index. */

@@ -49,6 +49,8 @@ void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns)
     load_t *load = &s->loads[index];
     load->mean_ns = load->mean_ns ? (7 * load->mean_ns + duration_ns + 7) / 8 : duration_ns;
     uint64_t window = WINDOW_NS / load->mean_ns + WINDOW_MIN;
+    load->running_ns = 0;
+    worker->gave_way = false;
     if (!worker->retiring)
         load->window = window > WINDOW_MAX ? WINDOW_MAX : (uint32_t)window;
 }
@@ -225,6 +227,8 @@ bool window_revoke(csched_t *s, task_t *task, uint32_t slot)
         if (!held_revoke(worker, held))
             return false;
         held->slot = NO_TASK;
+        while (worker->held_count && held_at(worker, worker->held_count - 1)->slot == NO_TASK)
+            worker->held_count--; /* no result will ask for them, and who looks from the newest finds a task at once */
         s->loads[task->worker].held--;
         drop_bundle(s, task);
         return true;

@@ -56,6 +56,7 @@ static void it_overtakes_where_there_is_room_too(void)
     EQUAL(next_item(worker, CSCHED_TASK).slot, 0);
     submit_priority(w, 10, 1);
     publish_none(worker);
+    csched_poll(w->s, 0); /* on a slow machine it looked stuck, and had everything taken back */
     EQUAL(take_slot(worker), 10);
     for (uint32_t i = 1; i < 10; i++)
         EQUAL(take_slot(worker), i);
@@ -91,5 +92,106 @@ static void runs_share_a_worker(void)
     world_close(w);
 }
 
+/* A worker at a task that does not end, and one higher task after another: each comes first, and its ring is not
+ * filled with entries that were taken back. */
+static void a_flood_of_higher_ones_moves_little(void)
+{
+    enum { LOW = 600, HIGH = 60 };
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    window_learn(w->s, 0, 1000);
+    for (uint32_t i = 0; i < LOW; i++)
+        submit_priority(w, i, 0);
+    EQUAL(info_of(w, 0).held, LOW);
+    EQUAL(next_item(worker, CSCHED_TASK).slot, 0);
+    for (uint32_t i = 0; i < HIGH; i++)
+        submit_priority(w, LOW + i, 1 + (int32_t)i);
+    CHECK(w->s->workers[0]->tasks.position < 3 * LOW * sizeof(task_entry_t));
+    publish_none(worker);
+    csched_poll(w->s, 0);
+    EQUAL(take_slot(worker), LOW + HIGH - 1);
+    csched_poll(w->s, 0);
+    for (uint32_t i = HIGH - 1; i-- > 0; csched_poll(w->s, 0))
+        EQUAL(take_slot(worker), LOW + i);
+    for (uint32_t i = 1; i < LOW; i++, csched_poll(w->s, 0))
+        EQUAL(take_slot(worker), i);
+    finish(w, LOW + HIGH);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
+/* Neither worker has room.  One has been at its task for as long as tasks take there, the other has just begun. */
+static void a_higher_priority_goes_where_it_begins_first(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *workers[2] = {by_hand(w), by_hand(w)};
+    for (uint32_t i = 0; i < 2; i++)
+        window_learn(w->s, i, UINT64_C(10000000000));
+    for (uint32_t i = 0; i < 4; i++)
+        submit_priority(w, i, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        EQUAL(info_of(w, i).held, 2);
+        next_item(workers[i], CSCHED_TASK);
+    }
+    u64_store_relaxed(&w->s->workers[1]->segment->claim_since, csched_now() - UINT64_C(9000000000));
+    submit_priority(w, 4, 1);
+    publish_none(workers[1]);
+    EQUAL(take_slot(workers[1]), 4);
+    publish_none(workers[0]);
+    for (uint32_t left = 2; left; csched_poll(w->s, 0)) {
+        csched_item_t item;
+        for (uint32_t i = 0; i < 2; i++)
+            if (csched_worker_next(workers[i], 0, 0, &item) == CSCHED_OK) {
+                publish_none(workers[i]);
+                left--;
+            }
+    }
+    finish(w, 5);
+    OK(csched_worker_detach(workers[0]));
+    OK(csched_worker_detach(workers[1]));
+    world_close(w);
+}
+
+/* Tasks were short; one is not.  What waits behind it goes back although the other worker has enough to do, and no
+ * more is sent there until it has a result. */
+static void nothing_waits_behind_a_worker_that_is_stuck(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *stuck = by_hand(w), *other = by_hand(w);
+    for (uint32_t i = 0; i < 2; i++)
+        window_learn(w->s, i, 500000); /* a window of five */
+    for (uint32_t i = 0; i < 40; i++)
+        submit_priority(w, i, 0);
+    EQUAL(info_of(w, 0).held, 5);
+    EQUAL(info_of(w, 1).held, 5);
+    next_item(stuck, CSCHED_TASK);
+    u64_store_relaxed(&w->s->workers[0]->segment->claim_since, csched_now() - UINT64_C(60000000));
+    UNTIL((csched_poll(w->s, 0), info_of(w, 0).held == 1));
+    EQUAL(info_of(w, 1).held, 5);
+    for (uint32_t left = 39; left; left--) { /* all the others, while the first worker is at its task */
+        csched_poll(w->s, 0);
+        EQUAL(info_of(w, 0).held, 1);
+        take_slot(other);
+    }
+    publish_none(stuck);
+    submit_priority(w, 40, 0);
+    submit_priority(w, 41, 0);
+    csched_poll(w->s, 0);
+    submit_priority(w, 42, 0);
+    CHECK(info_of(w, 0).held > 0); /* it is one of them again */
+    csched_item_t item;
+    for (uint32_t left = 3; left; csched_poll(w->s, 0)) {
+        if (csched_worker_next(stuck, 0, 0, &item) == CSCHED_OK)
+            publish_none(stuck), left--;
+        if (csched_worker_next(other, 0, 0, &item) == CSCHED_OK)
+            publish_none(other), left--;
+    }
+    finish(w, 43);
+    OK(csched_worker_detach(stuck));
+    OK(csched_worker_detach(other));
+    world_close(w);
+}
+
 MAIN(TEST(a_higher_priority_overtakes_what_was_sent), TEST(it_overtakes_where_there_is_room_too),
-     TEST(runs_share_a_worker))
+     TEST(runs_share_a_worker), TEST(a_flood_of_higher_ones_moves_little),
+     TEST(a_higher_priority_goes_where_it_begins_first), TEST(nothing_waits_behind_a_worker_that_is_stuck))

@@ -59,6 +59,8 @@ static void least_loaded(void)
         {"40/99@1 0/99@1*", 1, 0},   /* forty are worth it */
         {"1/99@100 0/99@100*", 1, 0},
         {"9/99@1 8/99@50", 0, 0},    /* by time, not by number */
+        {"1/9@900+800 1/9@900+100", 0, 0}, /* nearly done */
+        {"1/9@9+800 4/9@9", 1, 0},         /* far longer than the others: as much again is likely */
         {"0/9 0/9", 1, 2},           /* where the inputs are warm */
         {"1/9@10 2/9@10", 1, 2},
         {"0/9@100 1/9@100", 0, 2},   /* but not at any price */
@@ -119,6 +121,27 @@ static void stealing(void)
     CHECK(!policy_round_robin.steal && !policy_random.steal);
 }
 
+static void stuck(void)
+{
+    static const struct {
+        const char *state;
+        bool stuck;
+    } table[] = {
+        {"1/9", false},
+        {"1/9@1", false},
+        {"1/9@1+7000", false}, /* too short to matter */
+        {"1/9@1+9000", true},
+        {"1/9+9000", true}, /* unknown until now */
+        {"1/9@10000+79000", false}, /* tasks take long there */
+        {"1/9@10000+81000", true},
+    };
+    load_t load;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        EQUAL(parse(table[i].state, &load), 1);
+        EQUAL(is_stuck(&load), table[i].stuck);
+    }
+}
+
 /* Random loads: a policy never chooses a worker without room, and always one while there is room. */
 static void room_is_found_and_kept_to(void)
 {
@@ -143,16 +166,20 @@ static void room_is_found_and_kept_to(void)
     }
 }
 
+/* Chi square of 3 workers, 2 degrees of freedom: above 13.8 in one of a thousand sequences. */
 static void random_is_even_and_keeps_to_those_with_room(void)
 {
+    enum { DRAWS = 30000 };
     load_t loads[8];
     policy_state_t state = {0, UINT64_C(0x9e3779b97f4a7c15)};
     uint32_t workers = parse("0/2 2/2 1/2 0/0 5/9", loads), taken[8] = {0};
-    for (int i = 0; i < 30000; i++)
+    for (int i = 0; i < DRAWS; i++)
         taken[policy_random.choose(&state, loads, workers, NO_CHOICE)]++;
-    EQUAL(taken[1] + taken[3], 0);
+    EQUAL(taken[0] + taken[2] + taken[4], DRAWS);
+    double chi = 0, wanted = DRAWS / 3.0;
     for (int i = 0; i < 5; i += 2)
-        CHECK(taken[i] > 9500 && taken[i] < 10500);
+        chi += (taken[i] - wanted) * (taken[i] - wanted) / wanted;
+    CHECK(chi < 13.8);
     EQUAL(policy_random.choose(&state, loads, parse("2/2 0/0", loads), NO_CHOICE), NO_CHOICE);
     EQUAL(policy_random.choose(&state, loads, 0, NO_CHOICE), NO_CHOICE);
 }
@@ -167,4 +194,4 @@ static void names(void)
 }
 
 MAIN(TEST(least_loaded), TEST(round_robin), TEST(random_is_even_and_keeps_to_those_with_room), TEST(work_stealing),
-     TEST(stealing), TEST(room_is_found_and_kept_to), TEST(names))
+     TEST(stealing), TEST(stuck), TEST(room_is_found_and_kept_to), TEST(names))

@@ -125,7 +125,9 @@ class ZeroWorld:
         from ..backends.local.scheduler import Scheduler, check, ffi, held
 
         self._ffi, self._held, self._check = ffi, held, check
-        self._scheduler = Scheduler(arena_bytes=1 << 20, ring_bytes=1 << 17 if workers > 1 else 0)
+        self._scheduler = Scheduler(
+            arena_bytes=1 << 20, file_bytes=1 << 20, ring_bytes=1 << 17 if workers > 1 else 0
+        )
         handle = self._handle = self._scheduler.handle
         check(held.csched_set_policy(handle, policy.encode()), "choosing a policy")
         fds = ffi.new("int[]", 4 * workers)

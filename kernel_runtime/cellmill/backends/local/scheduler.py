@@ -87,13 +87,20 @@ class Scheduler:
     """One csched_t. Freed with the last payload view that refers to it."""
 
     def __init__(
-        self, *, arena_bytes: int = 0, ring_bytes: int = 0, journey_rows: int = 0, spin_us: int = 20
+        self,
+        *,
+        arena_bytes: int = 0,
+        file_bytes: int = 0,
+        ring_bytes: int = 0,
+        journey_rows: int = 0,
+        spin_us: int = 20,
     ) -> None:
         config = ffi.new(
             "csched_config_t *",
             {
                 "ring_bytes": ring_bytes,
                 "arena_bytes": arena_bytes,
+                "file_bytes": file_bytes,
                 "journey_rows": journey_rows,
                 "spin_us": spin_us,
                 "helper": 1,

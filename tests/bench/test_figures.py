@@ -129,7 +129,7 @@ def test_parts_are_measured_and_one_that_cannot_is_named(
     assert [report["settings"]["repeats"] for report in written["reports"]] == [2, 2, 1]
     reached = {(row["what"], row["rival"]): row for row in written["rows"]}
     assert all((row["met"] is None) == (row["reached"] is None) for row in reached.values())
-    assert reached["memory after ten rounds of 1 M tasks", "itself after one"]["reached"] >= 0
+    assert reached["memory over ten rounds of 1 M tasks", "its first five rounds"]["reached"] >= 0
     assert reached["no-op submit, one future each", "Ray"]["reached"] is None
     submit = reached["no-op submit, one future each", "ProcessPoolExecutor"]
     throughput = written["reports"][0]["results"]

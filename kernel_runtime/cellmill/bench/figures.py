@@ -32,29 +32,43 @@ class Part:
     repeats: int | None = None
 
 
+_NO_GRAPHS: Sizes = {"graphs": [], "workers": [1], "rounds": 1}
 PARTS = (
     Part(
         "throughput", (OURS, "bare-ring", "csched", "ppe", "pool", "dask", "ray", "parsl"), {"seconds": 0.5}
     ),
-    Part("latency", (OURS, "ppe"), {"seconds": 0.5, "idle_trips": 3}, {"idle_trips": 1}),
+    Part("latency", (OURS, "ppe"), {"seconds": 0.5, "idle_trips": 3, "watch_s": 1.0}, {"idle_trips": 1}),
     Part(
         "payload",
         (OURS, "bare-copy", "ppe", "joblib"),
         {"bytes": [10**8], "seconds": 0.4, "least": 3},
         {"bytes": [10**6]},
     ),
-    Part("granularity", (OURS, "ppe", "dask", "ray"), {"durations_us": [100, 1000, 10_000]}),
+    Part(
+        "granularity",
+        (OURS,),
+        {"durations_us": [100, 1000, 10_000], "seconds": 0.3, "sweep": []},
+        {"sweep": []},
+    ),
+    Part(
+        "granularity",
+        (OURS, "ppe", "dask", "ray"),
+        {"durations_us": [], "sweep_seconds": 0.15},
+        {"durations_us": []},
+    ),
     Part("memory", (OURS, "ppe"), {"tasks": 50_000, "gc_seconds": 0.01}, {"tasks": 5000}),
     Part("memory", ("soak",), repeats=1),
     Part("workers", (OURS,)),
+    Part("scheduler-alone", (OURS, "journeyless"), _NO_GRAPHS, _NO_GRAPHS),
     Part(
         "scheduler-alone",
-        (OURS, "python", "journeyless"),
-        {"graphs": [], "workers": [1], "rounds": 1},
-        {"graphs": [], "workers": [1]},
+        (OURS, "python"),
+        {**_NO_GRAPHS, "tasks": 200_000, "depth": 17, "width": 300, "steps": 700},
+        _NO_GRAPHS,
     ),
     Part("chain", (OURS, "dask", "ray")),
 )
+"""In this order: a figure that two parts measure is read from the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +166,8 @@ def text(figures: Figures) -> str:
         lines.append("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
     lines.append("")
     for number, row in enumerate(figures.rows, 1):
-        said = [part[0].upper() + part[1:] for part in (row.beside, row.goal.note) if part]
+        note = row.goal.note[:1].upper() + row.goal.note[1:]
+        said = [part for part in (row.beside, note) if part]
         if said and row.value is not None:
             lines += _wrapped(f"{number}: {'. '.join(said)}.")
     lines.append("")

@@ -25,8 +25,8 @@ def metrics(sizes: Sizes) -> list[Metric]:
         named = f"{us} us" if us < 1000 else f"{us / 1000:g} ms"
         found.append(Metric(f"submit_{us}us", f"{named} tasks, submit", "of bare processes"))
         found.append(Metric(f"map_{us}us", f"{named} tasks, map", "of bare processes"))
-    found.append(Metric("metg_submit", "METG(50 %), submit", "us", "lower"))
-    found.append(Metric("metg_map", "METG(50 %), map, per element", "us", "lower"))
+    titles = {"submit": "METG(50 %), submit", "map": "METG(50 %), map, per element"}
+    found += [Metric(f"metg_{way}", titles[way], "us", "lower") for way in sizes["sweep"]]
     return found
 
 
@@ -101,7 +101,7 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
                     after = bare.rate(rounds, tasks)
                     values[f"{way}_{us}us"] = rate / ((before + after) / 2)
                     before = after
-            for way in ("submit", "map"):
+            for way in sizes["sweep"]:
                 points = _sweep(pool, way, workers, sizes)
                 values[f"metg_{way}"] = metg.half(points)
                 details[f"metg_{way}"] = [(point.granularity_us, point.work_rate) for point in points]
@@ -127,8 +127,20 @@ BENCHMARK = Benchmark(
     module=__name__,
     metrics=metrics,
     runtimes=("cellmill", "ppe", "pool", "loky", "joblib", "dask", "ray", "parsl"),
-    full={"durations_us": [10, 100, 1000, 10_000], "seconds": 0.5, "sweep_seconds": 0.25, "most": 1_000_000},
-    quick={"durations_us": [100, 1000], "seconds": 0.1, "sweep_seconds": 0.05, "most": 100_000},
+    full={
+        "durations_us": [10, 100, 1000, 10_000],
+        "seconds": 0.5,
+        "sweep": ["submit", "map"],
+        "sweep_seconds": 0.25,
+        "most": 1_000_000,
+    },
+    quick={
+        "durations_us": [100, 1000],
+        "seconds": 0.1,
+        "sweep": ["submit", "map"],
+        "sweep_seconds": 0.05,
+        "most": 100_000,
+    },
     prepare=prepare,
     notes=(
         "1.00 means that nothing but the work itself took time; the work is a counted loop, the same for all.",

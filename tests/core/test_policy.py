@@ -73,9 +73,7 @@ def test_each_task_runs_once_however_often_it_moved(gate: Gate, tmp_path: Path) 
         warm(ex)
         holding = [ex.submit(tasks.hold, gate.folder) for _ in range(2)]
         gate.wait_started(2)
-        counted = [
-            ex.options(priority=i % 3).submit(tasks.count_call, str(f)) for i, f in enumerate(folders)
-        ]
+        counted = [ex.options(priority=i % 3).submit(tasks.count_call, str(f)) for i, f in enumerate(folders)]
         assert [f.result(SECONDS) for f in counted] == [1] * len(folders)
         gate.release(2)
         for future in holding:

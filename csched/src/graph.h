@@ -14,12 +14,12 @@
 enum { PRIORITY_MIN = -100, PRIORITY_MAX = 100, PRIORITIES = PRIORITY_MAX - PRIORITY_MIN + 1 };
 
 typedef enum {
-    TASK_FREE, /* not submitted, or collected */
+    TASK_FREE,    /* not submitted, or collected */
     TASK_WAITING, /* for inputs */
-    TASK_QUEUED, /* ready, in a ready queue */
-    TASK_SENT, /* in a worker's ring, or running there */
+    TASK_QUEUED,  /* ready, in a ready queue */
+    TASK_SENT,    /* in a worker's ring, or running there */
     TASK_DELAYED, /* kept back until a time */
-    TASK_DONE /* has its outcome; waits to be collected */
+    TASK_DONE     /* has its outcome; waits to be collected */
 } task_state_t;
 
 /* A payload with its references.  Tasks' inputs, results and function blobs are blobs; None has none. */
@@ -51,8 +51,8 @@ typedef struct {
     };
     uint64_t pack_ns;
     uint64_t timeout_ns;
-    uint64_t moment; /* delayed: when it may start; done: how long it ran */
-    uint64_t row; /* its first row in the journey ring */
+    uint64_t moment;     /* delayed: when it may start; done: how long it ran */
+    uint64_t row;        /* its first row in the journey ring */
     blob_t *payload;
     blob_t *result;
     inputs_t *inputs; /* NULL: all there so far are None */
@@ -62,7 +62,7 @@ typedef struct {
     uint32_t next, previous; /* in its ready queue, or the list of completions (next only) */
     union {
         uint32_t input_count; /* until it is done */
-        uint32_t detail; /* done */
+        uint32_t detail;      /* done */
     };
     uint16_t worker;
     uint8_t state, status;
@@ -74,7 +74,7 @@ typedef struct {
 _Static_assert(sizeof(task_t) <= 128, "a task record is at most 128 bytes");
 
 typedef struct {
-    uint64_t ticket; /* the dependent's: it may be over by now, and its slot another's */
+    uint64_t ticket;   /* the dependent's: it may be over by now, and its slot another's */
     uint32_t position; /* among its inputs */
     uint32_t next;
 } edge_t;
@@ -115,6 +115,6 @@ uint64_t graph_ticket(graph_t *graph, uint32_t slot); /* a new one for the slot 
 
 int graph_depend(graph_t *graph, uint64_t dependent, uint32_t producer, uint32_t position);
 uint32_t graph_take_edges(graph_t *graph, uint32_t producer); /* first edge; the caller frees each by */
-uint32_t graph_free_edge(graph_t *graph, uint32_t edge); /* ... this, which returns the next one */
+uint32_t graph_free_edge(graph_t *graph, uint32_t edge);      /* ... this, which returns the next one */
 
 #endif

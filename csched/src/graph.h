@@ -1,4 +1,4 @@
-/* Task records and dependency edges, and the ready queues (ready.h): private memory of the kernel, all under the scheduler's lock. */
+/* Task records, dependency edges and the ready queues (ready.h): private memory of the kernel, under its lock. */
 #ifndef CSCHED_GRAPH_H
 #define CSCHED_GRAPH_H
 

@@ -5,6 +5,7 @@ A task's path in the kernel begins at `Sender.submit`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Sequence
@@ -63,10 +64,8 @@ class Sender:
     def __init__(self, backend: LocalBackend) -> None:
         self.backend = backend
         self.scheduler = backend.scheduler
-        self._left, self._looked = (
-            0,
-            -LOOK_NS,
-        )  # when the last call returned, when the surroundings were looked at
+        self._left = 0  # when the last call returned
+        self._looked = -LOOK_NS  # when the surroundings were looked at
         self._room = Room(backend)
         self.functions = backend.functions
         self.resolver = backend.resolver
@@ -101,20 +100,40 @@ class Sender:
                 resolver.table[slot] = future
                 size = len(data) if args else 0
                 ticket = _SUBMIT(self._handle, slot, number, run, data, size, _NOW() - start if args else 0)
-                if ticket < 0:
+                if ticket >= 0:
+                    future._ticket = ticket
+                    self._left = _NOW()
+                    return future
+                with contextlib.suppress(StaleInput):  # the function was renewed meanwhile
                     self._undo(slot, ticket)
-                future._ticket = ticket
-                self._left = _NOW()
-                return future
-        body: Any = args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
+        return self._submit_packed(future, function, args, kwargs, options, run, start)
+
+    def _submit_packed(
+        self,
+        future: Future,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: TaskOptions,
+        run: int,
+        start: int,
+    ) -> Future:
+        """A call whose arguments need looking after: futures among them are inputs, large buffers travel apart."""
+        backend = self.backend
         while True:
+            number = self.functions.number(function)
+            body: Any = (
+                args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
+            )
             inputs: list[Future] = []
             try:
                 encoded = pack(backend, function, body, args, kwargs, inputs)
                 for before in options.after:
                     add_input(backend, before, inputs)
                 return self._send(future, number, run, encoded, inputs, options, _NOW() - start)
-            except StaleInput:  # an input was resolved meanwhile: its value is at hand now
+            except (
+                StaleInput
+            ):  # an input was resolved meanwhile, its value is at hand now; or the function renewed
                 continue
             except FailedInput as failed:
                 return self._failed(run, failed.cause)
@@ -213,12 +232,12 @@ class Sender:
     ) -> None:
         """Send one chunk of a stream; raises `PayloadError` when an element cannot be pickled."""
         start = _NOW()
-        number = self.functions.number(function)
-        if not number:
-            body = {**body, "function": function}
         inputs: list[Future] = []
         count = len(body["items"])
         while True:
+            number = self.functions.number(function)
+            if not number:
+                body = {**body, "function": function}
             inputs.clear()
             try:
                 encoded = pack(self.backend, function, body, (body["items"],), {}, inputs)

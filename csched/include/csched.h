@@ -218,6 +218,8 @@ int csched_pause(csched_t *s, int on);
 /* results: peek with collect, hand over, then commit the same number.  One collector at a time. */
 int csched_poll(csched_t *s, uint32_t spin_us); /* drains; number of completions and messages that are there */
 int csched_wait(csched_t *s, uint32_t timeout_ms); /* the same, sleeping; call it without the GIL */
+/* the same for the result of one task: others only wake it when work depends on them, and after some milliseconds */
+int csched_wait_for(csched_t *s, uint64_t ticket, uint32_t timeout_ms);
 int csched_wait_background(csched_t *s, uint32_t timeout_ms); /* sleeps until results lie there uncollected */
 int csched_collect(csched_t *s, uint32_t most, csched_completion_t *completions);
 int csched_commit(csched_t *s, uint32_t count);

@@ -7,15 +7,22 @@
 #include "internal.h"
 #include "segment.h"
 
-enum { SLICE_MS = 50 }; /* no sleep is longer: signals are looked at in between */
+enum {
+    SLICE_MS = 50,   /* no sleep is longer: signals are looked at in between */
+    TICK_MS = 1,     /* a look at the rings while only one result is waited for: windows hold twice as much work */
+    PATIENCE_MS = 5, /* so long other results may lie there meanwhile */
+};
 
-/* Asks every worker to ring the bell after its next result. */
-void bell_arm(csched_t *s, bool on)
+/* Asks every worker to ring the bell after its next result that matters: WANT_ANY every one, else that of the task
+ * `wanted`, those that others depend on, and the last one a worker has work for. */
+void bell_arm(csched_t *s, uint64_t wanted)
 {
     pthread_mutex_lock(&s->lock);
     for (uint32_t i = 0; i < s->worker_count; i++)
-        if (s->workers[i]->segment)
-            u32_store_relaxed(&s->workers[i]->segment->kernel_sleeping, on);
+        if (s->workers[i]->segment) {
+            u64_store_relaxed(&s->workers[i]->segment->wanted, wanted);
+            u32_store_relaxed(&s->workers[i]->segment->kernel_sleeping, 1);
+        }
     pthread_mutex_unlock(&s->lock);
     fence_seq_cst(); /* flag before the last look at the rings; partner: ring_bell in worker.c */
 }
@@ -27,61 +34,102 @@ void bell_ring(csched_t *s)
         return; /* a sleeper wakes at the end of its slice all the same */
 }
 
-bool bell_sleep(csched_t *s, uint32_t timeout_ms)
+int bell_sleep(csched_t *s, uint32_t timeout_ms)
 {
     struct pollfd bell = {.fd = s->bell, .events = POLLIN};
     uint64_t rung;
     int rc = poll(&bell, 1, (int)(timeout_ms < SLICE_MS ? timeout_ms : SLICE_MS));
-    return rc > 0 && read(s->bell, &rung, sizeof rung) > 0;
+    return rc > 0 && read(s->bell, &rung, sizeof rung) > 0 ? 1 : rc < 0 ? -1 : 0;
 }
 
-static int locked_drain(csched_t *s)
+/* Some worker's tasks are so short that the next result comes within a spin, or nothing is known of them. */
+static bool brisk(const csched_t *s, uint64_t spin_ns)
+{
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        if (s->loads[i].held && s->loads[i].mean_ns < 2 * spin_ns)
+            return true;
+    return false;
+}
+
+/* What is there; `spin_us` becomes 0 when there is nothing to spin for. */
+static int locked_drain(csched_t *s, uint32_t *spin_us)
 {
     pthread_mutex_lock(&s->lock);
     drain(s);
     u64_store_relaxed(&s->last_poll, s->now);
+    if (spin_us && *spin_us && !brisk(s, (uint64_t)*spin_us * 1000))
+        *spin_us = 0;
     pthread_mutex_unlock(&s->lock);
     return (int)u32_relaxed(&s->available);
 }
 
 CSCHED_EXPORT int csched_poll(csched_t *s, uint32_t spin_us)
 {
-    int there = locked_drain(s);
+    int there = locked_drain(s, &spin_us);
     if (there || !spin_us)
         return there;
     uint64_t end = csched_now() + (uint64_t)spin_us * 1000;
     do {
         for (int i = 0; i < 8; i++)
             cpu_relax();
-        there = locked_drain(s);
+        there = locked_drain(s, NULL);
     } while (!there && csched_now() < end);
     return there;
 }
 
-CSCHED_EXPORT int csched_wait(csched_t *s, uint32_t timeout_ms)
+/* Drains; what there is, once the wanted one is there. */
+static int drain_for(csched_t *s, uint64_t wanted)
 {
-    uint64_t end = csched_now() + (uint64_t)timeout_ms * 1000000;
+    int there = locked_drain(s, NULL);
+    if (wanted == WANT_ANY || !there)
+        return there;
+    pthread_mutex_lock(&s->lock);
+    const task_t *task = graph_find(&s->graph, wanted);
+    bool over = !task || task->state == TASK_DONE;
+    pthread_mutex_unlock(&s->lock);
+    return over ? there : 0;
+}
+
+/* One sleep on the bell, armed; what is there after it, or -1: interrupted. */
+static int sleep_for(csched_t *s, uint64_t wanted, uint32_t timeout_ms)
+{
+    int rung = 0;
+    u32_add(&s->sleepers, 1);
+    bell_arm(s, u32_relaxed(&s->waiting) > 1 ? WANT_ANY : wanted);
+    int there = drain_for(s, wanted);
+    if (!there)
+        rung = bell_sleep(s, timeout_ms);
+    u32_add(&s->sleepers, (uint32_t)-1);
+    if (!there)
+        there = drain_for(s, wanted);
+    return there ? there : rung < 0 ? -1 : 0;
+}
+
+CSCHED_EXPORT int csched_wait_for(csched_t *s, uint64_t wanted, uint32_t timeout_ms)
+{
+    uint64_t start = csched_now();
+    uint32_t limit = timeout_ms < SLICE_MS ? timeout_ms : SLICE_MS;
     u32_add(&s->waiting, 1);
-    int there = csched_poll(s, s->config.spin_us);
-    for (uint64_t now; !there && !u32_relaxed(&s->stopped) && (now = csched_now()) < end;) {
-        u32_add(&s->sleepers, 1);
-        bell_arm(s, true);
-        there = locked_drain(s);
-        if (!there) {
-            uint64_t left = (end - now) / 1000000 + 1;
-            bell_sleep(s, left < SLICE_MS ? (uint32_t)left : SLICE_MS);
-        }
-        u32_add(&s->sleepers, (uint32_t)-1);
-        if (there)
+    int there = csched_poll(s, s->config.spin_us) ? drain_for(s, wanted) : 0;
+    while (!there && !u32_relaxed(&s->stopped)) {
+        uint64_t passed = (csched_now() - start) / 1000000;
+        if (passed >= limit)
             break;
-        there = csched_poll(s, 0);
-        if (!there)
+        there = sleep_for(s, wanted, wanted == WANT_ANY ? limit - (uint32_t)passed : TICK_MS);
+        if (there < 0 || wanted == WANT_ANY)
             break; /* one slice at a time: the caller looks at its signals */
+        if (!there && passed >= PATIENCE_MS)
+            there = (int)u32_relaxed(&s->available); /* others may wait for what came meanwhile */
     }
     u32_add(&s->waiting, (uint32_t)-1);
-    if (there)
+    if (there > 0)
         bell_ring(s); /* one ring wakes one sleeper: it passes it on */
-    return there;
+    return there > 0 ? there : (int)u32_relaxed(&s->available);
+}
+
+CSCHED_EXPORT int csched_wait(csched_t *s, uint32_t timeout_ms)
+{
+    return csched_wait_for(s, WANT_ANY, timeout_ms);
 }
 
 CSCHED_EXPORT int csched_wait_background(csched_t *s, uint32_t timeout_ms)

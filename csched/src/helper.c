@@ -25,14 +25,14 @@ static void wake_resolver(csched_t *s, uint64_t patience_ns)
 static void act(csched_t *s)
 {
     u32_add(&s->sleepers, 1);
-    bell_arm(s, true);
+    bell_arm(s, WANT_NONE);
     pthread_mutex_lock(&s->lock);
     uint32_t taken = drain(s);
     pthread_mutex_unlock(&s->lock);
     if (taken && u32_relaxed(&s->waiting))
         bell_ring(s); /* a waiter fell asleep before these came */
     wake_resolver(s, TICK_NS);
-    if (!taken && bell_sleep(s, u32_relaxed(&s->available) ? 2 : 20) && u32_relaxed(&s->waiting))
+    if (!taken && bell_sleep(s, u64_relaxed(&s->outstanding) ? 1 : 20) > 0 && u32_relaxed(&s->waiting))
         bell_ring(s); /* somebody began to wait meanwhile: the ring was meant for both, and only the waiter looks now */
     u32_add(&s->sleepers, (uint32_t)-1);
 }

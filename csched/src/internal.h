@@ -200,9 +200,10 @@ int message_push(csched_t *s, const csched_message_t *message);
 
 /* collect.c */
 void commit_first(csched_t *s, uint32_t count);
-void bell_arm(csched_t *s, bool on);
+void bell_arm(csched_t *s, uint64_t wanted);
 void bell_ring(csched_t *s);
-bool bell_sleep(csched_t *s, uint32_t timeout_ms); /* true: it took the bell's ring, which others may have missed */
+int bell_sleep(csched_t *s,
+               uint32_t timeout_ms); /* 1: it took the bell's ring, which others may have missed; -1: a signal */
 
 /* helper.c */
 int helper_start(csched_t *s);

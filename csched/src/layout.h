@@ -59,8 +59,9 @@ typedef struct {
     shared_u32 claim_slot, claim_element;
     shared_u32 ready;
 
-    _Alignas(LINE) shared_u32 kernel_sleeping; /* ring the bell after the next result */
+    _Alignas(LINE) shared_u32 kernel_sleeping; /* ring the bell after the next result that matters */
     shared_u32 retire;
+    shared_u64 wanted; /* the task whose result somebody waits for, or WANT_ */
     shared_u64 interrupt_ticket; /* the task that a signal is meant for */
 
     _Alignas(LINE) shared_u64 frees_tail; /* kernel */
@@ -77,6 +78,10 @@ typedef struct { /* where a payload lies */
 } ref_t;
 
 enum { ENTRY_PAD = 0, ENTRY_TASK = 1, ENTRY_FUNCTION = 2, ENTRY_CONTROL = 3, ENTRY_RESULT = 4, ENTRY_MESSAGE = 5 };
+
+#define WANT_ANY UINT64_C(0)
+#define WANT_NONE UINT64_MAX
+#define ENTRY_URGENT 0x80000000u /* in a task's `attempt`: others depend on it */
 
 enum { CLAIM_QUEUED = 0, CLAIM_TAKEN = 1, CLAIM_REVOKED = 2 };
 

@@ -3,6 +3,7 @@
 enum {
     UNKNOWN_NS = 1000000, /* a task of which nothing is known: each to a worker of its own */
     WAKE_NS = 30000,      /* to wake a worker, before which as much work may lie with one that is awake */
+    LITTLE_NS = 20000,    /* less work than this counts as so much: then the first worker, so that others may sleep */
     WARM_NS = 20000       /* so much longer a task may wait where its inputs are warm */
 };
 
@@ -10,7 +11,9 @@ static uint64_t cost_of(const load_t *load)
 {
     uint64_t each = load->mean_ns ? load->mean_ns : UNKNOWN_NS;
     uint64_t work = load->held ? present_ns(load, each) + (load->held - 1) * each : 0;
-    return work + (load->awake ? 0 : WAKE_NS);
+    if (!load->awake)
+        return work + WAKE_NS;
+    return work > LITTLE_NS ? work : LITTLE_NS;
 }
 
 /* The least work in hand, where waking a worker counts as work; ties by lowest index. */

@@ -61,6 +61,14 @@ bool ring_empty(ring_t *ring)
     return ring->other == ring->position;
 }
 
+bool ring_has_more(ring_t *ring)
+{
+    uint64_t next = ring->position + ring->peeked;
+    if (ring->other == next)
+        ring->other = u64_acquire(&ring->ends->tail); /* partner: ring_commit */
+    return ring->other != next;
+}
+
 int ring_peek(ring_t *ring, entry_t **entry)
 {
     for (;;) {

@@ -34,6 +34,7 @@ void ring_commit(ring_t *ring);
 int ring_peek(ring_t *ring, entry_t **entry);
 void ring_advance(ring_t *ring); /* past the entry that was peeked at */
 bool ring_empty(ring_t *ring);
+bool ring_has_more(ring_t *ring); /* behind the entry that was peeked at */
 
 static inline uint64_t ring_largest(const ring_t *ring)
 {

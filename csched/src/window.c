@@ -192,7 +192,7 @@ int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
     head->ticket = task->ticket;
     head->function = task->function;
     head->count = task->count;
-    head->attempt = task->attempt;
+    head->attempt = task->attempt | (task->dependents != NO_EDGE ? ENTRY_URGENT : 0);
     head->dispatched = now;
     head->inputs = task->input_count;
     head->bundle = !inputs ? ALL_NONE : inputs->bundle ? inputs->bundle->offset : NO_BLOCK;

@@ -65,12 +65,21 @@ CSCHED_EXPORT uint64_t csched_worker_current(csched_worker_t *w)
     return u64_relaxed(&w->segment->claim_ticket);
 }
 
-static void ring_bell(csched_worker_t *w)
+/* Whether the result of this task is worth waking the kernel for: somebody waits for it, others depend on it, or this
+ * worker has nothing left to do.  The others it takes when it looks by itself, within a tick. */
+static bool matters(csched_worker_t *w, const task_entry_t *task)
+{
+    uint64_t wanted = u64_relaxed(&w->segment->wanted);
+    return wanted == WANT_ANY || wanted == task->ticket || task->attempt & ENTRY_URGENT || !ring_has_more(&w->tasks);
+}
+
+/* After a result of `task`, or something that always matters (NULL). */
+static void ring_bell(csched_worker_t *w, const task_entry_t *task)
 {
     uint64_t one = 1;
     fence_seq_cst(); /* tail before kernel_sleeping; partner: bell_arm, which stores in the other order */
-    if (u32_relaxed(&w->segment->kernel_sleeping) && u32_exchange(&w->segment->kernel_sleeping, 0) &&
-        write(w->bell, &one, sizeof one) < 0)
+    if (u32_relaxed(&w->segment->kernel_sleeping) && (!task || matters(w, task)) &&
+        u32_exchange(&w->segment->kernel_sleeping, 0) && write(w->bell, &one, sizeof one) < 0)
         return; /* full or gone: the kernel looks by itself at the end of its slice */
 }
 
@@ -126,7 +135,7 @@ static int take(csched_worker_t *w, task_entry_t *entry, csched_item_t *item)
                             .count = entry->count,
                             .ticket = entry->ticket,
                             .inputs = entry->inputs,
-                            .flags = entry->attempt};
+                            .flags = entry->attempt & ~ENTRY_URGENT};
     w->current = entry;
     return resolve(w, &entry->payload, (uint8_t *)entry, entry->head.bytes, &item->address, &item->size);
 }
@@ -254,7 +263,7 @@ static void wait_for_room(csched_worker_t *w)
     if (u64_relaxed(&w->segment->results.head) != w->results.other)
         return; /* it has moved since the ring was found full */
     u32_store_relaxed(&w->segment->kernel_sleeping, 1);
-    ring_bell(w);
+    ring_bell(w, NULL);
     futex_wait(waits, 1, 5000000);
 }
 
@@ -326,7 +335,7 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
     if (rc == CSCHED_OK) {
         w->published = true;
         u64_store_release(&w->segment->claim_ticket, 0); /* after the result: its loss cannot be declared any more */
-        ring_bell(w);
+        ring_bell(w, task);
     }
     return rc;
 }
@@ -352,7 +361,7 @@ CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t
                            .count = kind};
     int rc = send(w, ENTRY_MESSAGE, &form, data, 0, block);
     if (rc == CSCHED_OK)
-        ring_bell(w);
+        ring_bell(w, NULL);
     return rc;
 }
 

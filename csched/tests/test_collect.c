@@ -57,6 +57,47 @@ static void a_wait_ends_with_a_result_or_with_its_time(void)
     world_close(w);
 }
 
+/* Who waits for one task is not woken by every other, but hears of it, and in the end of the others too. */
+static void a_wait_for_one_task(void)
+{
+    world_t *w = world_open(0);
+    world_threads(w, 2);
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < 200; i++)
+        last = submit(w, JOB_NONE, i, 0);
+    UNTIL(csched_wait_for(w->s, last, 1000) > 0 && csched_task_state(w->s, last) == 0);
+    finish(w, 200);
+    uint64_t shut = submit(w, JOB_GATE, 0, 0);
+    UNTIL(csched_task_state(w->s, shut) == 3);
+    EQUAL(csched_wait_for(w->s, shut, 10), 0);
+    submit(w, JOB_NONE, 1, 0);
+    UNTIL(csched_wait_for(w->s, shut, 1000) == 1);
+    CHECK(csched_task_state(w->s, shut) != 0);
+    open_gate(0);
+    UNTIL(csched_wait_for(w->s, shut, 1000) == 2);
+    EQUAL(csched_wait_for(w->s, shut, 1000), 2); /* it is over: at once */
+    finish(w, 202);
+    world_close(w);
+}
+
+/* Nobody waits for the tasks of a chain, and each is sent as soon as the one before it has its result. */
+static void a_wait_for_the_end_of_a_chain(void)
+{
+    world_t *w = world_open(0);
+    world_threads(w, 2);
+    csched_options_t options = plain();
+    uint64_t before = submit(w, JOB_NONE, 0, 0);
+    options.inputs = &before;
+    options.input_count = 1;
+    OK(csched_pause(w->s, 1));
+    for (uint32_t i = 1; i < FEW; i++)
+        before = submit_with(w, (job_t){JOB_SUM, i, 1}, &options);
+    OK(csched_pause(w->s, 0));
+    UNTIL(csched_wait_for(w->s, before, 1000) > 0 && csched_task_state(w->s, before) == 0);
+    finish(w, FEW);
+    world_close(w);
+}
+
 static void *wait_until_told(void *argument)
 {
     world_t *w = argument;
@@ -175,6 +216,6 @@ static void the_background_thread_resolves(void)
 }
 
 MAIN(TEST(what_is_not_committed_comes_again), TEST(results_stay_readable_while_retained),
-     TEST(a_wait_ends_with_a_result_or_with_its_time), TEST(many_short_waits),
-     TEST(many_short_waits_beside_other_waiters), TEST(stop_while_threads_wait),
+     TEST(a_wait_ends_with_a_result_or_with_its_time), TEST(a_wait_for_one_task), TEST(a_wait_for_the_end_of_a_chain),
+     TEST(many_short_waits), TEST(many_short_waits_beside_other_waiters), TEST(stop_while_threads_wait),
      TEST(the_background_sleep_hears_earlier_wakes), TEST(the_background_thread_resolves))

@@ -81,7 +81,7 @@ class Resolver:
                 if left <= 0:
                     return
                 slice_ms = min(SLICE_MS, int(left * 1000) + 1)
-            self.scheduler.wait(slice_ms)
+            self.scheduler.wait(slice_ms, future._ticket)
             if self.stopped and future._state not in OVER:
                 time.sleep(0.001)
 

@@ -200,9 +200,9 @@ class Scheduler:
         """Drain; how many completions and messages lie there."""
         return int(held.csched_poll(self.handle, spin_us))
 
-    def wait(self, timeout_ms: int) -> int:
-        """The same, asleep, without the GIL, for one slice of at most 50 ms."""
-        return int(free.csched_wait(self.free_handle, timeout_ms))
+    def wait(self, timeout_ms: int, ticket: int = 0) -> int:
+        """The same, asleep, without the GIL, for one slice of at most 50 ms; for one task's result, or for any."""
+        return int(free.csched_wait_for(self.free_handle, ticket, timeout_ms))
 
     def collect(self) -> int:
         """How many of the oldest completions lie ready to be read, at most `BATCH`."""

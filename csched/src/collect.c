@@ -11,6 +11,7 @@ enum {
     SLICE_MS = 50,   /* no sleep is longer: signals are looked at in between */
     TICK_MS = 1,     /* a look at the rings while only one result is waited for: windows hold twice as much work */
     PATIENCE_MS = 5, /* so long other results may lie there meanwhile */
+    IDLE_NS = 50000000, /* after so long the workers sleep, and one wakes sooner when nobody spins beside it */
 };
 
 /* Asks every worker to ring the bell after its next result that matters: WANT_ANY every one, else that of the task
@@ -45,6 +46,8 @@ int bell_sleep(csched_t *s, uint32_t timeout_ms)
 /* Some worker's tasks are so short that the next result comes within a spin, or nothing is known of them. */
 static bool brisk(const csched_t *s, uint64_t spin_ns)
 {
+    if (s->now - u64_relaxed(&s->last_collect) > IDLE_NS)
+        return false;
     for (uint32_t i = 0; i < s->worker_count; i++)
         if (s->loads[i].held && s->loads[i].mean_ns < 2 * spin_ns)
             return true;

@@ -72,6 +72,13 @@ def test_batches_shrink_near_the_end_but_not_below_a_part_of_the_best() -> None:
     assert sizes.next(best // 8, best // 8) == best // LEAST_PART
 
 
+def test_workers_that_take_turns_get_chunks_as_long_as_others() -> None:
+    """Sixteen workers on a CPU: an element seems to take sixteen times as long."""
+    alone = run(ChunkSizes(16), lambda n: n * 1000, 1_000_000)
+    crowded = run(ChunkSizes(16, 16.0), lambda n: n * 16_000, 1_000_000)
+    assert max(crowded) == max(alone)
+
+
 @pytest.mark.parametrize("make", [ChunkSizes, BatchSizes])
 def test_never_more_than_there_are(make: Callable[[int], ChunkSizes | BatchSizes]) -> None:
     sizes = make(2)

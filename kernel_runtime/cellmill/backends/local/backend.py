@@ -67,6 +67,7 @@ class LocalBackend:
             or self.max_workers < 1
         ):
             raise UsageError(f"max_workers must be a whole number of at least 1, not {max_workers!r}")
+        self._cpus = cpus
         crowded = self.max_workers >= cpus
         self.worker_spin_us = 10 if crowded else 50
         self.policy = "least-loaded"
@@ -82,6 +83,11 @@ class LocalBackend:
         self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
         self.pool.resize(self.max_workers)
         _live.add(self)
+
+    @property
+    def crowding(self) -> float:
+        """Workers per CPU."""
+        return self.max_workers / self._cpus
 
     def check_process(self) -> None:
         """Waiting in a forked child would be for ever, and draining there would steal the parent's results."""

@@ -18,10 +18,15 @@ MOST_MARKED = 4096  # elements whose journeys a chunk can hold
 
 
 class ChunkSizes:
-    """Sizes for functions of one element."""
+    """Sizes for functions of one element.
 
-    def __init__(self, workers: int) -> None:
+    ``crowding`` is the number of workers per CPU where there are more workers: they take turns, so that what they do
+    seems to take so many times as long.
+    """
+
+    def __init__(self, workers: int, crowding: float = 1.0) -> None:
         self._workers = workers
+        self._chunk_ns = CHUNK_NS * max(1.0, crowding)
         self._size = 1
         self._element_ns = 0.0
 
@@ -29,7 +34,7 @@ class ChunkSizes:
         """A chunk of ``count`` elements ran for ``run_ns``."""
         mean = run_ns / count
         self._element_ns = 0.7 * self._element_ns + 0.3 * mean if self._element_ns else mean
-        wanted = int(CHUNK_NS / max(self._element_ns, 1.0))
+        wanted = int(self._chunk_ns / max(self._element_ns, 1.0))
         self._size = max(1, min(wanted, self._size * GROWTH, MOST_MARKED))
 
     def next(self, available: int, remaining: int | None) -> int:

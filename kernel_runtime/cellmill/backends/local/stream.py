@@ -85,7 +85,8 @@ class Stream:
         elif options.timeout is not None or options.after:
             self.sizes = FixedSizes(1)  # a limit holds for one element
         else:
-            self.sizes = BatchSizes(backend.max_workers) if options.batch else ChunkSizes(backend.max_workers)
+            workers = backend.max_workers
+            self.sizes = BatchSizes(workers) if options.batch else ChunkSizes(workers, backend.crowding)
         self.expected: int | None = None  # elements still to be added, if known
         self.waiting = Elements()
         self.sent = 0  # chunks in flight

@@ -18,7 +18,7 @@ from cellmill.bench.harness import Report, Settings, table
 
 POOLS = ("cellmill", "ppe", "pool")
 TINY: dict[str, dict[str, Any]] = {
-    "throughput": {"seconds": 0.01, "most": 400, "most_bare": 2000, "most_map": 2000},
+    "throughput": {"seconds": 0.01, "most": 400, "most_bare": 2000, "most_map": 2000, "most_arrays": 4},
     "latency": {"seconds": 0.01, "idle_s": 0.01, "idle_trips": 1, "watch_s": 0.05},
     "payload": {"bytes": [10_000, 200_000], "seconds": 0.01, "least": 1, "stream_bytes": 100_000, "most": 40},
     "granularity": {"durations_us": [10, 1000], "seconds": 0.01, "sweep_seconds": 0.005, "most": 2000},

@@ -103,7 +103,7 @@ def test_the_text_says_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TINY = {
-    "throughput": {"seconds": 0.01, "most": 400, "most_bare": 2000, "most_map": 2000},
+    "throughput": {"seconds": 0.01, "most": 400, "most_bare": 2000, "most_map": 2000, "most_arrays": 4},
     "memory": {"tasks": 500, "gc_seconds": 0.01, "soak_rounds": 2, "soak_tasks": 1000},
 }
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["INDEX", "load", "run"]
 
 INDEX = {
-    "throughput": "How many no-op tasks and map elements per second, and how far is that from what could be?",
+    "throughput": "How many no-op tasks, map elements and 1 MB arrays per second, and how far from what could be?",
     "latency": "How long is a round trip, while tasks flow and after idleness, and what does idleness cost?",
     "payload": "How long does an array take to a worker with a new one back, alone and many in flight?",
     "granularity": "How much of the processors' time is left to tasks of 10 us to 10 ms, and how short may they be?",

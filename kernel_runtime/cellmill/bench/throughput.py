@@ -1,4 +1,4 @@
-"""How many no-op tasks and map elements per second, and how far is that from what the machine could do?
+"""How many no-op tasks, map elements and 1 MB arrays per second, and how far is that from what could be?
 
 Workload: the no-op runs of the Parsl paper (figures 4 to 8), on the processes of one machine. Two ceilings are
 measured beside the runtimes: `bare_ring` (shared-memory rings and pickles, nothing else) and `ceiling` (the C
@@ -7,10 +7,14 @@ scheduler without Python around it).
 
 from __future__ import annotations
 
+import importlib.util
+
 from . import measure
 from .harness import Benchmark, Metric, Sizes, Turn
+from .payload import WINDOW
 from .rivals import running
 
+ARRAY_BYTES = 1_000_000
 BESIDE_BUSY = ("cellmill", "ppe", "pool")
 BARE, ALONE = "bare-ring", "csched"
 
@@ -24,6 +28,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
         Metric("map", "map of no-ops", "elements/s"),
         Metric("round_trip_p50", "round trip p50, one at a time", "us", "lower"),
         Metric("round_trip_p99", "round trip p99", "us", "lower"),
+        Metric("array_1mb", "1 MB array in, a new one out", "tasks/s"),
     ]
 
 
@@ -50,6 +55,10 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
         trips = measure.round_trips(pool, seconds, most)
         values["round_trip_p50"], values["round_trip_p99"] = measure.p50(trips), measure.p99(trips)
         counts["round_trip"] = len(trips)
+        if importlib.util.find_spec("numpy") is not None:
+            values["array_1mb"], counts["array_1mb"] = measure.array_rate(
+                pool, ARRAY_BYTES, seconds, int(sizes["most_arrays"]), WINDOW
+            )
     return Turn(values, {"operations": counts})
 
 
@@ -66,8 +75,14 @@ BENCHMARK = Benchmark(
     module=__name__,
     metrics=metrics,
     runtimes=("cellmill", BARE, ALONE, "ppe", "pool", "loky", "joblib", "dask", "ray", "parsl"),
-    full={"seconds": 1.0, "most": 400_000, "most_bare": 2_000_000, "most_map": 4_000_000},
-    quick={"seconds": 0.2, "most": 20_000, "most_bare": 200_000, "most_map": 200_000},
+    full={
+        "seconds": 1.0,
+        "most": 400_000,
+        "most_bare": 2_000_000,
+        "most_map": 4_000_000,
+        "most_arrays": 2000,
+    },
+    quick={"seconds": 0.2, "most": 20_000, "most_bare": 200_000, "most_map": 200_000, "most_arrays": 100},
     own={BARE: "bare ring (ceiling)", ALONE: "the C scheduler alone (ceiling)"},
     notes=(
         (
@@ -85,5 +100,6 @@ BENCHMARK = Benchmark(
             "untracked in their chunks, Cellmill's with an outcome and a journey each."
         ),
         "round trip of joblib: one Parallel call with one function.",
+        f"1 MB arrays: {WINDOW} in flight; `cellmill bench payload` has other sizes, and the ceiling.",
     ),
 )

@@ -56,7 +56,7 @@ static void least_loaded(void)
         {"1/2* 1/2", 1, 0},
         {"3/9* 4/9", 0, 0},
         {"9/99@1 0/99@1*", 0, 0},    /* nine microseconds of work: nobody is woken for the tenth */
-        {"40/99@1 0/99@1*", 1, 0},   /* forty are worth it */
+        {"90/99@1 0/99@1*", 1, 0},   /* ninety are worth it */
         {"1/99@100 0/99@100*", 1, 0},
         {"9/99@1 8/99@50", 0, 0},    /* by time, not by number */
         {"1/9@900+800 1/9@900+100", 0, 0}, /* nearly done */

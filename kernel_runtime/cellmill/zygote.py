@@ -167,7 +167,9 @@ class Zygote:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            os.setsid()
+            os.setpgid(
+                0, 0
+            )  # no session: Linux shares the CPUs by session, and the kernel's should get its part
             self.control.close()
             os.close(self.kernel_pidfd)
             for fd in self.wake:
@@ -196,17 +198,17 @@ class Zygote:
                 return
             if pid in self.workers:
                 self.workers.discard(pid)
-                for orphan in self.session_of(pid):
+                for orphan in self.group_of(pid):
                     with contextlib.suppress(ProcessLookupError, PermissionError):
                         os.kill(orphan, signal.SIGKILL)
                 self.tell("exited", pid, status, usage.ru_maxrss * 1024)
 
-    def session_of(self, pid: int) -> list[int]:
-        """What a dead worker's session still runs: it was adopted by us, the subreaper."""
+    def group_of(self, pid: int) -> list[int]:
+        """What a dead worker's process group still runs: it was adopted by us, the subreaper."""
         found = []
         for child in descendants(os.getpid()):
             with contextlib.suppress(OSError):
-                if child not in self.workers and os.getsid(child) == pid:
+                if child not in self.workers and os.getpgid(child) == pid:
                     found.append(child)
         return found
 

@@ -9,9 +9,9 @@ import pytest
 
 from cellmill.backends.local.sizes import (
     CHUNK_NS,
-    LEAST_PART,
     LONGEST_BATCH_NS,
     MOST_MARKED,
+    SHORTEST_PART,
     BatchSizes,
     ChunkSizes,
 )
@@ -59,9 +59,11 @@ def test_chunks_shrink_when_elements_become_slow() -> None:
 @pytest.mark.parametrize("workers", [1, 2, 64])
 def test_no_worker_is_left_with_a_long_last_chunk(workers: int) -> None:
     sizes = ChunkSizes(workers)
-    run(sizes, lambda n: n * 10, 1_000_000)
+    run(sizes, lambda n: n * 1000, 1_000_000)
+    shortest = CHUNK_NS // 1000 // SHORTEST_PART  # too short to wait for, and to be worth its cost
     for remaining in (1, 10, 1000, 100_000):
-        assert sizes.next(remaining, remaining) <= -(-remaining // (3 * workers))
+        share = -(-remaining // (3 * workers))
+        assert sizes.next(remaining, remaining) <= max(share, shortest)
 
 
 def test_batches_shrink_near_the_end_but_not_below_a_part_of_the_best() -> None:
@@ -69,7 +71,7 @@ def test_batches_shrink_near_the_end_but_not_below_a_part_of_the_best() -> None:
     run(sizes, lambda n: 1e6 + n * 1e3, 5_000_000)
     best = sizes.next(1 << 40, None)
     assert sizes.next(best, best) == -(-best // 6)
-    assert sizes.next(best // 8, best // 8) == best // LEAST_PART
+    assert sizes.next(best // 8, best // 8) == best // SHORTEST_PART
 
 
 def test_workers_that_take_turns_get_chunks_as_long_as_others() -> None:

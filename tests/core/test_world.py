@@ -118,11 +118,13 @@ def test_numpy_random_streams_differ() -> None:
     assert first != second
 
 
-def test_workers_have_no_terminal_and_their_own_session(pool: Executor) -> None:
-    def look() -> tuple[str, bool]:
-        return sys.stdin.read(), os.getsid(0) == os.getpid()
+def test_workers_have_no_terminal_and_are_apart_from_the_kernel(pool: Executor) -> None:
+    kernel = os.getsid(0)
 
-    assert pool.submit(look).result() == ("", True)
+    def look() -> tuple[str, bool, bool]:
+        return sys.stdin.read(), os.getpgid(0) == os.getpid(), os.getsid(0) != kernel
+
+    assert pool.submit(look).result() == ("", True, True)
 
 
 # -- output

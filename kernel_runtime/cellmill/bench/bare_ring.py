@@ -13,13 +13,16 @@ import pickle
 import signal
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..backends.local.scheduler import check, ffi, held
 from . import bodies
 
 RING_BYTES = 1 << 18
-FUNCTIONS = (bodies.noop,)
+FUNCTIONS = (bodies.noop, bodies.busy)
+NOOP, BUSY = range(2)
 
 
 class Outcome:
@@ -31,12 +34,19 @@ class Outcome:
 
 def rate(workers: int, seconds: float, most: int) -> tuple[float, int]:
     """Calls of a no-op per second over ``workers`` processes, all results held; and how many they were."""
+    with rings(workers) as bare:
+        probe = min(5000, most)
+        bare.go(probe)
+        count = max(probe, min(most, int(bare.go(probe) * seconds)))
+        return bare.go(count), count
+
+
+@contextmanager
+def rings(workers: int) -> Iterator[Rings]:
+    """Processes behind rings, for as long as this lasts."""
     kernels = [_start_worker() for _ in range(workers)]
     try:
-        probe = min(5000, most)
-        _go(kernels, probe)
-        count = max(probe, min(most, int(_go(kernels, probe) * seconds)))
-        return _go(kernels, count), count
+        yield Rings(kernels)
     finally:
         for kernel in kernels:
             kernel.stop()
@@ -75,28 +85,34 @@ class _Kernel(_Side):
         os.waitpid(self.pid, 0)
 
 
-def _go(kernels: list[_Kernel], count: int) -> float:
-    """Submit all, collecting whenever a ring is full, then collect the rest: calls per second."""
-    dumps, put, protocol = pickle.dumps, held.csched_bare_put, pickle.HIGHEST_PROTOCOL
-    ends = [(kernel, kernel.out, kernel.flying) for kernel in kernels]
-    outcomes: list[Any] = []
-    start = time.perf_counter_ns()
-    for number in range(count):
-        kernel, out, flying = ends[number % len(ends)]
-        data = dumps((0, ()), protocol)
-        while put(out, data, len(data)) < 0:
-            kernel.collect()
+class Rings:
+    """The kernel's ends of all workers' rings."""
+
+    def __init__(self, kernels: list[_Kernel]) -> None:
+        self._kernels = kernels
+
+    def go(self, count: int, function: int = NOOP, arguments: tuple[Any, ...] = ()) -> float:
+        """Submit all, collecting whenever a ring is full, then collect the rest: calls per second."""
+        dumps, put, protocol = pickle.dumps, held.csched_bare_put, pickle.HIGHEST_PROTOCOL
+        ends = [(kernel, kernel.out, kernel.flying) for kernel in self._kernels]
+        outcomes: list[Any] = []
+        start = time.perf_counter_ns()
+        for number in range(count):
+            kernel, out, flying = ends[number % len(ends)]
+            data = dumps((function, arguments), protocol)
+            while put(out, data, len(data)) < 0:
+                kernel.collect()
+                os.sched_yield()
+            outcome = Outcome()
+            flying.append(outcome)
+            outcomes.append(outcome)
+        while any(flying for _kernel, _out, flying in ends):
+            for kernel in self._kernels:
+                kernel.collect()
             os.sched_yield()
-        outcome = Outcome()
-        flying.append(outcome)
-        outcomes.append(outcome)
-    while any(flying for _kernel, _out, flying in ends):
-        for kernel in kernels:
-            kernel.collect()
-        os.sched_yield()
-    elapsed = time.perf_counter_ns() - start
-    assert all(outcome.value is None for outcome in outcomes)
-    return count * 1e9 / elapsed
+        elapsed = time.perf_counter_ns() - start
+        assert all(outcome.value is None for outcome in outcomes)
+        return count * 1e9 / elapsed
 
 
 def _start_worker() -> _Kernel:

@@ -37,7 +37,12 @@ PARTS = (
     Part(
         "throughput", (OURS, "bare-ring", "csched", "ppe", "pool", "dask", "ray", "parsl"), {"seconds": 0.5}
     ),
-    Part("latency", (OURS, "ppe"), {"seconds": 0.5, "idle_trips": 3, "watch_s": 1.0}, {"idle_trips": 1}),
+    Part(
+        "latency",
+        (OURS, "bare-pipe", "ppe"),
+        {"seconds": 0.5, "idle_trips": 3, "watch_s": 1.0},
+        {"idle_trips": 1},
+    ),
     Part(
         "payload",
         (OURS, "bare-copy", "ppe", "joblib"),
@@ -52,7 +57,7 @@ PARTS = (
     ),
     Part(
         "granularity",
-        (OURS, "ppe", "dask", "ray"),
+        (OURS, "bare-ring", "ppe", "dask", "ray"),
         {"durations_us": [], "sweep_seconds": 0.15},
         {"durations_us": []},
     ),

@@ -146,7 +146,7 @@ GOALS = (
         "us",
         median("latency", "after_idleness_p50"),
         "bound by waking a sleeping process on a sleeping core, twice",
-        (("latency", "after_idleness_p50", "ppe"),),
+        (("latency", "after_idleness_p50", "bare-pipe"), ("latency", "after_idleness_p50", "ppe")),
     ),
     Goal(
         "the same",
@@ -211,7 +211,7 @@ GOALS = (
         "us",
         median("granularity", "metg_submit"),
         _TWO_CORES,
-        tuple(("granularity", "metg_submit", key) for key in ("ppe", "dask", "ray")),
+        tuple(("granularity", "metg_submit", key) for key in ("bare-ring", "ppe", "dask", "ray")),
     ),
     Goal(
         "METG(50 %), map, per element",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import platform
@@ -72,6 +73,14 @@ def _field(path: str, name: str) -> str | None:
 def resident() -> int:
     """Bytes of memory that this process has in use, shared memory it touched included."""
     return int((_field("/proc/self/status", "VmRSS") or "0 kB").split()[0]) * 1024
+
+
+def trim() -> None:
+    """Make malloc give its free pages back to the system, where it can."""
+    import ctypes
+
+    with contextlib.suppress(AttributeError):  # not glibc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def family() -> list[int]:

@@ -75,6 +75,7 @@ def _soak(workers: int, rounds: int, tasks: int) -> Turn:
             assert pool.submit_all(bodies.noop, [()] * tasks) == [None] * tasks
             pool.handles = []
             gc.collect()
+            machine.trim()
             resident.append(machine.resident())
     half = rounds // 2  # what the allocator keeps goes up and down; what is never given back only up
     return Turn(
@@ -114,7 +115,10 @@ BENCHMARK = Benchmark(
             "resident memory of the submitting process after minus before, over the tasks submitted meanwhile (in at "
             "most 20 s: slow rivals submit fewer; the count is in the JSON)."
         ),
-        "rounds: submit, gather all, drop all; resident memory after each round is in the JSON.",
+        (
+            "rounds: submit, gather all, drop all; resident memory after each round, when malloc has given its free "
+            "pages back (malloc_trim), is in the JSON."
+        ),
         "the C record of a task is at most 128 bytes: csched does not compile otherwise.",
     ),
 )

@@ -7,7 +7,7 @@ become faster; what is asked is how little it costs.
 from __future__ import annotations
 
 from . import measure
-from .harness import Benchmark, Metric, Report, Sizes, Turn
+from .harness import Benchmark, Metric, Report, Result, Sizes, Turn
 from .rivals import running
 
 
@@ -35,9 +35,6 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
         with running(runtime, count) as pool:
             values[f"submit_{count}"], _ = measure.submit_rate(pool, seconds, int(sizes["most"]))
             values[f"map_{count}"], _ = measure.map_rate(pool, seconds, int(sizes["most_map"]))
-    for way in ("submit", "map"):
-        rates = [values[f"{way}_{count}"] for count in counts]
-        values[f"{way}_kept"] = min(rates) / max(rates)
     return Turn(values)
 
 
@@ -45,7 +42,16 @@ SLOW = ("dask", "ray", "parsl")
 
 
 def finish(report: Report) -> None:
-    """Say that the number of workers is this benchmark's own."""
+    """The lowest of the medians over the highest; and that the number of workers is this benchmark's own."""
+    for metric in report.metrics:
+        way, _, what = metric.key.rpartition("_")
+        if what != "kept":
+            continue
+        for runtime in report.titles:
+            found = [r for r in report.results if r.runtime == runtime and r.metric.key.startswith(way)]
+            if found:
+                rates = [result.median for result in found]
+                report.results.append(Result(metric, runtime, (min(rates) / max(rates),)))
     report.notes.append(
         f"--workers {report.settings.workers} is not used: the number of workers is the axis."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
+from array import array
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,9 @@ class Resolver:
         self.backend = backend
         self.scheduler = scheduler
         self.table: list[Any] = []
-        self.slots: list[int] = []
+        self.slots = array(
+            "I"
+        )  # no list: a million of its integers would hold on to memory that futures gave back
         self.stopped = False
         self._lock = threading.Lock()
         self._growing = threading.Lock()
@@ -59,7 +62,7 @@ class Resolver:
                     grown = max(4096, 2 * size)
                     held.csched_reserve(self.scheduler.handle, grown)
                     self.table.extend([None] * (grown - size))
-                    self.slots.extend(range(grown - 1, size - 1, -1))
+                    self.slots.extend(array("I", range(grown - 1, size - 1, -1)))
 
     # -- waiting
 
@@ -162,7 +165,7 @@ class Resolver:
             for place in rest:
                 self._settle(*scheduler.completion(place))
             held.csched_commit(scheduler.handle, n)
-            self.slots.extend(slots)
+            self.slots.frombytes(scheduler.slot_bytes(n))
             if n < BATCH:
                 return
 

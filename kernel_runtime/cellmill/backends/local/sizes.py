@@ -7,13 +7,15 @@ own cost small. For batch functions a call costs ``a + c * n``, and ``n`` should
 from __future__ import annotations
 
 GROWTH = 4
+SHORTEST_PART = (
+    16  # chunks near the end shrink to this part of the wanted size, no further: each has its cost
+)
 CHUNK_NS = 2_000_000  # a chunk of this length hides what a chunk costs (about 30 us)
 BATCH_NS = (
     100_000_000  # batches this long cost nothing but a smoother bar, and hide fixed costs nobody measured
 )
 BATCH_OVERHEAD = 0.02  # part of a batch's time that may go into its fixed cost; longer batches, if need be
 LONGEST_BATCH_NS = 500_000_000
-LEAST_PART = 16  # batches near the end shrink to this part of the best size, no further
 MOST_MARKED = 4096  # elements whose journeys a chunk can hold
 
 
@@ -28,6 +30,7 @@ class ChunkSizes:
         self._workers = workers
         self._chunk_ns = CHUNK_NS * max(1.0, crowding)
         self._size = 1
+        self._least = 1
         self._element_ns = 0.0
 
     def observe(self, count: int, run_ns: int) -> None:
@@ -36,10 +39,12 @@ class ChunkSizes:
         self._element_ns = 0.7 * self._element_ns + 0.3 * mean if self._element_ns else mean
         wanted = int(self._chunk_ns / max(self._element_ns, 1.0))
         self._size = max(1, min(wanted, self._size * GROWTH, MOST_MARKED))
+        self._least = wanted // SHORTEST_PART
 
     def next(self, available: int, remaining: int | None) -> int:
         """Elements for the next chunk; ``remaining`` is what is left in all, if known."""
-        return max(1, min(self._size, available, _share(remaining, self._workers)))
+        share = max(_share(remaining, self._workers), self._least)
+        return max(1, min(self._size, available, share))
 
 
 class BatchSizes:
@@ -73,7 +78,7 @@ class BatchSizes:
 
     def next(self, available: int, remaining: int | None) -> int:
         """Elements for the next batch; ``remaining`` is what is left in all, if known."""
-        share = max(_share(remaining, self._workers), self._size // LEAST_PART)
+        share = max(_share(remaining, self._workers), self._size // SHORTEST_PART)
         return max(1, min(self._size, available, share))
 
 

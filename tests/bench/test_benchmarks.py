@@ -40,6 +40,8 @@ TINY: dict[str, dict[str, Any]] = {
     "docking": {"molecules": 200, "serial_molecules": 50, "slow_molecules": 50},
 }
 ONLY: dict[tuple[str, str], set[str]] = {
+    ("latency", "bare-pipe"): {"after_idleness_p50"},
+    ("granularity", "bare-ring"): {"metg_submit"},
     ("throughput", "bare-ring"): {"submit"},
     ("throughput", "csched"): {"submit"},
     ("payload", "bare-copy"): {"stream"},
@@ -112,9 +114,9 @@ def _check(found: dict[str, Any], name: str, rows: set[tuple[str, str]]) -> None
 @pytest.mark.parametrize(
     ("name", "own"),
     [
-        ("latency", set()),
+        ("latency", {"bare-pipe"}),
         ("payload", {"bare-copy"}),
-        ("granularity", set()),
+        ("granularity", {"bare-ring"}),
         ("memory", {"soak"}),
         ("workers", set()),
         ("cold-start", {"preloaded"}),

@@ -113,6 +113,13 @@ function integer(value: unknown, where: string): number {
   return value as number;
 }
 
+function boolean(value: unknown, where: string): boolean {
+  if (typeof value !== 'boolean') {
+    throw new ProtocolError(`${where} is neither true nor false`);
+  }
+  return value;
+}
+
 function string(value: unknown, where: string): string {
   if (typeof value !== 'string') {
     throw new ProtocolError(`${where} is no string`);

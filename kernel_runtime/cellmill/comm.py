@@ -17,8 +17,8 @@ import time
 from importlib import metadata
 from typing import Any, cast
 
+from cellmill import commands, runs, schema
 from cellmill import executor as executors
-from cellmill import runs, schema
 from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 
 INTERVAL = 0.1  # seconds between frames, and between looks at the counters while something runs
@@ -105,10 +105,12 @@ class Link:
 
     def _commanded(self, control: Any, message: dict[str, Any]) -> None:
         command = message.get("content", {}).get("data", {})
-        if command.get("cellmill") == schema.VERSION and command.get("kind") == "refresh":
-            self._answer(control)
-        else:
-            _log.debug("unknown command %r", command)
+        try:
+            commands.obey(command)
+        except Exception as error:
+            self._send(control, commands.refused(command, error))
+        self._answer(control)
+        self._wake.set()  # the other views' news
 
     def _answer(self, control: Any) -> None:
         self._send(control, self._hello())
@@ -201,6 +203,8 @@ def take_sample(executor: executors.Executor) -> Sample:
         time=stats.time_ns / 1e9,
         backend=executor.backend,
         workers=stats.workers,
+        wanted=executor.max_workers,
+        paused=executor.paused,
         submitted=stats.submitted,
         running=stats.running,
         succeeded=stats.succeeded,

@@ -59,7 +59,7 @@ class Executor(BaseExecutor):
         )
         self._submit: Callable[..., Future] = self._backend.submit
         self._single_runs: dict[str, tuple[int, Run]] = {}
-        self._closed = False
+        self._closed = self._paused = False
         self._process = os.getpid()
         _live.add(self)
 
@@ -230,10 +230,17 @@ class Executor(BaseExecutor):
     def pause(self) -> None:
         """Send no more tasks to workers until `resume`; what runs goes on."""
         self._backend.pause(True)
+        self._paused = True
 
     def resume(self) -> None:
         """Go on after `pause`."""
         self._backend.pause(False)
+        self._paused = False
+
+    @property
+    def paused(self) -> bool:
+        """Between `pause` and `resume`."""
+        return self._paused
 
     def restart(self) -> None:
         """Replace all workers by new ones; tasks that run are finished first."""

@@ -88,8 +88,19 @@ class Snapshot(TypedDict):
     elapsed: float  # seconds from the start of this piece of work to the last change of its counts
     backend: str  # where the tasks run
     workers: int  # worker processes alive
+    wanted: int  # worker processes asked for
+    paused: bool  # no more tasks are sent to workers
     counts: Counts  # tasks of this piece of work
     runs: list[RunState]  # runs in progress, oldest first
+
+
+class Refused(TypedDict):
+    """A command could not be obeyed."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["refused"]  # which frame this is
+    command: str  # the command's kind
+    reason: str  # what was wrong, for people
 
 
 class Refresh(TypedDict):
@@ -99,6 +110,36 @@ class Refresh(TypedDict):
     kind: Literal["refresh"]  # which command this is
 
 
-Frame = Hello | Goodbye | Snapshot  # What the kernel sends.
+class CancelRun(TypedDict):
+    """Cancel what a run has not begun and interrupt what it runs."""
 
-Command = Refresh  # What a view sends.
+    cellmill: int  # version of this schema
+    kind: Literal["cancel-run"]  # which command this is
+    run: int | None  # the run's id; null: every run, and tasks of none
+
+
+class Pause(TypedDict):
+    """Send no more tasks to workers; what runs goes on."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["pause"]  # which command this is
+
+
+class Resume(TypedDict):
+    """Go on after a pause."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["resume"]  # which command this is
+
+
+class SetWorkers(TypedDict):
+    """Grow or shrink the pool; what runs on surplus workers is finished first."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["set-workers"]  # which command this is
+    count: int  # workers wanted
+
+
+Frame = Hello | Goodbye | Snapshot | Refused  # What the kernel sends.
+
+Command = Refresh | CancelRun | Pause | Resume | SetWorkers  # What a view sends.

@@ -1,6 +1,6 @@
 /** What a kernel said, folded into what a view draws. Knows neither the kernel nor the page. */
 
-import type { Frame, Snapshot } from './protocol';
+import type { Frame, Refused, Snapshot } from './protocol';
 
 /** Whether Cellmill runs in a kernel: not known yet, not loaded, loaded without tasks, or with tasks to show. */
 export type Presence = 'unknown' | 'absent' | 'loaded' | 'live';
@@ -13,8 +13,12 @@ export interface KernelState {
   readonly rate: number;
   /** tasks per second in equal steps of time, oldest first, the last one ending now */
   readonly history: readonly number[];
+  /** why the kernel did not obey the last command, for as long as a person needs to read it */
+  readonly refusal: string;
 }
 
+/** Seconds for which a refusal is shown. */
+const REFUSAL_TIME = 10;
 /** Seconds over which the rate of running tasks is taken. */
 const RATE_WINDOW = 3;
 /** Steps of the history, and the seconds each stands for. */
@@ -40,6 +44,9 @@ export class KernelModel {
       case 'goodbye':
         this.reset('absent');
         return;
+      case 'refused':
+        this._refused = { frame, at: now };
+        return;
       case 'snapshot':
         this._pushSnapshot(frame, now);
     }
@@ -51,6 +58,7 @@ export class KernelModel {
     this._snapshot = null;
     this._points = [];
     this._earlier = 0;
+    this._refused = null;
   }
 
   get presence(): Presence {
@@ -70,7 +78,11 @@ export class KernelModel {
       presence: this._presence,
       snapshot: this._snapshot,
       rate: this._rate(time),
-      history: this._history(time)
+      history: this._history(time),
+      refusal:
+        this._refused !== null && now - this._refused.at < REFUSAL_TIME
+          ? this._refused.frame.reason
+          : ''
     };
   }
 
@@ -147,5 +159,6 @@ export class KernelModel {
   private _snapshot: Snapshot | null = null;
   private _points: Point[] = [];
   private _earlier = 0;
+  private _refused: { readonly frame: Refused; readonly at: number } | null = null;
   private _clockOffset = 0;
 }

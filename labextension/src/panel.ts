@@ -6,6 +6,7 @@ import { Widget } from '@lumino/widgets';
 
 import { now } from './connection';
 import { millIcon } from './icon';
+import type { Command, Snapshot } from './protocol';
 import type { Sessions, SessionWidget } from './sessions';
 import { DashboardView } from './view/dashboard';
 import { KernelListView } from './view/kernelList';
@@ -35,7 +36,7 @@ export class CellmillPanel extends Widget {
     this.title.caption = trans.__('Cellmill tasks');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', trans.__('Cellmill tasks'));
-    this._dashboard = new DashboardView(this.node, trans);
+    this._dashboard = new DashboardView(this.node, trans, command => this.send(command));
     this._list = new KernelListView(this.node, trans, id => {
       const entry = this._sessions.entries.find(({ widget }) => widget.id === id);
       if (entry !== undefined) {
@@ -43,6 +44,21 @@ export class CellmillPanel extends Widget {
       }
     });
     this._sessions.changed.connect(this._schedule, this);
+  }
+
+  /** Ask the kernel of the notebook in front for something. */
+  send(command: Command): void {
+    this._sessions.current?.link.send(command);
+  }
+
+  /** The newest state of the kernel of the notebook in front, if there is one. */
+  get snapshot(): Snapshot | null {
+    return this._sessions.current?.link.model.state(now()).snapshot ?? null;
+  }
+
+  /** Whether that kernel has tasks outstanding. */
+  get busy(): boolean {
+    return this._sessions.current?.link.model.busy ?? false;
   }
 
   override dispose(): void {

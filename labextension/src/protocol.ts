@@ -39,6 +39,13 @@ function integer(value: unknown, where: string): number {
   return value as number;
 }
 
+function boolean(value: unknown, where: string): boolean {
+  if (typeof value !== 'boolean') {
+    throw new ProtocolError(`${where} is neither true nor false`);
+  }
+  return value;
+}
+
 function string(value: unknown, where: string): string {
   if (typeof value !== 'string') {
     throw new ProtocolError(`${where} is no string`);
@@ -168,6 +175,10 @@ export interface Snapshot {
   readonly backend: string;
   /** worker processes alive */
   readonly workers: number;
+  /** worker processes asked for */
+  readonly wanted: number;
+  /** no more tasks are sent to workers */
+  readonly paused: boolean;
   /** tasks of this piece of work */
   readonly counts: Counts;
   /** runs in progress, oldest first */
@@ -184,8 +195,32 @@ function parseSnapshot(value: unknown, where: string): Snapshot {
     elapsed: number(raw.elapsed, where + '.elapsed'),
     backend: string(raw.backend, where + '.backend'),
     workers: integer(raw.workers, where + '.workers'),
+    wanted: integer(raw.wanted, where + '.wanted'),
+    paused: boolean(raw.paused, where + '.paused'),
     counts: parseCounts(raw.counts, where + '.counts'),
     runs: array(raw.runs, parseRunState, where + '.runs')
+  };
+}
+
+/** A command could not be obeyed. */
+export interface Refused {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'refused';
+  /** the command's kind */
+  readonly command: string;
+  /** what was wrong, for people */
+  readonly reason: string;
+}
+
+function parseRefused(value: unknown, where: string): Refused {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'refused', where + '.kind'),
+    command: string(raw.command, where + '.command'),
+    reason: string(raw.reason, where + '.reason')
   };
 }
 
@@ -197,8 +232,44 @@ export interface Refresh {
   readonly kind: 'refresh';
 }
 
+/** Cancel what a run has not begun and interrupt what it runs. */
+export interface CancelRun {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'cancel-run';
+  /** the run's id; null: every run, and tasks of none */
+  readonly run: number | null;
+}
+
+/** Send no more tasks to workers; what runs goes on. */
+export interface Pause {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'pause';
+}
+
+/** Go on after a pause. */
+export interface Resume {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'resume';
+}
+
+/** Grow or shrink the pool; what runs on surplus workers is finished first. */
+export interface SetWorkers {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'set-workers';
+  /** workers wanted */
+  readonly count: number;
+}
+
 /** What the kernel sends. */
-export type Frame = Hello | Goodbye | Snapshot;
+export type Frame = Hello | Goodbye | Snapshot | Refused;
 
 /** Read Frame from a message's data; throws ProtocolError. */
 export function parseFrame(value: unknown): Frame {
@@ -210,10 +281,12 @@ export function parseFrame(value: unknown): Frame {
       return parseGoodbye(value, 'Goodbye');
     case 'snapshot':
       return parseSnapshot(value, 'Snapshot');
+    case 'refused':
+      return parseRefused(value, 'Refused');
     default:
       throw new ProtocolError(`Frame.kind is unknown: ${String(kind)}`);
   }
 }
 
 /** What a view sends. */
-export type Command = Refresh;
+export type Command = Refresh | CancelRun | Pause | Resume | SetWorkers;

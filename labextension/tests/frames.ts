@@ -15,6 +15,8 @@ export function snapshot(
     elapsed: time,
     backend: 'local',
     workers: 2,
+    wanted: 2,
+    paused: false,
     counts: { total, done, failed: 0, cancelled: 0, running: Math.min(2, total - done), queued: 0 },
     runs: [],
     ...more

@@ -139,6 +139,43 @@ def test_keyboard_list_and_dark_theme(lab: OpenLab, tmp_path: Path) -> None:
     assert one.errors == []
 
 
+def test_buttons_are_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
+    one = open_gated(lab, tmp_path)
+    one.wait_panel("d.done === 20 && d.running === 2")
+    page = one.page
+    page.get_by_role("button", name="Send no more tasks to workers").click()
+    one.wait_panel("d.paused === 'true'")
+    open_doors(tmp_path, "first")
+    one.wait_panel("d.running === 0 && d.done < 40")  # what had been sent is through, nothing follows
+    one.screenshot("panel-paused-light")
+    done = int(one.panel("done"))
+    for _ in range(3):
+        page.get_by_role("button", name="One worker more").click()
+    one.wait_panel("d.workers === 5")
+    for _ in range(2):
+        page.get_by_role("button", name="One worker fewer").click()
+    one.wait_panel("d.workers === 3")
+    assert int(one.panel("done")) == done
+    one.command("cellmill:resume-run")
+    one.wait_panel("d.paused === 'false' && d.done === 40 && d.running === 3")
+    page.get_by_role("button", name="Cancel work").click()
+    one.wait_panel("d.done === 60 && d.running === 0")
+    one.wait_output(2, "Cancelled")
+    one.wait_kernel("idle")
+    assert one.errors == []
+
+
+def test_cancel_command_stops_a_busy_cell(lab: OpenLab, tmp_path: Path) -> None:
+    one = open_gated(lab, tmp_path)
+    one.wait_panel("d.done === 20 && d.running === 2")
+    assert one.page.get_by_role("button", name="Cancel all tasks").is_enabled()
+    one.command("cellmill:cancel-run")
+    one.wait_panel("d.done === 60 && d.running === 0")
+    one.wait_kernel("idle")
+    assert one.page.get_by_role("button", name="Cancel all tasks").is_disabled()
+    assert one.errors == []
+
+
 def test_goodbye_when_the_extension_is_unloaded(lab: OpenLab) -> None:
     one = lab(LOAD, "%unload_ext cellmill")
     one.open_panel()

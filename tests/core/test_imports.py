@@ -28,7 +28,7 @@ LAYERS = [
     {"backends"},
     {"executor", "journeys"},
     {"parallel"},
-    {"magics", "comm", "bench", "cli"},
+    {"magics", "comm", "commands", "bench", "cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 SCHEDULER = "cellmill.backends.local.scheduler"  # the worker side shares the binding with the kernel side

@@ -42,8 +42,9 @@ class Status:
         done = f"{stats.done:,} of {stats.total:,}"
         counts = f"{done} done, {stats.running:,} running, {stats.waiting:,} waiting"
         ends = f"{stats.succeeded:,} succeeded, {stats.failed:,} failed, {stats.cancelled:,} cancelled"
+        state = " (closed)" if executor.closed else " (paused: %cellmill resume goes on)" if executor.paused else ""
         facts = (
-            ("backend", f"{executor.backend}{' (closed)' if executor.closed else ''}"),
+            ("backend", f"{executor.backend}{state}"),
             ("workers", str(executor.max_workers)),
             ("tasks", f"{counts} ({ends})"),
             ("preload", " ".join(executor.preloaded) or "nothing"),

@@ -21,6 +21,8 @@ class Sample:
     time: float
     backend: str
     workers: int
+    wanted: int
+    paused: bool
     submitted: int
     running: int
     succeeded: int
@@ -97,6 +99,8 @@ class ProgressFold:
             "elapsed": self._elapsed(sample),
             "backend": sample.backend,
             "workers": sample.workers,
+            "wanted": sample.wanted,
+            "paused": sample.paused,
             "counts": {
                 "total": submitted + expected,
                 "done": done,

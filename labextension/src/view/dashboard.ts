@@ -1,8 +1,12 @@
-/** One kernel's tasks: a bar, the counts, the rate. Draws states and computes nothing. Needs no framework. */
+/** One kernel's tasks: a bar, the counts, the rate, the controls. Draws states and computes nothing. Needs no
+ * framework. */
 
 import type { KernelState } from '../model';
-import type { Snapshot } from '../protocol';
+import { VERSION, type Command, type Snapshot } from '../protocol';
+import { ControlsView } from './controls';
+import { child, setText } from './dom';
 import { count, duration, rate } from './format';
+import { RunsView } from './runs';
 import { Sparkline } from './sparkline';
 import type { Translator } from './translator';
 
@@ -14,7 +18,7 @@ export interface DashboardInput {
 
 /** The root element carries the numbers as data attributes, for tests and style sheets. */
 export class DashboardView {
-  constructor(parent: HTMLElement, trans: Translator) {
+  constructor(parent: HTMLElement, trans: Translator, send: (command: Command) => void) {
     this._trans = trans;
     this._root = child(parent, 'section', 'cellmill-dashboard');
     this._title = child(this._root, 'h2', 'cellmill-title');
@@ -35,7 +39,10 @@ export class DashboardView {
     this._running = term(list, trans.__('Running'), 'cellmill-running');
     this._queued = term(list, trans.__('Queued'), 'cellmill-queued');
     this._workers = term(list, trans.__('Workers'), 'cellmill-workers');
-    this._runs = child(this._body, 'ul', 'cellmill-runs');
+    this._controls = new ControlsView(this._body, trans, send);
+    this._runs = new RunsView(this._body, trans, run => {
+      send({ cellmill: VERSION, kind: 'cancel-run', run });
+    });
     this._spoken = child(this._root, 'p', 'cellmill-spoken');
     this._spoken.setAttribute('role', 'status');
   }
@@ -95,6 +102,7 @@ export class DashboardView {
     data.running = String(counts?.running ?? 0);
     data.queued = String(counts?.queued ?? 0);
     data.workers = String(snapshot?.workers ?? 0);
+    data.paused = String(snapshot?.paused ?? false);
     data.rate = (input?.state.rate ?? 0).toFixed(2);
   }
 
@@ -123,27 +131,9 @@ export class DashboardView {
     setText(this._running, count(counts.running));
     setText(this._queued, count(counts.queued));
     setText(this._workers, `${count(snapshot.workers)} ${snapshot.backend}`);
-    this._drawRuns(snapshot);
+    this._controls.draw(snapshot, state.refusal);
+    this._runs.draw(snapshot.runs);
     this._speak(snapshot);
-  }
-
-  private _drawRuns(snapshot: Snapshot): void {
-    const lines = snapshot.runs.map(run => {
-      const total = run.total === null ? '?' : count(run.total);
-      return { name: run.name, text: this._trans.__('%1 of %2', count(run.done), total) };
-    });
-    this._runs.hidden = lines.length === 0;
-    const key = JSON.stringify(lines);
-    if (this._runs.dataset.key === key) {
-      return;
-    }
-    this._runs.dataset.key = key;
-    this._runs.replaceChildren();
-    for (const line of lines) {
-      const item = child(this._runs, 'li', 'cellmill-run');
-      child(item, 'span', 'cellmill-run-name').textContent = line.name;
-      child(item, 'span', 'cellmill-run-count').textContent = line.text;
-    }
   }
 
   /** Say when a piece of work begins and ends; a screen reader would drown in anything more. */
@@ -151,7 +141,10 @@ export class DashboardView {
     const trans = this._trans;
     const { counts } = snapshot;
     if (counts.done < counts.total) {
-      setText(this._spoken, trans.__('Tasks are running'));
+      setText(
+        this._spoken,
+        snapshot.paused ? trans.__('Tasks are paused') : trans.__('Tasks are running')
+      );
     } else if (counts.total > 0) {
       const seconds = duration(snapshot.elapsed);
       const done = trans._n(
@@ -183,25 +176,13 @@ export class DashboardView {
   private readonly _running: HTMLElement;
   private readonly _queued: HTMLElement;
   private readonly _workers: HTMLElement;
-  private readonly _runs: HTMLElement;
+  private readonly _controls: ControlsView;
+  private readonly _runs: RunsView;
   private readonly _spoken: HTMLElement;
-}
-
-function child(parent: HTMLElement, tag: string, className: string): HTMLElement {
-  const element = document.createElement(tag);
-  element.className = className;
-  parent.append(element);
-  return element;
 }
 
 function term(list: HTMLElement, name: string, className: string): HTMLElement {
   const row = child(list, 'div', 'cellmill-count');
   child(row, 'dt', 'cellmill-count-name').textContent = name;
   return child(row, 'dd', className);
-}
-
-function setText(element: HTMLElement, text: string): void {
-  if (element.textContent !== text) {
-    element.textContent = text;
-  }
 }

@@ -1,0 +1,83 @@
+/** The buttons that the kernel obeys while a cell runs: pause, cancel, more and fewer workers. */
+
+import { VERSION, type Command, type Snapshot } from '../protocol';
+import { button, child, setName, setText } from './dom';
+import { count } from './format';
+import type { Translator } from './translator';
+
+/** Milliseconds after which a number that was asked for is no longer taken for the one to come. */
+const PATIENCE = 2000;
+
+/** Sends what was pressed; what came of it is in the next frame. */
+export class ControlsView {
+  constructor(parent: HTMLElement, trans: Translator, send: (command: Command) => void) {
+    this._trans = trans;
+    this._send = send;
+    const bar = child(parent, 'div', 'cellmill-controls');
+    bar.setAttribute('role', 'toolbar');
+    bar.setAttribute('aria-label', trans.__('Tasks'));
+    this._pause = button(bar, 'cellmill-button cellmill-pause', () => {
+      send({ cellmill: VERSION, kind: this._paused ? 'resume' : 'pause' });
+    });
+    this._cancel = button(bar, 'cellmill-button cellmill-cancel', () => {
+      send({ cellmill: VERSION, kind: 'cancel-run', run: null });
+    });
+    setText(this._cancel, trans.__('Cancel'));
+    setName(this._cancel, trans.__('Cancel all tasks'));
+    const workers = child(bar, 'div', 'cellmill-resize');
+    workers.setAttribute('role', 'group');
+    workers.setAttribute('aria-label', trans.__('Workers'));
+    this._fewer = button(workers, 'cellmill-button cellmill-fewer', () => this._resize(-1));
+    this._number = child(workers, 'span', 'cellmill-wanted');
+    this._more = button(workers, 'cellmill-button cellmill-more', () => this._resize(1));
+    setText(this._fewer, '−');
+    setText(this._more, '+');
+    setName(this._fewer, trans.__('One worker fewer'));
+    setName(this._more, trans.__('One worker more'));
+    this._refusal = child(parent, 'p', 'cellmill-refusal');
+    this._refusal.setAttribute('role', 'alert');
+  }
+
+  /** Draw what can be pressed now, and why the last press was of no use. */
+  draw(snapshot: Snapshot, refusal: string): void {
+    const trans = this._trans;
+    this._paused = snapshot.paused;
+    setText(this._pause, snapshot.paused ? trans.__('Resume') : trans.__('Pause'));
+    setName(
+      this._pause,
+      snapshot.paused
+        ? trans.__('Send tasks to workers again')
+        : trans.__('Send no more tasks to workers; what runs goes on')
+    );
+    this._cancel.disabled = snapshot.counts.done >= snapshot.counts.total;
+    this._wanted = snapshot.wanted;
+    if (refusal !== '' || snapshot.wanted === this._asked || performance.now() > this._askedUntil) {
+      this._asked = null;
+    }
+    const wanted = this._asked ?? snapshot.wanted;
+    setText(this._number, trans._n('%2 worker', '%2 workers', wanted, count(wanted)));
+    this._fewer.disabled = wanted <= 1;
+    this._refusal.hidden = refusal === '';
+    setText(this._refusal, refusal);
+  }
+
+  /** Quick presses add up, although the kernel answers each a moment later. */
+  private _resize(by: number): void {
+    this._asked = Math.max(1, (this._asked ?? this._wanted) + by);
+    this._askedUntil = performance.now() + PATIENCE;
+    this._send({ cellmill: VERSION, kind: 'set-workers', count: this._asked });
+  }
+
+  private readonly _trans: Translator;
+  private readonly _send: (command: Command) => void;
+  private readonly _pause: HTMLButtonElement;
+  private readonly _cancel: HTMLButtonElement;
+  private readonly _fewer: HTMLButtonElement;
+  private readonly _number: HTMLElement;
+  private readonly _more: HTMLButtonElement;
+  private readonly _refusal: HTMLElement;
+  private _paused = false;
+  private _wanted = 0;
+  private _asked: number | null = null;
+  private _askedUntil = 0;
+}

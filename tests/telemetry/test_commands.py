@@ -1,0 +1,133 @@
+"""What a view asks of the default executor: obeyed with real workers, or refused with a reason."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cellmill
+from cellmill import commands, runs, schema
+
+WAIT = 60
+
+
+@pytest.fixture
+def executor() -> Iterator[cellmill.Executor]:
+    """A default executor of two workers."""
+    before = cellmill.peek_default_executor()
+    with cellmill.Executor(2) as made:
+        cellmill.set_default_executor(made)
+        yield made
+    cellmill.set_default_executor(before)
+
+
+def ask(kind: str, **more: Any) -> None:
+    """A view speaks from a thread of its own, as a subshell's do."""
+    failures: list[BaseException] = []
+
+    def speak() -> None:
+        try:
+            commands.obey({"cellmill": schema.VERSION, "kind": kind, **more})
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=speak)
+    thread.start()
+    thread.join(WAIT)
+    assert not thread.is_alive()
+    if failures:
+        raise failures[0]
+
+
+def hold(gate: str) -> str:
+    with open(gate) as file:
+        return file.read()
+
+
+def test_pause_holds_tasks_back_and_resume_lets_them_go(executor: cellmill.Executor) -> None:
+    ask("pause")
+    assert executor.paused
+    future = executor.submit(abs, -1)
+    assert executor.stats().running == 0
+    assert not future.done()
+    ask("resume")
+    assert not executor.paused
+    assert future.result(WAIT) == 1
+
+
+def test_cancel_ends_one_run_and_leaves_the_other(executor: cellmill.Executor) -> None:
+    ask("pause")
+    first, second = cellmill.parallel(name="first")(abs), cellmill.parallel(name="second")(abs)
+    results = {name: f.map([-1, -2, -3]) for name, f in (("first", first), ("second", second))}
+    found = {run.name: run.id for run in runs.active_runs()}
+    ask("cancel-run", run=found["first"])
+    ask("resume")
+    with pytest.raises(CancelledError):
+        list(results["first"])
+    assert list(results["second"]) == [1, 2, 3]
+    with pytest.raises(cellmill.UsageError, match="over already"):
+        ask("cancel-run", run=found["first"])
+
+
+def test_cancel_interrupts_what_runs(executor: cellmill.Executor, fifo: Path) -> None:
+    held = cellmill.parallel(hold)
+    future = held(str(fifo))
+    with open(fifo, "w"):  # both ends are open: the task is inside read()
+        ask("cancel-run", run=None)
+        with pytest.raises((CancelledError, KeyboardInterrupt)):
+            future.result(WAIT)
+    assert executor.submit(abs, -1).result(WAIT) == 1
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Path:
+    import os
+
+    path = tmp_path / "gate"
+    os.mkfifo(path)
+    return path
+
+
+def test_workers_come_and_go(executor: cellmill.Executor) -> None:
+    ask("set-workers", count=3)
+    assert executor.max_workers == 3
+    ask("set-workers", count=1)
+    assert executor.max_workers == 1
+    assert executor.submit(abs, -1).result(WAIT) == 1
+
+
+@pytest.mark.parametrize("count", [0, -1, 10_000, 1.5, True, None, "2"])
+def test_absurd_numbers_of_workers_are_refused(executor: cellmill.Executor, count: Any) -> None:
+    with pytest.raises(cellmill.UsageError, match="from 1 to 256"):
+        ask("set-workers", count=count)
+    assert executor.max_workers == 2
+
+
+def test_what_cannot_be_obeyed_is_refused_with_a_reason(executor: cellmill.Executor) -> None:
+    with pytest.raises(cellmill.UsageError, match="no command 'fly'"):
+        ask("fly")
+    with pytest.raises(cellmill.UsageError, match="different versions") as caught:
+        commands.obey({"cellmill": 0, "kind": "pause"})
+    assert commands.refused({"kind": "pause"}, caught.value) == {
+        "cellmill": schema.VERSION,
+        "kind": "refused",
+        "command": "pause",
+        "reason": str(caught.value),
+    }
+    assert commands.refused({}, KeyError("x"))["reason"] == "KeyError: 'x'"
+
+
+def test_without_workers_there_is_nothing_to_command() -> None:
+    before = cellmill.peek_default_executor()
+    cellmill.set_default_executor(None)
+    try:
+        ask("refresh")
+        with pytest.raises(cellmill.UsageError, match="no workers yet"):
+            ask("pause")
+    finally:
+        cellmill.set_default_executor(before)

@@ -15,9 +15,12 @@ MOST_HELD = 1 << 16  # characters of an unfinished line
 class TaskStream(io.TextIOBase):
     """Stands for sys.stdout or sys.stderr in a worker; whole lines go out by ``send(number, text)``."""
 
-    def __init__(self, number: int, send: Callable[[int, str], None]) -> None:
+    def __init__(
+        self, number: int, send: Callable[[int, str], None], unfinished: list[TaskStream] | None = None
+    ) -> None:
         self._number = number
         self._send = send
+        self._unfinished = [] if unfinished is None else unfinished
         self.held = ""
 
     @property
@@ -48,6 +51,8 @@ class TaskStream(io.TextIOBase):
             self._send(self._number, held)
             held = ""
         self.held = held
+        if held and self not in self._unfinished:
+            self._unfinished.append(self)
         return len(text)
 
     def flush(self) -> None:
@@ -55,6 +60,8 @@ class TaskStream(io.TextIOBase):
 
     def end_of_task(self) -> None:
         """Send what a task left without a newline."""
+        if self in self._unfinished:
+            self._unfinished.remove(self)
         if self.held:
             held, self.held = self.held, ""
             self._send(self._number, held)

@@ -1,6 +1,7 @@
 """A worker process: take a task, unpickle, run, pickle, publish; again.
 
-Stamps, claims and waits are C (csched/src/worker.c). This file is what a task's path is made of in Python.
+Stamps, claims and waits are C (csched/src/worker.c), and so is the loop over plain calls (csched/python/calls.c). This
+file is the rest of a task's path: whatever needs more care than a call with small arguments and a small result.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 from . import payload
 from .backends.local.scheduler import NO_BLOCK, ffi, free, free_cast, held
+from .calls import PlainCalls
 from .errors import InternalError, PayloadError
 from .functions import load_function
 from .output import TaskStream
@@ -28,6 +30,7 @@ from .zygote import adopt
 
 ITEM = struct.Struct("=IIIIQQQII")
 MOST_FUNCTIONS = 256
+MOST_CALLS = 256  # in C one after another, before signals are heard again
 FLUSH_NS = 100_000_000  # a chunk that runs longer than this shows its results so far
 STOP, WORLD, CALL = 1, 2, 3  # control requests
 INITIALIZER_FAILED = 77  # exit code
@@ -35,11 +38,9 @@ INITIALIZER_FAILED = 77  # exit code
 current: Worker | None = None
 
 # The calls of every task, bound once: each look-up on a cffi library costs as much as a short call.
-_STARTED, _FINISHED, _PUBLISH = (
-    held.csched_worker_started,
-    held.csched_worker_finished,
-    held.csched_worker_publish,
-)
+_STARTED, _FINISHED = held.csched_worker_started, held.csched_worker_finished
+_CALLS, _PUBLISH, _RAISED = held.csched_worker_calls, held.csched_worker_publish, held.CSCHED_RAISED
+_OK, _ASIDE = held.CSCHED_OK, (held.CSCHED_RAISED, held.CSCHED_RETURNED, held.CSCHED_EFULL)
 _TASK, _FUNCTION, _NONE, _VALUE = held.CSCHED_TASK, held.CSCHED_FUNCTION, held.CSCHED_NONE, held.CSCHED_VALUE
 _NULL, _CHARS = ffi.NULL, ffi.typeof("char *")
 _NOTHING: dict[str, Any] = {}
@@ -63,7 +64,8 @@ class Worker:
         self.function_memory: dict[int, weakref.ref[Any]] = {}  # of those read in place
         self.functions: OrderedDict[int, Any] = OrderedDict()
         self.names: dict[int, str] = {}
-        self.streams = (TaskStream(1, self.send_text), TaskStream(2, self.send_text))
+        self.printed: list[TaskStream] = []  # those that hold an unfinished line
+        self.streams = tuple(TaskStream(number, self.send_text, self.printed) for number in (1, 2))
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
         self.kept: list[
             tuple[int, list[weakref.ref[Any]]]
@@ -71,6 +73,7 @@ class Worker:
         self.in_user_code = False
         self.blocks = Blocks(self.handle, self.free_handle)
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
+        self.calls = PlainCalls(self.functions, self.printed)
 
     # -- the loop
 
@@ -81,31 +84,29 @@ class Worker:
         fields = ffi.buffer(item)
         unpack = ITEM.unpack_from
         spin = self.config["spin_us"]
-        next_held, next_free, turn = held.csched_worker_next, free.csched_worker_next, held.csched_worker_turn
-        handle, free_handle = self.handle, self.free_handle
-        answer: bytes | None = None  # to the last task, if it is not published yet
+        next_free, free_handle = free.csched_worker_next, self.free_handle
+        in_hand = False  # an item that was not begun
         while True:
             try:
-                if answer is None:
-                    rc = next_held(handle, spin, 0, item)
-                else:  # published together with the look for the next task
-                    status = _VALUE if answer else _NONE
-                    rc = turn(handle, status, 0, answer, len(answer), NO_BLOCK, spin, 0, item)
-                    if rc == _EFULL:  # no room for it yet
-                        continue
-                    answer = None
+                self.in_user_code = True
+                rc = _CALLS(self.handle, self.calls.form, in_hand, MOST_CALLS, spin, item)
+                self.in_user_code = in_hand = False
                 if rc == _EAGAIN:  # nothing there, so sleep without the GIL
                     rc = next_free(free_handle, 0, 500, free_item)
                     if rc == _EAGAIN:
                         self.let_go()
+                    in_hand = rc == _OK
+                    if in_hand or rc == _EAGAIN:
                         continue
                 if rc == _ESTOPPED:
                     return 0
-                if rc < 0:
-                    raise InternalError(f"a worker cannot use its rings ({rc})")
                 kind, _, function, count, _, address, size, inputs, _ = unpack(fields)
-                if kind == _TASK:
-                    answer = self.task(function, count, address, size, inputs)
+                if rc in _ASIDE:
+                    self.finish(rc, function)
+                elif rc < 0:
+                    raise InternalError(f"a worker cannot use its rings ({rc})")
+                elif kind == _TASK:
+                    self.task(function, count, address, size, inputs)
                     if self.kept:
                         self.let_go()
                 elif kind == _FUNCTION:
@@ -113,9 +114,27 @@ class Worker:
                 elif self.control(function, self.memory(address, size)):
                     return 0
             except KeyboardInterrupt as error:
-                if held.csched_worker_current(handle):  # it came while the task's outcome was being stored
-                    self.publish_error(error, self.names.get(function, "?"))
-                answer = None
+                self.in_user_code = in_hand = False
+                self.calls.aside.clear()
+                if held.csched_worker_current(
+                    self.handle
+                ):  # it came while the task's outcome was being stored
+                    self.publish_error(error, self.names.get(int(item.function), "?"))
+
+    def finish(self, how: int, number: int) -> None:
+        """The end of a plain call that raised, printed, returned more than a small value, or found no room for it."""
+        outcome: Any = (
+            self.calls.aside.pop() if self.calls.aside else MemoryError("the outcome could not be kept")
+        )
+        if how == _EFULL:
+            self.publish(_NONE if outcome is None else _VALUE, 0, outcome or b"")
+            return
+        _FINISHED(self.handle)
+        if how == _RAISED:
+            self.publish_error(outcome, self.name(number))
+        else:
+            self.end_output()
+            self.publish_value(outcome, number)
 
     @staticmethod
     def memory(address: int, size: int) -> memoryview:
@@ -154,8 +173,8 @@ class Worker:
 
     # -- one task
 
-    def task(self, number: int, count: int, address: int, size: int, inputs: int) -> bytes | None:
-        """Run one task. Returns the pickle of a small value, empty for None, or None when the result is out already."""
+    def task(self, number: int, count: int, address: int, size: int, inputs: int) -> None:
+        """Run one task that is no plain call, and publish what came of it."""
         function: Any = self.functions.get(number)
         try:
             arguments: Any = ()
@@ -168,7 +187,7 @@ class Worker:
                     from .chunk import run_chunk
 
                     run_chunk(self, arguments.get("function", function), self.name(number), count, arguments)
-                    return None
+                    return
                 if type(arguments) is list:  # [args, kwargs] or [function, args, kwargs]
                     if len(arguments) == 3:
                         function = arguments[0]
@@ -182,18 +201,11 @@ class Worker:
             _FINISHED(self.handle)
             arguments = kwargs = None  # type: ignore[assignment]
             self.publish_error(error, self.name(number, function))
-            return None
+            return
         arguments = kwargs = None  # type: ignore[assignment]
-        printed = self.streams[0].held or self.streams[1].held
-        if value is None and not printed and not self.in_place:
-            return b""  # it finishes when it is published
         _FINISHED(self.handle)
-        if printed:
-            self.end_output()
-        answer = None if self.in_place else payload.encode_simple(value)
-        if answer is None:
-            self.publish_value(value, number, function)
-        return answer
+        self.end_output()
+        self.publish_value(value, number, function)
 
     def name(self, number: int, function: Any = None) -> str:
         """A task's function for people; ``function`` is the one that came along with a call, number 0."""
@@ -249,7 +261,10 @@ class Worker:
                 while held.csched_worker_let_go(self.handle, entry[0]) == _EAGAIN:
                     pass
 
-    def publish_value(self, value: Any, number: int, function: Any) -> None:
+    def publish_value(self, value: Any, number: int, function: Any = None) -> None:
+        if value is None:
+            self.publish(_NONE, 0, b"")
+            return
         try:
             encoded = payload.encode(value)
         except BaseException as error:

@@ -24,7 +24,7 @@ LAYERS = [
     {"task", "payload"},
     {"runs"},
     {"futures", "output", "functions", "telemetry"},
-    {"worker", "worker_blocks", "chunk", "zygote"},
+    {"worker", "worker_blocks", "calls", "chunk", "zygote"},
     {"backends"},
     {"executor", "journeys"},
     {"parallel"},

@@ -42,7 +42,13 @@ class Status:
         done = f"{stats.done:,} of {stats.total:,}"
         counts = f"{done} done, {stats.running:,} running, {stats.waiting:,} waiting"
         ends = f"{stats.succeeded:,} succeeded, {stats.failed:,} failed, {stats.cancelled:,} cancelled"
-        state = " (closed)" if executor.closed else " (paused: %cellmill resume goes on)" if executor.paused else ""
+        state = (
+            " (closed)"
+            if executor.closed
+            else " (paused: %cellmill resume goes on)"
+            if executor.paused
+            else ""
+        )
         facts = (
             ("backend", f"{executor.backend}{state}"),
             ("workers", str(executor.max_workers)),

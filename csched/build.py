@@ -4,11 +4,16 @@
 ``cellmill._csched_held`` keeps it: for the bounded calls of the task path, which beside a busy Python thread would
 otherwise wait a switch interval each; and for what touches Python objects (python/).  The C code has no global state,
 so both work on the same objects.
+
+``python csched/build.py FOLDER`` makes a package for tests in FOLDER: a copy of ``cellmill`` whose modules are compiled
+with CSCHED_FAULTS, so that workers can be made to end at each point of a task's path (src/fault.h).
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from pathlib import Path
 
 from cffi import FFI
@@ -36,15 +41,19 @@ KEEP_GIL = """
 """
 
 
-def declarations(header: Path) -> str:
+def declarations(header: Path, faults: bool = False) -> str:
     """The part of a header that Python sees."""
-    return header.read_text().split("/* cffi: begin */")[1].split("/* cffi: end */")[0]
+    text = header.read_text()
+    seen = text.split("/* cffi: begin */")[1].split("/* cffi: end */")[0]
+    if faults and "/* cffi: faults begin */" in text:
+        seen += text.split("/* cffi: faults begin */")[1].split("/* cffi: faults end */")[0]
+    return seen
 
 
-def _emit(name: str, prelude: str, headers: list[Path], out_dir: Path) -> Path:
+def _emit(name: str, prelude: str, headers: list[Path], out_dir: Path, faults: bool) -> Path:
     ffi = FFI()
     for header in headers:
-        ffi.cdef(declarations(header))
+        ffi.cdef(declarations(header, faults))
     ffi.set_source(f"cellmill.{name}", prelude + "".join(f'#include "{header.name}"\n' for header in headers))
     out_dir.mkdir(parents=True, exist_ok=True)
     target = out_dir / f"{name}.c"
@@ -52,17 +61,19 @@ def _emit(name: str, prelude: str, headers: list[Path], out_dir: Path) -> Path:
     return target
 
 
-def extensions(out_dir: Path) -> list[Extension]:
+def extensions(out_dir: Path, faults: bool = False) -> list[Extension]:
     """Emit the C of both modules into ``out_dir`` and return their setuptools extensions (limited API)."""
     sources = sorted(str(path) for path in (HERE / "src").glob("*.c"))
     calls = [str(path) for path in sorted((HERE / "python").glob("*.c"))]
+    depends = [str(HEADER), str(CALLS), *sorted(str(path) for path in (HERE / "src").glob("*.h"))]
     flags = FLAGS + os.environ.get("CELLMILL_CFLAGS", "").split()
     return [
         Extension(
             f"cellmill.{name}",
-            sources=[str(_emit(name, prelude, headers, Path(out_dir))), *more, *sources],
+            sources=[str(_emit(name, prelude, headers, Path(out_dir), faults)), *more, *sources],
+            depends=depends,
             include_dirs=[str(HERE / "include"), str(HERE / "src"), str(HERE / "python")],
-            define_macros=[("Py_LIMITED_API", "0x030A0000")],
+            define_macros=[("Py_LIMITED_API", "0x030A0000"), *([("CSCHED_FAULTS", "1")] if faults else [])],
             py_limited_api=True,
             extra_compile_args=flags,
             extra_link_args=["-pthread", *os.environ.get("CELLMILL_CFLAGS", "").split()],
@@ -72,3 +83,30 @@ def extensions(out_dir: Path) -> list[Extension]:
             ("_csched_held", KEEP_GIL, [HEADER, CALLS], calls),
         )
     ]
+
+
+def build_with_faults(folder: Path) -> None:
+    """Make or renew the package for tests in ``folder``, which is then put in front of PYTHONPATH.
+
+    It is a copy, not links: the zygote starts from the place where its own files really lie.
+    """
+    from setuptools import Distribution
+    from setuptools.command.build_ext import build_ext
+
+    package = HERE.parent / "kernel_runtime" / "cellmill"
+    shutil.copytree(
+        package,
+        folder / "cellmill",
+        ignore=shutil.ignore_patterns("*.so", "__pycache__", "labextension"),
+        dirs_exist_ok=True,
+    )
+    scratch = folder / "build"
+    command = build_ext(Distribution({"name": "cellmill", "ext_modules": extensions(scratch, faults=True)}))
+    command.build_lib = str(folder)
+    command.build_temp = str(scratch / "objects")
+    command.ensure_finalized()
+    command.run()
+
+
+if __name__ == "__main__":
+    build_with_faults(Path(sys.argv[1]).resolve())

@@ -280,4 +280,13 @@ int csched_zero_start(const int *fds, uint32_t workers, csched_zero_t **zero);
 int csched_zero_stop(csched_zero_t *zero);
 /* cffi: end */
 
+#ifdef CSCHED_FAULTS
+/* cffi: faults begin */
+/* In a build for tests alone: points of a worker's path at which it ends by a signal (src/fault.h). */
+const char *csched_fault_point(uint32_t number); /* its name; NULL: there are no more */
+int csched_fault_loses(uint32_t number); /* who dies there loses the task in hand: 0 no, 1 yes, 2 that depends */
+int csched_fault_arm(csched_t *s, uint32_t worker, const char *point, uint32_t visit, int signal);
+/* cffi: faults end */
+#endif
+
 #endif

@@ -27,6 +27,7 @@
 #define CSCHED_LAYOUT_H
 
 #include "atomic.h"
+#include "fault.h"
 
 #define LINE 64
 #define SEGMENT_MAGIC 0x6c6c694du /* "Mill" */
@@ -67,6 +68,9 @@ typedef struct {
     _Alignas(LINE) shared_u64 frees_tail; /* kernel */
     _Alignas(LINE) shared_u64 frees_head; /* worker */
     _Alignas(LINE) uint64_t frees[FREES_CAPACITY];
+#ifdef CSCHED_FAULTS
+    _Alignas(LINE) fault_t fault; /* kernel, in a build for tests */
+#endif
 } segment_t;
 
 #define SEGMENT_HEADER_BYTES ((sizeof(segment_t) + 4095u) & ~(uint64_t)4095u)

@@ -25,10 +25,12 @@ static void map_region(csched_worker_t *w, uint32_t region, int fd)
 {
     void *base;
     shared_u64 *page = region_page(w, region);
+    FAULT(w, region_heard);
     if (!page && region / REGION_PAGE < REGION_PAGES && (page = calloc(REGION_PAGE, sizeof *page)))
         atomic_store_explicit(&w->regions[region / REGION_PAGE], page, memory_order_release); /* region_page */
     if (page && memory_map(fd, worker_region_bytes(w), false, &base) == CSCHED_OK)
         u64_store_release(&page[region % REGION_PAGE], (uint64_t)(uintptr_t)base); /* partner: worker_region */
+    FAULT(w, region_mapped);
     close(fd);
 }
 
@@ -39,6 +41,7 @@ static void map_file(csched_worker_t *w, uint32_t region, int fd)
     uint8_t *at = (uint8_t *)(uintptr_t)base + w->segment->arena_bytes;
     if (base && memory_map_over(at, fd, w->segment->file_bytes, false) == CSCHED_OK)
         u64_store_release(&page[region % REGION_PAGE], base | FILE_MAPPED); /* partner: worker_region */
+    FAULT(w, file_mapped);
     close(fd);
 }
 
@@ -121,9 +124,11 @@ CSCHED_EXPORT int csched_worker_watch(csched_worker_t *w, int kernel_pidfd)
 
 CSCHED_EXPORT int csched_worker_detach(csched_worker_t *w)
 {
+    FAULT(w, retired);
     u32_store_release(&w->watch_stop, 1); /* partner: watch_main */
     if (w->watched && write(w->watch_pipe[1], "", 1) == 1)
         pthread_join(w->watch, NULL);
+    FAULT(w, detached);
     for (uint32_t i = 0; i < REGION_PAGES; i++) {
         shared_u64 *page = w->regions[i];
         for (uint32_t j = 0; page && j < REGION_PAGE; j++)

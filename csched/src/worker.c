@@ -38,6 +38,8 @@ CSCHED_EXPORT int csched_worker_attach(const int fds[4], csched_worker_t **worke
     ring_open(&w->tasks, &w->segment->tasks, data, ring);
     ring_open(&w->results, &w->segment->results, data + ring, ring);
     close(fds[0]);
+    FAULT_FROM_ENVIRONMENT(w);
+    FAULT(w, attached);
     *worker = w;
     return CSCHED_OK;
 }
@@ -46,6 +48,7 @@ CSCHED_EXPORT int csched_worker_ready(csched_worker_t *w)
 {
     uint64_t one = 1;
     u32_store_release(&w->segment->ready, 1); /* partner: drain */
+    FAULT(w, said_ready);
     return write(w->bell, &one, sizeof one) < 0 && errno != EAGAIN ? CSCHED_ESYSTEM : CSCHED_OK;
 }
 
@@ -78,8 +81,11 @@ static void ring_bell(csched_worker_t *w, const task_entry_t *task)
 {
     uint64_t one = 1;
     fence_seq_cst(); /* tail before kernel_sleeping; partner: bell_arm, which stores in the other order */
-    if (u32_relaxed(&w->segment->kernel_sleeping) && (!task || matters(w, task)) &&
-        u32_exchange(&w->segment->kernel_sleeping, 0) && write(w->bell, &one, sizeof one) < 0)
+    if (!u32_relaxed(&w->segment->kernel_sleeping) || (task && !matters(w, task)) ||
+        !u32_exchange(&w->segment->kernel_sleeping, 0))
+        return;
+    FAULT(w, kernel_claimed);
+    if (write(w->bell, &one, sizeof one) < 0)
         return; /* full or gone: the kernel looks by itself at the end of its slice */
 }
 
@@ -90,6 +96,7 @@ static bool claim(csched_worker_t *w, task_entry_t *entry, uint64_t seen)
     segment_t *segment = w->segment;
     if (!u32_cas(&entry->head.claim, CLAIM_QUEUED, CLAIM_TAKEN)) /* partner: window_revoke */
         return false;
+    FAULT(w, claimed);
     uint64_t now = seen >= entry->dispatched ? seen : now_ns();
     w->received = w->flushed = now;
     w->started = entry->payload.region == REGION_NONE && !entry->inputs ? now : 0; /* nothing to unpickle */
@@ -99,7 +106,9 @@ static bool claim(csched_worker_t *w, task_entry_t *entry, uint64_t seen)
     u32_store_relaxed(&segment->claim_slot, entry->head.slot);
     u32_store_relaxed(&segment->claim_element, 0);
     u64_store_relaxed(&segment->claim_since, now);
+    FAULT(w, claim_half_said);
     u64_store_release(&segment->claim_ticket, entry->ticket); /* partner: check_limit */
+    FAULT(w, claim_said);
     return true;
 }
 
@@ -137,6 +146,8 @@ static int take(csched_worker_t *w, task_entry_t *entry, csched_item_t *item)
                             .inputs = entry->inputs,
                             .flags = entry->attempt & ~ENTRY_URGENT};
     w->current = entry;
+    if (item->kind != CSCHED_TASK)
+        FAULT(w, function_taken);
     return resolve(w, &entry->payload, (uint8_t *)entry, entry->head.bytes, &item->address, &item->size);
 }
 
@@ -144,10 +155,12 @@ static void sleep_on_ring(csched_worker_t *w, uint32_t timeout_ms)
 {
     shared_u32 *sleeping = &w->segment->tasks.sleeping;
     u32_exchange(sleeping, 1); /* before the last look at tail and retire; partner: worker_wake */
+    FAULT(w, sleep_said);
     fence_seq_cst();
     if (ring_empty(&w->tasks) && !u32_relaxed(&w->segment->retire))
         futex_wait(sleeping, 1, (uint64_t)timeout_ms * 1000000);
     u32_exchange(sleeping, 0);
+    FAULT(w, awake);
 }
 
 static void release_current(csched_worker_t *w)
@@ -156,6 +169,7 @@ static void release_current(csched_worker_t *w)
         return;
     ring_advance(&w->tasks);
     w->current = NULL;
+    FAULT(w, entry_released);
 }
 
 /* `seen`: a look at the clock from just before, 0: none. */
@@ -170,8 +184,10 @@ static int next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, uint6
         if (rc < 0)
             return rc;
         if (rc == 1) {
+            FAULT(w, entry_seen);
             if (entry->kind != ENTRY_TASK || claim(w, (task_entry_t *)entry, seen))
                 return take(w, (task_entry_t *)entry, item);
+            FAULT(w, entry_skipped);
             ring_advance(&w->tasks);
             continue;
         }
@@ -224,18 +240,21 @@ CSCHED_EXPORT int csched_worker_input(csched_worker_t *w, uint32_t position, uin
         refs = (const ref_t *)base;
     }
     *status = refs[position].status;
+    FAULT(w, input_found);
     return resolve(w, &refs[position], base, bytes, address, size);
 }
 
 CSCHED_EXPORT int csched_worker_started(csched_worker_t *w)
 {
     w->started = w->flushed = now_ns();
+    FAULT(w, started);
     return CSCHED_OK;
 }
 
 CSCHED_EXPORT int csched_worker_finished(csched_worker_t *w)
 {
     w->finished = now_ns();
+    FAULT(w, finished);
     return CSCHED_OK;
 }
 
@@ -246,6 +265,7 @@ CSCHED_EXPORT int csched_worker_element(csched_worker_t *w, uint32_t element)
         w->marks[element] = now_ns();
         w->mark_count = element + 1;
     }
+    FAULT(w, element_begun);
     return CSCHED_OK;
 }
 
@@ -259,6 +279,7 @@ static void wait_for_room(csched_worker_t *w)
 {
     shared_u32 *waits = &w->segment->results.producer_waits;
     u32_exchange(waits, 1); /* before the look at head; partner: drain_worker */
+    FAULT(w, ring_full);
     fence_seq_cst();
     if (u64_relaxed(&w->segment->results.head) != w->results.other)
         return; /* it has moved since the ring was found full */
@@ -282,11 +303,13 @@ static int send(csched_worker_t *w, uint32_t kind, const result_entry_t *form, c
     }
     if (rc < 0)
         return rc;
+    FAULT(w, reserved);
     uint32_t bytes = head->bytes;
     result_entry_t *entry = (result_entry_t *)head;
     *entry = *form;
     entry->head = (entry_t){.bytes = bytes, .kind = kind, .claim = form->head.claim, .slot = form->head.slot};
     entry->stamps = (uint32_t)marks;
+    FAULT(w, half_written);
     memcpy(entry + 1, w->marks, marks * sizeof(uint64_t));
     if (in_line)
         memcpy((uint8_t *)entry + at, data, size);
@@ -296,6 +319,7 @@ static int send(csched_worker_t *w, uint32_t kind, const result_entry_t *form, c
         entry->payload = (ref_t){.region = 0, .offset = block, .size = size};
     else
         entry->payload = (ref_t){.region = REGION_NONE};
+    FAULT(w, written);
     ring_commit(&w->results);
     w->flushed = form->returned ? form->returned : now_ns();
     return CSCHED_OK;
@@ -333,8 +357,10 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
                            .count = task->count};
     int rc = send(w, ENTRY_RESULT, &form, data, marks, block);
     if (rc == CSCHED_OK) {
+        FAULT(w, result_committed);
         w->published = true;
         u64_store_release(&w->segment->claim_ticket, 0); /* after the result: its loss cannot be declared any more */
+        FAULT(w, claim_cleared);
         ring_bell(w, task);
     }
     return rc;
@@ -360,8 +386,10 @@ CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t
                            .payload = {.size = size},
                            .count = kind};
     int rc = send(w, ENTRY_MESSAGE, &form, data, 0, block);
-    if (rc == CSCHED_OK)
+    if (rc == CSCHED_OK) {
+        FAULT(w, message_committed);
         ring_bell(w, NULL);
+    }
     return rc;
 }
 

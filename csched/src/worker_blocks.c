@@ -9,8 +9,10 @@ void take_frees(csched_worker_t *w)
     segment_t *segment = w->segment;
     uint64_t head = u64_relaxed(&segment->frees_head);
     uint64_t tail = u64_acquire(&segment->frees_tail); /* partner: frees_flush */
-    while (head != tail)
+    while (head != tail) {
         heap_free(&w->heap, segment->frees[head++ % FREES_CAPACITY]);
+        FAULT(w, block_freed);
+    }
     u64_store_release(&segment->frees_head, head); /* partner: frees_flush */
 }
 
@@ -18,9 +20,11 @@ CSCHED_EXPORT int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_
 {
     take_frees(w);
     int rc = heap_alloc(&w->heap, size, offset);
-    if (!rc)
-        *address = (uint64_t)(uintptr_t)heap_at(&w->heap, *offset);
-    return rc;
+    if (rc < 0)
+        return rc;
+    FAULT(w, block_allocated);
+    *address = (uint64_t)(uintptr_t)heap_at(&w->heap, *offset);
+    return CSCHED_OK;
 }
 
 /* The kernel takes the descriptor from the socket when it sees the first ref into the file. */
@@ -41,10 +45,12 @@ CSCHED_EXPORT int csched_worker_spill(csched_worker_t *w, uint64_t size, uint64_
     int rc = heap_spill(&w->heap, size, offset);
     if (rc < 0)
         return rc;
+    FAULT(w, file_made);
     if (!w->file_told && (rc = tell_of_file(w)) < 0) {
         heap_free(&w->heap, *offset);
         return rc;
     }
+    FAULT(w, file_told);
     *address = (uint64_t)(uintptr_t)heap_at(&w->heap, *offset);
     return CSCHED_OK;
 }
@@ -57,5 +63,6 @@ CSCHED_EXPORT int csched_worker_free(csched_worker_t *w, uint64_t offset)
 CSCHED_EXPORT int csched_worker_fill(csched_worker_t *w, uint64_t at, const void *data, uint64_t size)
 {
     heap_fill(&w->heap, heap_fresh(&w->heap), at, data, size);
+    FAULT(w, block_filled);
     return CSCHED_OK;
 }

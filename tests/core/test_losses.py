@@ -155,6 +155,13 @@ def test_dependents_of_a_lost_task(fresh: Executor) -> None:
     assert isinstance(error.__cause__, cellmill.WorkerLostError)
 
 
+def test_arguments_that_are_results_of_other_tasks(fresh: Executor) -> None:
+    how = fresh.submit(tasks.same, 7)
+    error = fresh.submit(tasks.die, "SIGKILL", how, [how, 8]).exception(SECONDS)
+    assert isinstance(error, cellmill.WorkerLostError)
+    assert error.arguments == "'SIGKILL', <input 1>, [<input 1>, 8]"
+
+
 def test_result_of_a_dead_worker_feeds_dependents(fresh: Executor) -> None:
     numpy = pytest.importorskip("numpy")
     made = fresh.submit(numpy.ones, 200_000)

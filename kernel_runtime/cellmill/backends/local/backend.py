@@ -45,6 +45,16 @@ STATUSES = (
 _NOW = time.monotonic_ns
 
 
+class _Input:
+    """Stands for the result of another task where the arguments of a call are shown."""
+
+    def __init__(self, position: int) -> None:
+        self._position = position
+
+    def __repr__(self) -> str:
+        return f"<input {self._position + 1}>"
+
+
 class LocalBackend:
     """Tasks on worker processes of this machine."""
 
@@ -267,6 +277,7 @@ class LocalBackend:
         args: tuple[Any, ...] = ()
         kwargs: dict[str, Any] = {}
         name = self.functions.names.get(function, "a task")
+        payload.inputs.loading = _Input
         try:
             found = payload.decode(memoryview(bytes(view))) if view is not None else ()
             if isinstance(found, list):
@@ -276,6 +287,8 @@ class LocalBackend:
                 args = found
         except Exception:  # the arguments themselves may be what killed the worker
             args = ("<arguments that cannot be shown>",)
+        finally:
+            payload.inputs.loading = None
         if status == held.CSCHED_LOST:
             return outcomes.lost(self.pool.last_exit, name, short_arguments(args, kwargs))
         return outcomes.error_of(status, None, name, None)

@@ -20,6 +20,7 @@ from ...functions import encode_function
 from ...task import WorkerInfo
 from ...worker import CALL, INITIALIZER_FAILED, WORLD
 from . import outcomes, zygote_client
+from .failed_starts import FailedStarts
 from .scheduler import Full, check, ffi, held
 from .zygote_client import Exit
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 STATES = ("lost", "starting", "idle", "lost")
 REPLY_SECONDS = 60.0
 GRACE_SECONDS = 0.5  # for interrupted tasks
-FAST_DEATHS = 5  # workers in a row that die before they are ready: starting more would go on for ever
 
 
 class _Member:
@@ -62,7 +62,7 @@ class Pool:
         self.last_exit: Exit | None = None
         self.closed = False
         self.restarts = 0
-        self._deaths = 0
+        self._failed_starts = FailedStarts()
         self._requests = itertools.count(1)
         self._replies: dict[int, tuple[threading.Event, list[Any]]] = {}
         self._lock = threading.RLock()
@@ -103,6 +103,8 @@ class Pool:
                 if self.closed or staying >= self.size:
                     self._starter = None
                     return
+                pause = self._failed_starts.pause
+            time.sleep(pause)
             try:
                 self._start_one()
             except Exception as error:
@@ -165,9 +167,11 @@ class Pool:
             if not member.retiring:
                 self.last_exit = ended
                 self.restarts += 1
-                self._deaths = 0 if ready else self._deaths + 1
+                if ready:
+                    self._failed_starts.end()
+                else:
+                    self._failed_starts.add()
             self.members.pop(member.index, None)
-            deaths = self._deaths
         held.csched_worker_lost(self.backend.scheduler.handle, member.index)
         member.gone.set()
         if self.closed or member.retiring:
@@ -177,18 +181,22 @@ class Pool:
             self.backend.break_down(
                 BackendError("the initializer of the workers failed; its error was printed")
             )
-        elif deaths >= FAST_DEATHS:
+        elif self._failed_starts.hopeless and not self._one_stands():
             from ...errors import describe_exit
 
             how = describe_exit(ended.signal, ended.exitcode)
+            count = self._failed_starts.count
             self.backend.break_down(
-                BackendError(f"{deaths} workers in a row died before they were ready; the last one {how}")
+                BackendError(f"{count} workers in a row died before they were ready; the last one {how}")
             )
         else:
             self._start_missing()
 
     def _was_ready(self, member: _Member) -> bool:
         return bool(self._info(member.index).state == 2)
+
+    def _one_stands(self) -> bool:
+        return any(self._was_ready(member) for member in list(self.members.values()))
 
     def kill(self, index: int) -> None:
         """End a worker at once; its running task fails, a new worker takes its place."""

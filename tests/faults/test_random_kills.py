@@ -1,0 +1,40 @@
+"""Workers killed at random moments, from outside: every task ends once, in success or named, and nothing leaks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.faults.alone import alone
+
+RUN = """
+import dataclasses, json
+from cellmill.bench.kills import kill_at_random
+print(json.dumps(dataclasses.asdict(kill_at_random({tasks}, {kills}, seed={seed}))))
+"""
+
+
+def check(tasks: int, kills: int, limit: float, seed: int = 0) -> None:
+    found = json.loads(alone(RUN.format(tasks=tasks, kills=kills, seed=seed), limit))
+    assert not found["wrong"]
+    assert not found["leaks"]
+    assert (found["tasks"], found["kills"]) == (tasks, kills)
+    assert found["succeeded"] + found["lost"] + found["not_run"] == tasks
+
+
+def test_twenty_thousand_tasks_and_thirty_kills() -> None:
+    check(20_000, 30, 100)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_a_million_tasks_and_a_thousand_kills() -> None:
+    check(1_000_000, 1000, 1100)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_kills_so_dense_that_workers_seldom_stand(seed: int) -> None:
+    check(20_000, 500, 200, seed)

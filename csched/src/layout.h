@@ -36,6 +36,7 @@
 #define ENTRY_ALIGN 16u
 #define INLINE_MAX 8192u /* larger payloads go to an arena */
 #define NO_BLOCK UINT64_MAX
+#define NO_ELEMENT UINT32_MAX /* of a chunk: it is being unpacked, or its results packed */
 #define ALL_NONE (UINT64_MAX - 1)
 #define REGION_INLINE UINT32_MAX /* the payload follows its entry */
 #define REGION_NONE (UINT32_MAX - 1) /* there is no payload: the value None */

@@ -104,7 +104,7 @@ static bool claim(csched_worker_t *w, task_entry_t *entry, uint64_t seen)
     w->mark_count = 0;
     w->published = false;
     u32_store_relaxed(&segment->claim_slot, entry->head.slot);
-    u32_store_relaxed(&segment->claim_element, 0);
+    u32_store_relaxed(&segment->claim_element, NO_ELEMENT);
     u64_store_relaxed(&segment->claim_since, now);
     FAULT(w, claim_half_said);
     u64_store_release(&segment->claim_ticket, entry->ticket); /* partner: check_limit */

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from . import payload
-from .backends.local.scheduler import held
+from .backends.local.scheduler import NO_ELEMENT, held
 from .errors import PayloadError
 from .functions import check_batch
 from .worker import FLUSH_NS, encode_error
@@ -73,10 +73,12 @@ def _run_elements(
             and i + 1 < len(items)
             and since_flush(handle) > FLUSH_NS
         ):
+            element(handle, NO_ELEMENT)
             worker.end_output()
             worker.emit(held.CSCHED_PARTIAL, i + 1, _encode(outcomes, name))
             outcomes = _Outcomes(i + 1)
             values = outcomes.values
+    element(handle, NO_ELEMENT)
     return outcomes, failures
 
 

@@ -32,6 +32,7 @@ COMPLETION = struct.Struct("=IHHIIQQQQII")
 MESSAGE = struct.Struct("=IIIIIIQQQQ")
 JOURNEY = struct.Struct("=QIIIHBB8QQ")
 NO_WORKER = 2**16 - 1
+NO_ELEMENT = 2**32 - 1
 BATCH = 1024
 
 _CHARS = ffi.typeof("char *")

@@ -19,7 +19,7 @@ from ...interrupts import whole
 from ...task import TaskOptions, short_repr
 from . import outcomes
 from .elements import Elements
-from .scheduler import held
+from .scheduler import NO_ELEMENT, held
 from .sizes import BatchSizes, ChunkSizes
 
 if TYPE_CHECKING:
@@ -268,30 +268,39 @@ class Chunk:
 
     def _not_run(self) -> None:
         """An input failed: sent again in parts, until the element that refers to it stands alone."""
-        stream, count = self.stream, len(self.items)
-        self.received = count
-        stream.backend.adjust_run(stream.run, failed=-count)
-        half = count // 2
-        for part in (slice(0, half), slice(half, count)):
+        self.stream.backend.adjust_run(self.stream.run, failed=-len(self.items))
+        self._send_halves()
+
+    def _send_halves(self) -> None:
+        """What has no outcome yet, in two chunks."""
+        stream, first, end = self.stream, self.received, len(self.items)
+        self.received = end
+        middle = (first + end) // 2
+        for part in (slice(first, middle), slice(middle, end)):
             if self.items[part]:
                 stream._submit(self.keys[part], self.items[part])
 
     def _lost(self, element: int) -> None:
-        """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere."""
+        """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere.
+
+        Between elements, while all of them are packed or unpacked, and in a batch nobody knows which it was: halves are
+        sent, until the culprit stands alone.
+        """
         stream, good = self.stream, self.received
-        keys, items = list(self.keys[good:]), self.items[good:]
         over = False
-        if not stream.options.batch or len(items) == 1:
-            culprit = min(max(element - good, 0), len(items) - 1)
+        left = len(self.items) - good
+        if left > 1 and (stream.options.batch or element == NO_ELEMENT):
+            self._send_halves()
+        elif left:
+            keys, items = list(self.keys[good:]), self.items[good:]
+            culprit = min(max(element - good, 0), left - 1)
             key, item = keys.pop(culprit), items.pop(culprit)
             error = outcomes.lost(
                 stream.backend.pool.last_exit, function_name(stream.function), short_repr(item)
             )
             over = stream.fail_or_retry(key, item, error)
-        else:  # nobody knows which element it was: halves, until the culprit stands alone
-            stream.sizes = FixedSizes(max(1, len(items) // 2))
-        with stream._lock:
-            stream.waiting.put_back(keys, items)
+            with stream._lock:
+                stream.waiting.put_back(keys, items)
         self.received = len(self.items)
         # the scheduler counted the whole chunk as failed
         stream.backend.adjust_run(stream.run, succeeded=good, failed=over - len(self.items))

@@ -99,7 +99,7 @@ typedef struct { /* a finished task, 56 bytes, read by struct.unpack in Python: 
     uint32_t slot;
     uint16_t status;
     uint16_t worker;
-    uint32_t detail;  /* CSCHED_DEPENDENCY: position of the input; CSCHED_LOST: the element that ran, or 2^32-1; else failures */
+    uint32_t detail;  /* CSCHED_DEPENDENCY: position of the input; CSCHED_LOST: the element, 2^32-1: none; else failures */
     uint32_t count;
     uint64_t blob;    /* CSCHED_LOST, CSCHED_TIMEOUT: the arguments; to be retained if views outlive the commit */
     uint64_t address; /* of the payload in this process */

@@ -99,7 +99,7 @@ typedef struct { /* a finished task, 56 bytes, read by struct.unpack in Python: 
     uint32_t slot;
     uint16_t status;
     uint16_t worker;
-    uint32_t detail;  /* CSCHED_DEPENDENCY: position of the input; CSCHED_LOST: the element, 2^32-1: none; else failures */
+    uint32_t detail;  /* CSCHED_DEPENDENCY: position of the input; CSCHED_LOST: the element that ran; else failures */
     uint32_t count;
     uint64_t blob;    /* CSCHED_LOST, CSCHED_TIMEOUT: the arguments; to be retained if views outlive the commit */
     uint64_t address; /* of the payload in this process */
@@ -254,7 +254,7 @@ int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms
 int csched_worker_input(csched_worker_t *w, uint32_t position, uint32_t *status, uint64_t *address, uint64_t *size);
 int csched_worker_started(csched_worker_t *w); /* stamps; all inputs are unpickled */
 int csched_worker_finished(csched_worker_t *w); /* stamps; user code is over */
-int csched_worker_element(csched_worker_t *w, uint32_t element); /* that it runs from now on; 2^32-1: none of them */
+int csched_worker_element(csched_worker_t *w, uint32_t element); /* that runs from now on; 2^32-1: none of them */
 uint64_t csched_worker_since_flush(csched_worker_t *w); /* ns since this task's last result or start */
 int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address);
 int csched_worker_spill(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address); /* in a file */

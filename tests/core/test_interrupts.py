@@ -60,17 +60,17 @@ for round in range(12):
     def note(future):
         called.append(future)
         calls.release()
-    futures = [ex.submit(tasks.double, i) for i in range(2000)]
-    for future in futures[::10]:
+    futures = [ex.submit(tasks.double, i) for i in range(8000)]
+    for future in futures[::40]:
         future.add_done_callback(note)
     allow(40, 0.0003 + 0.0001 * round)
-    assert collect(futures) == [2 * i for i in range(2000)]
+    assert collect(futures) == [2 * i for i in range(8000)]
     allow(0, 0)
     assert all(calls.acquire(timeout=20) for _ in range(200)), len(called)
-    assert set(called) == set(futures[::10]), len(called)
+    assert set(called) == set(futures[::40]), len(called)
 ex.shutdown()
 stats = ex.stats()
-assert stats.submitted == stats.done == stats.succeeded == 24_000, stats
+assert stats.submitted == stats.done == stats.succeeded == 96_000, stats
 print(hits > 5, ex._backend.resolver.table.count(None) == len(ex._backend.resolver.slots))
 """
     )
@@ -81,7 +81,7 @@ def test_others_who_wait_are_told(interrupted: Callable[[str], str]) -> None:
     out = interrupted(
         """
 for round in range(10):
-    futures = [ex.submit(tasks.double, i) for i in range(1500)]
+    futures = [ex.submit(tasks.double, i) for i in range(6000)]
     seen = []
     def watch():
         seen.append(len(concurrent.futures.wait(futures, timeout=20).done))
@@ -92,7 +92,7 @@ for round in range(10):
     collect(futures)
     allow(0, 0)
     thread.join(30)
-    assert seen == [1500, 1500], seen
+    assert seen == [6000, 6000], seen
 ex.shutdown()
 print(hits > 5)
 """

@@ -21,7 +21,7 @@ from setuptools import Extension
 
 HERE = Path(__file__).resolve().parent
 HEADER = HERE / "include" / "csched.h"
-CALLS = HERE / "python" / "calls.h"  # needs the GIL
+WITH_GIL = [HERE / "python" / name for name in ("calls.h", "submit.h")]
 FLAGS = [
     "-std=c11",
     "-O2",
@@ -65,7 +65,7 @@ def extensions(out_dir: Path, faults: bool = False) -> list[Extension]:
     """Emit the C of both modules into ``out_dir`` and return their setuptools extensions (limited API)."""
     sources = sorted(str(path) for path in (HERE / "src").glob("*.c"))
     calls = [str(path) for path in sorted((HERE / "python").glob("*.c"))]
-    depends = [str(HEADER), str(CALLS), *sorted(str(path) for path in (HERE / "src").glob("*.h"))]
+    depends = [*map(str, (HEADER, *WITH_GIL)), *sorted(str(path) for path in (HERE / "src").glob("*.h"))]
     flags = FLAGS + os.environ.get("CELLMILL_CFLAGS", "").split()
     return [
         Extension(
@@ -80,7 +80,7 @@ def extensions(out_dir: Path, faults: bool = False) -> list[Extension]:
         )
         for name, prelude, headers, more in (
             ("_csched", "", [HEADER], []),
-            ("_csched_held", KEEP_GIL, [HEADER, CALLS], calls),
+            ("_csched_held", KEEP_GIL, [HEADER, *WITH_GIL], calls),
         )
     ]
 

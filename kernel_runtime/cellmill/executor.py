@@ -58,6 +58,7 @@ class Executor(BaseExecutor):
             **backend_options,
         )
         self._submit: Callable[..., Future] = self._backend.submit
+        self._submit_plain: Callable[..., Future] = self._backend.submit_plain
         self._single_runs: dict[str, tuple[int, Run]] = {}
         self._closed = self._paused = False
         self._process = os.getpid()
@@ -67,7 +68,7 @@ class Executor(BaseExecutor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Run ``fn(*args, **kwargs)`` as a task; a future at once."""
-        return self._submit(fn, args, kwargs, DEFAULT_OPTIONS, _NO_RUN)
+        return self._submit_plain(fn, args, kwargs)
 
     def map(
         self,
@@ -280,7 +281,6 @@ class ExecutorView:
         return self._executor.map_with(fn, iterables, self._options, **how)
 
 
-_NO_RUN = 2**32 - 1
 _live: weakref.WeakSet[Executor] = weakref.WeakSet()
 _default: Executor | None = None
 _default_lock = threading.Lock()

@@ -60,6 +60,7 @@ class TaskOptions:
 
 
 DEFAULT_OPTIONS = TaskOptions()
+NO_RUN = 2**32 - 1  # of calls of submit
 
 
 def _is_number(value: object) -> bool:

@@ -16,6 +16,8 @@ class Backend(Protocol):
     name: str
     max_workers: int
 
+    def submit_plain(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future: ...
+
     def submit(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
     ) -> Future: ...

@@ -13,7 +13,7 @@ from ..errors import DependencyError, UsageError
 from ..functions import check_batch, function_name
 from ..futures import Future
 from ..runs import Run
-from ..task import RunCounts, Stats, TaskOptions, WorkerInfo, known_length
+from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerInfo, known_length
 
 
 class InlineBackend:
@@ -47,6 +47,9 @@ class InlineBackend:
 
     def is_running(self, future: Future) -> bool:
         return False
+
+    def submit_plain(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future:
+        return self.submit(function, args, kwargs, DEFAULT_OPTIONS, NO_RUN)
 
     def submit(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int

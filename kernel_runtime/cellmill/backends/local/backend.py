@@ -89,6 +89,7 @@ class LocalBackend:
         self.foreign = False  # this is a forked child: everything here is its parent's
         sender = self.sender = Sender(self)
         self.submit = sender.submit
+        self.submit_plain = sender.plain.submit
         self.submit_chunk = sender.submit_chunk
         self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
         self.pool.resize(self.max_workers)

@@ -1,12 +1,10 @@
 """Sending: one call or one chunk of calls packed, given a slot and handed to the scheduler.
 
-A task's path in the kernel begins at `Sender.submit`.
+A task's path in the kernel begins at `Sender.submit`; that of a plain call goes on in C (csched/python/submit.c).
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
@@ -16,10 +14,11 @@ from ...errors import UsageError
 from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
-from ...payload import INLINE_MAX, Encoded, encode_simple
-from ...task import TaskOptions
+from ...payload import INLINE_MAX, Encoded
+from ...task import DEFAULT_OPTIONS, NO_RUN, TaskOptions
 from . import outcomes
 from .packing import FailedInput, add_input, pack
+from .plain import PlainSubmit
 from .room import Room
 from .scheduler import NO_BLOCK, StaleInput, check, ffi, held
 from .stream import Chunk, Stream
@@ -27,35 +26,11 @@ from .stream import Chunk, Stream
 if TYPE_CHECKING:
     from .backend import LocalBackend
 
-# The kernel's directory, environment and path are looked at before each call, so that what was changed a moment ago
-# reaches this very task. Calls that follow each other so fast that no change could be made between them do without.
-# How long a glance is enough: with a C library that gives a new variable an old one's address, not for ever.
-LOOK_NS = 1 << 62 if os.confstr_names.get("CS_GNU_LIBC_VERSION") else 1_000_000
-
 LONGEST_S = 1e9  # of a time limit: thirty years
 
 _NOW = time.monotonic_ns
-
-
-def _time_for_a_change() -> int:
-    """Nanoseconds: less than what setting a variable or the directory takes on this machine, with the loop around it.
-
-    Asking for the directory takes about as long as the shortest of them, and changes nothing.
-    """
-    least = LOOK_NS
-    for _ in range(20):
-        start = _NOW()
-        try:  # noqa: SIM105  (`suppress` costs as much as the call)
-            os.getcwd()
-        except FileNotFoundError:
-            pass
-        least = min(least, _NOW() - start)
-    return least * 2 // 3
-
-
-IN_A_ROW_NS = _time_for_a_change()
 _NULL = ffi.NULL  # each look-up on a cffi library or ffi costs as much as a short call
-_SUBMIT, _FORM = held.csched_submit, ffi.typeof("csched_options_t *")
+_FORM = ffi.typeof("csched_options_t *")
 
 
 class Sender:
@@ -64,49 +39,35 @@ class Sender:
     def __init__(self, backend: LocalBackend) -> None:
         self.backend = backend
         self.scheduler = backend.scheduler
-        self._left = 0  # when the last call returned
-        self._looked = -LOOK_NS  # when the surroundings were looked at
         self._room = Room(backend)
         self.functions = backend.functions
         self.resolver = backend.resolver
         self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
-        self._handle = backend.scheduler.handle
+        self.plain = PlainSubmit(backend, self.functions, self.resolver, self._submit_any)
 
     def submit(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
     ) -> Future:
         """One call as a task; its future at once."""
+        if options.plain and not kwargs and not options.batch:
+            future: Future | None = self.plain.call(function, args, run)  # most calls: csched/python/submit.c
+            if future is not None:
+                return future
+        return self._long_way(function, args, kwargs, options, run)
+
+    def _submit_any(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future:
+        return self._long_way(function, args, kwargs, DEFAULT_OPTIONS, NO_RUN)
+
+    def _long_way(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
+    ) -> Future:
         backend = self.backend
         if backend.closed or backend.broken is not None:
             backend.refuse()
-        start = _NOW()
-        if start - self._looked > LOOK_NS or (
-            start - self._left > IN_A_ROW_NS and backend.pool.world.touched()
-        ):
-            self._looked = start
-            backend.pool.sync_world()
+        start = self.plain.look()
         if options.batch:
             return self._submit_to_batch(function, args, kwargs, options, run)
-        future = Future(backend)
-        number = self.functions.number(function)
-        if number and not kwargs and options.plain:
-            data = encode_simple(args) if args else _NULL
-            if data is not None:  # nothing to look after: the shortest path
-                resolver = self.resolver
-                try:
-                    slot = resolver.slots.pop()
-                except IndexError:
-                    slot = resolver.take_slot()
-                resolver.table[slot] = future
-                size = len(data) if args else 0
-                ticket = _SUBMIT(self._handle, slot, number, run, data, size, _NOW() - start if args else 0)
-                if ticket >= 0:
-                    future._ticket = ticket
-                    self._left = _NOW()
-                    return future
-                with contextlib.suppress(StaleInput):  # the function was renewed meanwhile
-                    self._undo(slot, ticket)
-        return self._submit_packed(future, function, args, kwargs, options, run, start)
+        return self._submit_packed(Future(backend), function, args, kwargs, options, run, start)
 
     def _submit_packed(
         self,
@@ -170,7 +131,7 @@ class Sender:
                 self.scheduler.drop(block)
             self._undo(slot, ticket)
         future._ticket = ticket
-        self._left = _NOW()
+        self.plain.form.left = _NOW()
         return future
 
     def _form(self, options: TaskOptions, inputs: list[Future], count: int, block: int) -> tuple[Any, Any]:

@@ -54,17 +54,18 @@ class WorldWatch:
 
     def __init__(self) -> None:
         self._seen: tuple[str, dict[Any, Any], list[str]] | None = None
-        self._digest = 0
+        self.digest = 0  # of the surroundings at the last look
+        self.path: list[str] = []
 
     def touched(self) -> bool:
         """The same at a glance of 0.4 us, which keeps the GIL; only in other C libraries than glibc not quite."""
-        return bool(held.csched_surroundings() != self._digest) or (
-            self._seen is not None and sys.path != self._seen[2]
+        return bool(held.csched_surroundings() != self.digest) or (
+            self._seen is not None and sys.path != self.path
         )
 
     def changed(self) -> bool:
         """True at the first look and after every change."""
-        self._digest = held.csched_surroundings()
+        self.digest = held.csched_surroundings()
         try:
             directory = os.getcwd()
         except FileNotFoundError:
@@ -72,7 +73,8 @@ class WorldWatch:
         seen = self._seen
         if seen is not None and seen[0] == directory and seen[1] == _RAW_ENVIRONMENT and seen[2] == sys.path:
             return False
-        self._seen = (directory, dict(_RAW_ENVIRONMENT), list(sys.path))
+        self.path = list(sys.path)
+        self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path)
         return True
 
 

@@ -1,0 +1,279 @@
+#include <Python.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "segment.h"
+#include "submit.h"
+
+enum { MOST_BYTES = 2048 }; /* of pickled arguments */
+#define NO_RUN UINT32_MAX
+
+typedef struct {
+    uint8_t data[MOST_BYTES];
+    size_t size;
+} pickle_t;
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "as pickle writes numbers");
+
+/* -- the arguments: what pickle.dumps(arguments, 5) says in other words.  The opcodes are pickle's. */
+
+static bool put(pickle_t *p, uint8_t opcode, const void *data, size_t size)
+{
+    if (p->size + 1 + size > MOST_BYTES - 8) /* room for the end */
+        return false;
+    p->data[p->size++] = opcode;
+    if (size)
+        memcpy(p->data + p->size, data, size);
+    p->size += size;
+    return true;
+}
+
+static bool put_long(pickle_t *p, PyObject *value)
+{
+    int overflow;
+    int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow)
+        return false;
+    if (number >= 0 && number < 256)
+        return put(p, 'K', &number, 1);
+    if (number >= 0 && number < 65536)
+        return put(p, 'M', &number, 2);
+    if (number >= INT32_MIN && number <= INT32_MAX)
+        return put(p, 'J', &number, 4);
+    uint8_t sized[9] = {8};
+    memcpy(sized + 1, &number, 8);
+    return put(p, 0x8a, sized, sizeof sized);
+}
+
+static bool put_double(pickle_t *p, PyObject *value)
+{
+    double number = PyFloat_AsDouble(value);
+    uint64_t bits;
+    memcpy(&bits, &number, 8);
+    bits = __builtin_bswap64(bits);
+    return put(p, 'G', &bits, 8);
+}
+
+/* Its first byte goes where opcodes go. */
+static bool put_sized(pickle_t *p, uint8_t opcode, const char *data, Py_ssize_t size)
+{
+    uint32_t length = (uint32_t)size;
+    return size < MOST_BYTES && put(p, opcode, &length, 4) && put(p, data[0], data + 1, (size_t)size - 1);
+}
+
+static bool put_text(pickle_t *p, PyObject *value)
+{
+    Py_ssize_t size;
+    const char *data = PyUnicode_AsUTF8AndSize(value, &size);
+    if (!data) {
+        PyErr_Clear(); /* lone surrogates */
+        return false;
+    }
+    return size && put_sized(p, 'X', data, size);
+}
+
+static bool put_bytes(pickle_t *p, PyObject *value)
+{
+    char *data;
+    Py_ssize_t size;
+    return PyBytes_AsStringAndSize(value, &data, &size) == 0 && size && put_sized(p, 'B', data, size);
+}
+
+static bool put_value(pickle_t *p, PyObject *value)
+{
+    if (value == Py_None)
+        return put(p, 'N', NULL, 0);
+    if (value == Py_True || value == Py_False)
+        return put(p, value == Py_True ? 0x88 : 0x89, NULL, 0);
+    if (PyLong_CheckExact(value))
+        return put_long(p, value);
+    if (PyFloat_CheckExact(value))
+        return put_double(p, value);
+    if (PyUnicode_CheckExact(value))
+        return put_text(p, value);
+    return PyBytes_CheckExact(value) && put_bytes(p, value);
+}
+
+static bool encode(pickle_t *p, PyObject *arguments)
+{
+    Py_ssize_t count = PyTuple_Size(arguments);
+    static const uint8_t ends[] = {0, 0x85, 0x86, 0x87};
+    p->size = 0;
+    if (!count)
+        return true;
+    if (!put(p, 0x80, "\5", 1) || (count > 3 && !put(p, '(', NULL, 0)))
+        return false;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!put_value(p, PyTuple_GetItem(arguments, i)))
+            return false;
+    p->data[p->size++] = count > 3 ? 't' : ends[count];
+    p->data[p->size++] = 0x94; /* remembered, as is_plain in calls.c wants it */
+    p->data[p->size++] = '.';
+    return true;
+}
+
+/* -- the call */
+
+/* At a glance, which keeps the GIL: 1, 0; -1: an error is set */
+static int surroundings_changed(const csched_plain_t *plain)
+{
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+    if (!path || csched_surroundings() != plain->digest)
+        return 1;
+    return PyObject_RichCompareBool(path, plain->path, Py_NE);
+}
+
+/* 1: nothing is to be looked after before a task may go; 0: something is; -1: an error is set */
+static int clear_to_go(const csched_plain_t *plain, uint64_t start)
+{
+    if (start - plain->looked > plain->look_ns || !plain->path)
+        return 0;
+    PyObject *closed = PyObject_GetAttr(plain->home, plain->closed_name);
+    PyObject *broken = closed ? PyObject_GetAttr(plain->home, plain->broken_name) : NULL;
+    int rc = !broken ? -1 : closed == Py_False && broken == Py_None;
+    Py_XDECREF(closed);
+    Py_XDECREF(broken);
+    if (rc != 1 || start - plain->left <= plain->in_a_row_ns)
+        return rc;
+    int changed = surroundings_changed(plain);
+    return changed < 0 ? -1 : !changed;
+}
+
+/* 0: not a plain call; -1: an error is set */
+static int64_t number_of(const csched_plain_t *plain, PyObject *function)
+{
+    PyObject *number = PyObject_CallFunctionObjArgs(plain->number, function, NULL);
+    if (!number)
+        return -1;
+    int64_t found = PyLong_AsLongLong(number);
+    Py_DECREF(number);
+    return found;
+}
+
+/* A free slot, or -1: there is none at hand, or an error is set. */
+static int64_t take_slot(const csched_plain_t *plain)
+{
+    PyObject *slot = PyObject_CallNoArgs(plain->pop);
+    if (!slot) {
+        if (PyErr_ExceptionMatches(PyExc_IndexError))
+            PyErr_Clear();
+        return -1;
+    }
+    int64_t found = PyLong_AsLongLong(slot);
+    Py_DECREF(slot);
+    return found;
+}
+
+static int set_slot(const csched_plain_t *plain, int64_t slot, PyObject *entry)
+{
+    Py_INCREF(entry);
+    return PyList_SetItem(plain->table, (Py_ssize_t)slot, entry);
+}
+
+static PyObject *nothing(void)
+{
+    Py_RETURN_NONE;
+}
+
+/* The future is in the table before the task can end.  A refusal (the function was renewed, memory) leaves no trace:
+ * the caller tries again by the long way, which says what is wrong. */
+static PyObject *send(csched_plain_t *plain, PyObject *future, int64_t number, int64_t run, const pickle_t *p,
+                      uint64_t start)
+{
+    int64_t slot = take_slot(plain);
+    if (slot < 0 || set_slot(plain, slot, future) < 0)
+        return PyErr_Occurred() ? NULL : nothing();
+    uint64_t pack_ns = p->size ? now_ns() - start : 0;
+    int64_t ticket =
+        csched_submit(plain->s, (uint32_t)slot, (uint32_t)number, (uint32_t)run, p->data, p->size, pack_ns);
+    if (ticket < 0) {
+        PyObject *free = PyLong_FromLongLong(slot);
+        PyObject *back = free && set_slot(plain, slot, Py_None) == 0
+                             ? PyObject_CallFunctionObjArgs(plain->append, free, NULL)
+                             : NULL;
+        Py_XDECREF(free);
+        Py_XDECREF(back);
+        return back ? nothing() : NULL;
+    }
+    PyObject *known = PyLong_FromLongLong(ticket);
+    int rc = known ? PyObject_SetAttr(future, plain->ticket_name, known) : -1;
+    Py_XDECREF(known);
+    if (rc < 0)
+        return NULL;
+    plain->left = now_ns();
+    Py_INCREF(future);
+    return future;
+}
+
+static PyObject *plain_call(csched_plain_t *plain, PyObject *function, PyObject *arguments, int64_t run)
+{
+    uint64_t start = now_ns();
+    int clear = clear_to_go(plain, start);
+    if (clear <= 0)
+        return clear < 0 ? NULL : nothing();
+    pickle_t p;
+    int64_t number;
+    if (!encode(&p, arguments))
+        return nothing();
+    if ((number = number_of(plain, function)) <= 0)
+        return number < 0 ? NULL : nothing();
+    PyObject *future = PyObject_CallFunctionObjArgs(plain->future, plain->home, NULL);
+    PyObject *sent = future ? send(plain, future, number, run, &p, start) : NULL;
+    Py_XDECREF(future);
+    return sent;
+}
+
+static csched_plain_t *plain_of(PyObject *self)
+{
+    return PyCapsule_GetPointer(PyTuple_GetItem(self, 0), NULL);
+}
+
+static PyObject *submit_plain(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    if (count != 3 || !PyTuple_CheckExact(given[1])) {
+        PyErr_SetString(PyExc_TypeError, "a plain submit takes a function, a tuple of arguments and a run");
+        return NULL;
+    }
+    int64_t run = PyLong_AsLongLong(given[2]);
+    return run < 0 ? PyErr_Occurred() ? NULL : nothing() : plain_call(plain_of(self), given[0], given[1], run);
+}
+
+static PyObject *submit(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    csched_plain_t *plain = plain_of(self);
+    if (count != 3 || !PyTuple_CheckExact(given[1]) || !PyDict_Check(given[2])) {
+        PyErr_SetString(PyExc_TypeError, "submit takes a function, a tuple of arguments and a dict of keywords");
+        return NULL;
+    }
+    PyObject *future = PyDict_Size(given[2]) ? nothing() : plain_call(plain, given[0], given[1], NO_RUN);
+    if (future != Py_None)
+        return future;
+    Py_DECREF(future);
+    return PyObject_CallFunctionObjArgs(plain->long_way, given[0], given[1], given[2], NULL);
+}
+
+static int append_function(PyObject *out, PyMethodDef *method, PyObject *self)
+{
+    PyObject *function = PyCFunction_NewEx(method, self, NULL);
+    int rc = function ? PyList_Append(out, function) : -1;
+    Py_XDECREF(function);
+    return rc;
+}
+
+int csched_plain_submit(csched_plain_t *plain, void *owner, void *out)
+{
+    static PyMethodDef short_way = {"submit_plain", (PyCFunction)(void (*)(void))submit_plain, METH_FASTCALL,
+                                    "submit_plain(function, arguments, run, /)\n--\n\nA future, or None."};
+    static PyMethodDef whole = {"submit", (PyCFunction)(void (*)(void))submit, METH_FASTCALL,
+                                "submit(function, arguments, keywords, /)\n--\n\nA future."};
+    plain->closed_name = PyUnicode_InternFromString("closed");
+    plain->broken_name = PyUnicode_InternFromString("broken");
+    plain->ticket_name = PyUnicode_InternFromString("_ticket");
+    PyObject *capsule = PyCapsule_New(plain, NULL, NULL);
+    PyObject *self = capsule ? PyTuple_Pack(2, capsule, (PyObject *)owner) : NULL;
+    Py_XDECREF(capsule);
+    int rc = !self || append_function(out, &short_way, self) < 0 || append_function(out, &whole, self) < 0;
+    Py_XDECREF(self);
+    PyErr_Clear();
+    return rc ? CSCHED_ENOMEM : CSCHED_OK;
+}

@@ -1,0 +1,32 @@
+/* Plain submits: calls with small arguments go from the interpreter to the scheduler without a line of Python between.
+ * Only in the module that keeps the GIL (see build.py). */
+#ifndef CSCHED_PYTHON_SUBMIT_H
+#define CSCHED_PYTHON_SUBMIT_H
+
+#include "csched.h"
+
+/* cffi: begin */
+typedef struct {
+    csched_t *s;
+    uint64_t looked;      /* when the surroundings were looked at as a whole */
+    uint64_t look_ns;     /* how long that is enough */
+    uint64_t left;        /* when the last submit returned */
+    uint64_t in_a_row_ns; /* a submit so soon after another: nothing can have changed between them */
+    void *home;           /* the backend: .closed and .broken */
+    uint64_t digest;      /* the surroundings as workers know them: of csched_surroundings, */
+    void *path;           /* and a list that was equal to sys.path */
+    void *long_way;       /* (function, arguments, keywords) -> a future: whatever is no plain call */
+    void *number;         /* function -> its number, 0: it goes with the arguments */
+    void *future;         /* (home) -> a future */
+    void *table;          /* list: slot -> future */
+    void *pop, *append;   /* take a free slot, raises IndexError; give one back */
+    void *closed_name, *broken_name, *ticket_name; /* filled in by csched_plain_submit, with what it owns */
+} csched_plain_t; /* borrowed references; it and they outlive the function made from it */
+
+/* Appends two functions to the list `out`; they keep `owner` alive, which keeps `plain`.
+ * (function, arguments, run) -> a future, or None: no plain call, or something is to be looked after first.
+ * (function, arguments, keywords) -> a future in any case: of a task in no run. */
+int csched_plain_submit(csched_plain_t *plain, void *owner, void *out);
+/* cffi: end */
+
+#endif

@@ -1,0 +1,93 @@
+"""Plain submits: calls with small arguments, sent by C without a line of Python between (csched/python/submit.c)."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...functions import FunctionTable
+from ...futures import Future
+from .scheduler import check, ffi, held
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+    from .resolver import Resolver
+
+# The kernel's directory, environment and path are looked at before each call, so that what was changed a moment ago
+# reaches this very task. Calls that follow each other so fast that no change could be made between them do without.
+# How long a glance is enough: with a C library that gives a new variable an old one's address, not for ever.
+LOOK_NS = 1 << 62 if os.confstr_names.get("CS_GNU_LIBC_VERSION") else 1_000_000
+
+_NOW = time.monotonic_ns
+
+
+def _time_for_a_change() -> int:
+    """Nanoseconds: less than what setting a variable or the directory takes on this machine, with the loop around it.
+
+    Asking for the directory takes about as long as the shortest of them, and changes nothing.
+    """
+    least = LOOK_NS
+    for _ in range(20):
+        start = _NOW()
+        try:  # noqa: SIM105  (`suppress` costs as much as the call)
+            os.getcwd()
+        except FileNotFoundError:
+            pass
+        least = min(least, _NOW() - start)
+    return least * 2 // 3
+
+
+IN_A_ROW_NS = _time_for_a_change()
+
+
+class PlainSubmit:
+    """Two ways in: ``call(function, args, run)`` gives the future of a plain call, or None where it needs the long way;
+    ``submit(function, args, kwargs)`` gives a future in any case, of a task in no run and without options.
+
+    The C works with borrowed references, to things that live as long as this object.
+    """
+
+    def __init__(
+        self,
+        backend: LocalBackend,
+        functions: FunctionTable,
+        resolver: Resolver,
+        long_way: Callable[..., Future],
+    ) -> None:
+        self._backend = backend
+        self.form = ffi.new("csched_plain_t *")
+        self.form.s = backend.scheduler.handle
+        self.form.look_ns, self.form.in_a_row_ns = LOOK_NS, IN_A_ROW_NS
+        self._kept: dict[str, Any] = {
+            "home": backend,
+            "number": functions.number,
+            "future": Future,
+            "table": resolver.table,
+            "pop": resolver.slots.pop,
+            "append": resolver.slots.append,
+            "long_way": long_way,
+        }
+        for name in self._kept:
+            self._keep(name)
+        made: list[Any] = []
+        owner, out = (ffi.cast("void *", id(thing)) for thing in (self, made))
+        check(held.csched_plain_submit(self.form, owner, out), "preparing to submit")
+        self.call: Callable[[Any, tuple[Any, ...], int], Future | None]
+        self.submit: Callable[..., Future]
+        self.call, self.submit = made
+
+    def _keep(self, name: str) -> None:
+        setattr(self.form, name, ffi.cast("void *", id(self._kept[name])))
+
+    def look(self) -> int:
+        """Have workers told of changed surroundings, if they may have changed; the time before."""
+        start, form, world = _NOW(), self.form, self._backend.pool.world
+        if start - form.looked > LOOK_NS or (start - form.left > IN_A_ROW_NS and world.touched()):
+            form.looked = start
+            self._backend.pool.sync_world()
+        if "path" not in self._kept or self._kept["path"] is not world.path or form.digest != world.digest:
+            self._kept["path"], form.digest = world.path, world.digest
+            self._keep("path")
+        return start

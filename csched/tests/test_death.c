@@ -192,8 +192,8 @@ static void its_results_stay(void)
     csched_options_t options = plain();
     options.inputs = &source;
     options.input_count = 1;
+    OK(csched_pause(w->s, 1)); /* or it may be this one that is lost */
     submit_with(w, (job_t){JOB_MEASURE, 1, 0}, &options);
-    OK(csched_pause(w->s, 1));
     world_kill(w, hand);
     csched_completion_t row;
     EQUAL(csched_collect(w->s, 1, &row), 1);

@@ -28,6 +28,8 @@ typedef struct {
 
 #define TEST(function) {#function, function}
 
+static const test_t *running_test; /* one function may serve many: it looks at the name */
+
 _Noreturn static inline void check_failed(const char *file, int line, const char *what)
 {
     fprintf(stderr, "  %s:%d: %s\n", file, line, what);
@@ -81,6 +83,7 @@ static inline int run_one(const test_t *test)
     pid_t child = fork();
     if (child == 0) {
         alarm(TEST_SECONDS);
+        running_test = test;
         test->run();
         exit(0); /* the leak check runs here */
     }

@@ -1,4 +1,4 @@
-/* Worker processes killed at every point between claim and publish: each task ends exactly once. */
+/* What becomes of a dead worker's tasks, whole scenes at a time; test_faults.c goes through every point of the path. */
 #include "internal.h"
 #include "worker.h"
 #include "world.h"
@@ -91,46 +91,6 @@ static void killed_after_its_result(void)
     EQUAL(w->by_status[CSCHED_NONE], 2);
     each_ended_once(2);
     world_close(w);
-}
-
-/* The claim word and the claim line as a killed worker can leave them. */
-typedef enum { CLAIMED_ONLY, CLAIMED_AND_SAID, PUBLISHED_NOT_CLEARED, RESERVED_NOT_COMMITTED } point_t;
-
-static void leave_at(csched_worker_t *worker, point_t point)
-{
-    entry_t *entry;
-    if (point == CLAIMED_ONLY) {
-        EQUAL(ring_peek(&worker->tasks, &entry), 1);
-        CHECK(u32_cas(&entry->claim, CLAIM_QUEUED, CLAIM_TAKEN));
-        return;
-    }
-    uint64_t ticket = next_item(worker, CSCHED_TASK).ticket;
-    if (point == PUBLISHED_NOT_CLEARED) {
-        publish_none(worker);
-        u64_store_release(&worker->segment->claim_ticket, ticket);
-    } else if (point == RESERVED_NOT_COMMITTED) {
-        OK(ring_reserve(&worker->results, 200, &entry));
-        memset(entry, 0xff, 200);
-    }
-}
-
-static void at_every_point(void)
-{
-    for (point_t point = CLAIMED_ONLY; point <= RESERVED_NOT_COMMITTED; point++) {
-        world_t *w = world_open(0);
-        csched_worker_t *worker = by_hand(w);
-        submit(w, JOB_NONE, 0, 0);
-        submit(w, JOB_NONE, 1, 0);
-        EQUAL(info_of(w, 0).held, 2);
-        leave_at(worker, point);
-        OK(csched_worker_lost(w->s, 0));
-        OK(csched_worker_detach(worker));
-        world_thread(w);
-        finish(w, 2);
-        EQUAL(w->by_status[CSCHED_LOST], point != PUBLISHED_NOT_CLEARED);
-        EQUAL(w->by_status[CSCHED_NONE], 1 + (point == PUBLISHED_NOT_CLEARED));
-        world_close(w);
-    }
 }
 
 static void the_element_that_ran_is_named(void)
@@ -233,6 +193,6 @@ static void killed_at_random(void)
     world_close(w);
 }
 
-MAIN(TEST(killed_while_it_runs), TEST(killed_while_it_holds_many), TEST(killed_after_its_result), TEST(at_every_point),
+MAIN(TEST(killed_while_it_runs), TEST(killed_while_it_holds_many), TEST(killed_after_its_result),
      TEST(the_element_that_ran_is_named), TEST(lost_tasks_start_again), TEST(killed_at_its_time_limit),
      TEST(its_results_stay), TEST(killed_at_random))

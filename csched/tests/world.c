@@ -46,7 +46,9 @@ static void return_block(csched_worker_t *worker, uint32_t tag, uint64_t bytes)
     if (csched_worker_alloc(worker, bytes, &block, &address) < 0)
         OK(csched_worker_spill(worker, bytes, &block, &address));
     u64_store_relaxed(&board->arena_used[csched_worker_index(worker) % 64], worker->heap.memory.used);
-    memset((void *)(uintptr_t)address, (int)(tag & 0xff), bytes);
+    uint8_t *data = (uint8_t *)(uintptr_t)address;
+    memset(data, (int)(tag & 0xff), bytes);
+    OK(csched_worker_fill(worker, block, data, 1));
     publish(worker, CSCHED_VALUE, 0, NULL, bytes, block);
 }
 
@@ -110,6 +112,15 @@ static void run_chunk(csched_worker_t *worker, const csched_item_t *item, uint64
     publish(worker, CSCHED_VALUE, (uint32_t)failures, &failures, sizeof failures, IN_LINE);
 }
 
+static void keep(csched_worker_t *worker, uint64_t ticket)
+{
+    static uint64_t kept;
+    while (kept && csched_worker_let_go(worker, kept) == CSCHED_EAGAIN)
+        continue;
+    kept = ticket;
+    publish(worker, CSCHED_NONE | CSCHED_KEEPS, 0, NULL, 0, IN_LINE);
+}
+
 static void run_plain(csched_worker_t *worker, const csched_item_t *item, const job_t *job)
 {
     uint64_t value = job->value;
@@ -150,6 +161,8 @@ void run_job(csched_worker_t *worker, const csched_item_t *item)
         return_block(worker, job.tag, job.value);
     else if (job.kind == JOB_CHUNK)
         run_chunk(worker, item, job.value);
+    else if (job.kind == JOB_KEEP)
+        keep(worker, item->ticket);
     else if (job.kind == JOB_CORRUPT)
         publish_nonsense(worker);
     else if (job.kind == JOB_ECHO && item->size <= INLINE_LIMIT)

@@ -35,7 +35,8 @@ typedef enum {
     JOB_KILL,     /* dies by SIGKILL while it runs */
     JOB_PUBLISH_AND_DIE, /* dies between publish and the next claim */
     JOB_CORRUPT,  /* publishes an entry that makes no sense */
-    JOB_TWICE     /* publishes two results */
+    JOB_TWICE,    /* publishes two results */
+    JOB_KEEP      /* keeps its inputs until the next one of these */
 } job_kind_t;
 
 typedef struct {

@@ -12,9 +12,11 @@ from pathlib import Path
 from ..backends.local.scheduler import Scheduler, ffi, held
 from ..executor import Executor
 from ..futures import Future
+from ..runs import active_runs
 from . import machine
 
 MB = 1 << 20
+LOOKS = 35  # 20 ms apart: longer than an interrupted task has to end
 PATIENCE_S = 60.0  # for workers to stand and to take back what is theirs; only a leak takes it
 # What may differ between two moments of rest: allocators keep pages, and arenas their warm blocks.
 RESIDENT_SLACK, ARENA_SLACK = 32 * MB, MB
@@ -30,15 +32,16 @@ class Census:
     descriptors_below: int
     shared: int  # mappings of shared memory, of all processes together
     futures: int
+    runs: int  # that are not over
     arena: int  # in blocks that somebody still refers to
     file: int
     resident: int  # private memory of this process; shared memory is counted by the arena
     resident_below: int  # of the largest process below
 
 
-def take(pool: Executor) -> Census:
+def take(pool: Executor, looks: int = LOOKS) -> Census:
     """Count, as soon as all workers stand and have taken back their blocks."""
-    wait_for_rest(pool)
+    wait_for_rest(pool, looks)
     below = [pid for pid in machine.family() if pid != os.getpid()]
     stats = _scheduler_stats(pool)
     return Census(
@@ -48,6 +51,7 @@ def take(pool: Executor) -> Census:
         descriptors_below=sum(map(_descriptors, below)),
         shared=sum(map(_shared_mappings, [os.getpid(), *below])),
         futures=sum(isinstance(found, Future) for found in gc.get_objects()),
+        runs=len(active_runs()),
         arena=stats.arena_used,
         file=stats.file_used,
         resident=_private(os.getpid()),
@@ -58,7 +62,16 @@ def take(pool: Executor) -> Census:
 def leaks(before: Census, after: Census) -> list[str]:
     """In words, what there is more of than before; nothing when all is back where it began."""
     found = []
-    for name in ("processes", "threads", "descriptors", "descriptors_below", "shared", "futures", "file"):
+    for name in (
+        "processes",
+        "threads",
+        "descriptors",
+        "descriptors_below",
+        "shared",
+        "futures",
+        "runs",
+        "file",
+    ):
         one, other = getattr(before, name), getattr(after, name)
         if one != other:
             found.append(f"{name}: {one} before, {other} after")
@@ -73,19 +86,19 @@ def leaks(before: Census, after: Census) -> list[str]:
     return found
 
 
-def wait_for_rest(pool: Executor) -> None:
-    """Return when nothing is under way: all workers stand, nobody is starting one, all blocks came back.
+def wait_for_rest(pool: Executor, looks: int = LOOKS) -> None:
+    """Return when so many looks find the same: all workers stand, nobody is starting one, all blocks came back.
 
     Workers take back what is theirs between tasks, so that a few are run.
     """
     end = time.monotonic() + PATIENCE_S
     steady, last = 0, (-1, -1, -1)
-    while steady < 5 and time.monotonic() < end:
+    while steady < looks and time.monotonic() < end:
         for _ in range(2 * pool.max_workers):
             pool.submit(int).result(PATIENCE_S)
         gc.collect()
         machine.trim()
-        _scheduler(pool).wait(10)
+        _scheduler(pool).wait(20)
         stats = _scheduler_stats(pool)
         now = (stats.ready_workers, threading.active_count(), stats.arena_used)
         standing = stats.ready_workers == pool.max_workers and not stats.file_used

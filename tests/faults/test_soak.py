@@ -1,0 +1,17 @@
+"""Half a minute, or ten, of everything at once; see `soak`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.alone import alone
+
+
+def test_half_a_minute() -> None:
+    alone("from tests.faults.soak import soak; soak(22, 8)", 150)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_ten_minutes() -> None:
+    alone("from tests.faults.soak import soak; soak(600, 30)", 1400)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import payload
 from .backends.local.scheduler import NO_ELEMENT, held
-from .errors import PayloadError
 from .functions import check_batch
-from .worker import FLUSH_NS, encode_error
+from .raised import encode_error
+from .worker import FLUSH_NS
 
 if TYPE_CHECKING:
     from .worker import Worker
@@ -86,7 +86,9 @@ def _run_batch(function: Any, name: str, items: list[Any], first: int, errors: d
     """Call the function with the whole list; a list that raises is split until the culprit stands alone."""
     try:
         return check_batch(name, function(items), len(items))
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if len(items) == 1 or getattr(error, "_whole_batch", False):
             for i in range(len(items)):
                 errors[first + i] = encode_error(error, name)
@@ -100,16 +102,13 @@ def _run_batch(function: Any, name: str, items: list[Any], first: int, errors: d
 def _encode(outcomes: _Outcomes, name: str) -> payload.Encoded:
     try:
         return payload.encode((outcomes.first, outcomes.values, outcomes.errors))
-    except Exception:
+    except BaseException:
         values = list(outcomes.values)
         for i, value in enumerate(values):
             try:
                 payload.encode(value)
-            except Exception as error:
-                problem = PayloadError(
-                    f"the result of {name}, a {type(value).__name__}, cannot be sent back: "
-                    f"{type(error).__name__}: {error}. Return data (numbers, text, arrays, dicts) instead."
-                )
+            except BaseException as error:
+                problem = payload.explain_result(name, value, error)
                 outcomes.errors[outcomes.first + i] = encode_error(problem, name)
                 values[i] = None
         return payload.encode((outcomes.first, values, outcomes.errors))

@@ -78,6 +78,20 @@ class InternalError(CellmillError):
     """A mistake in Cellmill itself. Please report it with the text of the message."""
 
 
+def text_of(value: object) -> str:
+    """``str(value)`` that never raises, and is a plain string."""
+    try:
+        return str.__str__(str(value))
+    except BaseException as error:
+        return f"<its str() raises {type(error).__name__}>"
+
+
+def in_words(error: BaseException) -> str:
+    """Type and text of an exception, to go on with after it."""
+    text = text_of(error).removesuffix(".")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def describe_exit(signal: int | None, exitcode: int | None) -> str:
     """Say in words how a worker process ended, with the likely cause."""
     if signal is not None:

@@ -81,6 +81,9 @@ class _Entry:
 
 
 _ABSENT = object()
+_LENGTHS = [
+    kind.__len__ for kind in (list, dict, set, bytearray, deque)
+]  # subclasses may count in their own way
 
 
 def _cell_value(cell: types.CellType) -> Any:
@@ -111,7 +114,7 @@ class FunctionTable:
         """The function's number, or 0 when it has to travel with each call (bound methods, callable objects)."""
         try:
             entry = self._entries.get(function)
-        except TypeError:  # not hashable
+        except Exception:  # not hashable, or its hash or comparison raises
             return _IN_PAYLOAD
         if entry is not None and (not entry.by_value or entry.fresh()):
             return entry.number
@@ -239,7 +242,7 @@ def _culprit(function: Any) -> str:
     if not isinstance(function, types.FunctionType):
         return ""
     for name, value in _named_references(function):
-        if isinstance(value, types.FunctionType):
+        if type(value) is types.FunctionType:
             continue
         try:
             cloudpickle.dumps(value)
@@ -286,13 +289,13 @@ def references_of(
         if id(current) in seen:
             continue
         seen.add(id(current))
-        if isinstance(current, type) and not importable(current):
-            todo.extend(v for v in vars(current).values() if isinstance(v, types.FunctionType))
+        if issubclass(type(current), type) and not importable(current):
+            todo.extend(v for v in vars(current).values() if type(v) is types.FunctionType)
             continue
-        if isinstance(current, (list, dict, set, bytearray)):
+        if getattr(type(current), "__len__", None) in _LENGTHS:
             lengths.append((current, len(current)))
             continue
-        if not isinstance(current, types.FunctionType) or (current is not function and importable(current)):
+        if type(current) is not types.FunctionType or (current is not function and importable(current)):
             continue
         namespace = current.__globals__
         for name in {name for code in _codes(current.__code__) for name in code.co_names}:
@@ -313,9 +316,9 @@ def sources_of(function: Any) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for value in [function, *(value for _, _, value in references)]:
         current = _unwrapped(value)
-        members = vars(current).values() if isinstance(current, type) else [current]
+        members = vars(current).values() if issubclass(type(current), type) else [current]
         for member in members:
-            if not isinstance(member, types.FunctionType):
+            if type(member) is not types.FunctionType:
                 continue
             name = member.__code__.co_filename
             if name in seen or os.path.exists(name):

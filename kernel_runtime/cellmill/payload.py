@@ -13,11 +13,12 @@ import pickle
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import cloudpickle
 
-from .errors import PayloadError
+from .errors import PayloadError, in_words, text_of
 
 INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
 BUFFER_MIN = 4096  # bytes; smaller buffers stay inside the pickle
@@ -29,6 +30,8 @@ _SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _MAGIC = b"CMB1"
 _HEAD = struct.Struct("<4sIQ")
 _BUFFER = struct.Struct("<QQ")
+_USUAL_PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__")
+_DEEPEST, _MOST_PARTS = 20, 10_000  # of what is looked through for something that cannot be pickled
 
 
 class Encoded:
@@ -138,8 +141,14 @@ def encode(value: Any) -> Encoded:
 
 def decode(view: memoryview) -> Any:
     """Unpickle from a payload; buffers are read in place through read-only views of ``view``."""
+    data, buffers = opened(view)
+    return pickle.loads(data, buffers=buffers)
+
+
+def opened(view: memoryview) -> tuple[memoryview, list[memoryview]]:
+    """The pickle in a payload, and its buffers: read-only views of ``view``."""
     if not has_buffers(view):
-        return pickle.loads(view)
+        return view, []
     _, count, size = _HEAD.unpack_from(view)
     at = _HEAD.size + count * _BUFFER.size
     readonly = view.toreadonly()
@@ -147,7 +156,7 @@ def decode(view: memoryview) -> Any:
     for i in range(count):
         offset, nbytes = _BUFFER.unpack_from(view, _HEAD.size + i * _BUFFER.size)
         buffers.append(readonly[offset : offset + nbytes])
-    return pickle.loads(view[at : at + size], buffers=buffers)
+    return view[at : at + size], buffers
 
 
 def has_buffers(view: memoryview) -> bool:
@@ -162,19 +171,71 @@ def explain_argument(
     named = [(f"argument {i + 1}", a) for i, a in enumerate(args)] + [
         (f"argument {k!r}", v) for k, v in kwargs.items()
     ]
-    culprit = f"the arguments of {function}"
+    culprit, inside = f"the arguments of {function}", ""
     for name, value in named:
-        try:
-            encode(value)
-        except Exception as found:
-            culprit, error = f"{name} of {function}, a {type(value).__name__},", found
+        found = _problem(value)
+        if found is not None:
+            culprit = f"{name} of {function}, a {type(value).__name__},"
+            inside, error = _inside(value, found)
             break
     if isinstance(error, MemoryError):
         return PayloadError(
             f"{culprit} cannot be sent to a worker: there is not enough memory to pickle it. {TOO_LARGE}"
         )
     return PayloadError(
-        f"{culprit} cannot be sent to a worker: {type(error).__name__}: {error}. Open files, locks, sockets, "
+        f"{culprit} cannot be sent to a worker: {inside}{in_words(error)}. Open files, locks, sockets, "
         "generators and the like stay in one process: create them inside the function, or once per worker "
         "with @cellmill.per_worker."
     )
+
+
+def explain_result(function: str, value: Any, error: BaseException) -> PayloadError:
+    """What a task returned cannot be pickled: say what in it, and why."""
+    if isinstance(error, MemoryError):
+        reason = f"there is not enough memory to pickle it. {TOO_LARGE}"
+    else:
+        inside, error = _inside(value, error)
+        reason = f"{inside}{in_words(error)}. Return data (numbers, text, arrays, dicts) instead."
+    return PayloadError(f"the result of {function}, a {type(value).__name__}, cannot be sent back: {reason}")
+
+
+def _problem(value: Any) -> BaseException | None:
+    """Why a value cannot be pickled."""
+    try:
+        encode(value)
+    except BaseException as error:
+        return error
+    return None
+
+
+def _inside(value: Any, error: BaseException) -> tuple[str, BaseException]:
+    """(where in ``value`` the innermost thing lies that cannot be pickled, as text; its error)."""
+    path, seen = "", {id(value)}
+    while path.count("[") + path.count(".") < _DEEPEST and not _endless(error):
+        for step, part in _parts(value):
+            found = None if id(part) in seen else _problem(part)
+            seen.add(id(part))
+            if found is not None:
+                path, value, error = path + step, part, found
+                break
+        else:
+            break
+    return (f"in it, {path} is a {type(value).__name__}. " if path else ""), error
+
+
+def _endless(error: BaseException) -> bool:
+    return isinstance(error, RecursionError) or "recursion" in text_of(error)
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """(how to get there, part) of plain containers, and of objects that are pickled by their attributes."""
+    kind = type(value)
+    if kind in (list, tuple, set, frozenset):
+        what = "[{}]" if kind in (list, tuple) else ".element{}"
+        yield from ((what.format(i), part) for i, part in enumerate(islice(value, _MOST_PARTS)))
+    elif kind is dict:
+        yield from ((f"[{text_of(key)[:40]!r}]", part) for key, part in islice(value.items(), _MOST_PARTS))
+    elif all(getattr(kind, name) is getattr(object, name) for name in _USUAL_PICKLING):
+        attributes = getattr(value, "__dict__", None)
+        if type(attributes) is dict:
+            yield from ((f".{name}", part) for name, part in attributes.items())

@@ -7,14 +7,12 @@ file is the rest of a task's path: whatever needs more care than a call with sma
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import random
 import signal
 import struct
 import sys
 import threading
-import traceback
 import weakref
 from collections import OrderedDict
 from typing import Any
@@ -25,6 +23,7 @@ from .calls import PlainCalls
 from .errors import InternalError, PayloadError
 from .functions import load_function
 from .output import TaskStream
+from .raised import encode_error
 from .worker_blocks import Blocks
 from .zygote import adopt
 
@@ -71,6 +70,7 @@ class Worker:
             tuple[int, list[weakref.ref[Any]]]
         ] = []  # (ticket or function, memory) that something still refers to
         self.in_user_code = False
+        self.failures = 1  # that an error tells; 0 when the arguments could not be unpickled, and nothing ran
         self.blocks = Blocks(self.handle, self.free_handle)
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
         self.calls = PlainCalls(self.functions, self.printed)
@@ -215,13 +215,17 @@ class Worker:
 
     def arguments(self, address: int, size: int, inputs: int) -> Any:
         """A task's payload, the results of other tasks that it takes put in."""
-        if not inputs:
-            return self.load(address, size)
-        payload.inputs.loading = self.load_input
         try:
+            if not inputs:
+                return self.load(address, size)
+            payload.inputs.loading = self.load_input
             return self.load(address, size)
+        except BaseException:
+            self.failures = 0  # the kernel sends a chunk again in parts
+            raise
         finally:
-            payload.inputs.loading = None
+            if inputs:
+                payload.inputs.loading = None
 
     def load_input(self, position: int) -> Any:
         status, place = self._input_out
@@ -269,12 +273,7 @@ class Worker:
             encoded = payload.encode(value)
         except BaseException as error:
             name = self.name(number, function)
-            reason = f"{type(error).__name__}: {error}. Return data (numbers, text, arrays, dicts) instead."
-            if isinstance(error, MemoryError):
-                reason = f"there is not enough memory to pickle it. {payload.TOO_LARGE}"
-            problem = PayloadError(
-                f"the result of {name}, a {type(value).__name__}, cannot be sent back: {reason}"
-            )
+            problem = payload.explain_result(name, value, error)
             self.publish_error(problem.with_traceback(error.__traceback__), name)
             return
         try:
@@ -284,7 +283,8 @@ class Worker:
 
     def publish_error(self, error: BaseException, name: str) -> None:
         self.end_output()
-        self.publish(held.CSCHED_ERROR, 1, encode_error(error, name))
+        failures, self.failures = self.failures, 1
+        self.publish(held.CSCHED_ERROR, failures, encode_error(error, name))
 
     def publish(self, status: int, failures: int, encoded: payload.Encoded | bytes) -> None:
         """Put a result where the kernel finds it; waits, interruptibly, while its ring is full."""
@@ -345,31 +345,6 @@ class Worker:
 def _check_write(rc: int) -> None:
     if rc < 0:
         raise InternalError(f"a worker cannot write its results ({rc})")
-
-
-def encode_error(error: BaseException, name: str) -> bytes:
-    """(pickled exception or b"", its remote traceback, type name, text): readable even if it does not unpickle."""
-    text = "".join(traceback.format_exception(type(error), error, _own_frames_left_out(error)))
-    error.__traceback__ = None
-    try:
-        encoded = payload.encode(error)
-        data = encoded.data if not encoded.buffers else pickle.dumps(error)
-        pickle.loads(data)  # exceptions with required arguments pickle but do not come back
-    except BaseException:
-        data = b""
-    try:
-        words = str(error)
-    except Exception as problem:
-        words = f"<its str() raises {type(problem).__name__}>"
-    return pickle.dumps((data, text, f"{type(error).__module__}.{type(error).__qualname__}", words, name), 5)
-
-
-def _own_frames_left_out(error: BaseException) -> Any:
-    here = os.path.dirname(__file__) + os.sep
-    tb = error.__traceback__
-    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(here) and tb.tb_next is not None:
-        tb = tb.tb_next
-    return tb
 
 
 def _reseed() -> None:

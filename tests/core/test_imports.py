@@ -22,6 +22,7 @@ PACKAGES = {
 LAYERS = [
     {"errors", "schema", "interrupts"},
     {"task", "payload"},
+    {"preview", "raised"},
     {"runs"},
     {"futures", "output", "functions", "telemetry"},
     {"worker", "worker_blocks", "calls", "chunk", "zygote"},

@@ -12,11 +12,11 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ... import payload
 from ...errors import CellmillError, UsageError, WorkerLostError
 from ...functions import FunctionTable, function_name
 from ...futures import Future
 from ...payload import Encoded
+from ...preview import preview
 from ...runs import Run
 from ...schema import STAGES
 from ...task import POLICIES, RunCounts, Stats, TaskOptions, WorkerInfo, short_arguments
@@ -43,16 +43,6 @@ STATUSES = (
 )  # of a journey, by CSCHED_ code
 
 _NOW = time.monotonic_ns
-
-
-class _Input:
-    """Stands for the result of another task where the arguments of a call are shown."""
-
-    def __init__(self, position: int) -> None:
-        self._position = position
-
-    def __repr__(self) -> str:
-        return f"<input {self._position + 1}>"
 
 
 class LocalBackend:
@@ -278,20 +268,18 @@ class LocalBackend:
         args: tuple[Any, ...] = ()
         kwargs: dict[str, Any] = {}
         name = self.functions.names.get(function, "a task")
-        payload.inputs.loading = _Input
         try:
-            found = payload.decode(memoryview(bytes(view))) if view is not None else ()
+            found = preview(view) if view is not None else ()
             if isinstance(found, list):
                 name = function_name(found[0]) if len(found) == 3 else name
                 args, kwargs = found[-2:]
             else:
                 args = found
-        except Exception:  # the arguments themselves may be what killed the worker
-            args = ("<arguments that cannot be shown>",)
-        finally:
-            payload.inputs.loading = None
+            arguments = short_arguments(args, kwargs)
+        except Exception:
+            arguments = "<arguments that cannot be shown>"
         if status == held.CSCHED_LOST:
-            return outcomes.lost(self.pool.last_exit, name, short_arguments(args, kwargs))
+            return outcomes.lost(self.pool.last_exit, name, arguments)
         return outcomes.error_of(status, None, name, None)
 
     # -- the end

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from concurrent.futures.process import _RemoteTraceback
 from typing import TYPE_CHECKING, Any
 
 from ... import payload
@@ -17,7 +15,9 @@ from ...errors import (
     TaskTimeoutError,
     WorkerLostError,
     describe_exit,
+    in_words,
 )
+from ...raised import load_error
 from .scheduler import held
 
 if TYPE_CHECKING:
@@ -25,38 +25,22 @@ if TYPE_CHECKING:
     from .zygote_client import Exit
 
 
-def load_error(data: bytes | memoryview) -> BaseException:
-    """The exception a task raised, its remote traceback as ``__cause__``."""
-    pickled, text, type_name, words, name = pickle.loads(data)
-    cause = _RemoteTraceback(f"\n{text}")  # type: ignore[arg-type]
-    error: BaseException
-    try:
-        if not pickled:
-            raise ValueError("it cannot be pickled and loaded again")
-        error = pickle.loads(pickled)
-        if not isinstance(error, BaseException):
-            raise TypeError(f"it came back as a {type(error).__name__}")
-    except Exception as problem:
-        error = PayloadError(
-            f"{name} raised {type_name}: {words}. The exception itself could not be brought here ({problem}); "
-            "its text and traceback are the cause shown. Exceptions travel when all arguments of their __init__ "
-            "are passed on to super().__init__."
-        )
-    error.__cause__ = cause
-    return error
-
-
 def load_value(view: Any, decode: Callable[[Any], Any] = payload.decode) -> tuple[Any, BaseException | None]:
-    """(value, None) or (None, why it does not unpickle)."""
+    """(value, None) or (None, why it does not unpickle). Stop is held back here: what is raised comes from it."""
     try:
         return decode(view), None
-    except Exception as problem:
-        error = PayloadError(
-            f"a result arrived but cannot be unpickled in this process: {type(problem).__name__}: {problem}. "
-            "Is its class importable here, and its __reduce__ sound?"
-        )
-        error.__cause__ = problem
-        return None, error
+    except BaseException as problem:
+        return None, not_loaded(problem)
+
+
+def not_loaded(problem: BaseException) -> PayloadError:
+    """The task ran, and what it returned raised this while it was unpickled."""
+    error = PayloadError(
+        f"a result arrived but cannot be unpickled in this process: {in_words(problem)}. "
+        "Is its class importable here, and its __reduce__ sound?"
+    )
+    error.__cause__ = problem
+    return error
 
 
 def cancelled() -> CancelledError:
@@ -116,7 +100,7 @@ def dependency_failed(before: Future | None, position: int) -> DependencyError:
     if cause is None or isinstance(cause, CancelledError):
         how += "was cancelled"
     else:
-        how += f"failed with {type(cause).__name__}: {cause}"
+        how += f"failed with {in_words(cause)}"
     error = DependencyError(f"the task did not run: input {position + 1} of it {how}")
     error.__cause__ = cause
     return error

@@ -37,9 +37,9 @@ def pack(
     payload.inputs.packing = lambda future: _place(backend, future, inputs)
     try:
         return payload.encode(body)
-    except (FailedInput, UsageError):
+    except (FailedInput, UsageError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:  # an object that exits when it is pickled does not end the notebook
         raise payload.explain_argument(function_name(function), args, kwargs, error) from error
     finally:
         payload.inputs.packing = None

@@ -17,6 +17,7 @@ import cloudpickle
 from ... import payload
 from ...errors import BackendError, CellmillError, UsageError
 from ...functions import encode_function
+from ...raised import encode_error, load_error
 from ...task import WorkerInfo
 from ...worker import CALL, INITIALIZER_FAILED, WORLD
 from . import outcomes, zygote_client
@@ -292,7 +293,8 @@ class Pool:
             raise UsageError(
                 "a function for run_on_workers must be small (8 kB pickled): share data by a file"
             )
-        starter = self._starter
+        with self._lock:  # it is started under it
+            starter = self._starter
         if starter is not None:
             starter.join(REPLY_SECONDS)
         waiting = []
@@ -317,7 +319,7 @@ class Pool:
             del self._replies[number]
             good, value = replies[0]
             if not good:
-                raise outcomes.load_error(value)
+                raise load_error(value)
             values.append(value)
         return values
 
@@ -325,12 +327,13 @@ class Pool:
         """A worker's answer; number 0 is a failed initializer."""
         if number == 0:
             error = BackendError("the initializer of the workers failed")
-            error.__cause__ = outcomes.load_error(data)
+            error.__cause__ = load_error(data)
             self.backend.break_down(error)
             return
         answer = self._replies.get(number)
         if answer is not None:
-            answer[1].append(payload.decode(memoryview(data)))
+            value, problem = outcomes.load_value(memoryview(data))
+            answer[1].append((False, encode_error(problem, "run_on_workers")) if problem else value)
             answer[0].set()
 
     def infos(self) -> list[WorkerInfo]:

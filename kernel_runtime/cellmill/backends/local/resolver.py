@@ -14,6 +14,7 @@ from ...futures import FINISHED, OVER, PENDING, SETTLING, Future
 from ...interrupts import whole
 from ...output import deliver
 from ...payload import BUFFER_MIN
+from ...raised import load_error
 from . import outcomes
 from .scheduler import BATCH, MESSAGE, Scheduler, held
 from .stream import Chunk
@@ -186,7 +187,7 @@ class Resolver:
                 elif status == VALUE and size < BUFFER_MIN:
                     try:
                         value = load(buffer(address, size))
-                    except Exception:
+                    except BaseException:  # SystemExit too: it would be seen again for ever
                         value = _LATER  # `_settle` tells why
             values.append(value)
         return values
@@ -232,7 +233,7 @@ class Resolver:
                 return outcomes.load_value(scheduler.buffer(address, size), pickle.loads)
             return outcomes.load_value(scheduler.lasting_view(blob, address, size))
         if status == held.CSCHED_ERROR:
-            return None, outcomes.load_error(scheduler.view(address, size))
+            return None, load_error(scheduler.view(address, size))
         if status == held.CSCHED_DEPENDENCY:
             before = future._inputs[detail] if detail < len(future._inputs) else None
             return None, outcomes.dependency_failed(before, detail)

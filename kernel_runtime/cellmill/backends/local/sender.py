@@ -14,7 +14,7 @@ from ...errors import UsageError
 from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
-from ...payload import INLINE_MAX, Encoded
+from ...payload import INLINE_MAX, Encoded, explain_argument
 from ...task import DEFAULT_OPTIONS, NO_RUN, TaskOptions
 from . import outcomes
 from .packing import FailedInput, add_input, pack
@@ -200,13 +200,16 @@ class Sender:
             if not number:
                 body = {**body, "function": function}
             inputs.clear()
+            args = () if count > 1 else body["items"][0] if body["star"] else body["items"]
             try:
-                encoded = pack(self.backend, function, body, (body["items"],), {}, inputs)
+                encoded = pack(self.backend, function, body, args, {}, inputs)
                 for before in options.after:
                     add_input(self.backend, before, inputs)
             except FailedInput as failed:
                 error = outcomes.dependency_failed(failed.cause, 0)
                 raise error from error.__cause__
+            except KeyboardInterrupt as error:  # Stop is held back here: an element raised it
+                raise explain_argument(function_name(function), args, {}, error) from error
             block, data = NO_BLOCK, encoded.data
             if encoded.buffers or encoded.size > INLINE_MAX:
                 data, block = ffi.NULL, self.store(encoded)

@@ -11,20 +11,22 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ... import payload
 from ...errors import DependencyError, PayloadError, WorkerLostError
 from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
+from ...raised import load_error
 from ...task import TaskOptions, short_repr
 from . import outcomes
 from .elements import Elements
+from .salvage import mark_in, salvage
 from .scheduler import NO_ELEMENT, held
 from .sizes import BatchSizes, ChunkSizes
 
 if TYPE_CHECKING:
     from .backend import LocalBackend
 
+NOT_LOADED = 0  # failures that a worker reports of a chunk which it could not unpickle
 AHEAD = 3  # chunks per worker that are sent: one runs, the next waits in its ring
 
 
@@ -220,9 +222,25 @@ class Chunk:
 
     def partial(self, view: memoryview) -> None:
         """Outcomes of the next elements, from a worker that is still at it."""
-        self._take(*payload.decode(view))
+        self._take(*self._outcomes(view))
 
-    def _take(self, first: int, values: Any, errors: dict[int, bytes]) -> None:
+    def _outcomes(self, view: memoryview) -> tuple[int, Any, dict[int, Any]]:
+        """What a worker sent: (first element, values, errors). A result that does not unpickle fails alone."""
+        taken, error = outcomes.load_value(view)
+        if error is None:
+            first, values, errors = taken
+            return first, values, errors
+        try:
+            first, values, errors = salvage(view)
+            values = list(values)
+        except Exception:  # not even its outline
+            count = len(self.items) - self.received
+            return self.received, [None] * count, dict.fromkeys(range(self.received, len(self.items)), error)
+        marks = [(first + i, mark) for i, mark in enumerate(map(mark_in, values)) if mark is not None]
+        self.stream.backend.adjust_run(self.stream.run, succeeded=-len(marks), failed=len(marks))
+        return first, values, errors | {i: outcomes.not_loaded(mark.problem) for i, mark in marks}
+
+    def _take(self, first: int, values: Any, errors: dict[int, Any]) -> None:
         """Deliver outcomes from element ``first`` on; those that were taken before an interrupt are passed over."""
         stream = self.stream
         values = values if type(values) is list else list(values)  # a batch function may return an array
@@ -234,7 +252,9 @@ class Chunk:
                 stream.settle(self.keys[here:stop], values[here - first : stop - first])
             if stop < end:
                 self.received = stop + 1
-                error = outcomes.load_error(errors[stop])
+                error = errors[stop]
+                if isinstance(error, bytes):
+                    error = load_error(error)
                 retried += not stream.fail_or_retry(self.keys[stop], self.items[stop], error)
         if retried:
             stream.backend.adjust_run(stream.run, failed=-retried)
@@ -244,14 +264,13 @@ class Chunk:
         stream = self.stream
         if not self.over:
             if status == held.CSCHED_VALUE and view is not None:
-                taken, error = outcomes.load_value(view)
-                if error is None:
-                    self._take(*taken)
-                    stream.sizes.observe(len(self.items), run_ns)
+                error = None
+                self._take(*self._outcomes(view))
+                stream.sizes.observe(len(self.items), run_ns)
             elif status == held.CSCHED_LOST:
                 error = None
                 self._lost(detail)
-            elif status == held.CSCHED_DEPENDENCY:
+            elif status == held.CSCHED_DEPENDENCY or self._not_loaded(status, detail):
                 error = None
                 self._not_run()
             else:
@@ -266,8 +285,12 @@ class Chunk:
                 stream.sent -= 1
         stream.send()
 
+    def _not_loaded(self, status: int, detail: int) -> bool:
+        """Whether the worker could not unpickle the elements, and ran none."""
+        return bool(status == held.CSCHED_ERROR and detail == NOT_LOADED and len(self.items) > 1)
+
     def _not_run(self) -> None:
-        """An input failed: sent again in parts, until the element that refers to it stands alone."""
+        """An input failed, or does not load: sent again in parts, until the element with it stands alone."""
         self.stream.backend.adjust_run(self.stream.run, failed=-len(self.items))
         self._send_halves()
 

@@ -177,6 +177,7 @@ const char *csched_error_name(int code);
 int csched_create(const csched_config_t *config, csched_t **scheduler);
 int csched_stop(csched_t *s);    /* takes no more tasks and lets its workers go; payloads stay readable */
 int csched_destroy(csched_t *s); /* stops, and unmaps everything: no view of a payload may be left */
+int csched_forked(csched_t *s); /* in a forked child: lets go of everything but the payloads that are looked at */
 int csched_set_policy(csched_t *s, const char *name);
 int csched_stats(csched_t *s, csched_stats_t *stats);
 uint64_t csched_now(void);
@@ -249,6 +250,7 @@ int csched_bare_take(csched_bare_t *ring, void *data, uint64_t room); /* spins a
 int csched_worker_attach(const int fds[4], csched_worker_t **worker);
 int csched_worker_detach(csched_worker_t *w);
 int csched_worker_watch(csched_worker_t *w, int kernel_pidfd); /* starts the thread that dies with the kernel */
+int csched_worker_forked(csched_worker_t *w); /* in a child forked by a task: what it publishes reaches nobody */
 int csched_worker_ready(csched_worker_t *w);
 int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item);
 int csched_worker_input(csched_worker_t *w, uint32_t position, uint32_t *status, uint64_t *address, uint64_t *size);

@@ -131,12 +131,13 @@ void regions_tell(csched_t *s, worker_t *worker)
 
 void region_close(csched_t *s, region_t *r)
 {
-    memory_unmap(r->base, region_bytes(s));
-    close(r->readonly);
-    if (r->file >= 0)
-        close(r->file);
-    r->base = NULL;
+    region_t gone = *r;
+    r->base = NULL; /* first: a child forked meanwhile must not do it again (fork.c) */
     r->readonly = r->file = -1;
+    memory_unmap(gone.base, region_bytes(s));
+    close(gone.readonly);
+    if (gone.file >= 0)
+        close(gone.file);
 }
 
 /* With the last reference nothing in any worker reads the region any more: what user code keeps is counted (kept). */

@@ -236,9 +236,16 @@ CSCHED_EXPORT int csched_messages_commit(csched_t *s, uint32_t count)
     return rc;
 }
 
+static void view_count(csched_t *s, const blob_t *blob, int more)
+{
+    if (blob && blob->region != REGION_INLINE)
+        s->regions[blob->region].viewed += (uint64_t)more;
+}
+
 CSCHED_EXPORT int csched_blob_retain(csched_t *s, uint64_t blob)
 {
     pthread_mutex_lock(&s->lock);
+    view_count(s, (blob_t *)(uintptr_t)blob, 1);
     blob_retain((blob_t *)(uintptr_t)blob);
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;
@@ -247,6 +254,7 @@ CSCHED_EXPORT int csched_blob_retain(csched_t *s, uint64_t blob)
 CSCHED_EXPORT int csched_blob_release(csched_t *s, uint64_t blob)
 {
     pthread_mutex_lock(&s->lock);
+    view_count(s, (blob_t *)(uintptr_t)blob, -1);
     blob_release(s, (blob_t *)(uintptr_t)blob);
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;

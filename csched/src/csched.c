@@ -52,6 +52,14 @@ static int open_kernel_heap(csched_t *s)
     return region_add(s, fd, readonly, s->heap.memory.base, NO_CHOICE - 1, &region);
 }
 
+void lock_init(csched_t *s)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&s->lock, &kind);
+}
+
 CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **scheduler)
 {
     csched_t *s = calloc(1, sizeof *s);
@@ -62,10 +70,7 @@ CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **schedu
     s->config.journey_rows = power_of_two(config->journey_rows, 262144, 1024);
     s->config.arena_bytes = whole_megabytes(config->arena_bytes, machine_memory(), MOST_IN_MEMORY);
     s->config.file_bytes = whole_megabytes(config->file_bytes, MOST_IN_FILE, MOST_IN_FILE);
-    pthread_mutexattr_t kind;
-    pthread_mutexattr_init(&kind);
-    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
-    pthread_mutex_init(&s->lock, &kind);
+    lock_init(s);
     s->completions = (list_t){NO_TASK, NO_TASK};
     s->policy = &policy_least_loaded;
     s->policy_state.random = UINT64_C(0x9e3779b97f4a7c15);

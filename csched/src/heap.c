@@ -28,6 +28,21 @@ void heap_close(heap_t *heap)
     *heap = (heap_t){.memory.fd = -1, .file.fd = -1};
 }
 
+static void leave(arena_t *arena)
+{
+    if (arena->fd < 0)
+        return;
+    memory_map_private(arena->base, arena->fd, arena->limit);
+    close(arena->fd);
+    arena->fd = -1;
+}
+
+void heap_leave(heap_t *heap)
+{
+    leave(&heap->memory);
+    leave(&heap->file);
+}
+
 int heap_alloc(heap_t *heap, uint64_t size, uint64_t *offset)
 {
     return arena_alloc(&heap->memory, size, offset);

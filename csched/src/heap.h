@@ -19,6 +19,7 @@ typedef struct {
 
 int heap_open(heap_t *heap, int fd, uint64_t memory_bytes, uint64_t file_bytes); /* takes the descriptor over */
 void heap_close(heap_t *heap);
+void heap_leave(heap_t *heap); /* in a forked child: what is there stays to be read, what it writes is its own */
 int heap_alloc(heap_t *heap, uint64_t size, uint64_t *offset); /* in memory */
 int heap_spill(heap_t *heap, uint64_t size, uint64_t *offset); /* in the file */
 int heap_free(heap_t *heap, uint64_t offset);                  /* with its last block the file gives its disk back */

@@ -60,6 +60,7 @@ typedef struct { /* blocks of one process, the kernel (0) or a worker; numbers a
     uint64_t file_bytes;
     uint32_t worker; /* NO_CHOICE once its process is dead */
     uint64_t live;   /* blobs in it */
+    uint64_t viewed; /* references of them that csched_blob_retain gave out: who forks keeps what they read */
 } region_t;
 
 typedef struct {
@@ -139,6 +140,9 @@ static inline uint64_t region_bytes(const csched_t *s)
 {
     return s->config.arena_bytes + s->config.file_bytes;
 }
+
+/* csched.c */
+void lock_init(csched_t *s);
 
 /* blob.c */
 int blob_from_bytes(const void *data, uint64_t size, blob_t **blob);

@@ -23,7 +23,10 @@ int memory_create(const char *label, uint64_t bytes, int *fd)
     int made = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (made < 0)
         return CSCHED_ESYSTEM;
-    if ((bytes && ftruncate(made, (off_t)bytes) < 0) || fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK) < 0) {
+    /* Its descriptors are handed over; nobody opens it anew for writing, nor changes what is sealed.  No seal against
+     * writes: the owner puts what is new by pwrite (heap_fill). */
+    if ((bytes && ftruncate(made, (off_t)bytes) < 0) || fchmod(made, S_IRUSR) < 0 ||
+        fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0) {
         close(made);
         return CSCHED_ESYSTEM;
     }
@@ -56,6 +59,24 @@ int memory_map_over(void *at, int fd, uint64_t bytes, bool writable)
     return there == MAP_FAILED ? CSCHED_ESYSTEM : CSCHED_OK;
 }
 
+int memory_map_private(void *at, int fd, uint64_t bytes)
+{
+    void *there = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd, 0);
+    return there == MAP_FAILED ? CSCHED_ESYSTEM : CSCHED_OK;
+}
+
+int memory_copy_private(void *at, uint64_t bytes)
+{
+    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return CSCHED_ESYSTEM;
+    memcpy(copy, at, bytes);
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED)
+        return CSCHED_OK;
+    munmap(copy, bytes);
+    return CSCHED_ESYSTEM;
+}
+
 void memory_unmap(void *base, uint64_t bytes)
 {
     if (base)
@@ -81,7 +102,7 @@ int memory_grow(int fd, uint64_t from, uint64_t to)
 static int file_in(const char *directory)
 {
     char path[4096];
-    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd = open(directory, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600); /* EXCL: it never gets a name */
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
         return fd;
     if (snprintf(path, sizeof path, "%s/cellmill-XXXXXX", directory) >= (int)sizeof path)

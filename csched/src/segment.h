@@ -8,6 +8,9 @@ int memory_create(const char *label, uint64_t bytes, int *fd);      /* 0 bytes: 
 int memory_readonly(int fd, int *readonly);                         /* a second, read-only description */
 int memory_map(int fd, uint64_t bytes, bool writable, void **base); /* may reach beyond the file's end */
 int memory_map_over(void *at, int fd, uint64_t bytes, bool writable); /* in the place of a part of such a mapping */
+/* For forked children, in the same place: copy on write of the file, or a copy made at once. */
+int memory_map_private(void *at, int fd, uint64_t bytes);
+int memory_copy_private(void *at, uint64_t bytes);
 void memory_unmap(void *base, uint64_t bytes);
 int memory_size(int fd, uint64_t *bytes);
 int memory_grow(int fd, uint64_t from, uint64_t to); /* CSCHED_EFULL: the machine has not so much left */

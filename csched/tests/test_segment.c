@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "csched.h"
 #include "harness.h"
@@ -21,6 +22,10 @@ static void memory_is_sealed_and_close_on_exec(void)
     EQUAL(bytes, 8192);
     CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     CHECK(ftruncate(fd, 4096) < 0 && errno == EPERM);
+    CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) < 0 && errno == EPERM); /* nor can its growing be stopped */
+    struct stat state;
+    OK(fstat(fd, &state));
+    EQUAL(state.st_mode & 07777, 0400);
     OK(ftruncate(fd, 16384)); /* growing is what arenas do */
     close(fd);
     CHECK(memory_size(fd, &bytes) == CSCHED_ESYSTEM);
@@ -164,6 +169,21 @@ static void *waker(void *argument)
     return NULL;
 }
 
+static void a_file_has_no_name_and_is_its_owners_alone(void)
+{
+    int fd;
+    struct stat state;
+    OK(file_create(&fd));
+    CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    OK(fstat(fd, &state));
+    EQUAL(state.st_mode & 07777, 0600);
+    EQUAL(state.st_nlink, 0);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    CHECK(linkat(AT_FDCWD, path, AT_FDCWD, "/var/tmp/cellmill-test", AT_SYMLINK_FOLLOW) < 0); /* nor gets one */
+    close(fd);
+}
+
 static void futexes_wake_and_time_out(void)
 {
     uint64_t begin = now_ns();
@@ -179,4 +199,5 @@ static void futexes_wake_and_time_out(void)
 
 MAIN(TEST(memory_is_sealed_and_close_on_exec), TEST(a_readonly_mapping_cannot_be_written),
      TEST(a_mapping_reaches_beyond_the_file_and_grows_with_it), TEST(the_check_rejects_bad_headers),
-     TEST(descriptors_pass), TEST(a_full_socket_is_an_error_not_a_wait), TEST(futexes_wake_and_time_out))
+     TEST(a_file_has_no_name_and_is_its_owners_alone), TEST(descriptors_pass),
+     TEST(a_full_socket_is_an_error_not_a_wait), TEST(futexes_wake_and_time_out))

@@ -9,9 +9,10 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor as BaseExecutor
-from typing import Any
+from typing import Any, cast
 
 from . import backends, runs
+from .backends.parents import ParentsBackend
 from .errors import UsageError
 from .functions import function_name
 from .futures import Future
@@ -317,8 +318,13 @@ def set_default_executor(executor: Executor | None) -> None:
 
 
 def _leave_to_parent() -> None:
-    """In a forked child: the default executor is the parent's."""
+    """In a forked child: executors with workers are the parent's, the default one too."""
     global _default, _default_lock
+    for executor in _live:
+        if not executor._backend.forks:
+            parents = ParentsBackend(executor._backend)
+            executor._backend = cast(backends.Backend, parents)
+            executor._submit = parents.submit
     _default, _default_lock = None, threading.Lock()
 
 

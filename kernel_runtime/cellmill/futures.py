@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Generator
 from concurrent.futures import CancelledError
@@ -51,6 +52,7 @@ class _Followers:
 # Held for an instant while a future gets its followers, and while futures without any are settled: whoever comes to
 # follow finds the state before or after, never in between. Taken again by finalizers that run inside.
 SETTLING = threading.RLock()
+os.register_at_fork(after_in_child=SETTLING._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 class Future(BaseFuture[Any]):
@@ -157,6 +159,13 @@ class Future(BaseFuture[Any]):
     def settle_cancelled(self) -> bool:
         """Cancelled, and waiters told; True as for `settle`."""
         return self._finish(CANCELLED_AND_NOTIFIED, None, None)
+
+    def disown(self, error: BaseException) -> None:
+        """In a forked child: fail without a word to those who follow, who are the parent's."""
+        self._followers = None
+        if self._state not in OVER:
+            self._exception = error
+            self._state = FINISHED
 
     def run_callbacks(self) -> None:
         """Run the done-callbacks; what they raise is logged, as the standard library does."""

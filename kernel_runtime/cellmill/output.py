@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable
 
@@ -58,6 +59,12 @@ class TaskStream(io.TextIOBase):
     def flush(self) -> None:
         """Lines stay whole: only the end of a task sends an unfinished one."""
 
+    def go_direct(self) -> None:
+        """In a process that the task forked: to the descriptor, at once; what was held is its parent's to send."""
+        self.held = ""
+        self._send = _write_all
+        self.flush = self.end_of_task  # type: ignore[method-assign]
+
     def end_of_task(self) -> None:
         """Send what a task left without a newline."""
         if self in self._unfinished:
@@ -65,6 +72,12 @@ class TaskStream(io.TextIOBase):
         if self.held:
             held, self.held = self.held, ""
             self._send(self._number, held)
+
+
+def _write_all(number: int, text: str) -> None:
+    data = text.encode("utf-8", "backslashreplace")
+    while data:
+        data = data[os.write(number, data) :]
 
 
 def deliver(run: Run | None, stream: int, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import itertools
+import os
 import threading
 import time
 import warnings
@@ -143,6 +144,18 @@ def stop_cell() -> int:
     with _lock:
         runs = [run for run in _active.values() if run._epoch_at_start == _epoch]
     return sum(run.stop() for run in runs)
+
+
+def _leave_to_parent() -> None:
+    """In a forked child: the runs are its parent's, and so are those who watch them."""
+    _lock._at_fork_reinit()  # type: ignore[attr-defined]
+    for run in _active.values():
+        run._backend = None
+    _active.clear()
+    _callbacks.clear()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def epoch() -> int:

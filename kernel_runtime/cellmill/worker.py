@@ -17,7 +17,7 @@ import weakref
 from collections import OrderedDict
 from typing import Any
 
-from . import payload
+from . import payload, worker_fork
 from .backends.local.scheduler import NO_BLOCK, ffi, free, free_cast, held
 from .calls import PlainCalls
 from .errors import InternalError, PayloadError
@@ -363,6 +363,7 @@ def main(fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _reseed()
     worker = current = Worker(fds, kernel_pidfd, config)
+    worker_fork.watch(worker.handle, worker.streams)
     signal.signal(signal.SIGINT, worker.on_interrupt)
     sys.stdout, sys.stderr = worker.streams
     threading.current_thread().name = f"cellmill-worker-{worker.index}"

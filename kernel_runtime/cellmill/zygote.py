@@ -128,6 +128,8 @@ class Zygote:
         """One command; False when the kernel has hung up."""
         try:
             data, fds, _, _ = socket.recv_fds(self.control, PACKET, WORKER_FDS + 1)
+            for fd in fds:  # `recv_fds` passes no MSG_CMSG_CLOEXEC on: what a task starts would hold them
+                os.set_inheritable(fd, False)
         except ConnectionError:
             return False
         if not data:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
+import signal
 import subprocess
 import sys
 import textwrap
@@ -46,7 +48,7 @@ def start_script(folder: Path, code: str, *args: str, **how: Any) -> subprocess.
     path = folder / "script.py"
     path.write_text(textwrap.dedent(code))
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, str(path), *args], **{**pipes, **how})
+    return subprocess.Popen([sys.executable, "-X", "faulthandler", str(path), *args], **{**pipes, **how})
 
 
 def run_script(folder: Path, code: str, *args: str, limit: float = 25) -> tuple[str, str]:
@@ -55,11 +57,35 @@ def run_script(folder: Path, code: str, *args: str, limit: float = 25) -> tuple[
         try:
             out, err = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
+            process.send_signal(signal.SIGABRT)  # where each thread stands
+            try:
+                out, err = process.communicate(timeout=5)
+            except subprocess.TimeoutExpired:  # a child of it that hangs too holds its pipes
+                process.kill()
+                out, err = "", "(its children hold its output)"
+                for pipe in (process.stdout, process.stderr):
+                    if pipe is not None:
+                        pipe.close()
             raise AssertionError(f"the script hangs; so far:\n{out}\n{err}") from None
     assert process.returncode == 0, f"the script ended with {process.returncode}:\n{out}\n{err}"
     return out, err
+
+
+def shared_descriptors(pid: int | str = "self") -> list[str]:
+    """What a process holds that others may hold as well: memory of ours, sockets, eventfds, pidfds."""
+    found = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return [name for name in found if "cellmill" in name or name.startswith(("socket:", "anon_inode:"))]
+
+
+def shared_maps(pid: int | str = "self") -> list[tuple[str, str]]:
+    """(protection, name) of a process's mappings of our memory and files."""
+    rows = [line.split(None, 5) for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
+    return [
+        (row[1], row[5]) for row in rows if len(row) == 6 and "cellmill" in row[5] and ".so" not in row[5]
+    ]
 
 
 def ends(pid: int, seconds: float = SECONDS) -> bool:

@@ -25,7 +25,7 @@ LAYERS = [
     {"preview", "raised"},
     {"runs"},
     {"futures", "output", "functions", "telemetry"},
-    {"worker", "worker_blocks", "calls", "chunk", "zygote"},
+    {"worker", "worker_blocks", "worker_fork", "calls", "chunk", "zygote"},
     {"backends"},
     {"executor", "journeys"},
     {"parallel"},

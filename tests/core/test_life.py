@@ -197,72 +197,6 @@ def test_no_descriptors_or_threads_are_left(pool: Executor) -> None:
     assert after[1] <= before[1] + 1
 
 
-def test_forked_child_leaves_the_pool_alone(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        import os, warnings
-        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
-        from cellmill import Executor
-        ex = Executor(2)
-        kept = ex.submit(bytes, 100_000).result()
-        futures = [ex.submit(pow, i, 2) for i in range(500)]
-        pid = os.fork()
-        if pid == 0:
-            try:
-                ex.submit(pow, 1, 2)
-            except Exception as error:
-                print(type(error).__name__, flush=True)
-            with Executor(1) as own:
-                print(own.submit(pow, 3, 2).result(), flush=True)
-            ex.shutdown()
-            del ex, futures, kept
-            os._exit(0)
-        assert os.waitpid(pid, 0)[1] == 0
-        assert [f.result() for f in futures] == [i * i for i in range(500)]
-        assert ex.submit(pow, 5, 2).result() == 25
-        print("kernel goes on")
-        """
-    )
-    lines = out.splitlines()
-    assert lines[1:] == ["9", "kernel goes on"]
-    assert lines[0].endswith("Error")
-
-
-def test_forked_child_that_exits_normally(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        import os, sys, warnings
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from cellmill import Executor
-        ex = Executor(2)
-        futures = [ex.submit(pow, i, 2) for i in range(500)]
-        pid = os.fork()
-        if pid == 0:
-            sys.exit(0)
-        assert os.waitpid(pid, 0)[1] == 0
-        assert [f.result() for f in futures] == [i * i for i in range(500)]
-        print("good")
-        """
-    )
-    assert out == "good\n"
-
-
-def test_multiprocessing_fork_beside_the_pool(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        import multiprocessing, warnings
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from cellmill import Executor
-        ex = Executor(2)
-        futures = [ex.submit(pow, i, 2) for i in range(100)]
-        with multiprocessing.get_context("fork").Pool(2) as other:
-            print(other.map(abs, [-1, -2]))
-        print(sum(f.result() for f in futures), ex.submit(pow, 2, 3).result())
-        """
-    )
-    assert out == "[1, 2]\n328350 8\n"
-
-
 def test_zygote_dies(fresh: Executor) -> None:
     assert fresh.submit(tasks.double, 1).result() == 2
     zygote = zygote_client.shared().process.pid
@@ -274,17 +208,6 @@ def test_zygote_dies(fresh: Executor) -> None:
         range(0, 200, 2)
     )
     assert zygote_client.shared().process.pid != zygote
-
-
-def test_a_task_that_forks(pool: Executor) -> None:
-    def fork() -> int:
-        child = os.fork()
-        if child == 0:
-            os._exit(4)
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-    assert pool.submit(fork).result() == 4
-    assert pool.submit(tasks.double, 1).result() == 2
 
 
 def test_children_of_a_dead_worker_end(fresh: Executor, gate: Gate, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ class Backend(Protocol):
 
     name: str
     max_workers: int
+    forks: bool  # whether a forked child can use it as its parent does
 
     def submit_plain(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future: ...
 

@@ -20,6 +20,7 @@ class InlineBackend:
     """No processes, no pickling; pdb works."""
 
     name = "inline"
+    forks = True
 
     def __init__(
         self,

@@ -6,9 +6,7 @@ results, `stream` and `mapping` do both for many calls at once, `pool` keeps the
 
 from __future__ import annotations
 
-import os
 import time
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -20,7 +18,8 @@ from ...preview import preview
 from ...runs import Run
 from ...schema import STAGES
 from ...task import POLICIES, RunCounts, Stats, TaskOptions, WorkerInfo, short_arguments
-from . import ending, outcomes
+from .. import parents
+from . import ending, forked, outcomes
 from .cpus import available_cpus
 from .mapping import MapResults, iterate, streams_of
 from .pool import Pool
@@ -49,6 +48,7 @@ class LocalBackend:
     """Tasks on worker processes of this machine."""
 
     name = "local"
+    forks = False
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class LocalBackend:
         self.submit_chunk = sender.submit_chunk
         self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
         self.pool.resize(self.max_workers)
-        _live.add(self)
+        forked.watch(self)
 
     @property
     def crowding(self) -> float:
@@ -93,9 +93,7 @@ class LocalBackend:
     def check_process(self) -> None:
         """Waiting in a forked child would be for ever, and draining there would steal the parent's results."""
         if self.foreign:
-            raise CellmillError(
-                "this future belongs to the process that forked this one: wait for it there, or make an Executor here"
-            )
+            raise parents.error()
 
     def refuse(self) -> None:
         """Raise why no task can be taken."""
@@ -292,14 +290,3 @@ class LocalBackend:
         self.closed = True
         if not self.foreign:
             ending.shut_down(self, wait, cancel_futures)
-
-
-_live: weakref.WeakSet[LocalBackend] = weakref.WeakSet()
-
-
-def _disown() -> None:
-    for backend in _live:
-        backend.foreign = backend.closed = True
-
-
-os.register_at_fork(after_in_child=_disown)

@@ -78,9 +78,13 @@ class Elements:
                     return True
         return False
 
+    def keys(self) -> list[Any]:
+        """Of all that are here, in order."""
+        return [key for keys, _ in self._left() for key in keys]
+
     def clear(self) -> list[Any]:
         """Drop everything; returns the keys."""
-        keys = [key for keys, _ in self._left() for key in keys]
+        keys = self.keys()
         self._spans.clear()
         self._start = self._count = 0
         return keys

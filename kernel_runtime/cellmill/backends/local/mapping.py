@@ -125,6 +125,7 @@ class MapResults:
         """The next results, the last of them first; empty at the end. Waits for them; raises an element's error."""
         if self._over:
             return []
+        self.stream.backend.check_process()
         try:
             if self._added - self._first < MOST_OUTSTANDING // 2 and not self._exhausted:
                 self._refill()

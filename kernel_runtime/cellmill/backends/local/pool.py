@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import pickle
 import signal
 import threading
@@ -138,8 +137,7 @@ class Pool:
             held.csched_worker_lost(self.backend.scheduler.handle, index)
             raise
         finally:
-            for fd in fds:
-                os.close(fd)
+            self.backend.scheduler.close_passed()
 
     def preload(self, modules: Iterable[str]) -> None:
         """Import modules once, in the zygote; workers started later have them from the start."""

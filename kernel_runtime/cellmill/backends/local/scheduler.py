@@ -122,6 +122,7 @@ class Scheduler:
         self._completion_addresses, self._completion_sizes = (
             words[at :: COMPLETION.size // 8] for at in (3, 4)
         )
+        self._passed = ffi.new("int[4]", [-1] * 4)  # on their way to a new worker
         self._messages = ffi.new("csched_message_t[]", BATCH)
         self._message_bytes = memoryview(ffi.buffer(self._messages))
 
@@ -243,11 +244,17 @@ class Scheduler:
     # -- workers
 
     def add_worker(self) -> tuple[int, list[int]]:
-        """A new worker's number and the four descriptors its process needs; the caller closes them."""
+        """A new worker's number and the four descriptors its process needs, to be closed by `close_passed`."""
         index = ffi.new("uint32_t *")
-        fds = ffi.new("int[4]")
-        check(held.csched_worker_add(self.handle, index, fds), "adding a worker")
-        return int(index[0]), list(fds)
+        check(held.csched_worker_add(self.handle, index, self._passed), "adding a worker")
+        return int(index[0]), list(self._passed)
+
+    def close_passed(self) -> None:
+        """The new worker has its descriptors, or will not come; also in a child forked meanwhile."""
+        for place, fd in enumerate(self._passed):
+            self._passed[place] = -1
+            if fd >= 0:
+                os.close(fd)
 
 
 def fill(short: Fill, long: Fill, offset: int, encoded: Encoded) -> None:

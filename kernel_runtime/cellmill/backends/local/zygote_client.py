@@ -266,8 +266,9 @@ def _forget_in_child() -> None:
     global _shared, _shared_lock
     _shared_lock = threading.Lock()
     if _shared is not None:
-        with contextlib.suppress(OSError):
-            os.close(_shared._socket.detach())
+        for fd in (_shared._socket.detach(), _shared.pidfd):
+            with contextlib.suppress(OSError):
+                os.close(fd)
         _shared = None
 
 

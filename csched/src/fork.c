@@ -1,0 +1,72 @@
+/* A child that user code forked holds a copy of everything, and is its parent's to no one: what it must not use it
+ * lets go here.  Of the threads only the one that forked lives on, and others may have been in the middle of anything:
+ * so nothing is locked, freed or trusted but what the forking thread itself could have changed, and what the others
+ * store last. */
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "internal.h"
+#include "segment.h"
+#include "worker.h"
+
+static void let_go_of(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void leave_worker(worker_t *worker)
+{
+    memory_unmap(worker->segment, worker->segment_bytes);
+    let_go_of(&worker->control);
+    *worker =
+        (worker_t){.state = WORKER_FREE, .control = -1}; /* its lists stay where they are: a torn one cannot be freed */
+}
+
+CSCHED_EXPORT int csched_forked(csched_t *s)
+{
+    lock_init(s);
+    u32_store_relaxed(&s->stopped, 1);
+    u64_store_relaxed(&s->outstanding, 0);
+    s->helper_runs = false;
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        leave_worker(s->workers[i]);
+    for (uint32_t i = 0; i < s->region_count; i++) {
+        region_t *r = &s->regions[i];
+        let_go_of(&r->readonly);
+        let_go_of(&r->file);
+        r->fd = -1;
+        if (r->base && !r->viewed) {
+            memory_unmap(r->base, region_bytes(s));
+            r->base = NULL;
+        }
+    }
+    let_go_of(&s->heap.memory.fd);
+    let_go_of(&s->heap.file.fd);
+    let_go_of(&s->bell);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_worker_forked(csched_worker_t *w)
+{
+    int rc = memory_copy_private(w->segment, w->segment_bytes);
+    if (rc < 0)
+        return rc;
+    /* No other task, room for its result, and then the end, should it come back to the loop. */
+    w->tasks.other = w->tasks.position + (w->current ? w->tasks.peeked : 0);
+    u64_store_relaxed(&w->segment->tasks.tail, w->tasks.other);
+    w->results.other = w->results.position;
+    u64_store_relaxed(&w->segment->results.head, w->results.position);
+    u64_store_relaxed(&w->segment->frees_head, u64_relaxed(&w->segment->frees_tail));
+    u32_store_relaxed(&w->segment->kernel_sleeping, 0);
+    u32_store_relaxed(&w->segment->retire, 1);
+    heap_leave(&w->heap);
+    w->watched = false;
+    let_go_of(&w->bell);
+    let_go_of(&w->control);
+    let_go_of(&w->kernel);
+    let_go_of(&w->watch_pipe[0]);
+    let_go_of(&w->watch_pipe[1]);
+    return CSCHED_OK;
+}

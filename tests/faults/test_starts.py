@@ -27,7 +27,8 @@ def live_once(folder: str) -> None:
         os._exit(3)
 
 
-def test_a_few_deaths_at_the_start_are_survived(tmp_path: Path) -> None:
+def test_a_few_deaths_at_the_start_are_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failed_starts, "LEAST_SECONDS", SECONDS)
     with Executor(1, initializer=live_from, initargs=(str(tmp_path), failed_starts.MOST + 2)) as pool:
         assert pool.submit(tasks.double, 4).result(SECONDS) == 8
 

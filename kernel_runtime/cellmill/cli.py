@@ -94,15 +94,16 @@ def _bench(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 def _settings(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Settings:
     """What the flags ask for."""
     from .bench.harness import Settings
-    from .bench.rivals import RUNTIMES
+    from .bench.rivals import ELSEWHERE, RUNTIMES
 
     for flag, value in (("--repeats", options.repeats), ("--workers", options.workers)):
         if value is not None and value < 1:
             parser.error(f"{flag} must be at least 1, not {value}")
     rivals = None if options.rivals is None else [r for r in options.rivals.split(",") if r and r != "none"]
+    known = [*RUNTIMES, *ELSEWHERE]
     for rival in rivals or ():
-        if rival not in RUNTIMES:
-            parser.error(f"there is no rival {rival!r}{suggestion(rival, RUNTIMES)}")
+        if rival not in known:
+            parser.error(f"there is no rival {rival!r}{suggestion(rival, known)}")
     return Settings(
         quick=options.quick,
         repeats=options.repeats or (1 if options.quick else 5),

@@ -37,6 +37,7 @@ TINY: dict[str, dict[str, Any]] = {
     "queues": {"workers": [1, 3], "seconds": 0.01, "most": 400, "uneven_tasks": 40},
     "tagging": {"tasks": 100, "single_tasks": 50},
     "cold-start": {"together": 3, "library": "sqlite3"},
+    "faults": {"tasks": 1000, "kills": 3, "limit_s": 20, "later_s": 1.0, "run_s": 0.3},
     "docking": {"molecules": 200, "serial_molecules": 50, "slow_molecules": 50},
 }
 ONLY: dict[tuple[str, str], set[str]] = {
@@ -47,6 +48,7 @@ ONLY: dict[tuple[str, str], set[str]] = {
     ("payload", "bare-copy"): {"stream"},
     ("memory", "soak"): {"grown"},
     ("cold-start", "preloaded"): {"together_p50", "together_last"},
+    ("faults", "kills"): {"kills_seconds", "kills_lost", "kills_wrong", "kills_leaks"},
     ("scheduler-alone", "python"): {"independent", "tree", "stencil", "stencil_edges"},
     ("scheduler-alone", "journeyless"): {"journeys"},
 }
@@ -54,10 +56,14 @@ ONLY: dict[tuple[str, str], set[str]] = {
 WITHOUT: dict[tuple[str, str], set[str]] = {
     **{("memory", who): {"grown"} for who in POOLS},
     ("tagging", "flood"): {"caller_mean"},
+    ("faults", "cellmill"): {"kills_seconds", "kills_lost", "kills_wrong", "kills_leaks"},
     ("tagging", "window"): {"caller_mean"},
 }
 """Contenders that measure all but these."""
-MAY_BE_ZERO = {"idle_cpu", "bytes", "objects", "grown", "cpu_other_threads"}
+MAY_BE_ZERO = {"idle_cpu", "bytes", "objects", "grown", "cpu_other_threads"} | {
+    *("crash_lost", "stop_running", "stop_queued", "left_soon", "left_later"),
+    *("kills_lost", "kills_wrong", "kills_leaks"),
+}
 
 
 def test_every_benchmark_has_sizes_here_that_it_knows() -> None:
@@ -175,6 +181,17 @@ def test_intervals_of_tasks_add_up(tmp_path: Path) -> None:
         assert sum(values[load, f"{gap}_share"] for gap in gaps) == pytest.approx(100)
         assert all(values[load, f"{gap}_p50"] <= values[load, f"{gap}_p99"] for gap in gaps)
     assert values["single", "caller_mean"] >= values["single", "whole_mean"]
+
+
+def test_faults(tmp_path: Path) -> None:
+    found = _ran("faults", tmp_path, rivals=())
+    _check(found, "faults", _promised("faults", {"cellmill", "kills"}))
+    values = {row["metric"]: row["median"] for row in found["results"]}
+    assert (values["redefined"], values["printed"]) == (1, 100)
+    for nothing in ("crash_lost", "stop_running", "stop_queued", "kills_wrong", "kills_leaks"):
+        assert values[nothing] == 0, nothing
+    assert "40 of 40 here" in found["summary"]
+    assert "Random kills: 1,000 tasks, 3 kills" in found["summary"]
 
 
 def test_docking_has_every_batch_size_of_every_runtime() -> None:

@@ -25,6 +25,7 @@ INDEX = {
     "queues": "What does it cost to give each worker a queue of its own, and who should choose the worker?",
     "tagging": "Where does a task spend its time, from submit to result?",
     "cold-start": "How long from a new Python process to the first result, and where does it go?",
+    "faults": "What is lost when a worker dies, Stop is pressed, the kernel is killed, or workers die at random?",
     "docking": "How fast are 100,000 molecules scored, against the serial loop at its best batch size?",
 }
 

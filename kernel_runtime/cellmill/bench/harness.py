@@ -13,7 +13,7 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -100,7 +100,8 @@ class Benchmark:
 
     ``runtimes`` are keys of `rivals.RUNTIMES`, such a key with a variant (``ppe:100``), or the benchmark's own
     contenders; ``own`` has the titles of the last two. ``prepare`` may add to the sizes and write files into a folder
-    that lives as long as the run; ``finish`` may add notes. ``missing`` says why a contender cannot be measured here.
+    that lives as long as the run; ``finish`` may add notes and a summary. ``once``: one repetition
+    is enough, because outcomes are told and not times. ``missing`` says why a contender cannot be measured here.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Benchmark:
     missing: Callable[[str], str | None] = rivals.missing
     prepare: Prepare = _nothing_to_prepare
     finish: Finish = _nothing_to_add
+    once: bool = False
 
 
 @dataclass(slots=True)
@@ -129,6 +131,7 @@ class Report:
     results: list[Result] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    summary: str = ""  # text that is shown before the table
     turns: list[dict[str, Any]] = field(default_factory=list)
     created: str = ""
     seconds: float = 0.0
@@ -172,6 +175,7 @@ class Report:
             "results": rows,
             "skipped": self.skipped,
             "notes": self.notes,
+            "summary": self.summary,
             "turns": self.turns,
         }
 
@@ -214,6 +218,8 @@ def collect(benchmark: Benchmark, question: str, settings: Settings, sizes: Size
     """Run all turns of a benchmark, alternating between the runtimes; raises `BenchmarkError`."""
     from .turn import TurnError, launch
 
+    if benchmark.once:
+        settings = replace(settings, repeats=1)
     chosen = {**(benchmark.quick if settings.quick else benchmark.full), **(sizes or {})}
     titles = {key: benchmark.own.get(key) or rivals.title(key) for key in benchmark.runtimes}
     report = Report(benchmark.name, question, settings, chosen, benchmark.metrics(chosen), titles)
@@ -294,6 +300,8 @@ def table(report: Report) -> str:
             title = ""
     widths = [max(len(row[i]) for row in rows) for i in range(6)]
     lines = [report.question, ""]
+    if report.summary:
+        lines += [report.summary, ""]
     for row in rows:
         cells = [row[i].ljust(widths[i]) if i < 2 else row[i].rjust(widths[i]) for i in range(6)]
         lines.append("  ".join(cells).rstrip())

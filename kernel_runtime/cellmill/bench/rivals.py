@@ -303,6 +303,10 @@ RUNTIMES: dict[str, type[Runtime]] = {
 }
 
 
+ELSEWHERE = {"mpire": "mpire", "ipyparallel": "ipyparallel"}
+"""Names and packages of rivals that are not measured by these adapters, but in notebooks: see `faults`."""
+
+
 def kind(key: str) -> str:
     """The runtime of a contender: ``ppe:100`` is a variant of ``ppe``."""
     return key.partition(":")[0]
@@ -310,18 +314,18 @@ def kind(key: str) -> str:
 
 def is_rival(key: str) -> bool:
     """Whether a contender is another runtime, rather than Cellmill or something of the benchmark's own."""
-    return kind(key) in RUNTIMES and kind(key) != "cellmill"
+    return kind(key) in {*RUNTIMES, *ELSEWHERE} and kind(key) != "cellmill"
 
 
 def title(key: str) -> str:
     """The name of a runtime for people."""
-    return RUNTIMES[key].name
+    return ELSEWHERE.get(key) or RUNTIMES[key].name
 
 
 def package(key: str) -> str | None:
     """The distribution that brings a contender's runtime; None for the standard library's and ours."""
     runtime = RUNTIMES.get(kind(key))
-    return runtime.package if runtime else None
+    return runtime.package if runtime else ELSEWHERE.get(key)
 
 
 def missing(key: str) -> str | None:

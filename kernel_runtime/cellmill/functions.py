@@ -2,8 +2,9 @@
 
 A function from an importable module travels by reference. One defined in a cell, a lambda or a closure travels by
 value (cloudpickle), together with the source lines of its cells for tracebacks. Before each use a cheap identity
-check of the globals and closure cells it refers to, helpers included, tells whether it must be pickled anew; every
-new cell execution does so too, because a referenced list or dict may have been changed in place.
+check of the globals and closure cells it refers to, helpers included, and of the members of small containers among
+them tells whether it must be pickled anew. Every new cell execution does so too, and every map, because what it refers
+to may have been changed in place.
 """
 
 from __future__ import annotations
@@ -19,16 +20,28 @@ import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
+from operator import is_
 from typing import Any, NamedTuple
 
 import cloudpickle
 
 from . import payload, runs
 from .errors import PayloadError, UsageError
+from .references import (
+    ABSENT,
+    References,
+    cell_value,
+    importable,
+    members_of,
+    named_references,
+    references_of,
+    unwrapped,
+)
 
 MOST_CACHED = 512
 MOST_BYTES = 64 << 20  # of their pickles
 MOST_UNUSED = 4
+MOST_ANEW = 1 << 20  # bytes of a pickle that is looked at anew for each map
 _IN_PAYLOAD = 0  # function number that says: the function comes with the arguments
 
 
@@ -53,7 +66,7 @@ class _Version:
 
 
 class _Entry:
-    __slots__ = ("by_value", "epoch", "function", "lengths", "number", "references", "version")
+    __slots__ = ("by_value", "epoch", "function", "number", "references", "version")
 
     def __init__(self, function: Any, by_value: bool) -> None:
         self.function = function
@@ -61,36 +74,25 @@ class _Entry:
         self.epoch = -1
         self.number = -1
         self.version: _Version | None = None
-        self.references: list[tuple[dict[str, Any] | None, Any, Any]] = []
-        self.lengths: list[tuple[Any, int]] = []
+        self.references = References([], [], changing=False)
 
     def fresh(self) -> bool:
         """Of a function by value: nothing it refers to has been bound anew since it was pickled."""
         if self.epoch != runs._epoch:
             return False
-        for namespace, key, value in self.references:
+        bindings, members, _ = self.references
+        for namespace, key, value in bindings:
             if namespace is not None:
-                if namespace.get(key, _ABSENT) is not value:
+                if namespace.get(key, ABSENT) is not value:
                     return False
-            elif _cell_value(key) is not value:
+            elif cell_value(key) is not value:
                 return False
-        for container, length in self.lengths:  # noqa: SIM110  (a generator would cost more than the check)
+        for container, length, before in members:
             if len(container) != length:
                 return False
+            if before is not None and not all(map(is_, members_of(container), before)):
+                return False
         return True
-
-
-_ABSENT = object()
-_LENGTHS = [
-    kind.__len__ for kind in (list, dict, set, bytearray, deque)
-]  # subclasses may count in their own way
-
-
-def _cell_value(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _ABSENT
 
 
 class FunctionTable:
@@ -109,6 +111,16 @@ class FunctionTable:
         self._unused: deque[_Version] = deque()  # to be dropped, the oldest first
         self._lock = threading.RLock()
         self.names: dict[int, str] = {_IN_PAYLOAD: "?"}
+
+    def number_anew(self, function: Any) -> int:
+        """The same for many calls: what it refers to is sent as it is now, unless that is much."""
+        number = self.number(function)
+        entry = self._entries.get(function) if number else None
+        if entry is not None and entry.references.changing and entry.version is not None:
+            if entry.version.size <= MOST_ANEW:
+                self._renew(entry)
+            return entry.number
+        return number
 
     def number(self, function: Any) -> int:
         """The function's number, or 0 when it has to travel with each call (bound methods, callable objects)."""
@@ -131,10 +143,28 @@ class FunctionTable:
         self._evict()
         return entry.number
 
+    def look_up_again(self) -> None:
+        """A module was loaded again: functions that were found in it by their names may not be there any more."""
+        with self._lock:
+            for function in [f for f, entry in self._entries.items() if not entry.by_value]:
+                self._release(self._entries.pop(function).version)
+
+    def modules(self) -> set[str]:
+        """Names of the modules that functions refer to, or come from."""
+        with self._lock:
+            entries = list(self._entries.values())
+        found = {
+            value.__name__
+            for e in entries
+            for _, _, value in e.references.bindings
+            if type(value) is types.ModuleType
+        }
+        return found | {str(e.function.__module__) for e in entries if not e.by_value}
+
     def _renew(self, entry: _Entry) -> None:
         """Pickle anew; the same content keeps its number, so that workers need not load it again."""
         function, epoch = entry.function, runs._epoch
-        references, lengths = references_of(function) if entry.by_value else ([], [])
+        references = references_of(function) if entry.by_value else entry.references
         encoded = encode_function(function)
         digest = blake2b(encoded.data, digest_size=16)
         for buffer in encoded.buffers:
@@ -150,7 +180,7 @@ class FunctionTable:
             version.users += 1
             before, entry.version = entry.version, version
             # all at the end: after an attempt that failed or was interrupted the entry is as it was, and not fresh
-            entry.references, entry.lengths = references, lengths
+            entry.references = references
             entry.number = version.number
             entry.epoch = epoch
             self._release(before)
@@ -183,28 +213,12 @@ def function_name(function: Any) -> str:
     )
 
 
-def importable(function: Any) -> bool:
-    """A worker finds this very object by importing its module."""
-    name = getattr(function, "__module__", None)
-    module = sys.modules.get(name) if name else None
-    if module is None or name in ("__main__", "__mp_main__"):
-        return False
-    if name in cloudpickle.list_registry_pickle_by_value():
-        return False
-    if getattr(module, "__spec__", None) is None and module is not builtins:
-        return False
-    found: Any = module
-    for part in getattr(function, "__qualname__", "<locals>").split("."):
-        found = getattr(found, part, None)
-    return found is function
-
-
 class _FunctionPickler(cloudpickle.Pickler):
     """Leaves IPython's stand-in for `open` behind: it would drag all of IPython into each worker."""
 
     def reducer_override(self, obj: Any) -> Any:
         shell = sys.modules.get("IPython.core.interactiveshell")
-        if shell is not None and obj is getattr(shell, "_modified_open", _ABSENT):
+        if shell is not None and obj is getattr(shell, "_modified_open", ABSENT):
             return getattr, (builtins, "open")
         return super().reducer_override(obj)
 
@@ -241,7 +255,7 @@ def _culprit(function: Any) -> str:
     """Name the global or closure variable that cannot be pickled."""
     if not isinstance(function, types.FunctionType):
         return ""
-    for name, value in _named_references(function):
+    for name, value in named_references(function):
         if type(value) is types.FunctionType:
             continue
         try:
@@ -251,71 +265,11 @@ def _culprit(function: Any) -> str:
     return ""
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
-
-
-def _named_references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    names = {name for code in _codes(function.__code__) for name in code.co_names}
-    for name in sorted(names & function.__globals__.keys()):
-        yield name, function.__globals__[name]
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        value = _cell_value(cell)
-        if value is not _ABSENT:
-            yield name, value
-
-
-def _unwrapped(value: Any) -> Any:
-    """The plain function behind a parallel one or another wrapper of ours."""
-    return getattr(value, "__wrapped__", value) if type(value).__module__ == "cellmill.parallel" else value
-
-
-def references_of(
-    function: Any,
-) -> tuple[list[tuple[dict[str, Any] | None, Any, Any]], list[tuple[Any, int]]]:
-    """All bindings a function depends on, through its helpers too, and the lengths of containers among them.
-
-    Each reference is (namespace, name, value) or, for a closure variable, (None, cell, value).
-    """
-    references: list[tuple[dict[str, Any] | None, Any, Any]] = []
-    lengths: list[tuple[Any, int]] = []
-    seen: set[int] = set()
-    todo = [function]
-    while todo:
-        current = _unwrapped(todo.pop())
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        if issubclass(type(current), type) and not importable(current):
-            todo.extend(v for v in vars(current).values() if type(v) is types.FunctionType)
-            continue
-        if getattr(type(current), "__len__", None) in _LENGTHS:
-            lengths.append((current, len(current)))
-            continue
-        if type(current) is not types.FunctionType or (current is not function and importable(current)):
-            continue
-        namespace = current.__globals__
-        for name in {name for code in _codes(current.__code__) for name in code.co_names}:
-            if name in namespace or not hasattr(builtins, name):
-                value = namespace.get(name, _ABSENT)
-                references.append((namespace, name, value))
-                todo.append(value)
-        for cell in current.__closure__ or ():
-            value = _cell_value(cell)
-            references.append((None, cell, value))
-            todo.append(value)
-    return references, lengths
-
-
 def sources_of(function: Any) -> Iterator[tuple[str, str]]:
     """(file name, source) of every cell that the function or one of its helpers was defined in."""
-    references, _ = references_of(function)
     seen: set[str] = set()
-    for value in [function, *(value for _, _, value in references)]:
-        current = _unwrapped(value)
+    for value in [function, *(value for _, _, value in references_of(function).bindings)]:
+        current = unwrapped(value)
         members = vars(current).values() if issubclass(type(current), type) else [current]
         for member in members:
             if type(member) is not types.FunctionType:

@@ -14,7 +14,8 @@ import cloudpickle
 from . import runs
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker
-from .functions import check_batch, function_name, importable, references_of
+from .functions import check_batch, function_name
+from .references import importable, references_of
 from .task import DEFAULT_OPTIONS, TaskOptions
 
 __all__ = ["ParallelFunction", "PerWorker", "parallel", "per_worker"]
@@ -158,7 +159,7 @@ class PerWorker:
             found[0] == -1 or (found[0] == runs.epoch() and all(_bound(*r) for r in found[1]))
         ):
             return found[2], found[3]
-        references = [] if importable(self.__wrapped__) else references_of(self.__wrapped__)[0]
+        references = [] if importable(self.__wrapped__) else references_of(self.__wrapped__).bindings
         data = cloudpickle.dumps(self.__wrapped__)
         key = blake2b(data, digest_size=16).digest()
         self._pickled = (runs.epoch(), references, key, data)

@@ -27,7 +27,9 @@ class _StandIn:
     _name = "?"
 
     def __new__(cls, *args: Any, **_: Any) -> _StandIn:
-        if args and isinstance(args[0], type) and issubclass(args[0], _StandIn):  # a function that makes one of it
+        if (
+            args and isinstance(args[0], type) and issubclass(args[0], _StandIn)
+        ):  # a function that makes one of it
             cls, args = args[0], args[1:]
         made = object.__new__(cls)
         made._shown = ", ".join(map(repr, args[:4]))

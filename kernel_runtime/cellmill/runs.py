@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Protocol
 
@@ -20,6 +21,7 @@ _callbacks: list[Callable[[Run], None]] = []
 _active: dict[int, Run] = {}
 _lock = threading.Lock()
 _epoch = 0
+_watchers: weakref.WeakSet[_Watcher] = weakref.WeakSet()
 
 
 class _Counter(Protocol):
@@ -30,6 +32,10 @@ class _Counter(Protocol):
     def stop_run(self, run: int) -> int: ...
 
     def close_run(self, run: int) -> None: ...
+
+
+class _Watcher(Protocol):
+    def new_cell(self) -> None: ...
 
 
 class Run:
@@ -175,3 +181,10 @@ def bump_epoch() -> None:
     for run in stale:
         if run.finished:
             run.finish()
+    for watcher in list(_watchers):
+        watcher.new_cell()
+
+
+def watch_cells(watcher: _Watcher) -> None:
+    """Have ``watcher.new_cell()`` called when a cell begins, as long as the watcher lives."""
+    _watchers.add(watcher)

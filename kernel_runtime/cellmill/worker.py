@@ -17,7 +17,7 @@ import weakref
 from collections import OrderedDict
 from typing import Any
 
-from . import payload, worker_fork
+from . import imported, payload, worker_fork
 from .backends.local.scheduler import NO_BLOCK, ffi, free, free_cast, held
 from .calls import PlainCalls
 from .errors import InternalError, PayloadError
@@ -32,6 +32,7 @@ MOST_FUNCTIONS = 256
 MOST_CALLS = 256  # in C one after another, before signals are heard again
 FLUSH_NS = 100_000_000  # a chunk that runs longer than this shows its results so far
 STOP, WORLD, CALL = 1, 2, 3  # control requests
+IMPORTS = 2**32 - 1  # a reply that nobody asked for
 INITIALIZER_FAILED = 77  # exit code
 
 current: Worker | None = None
@@ -74,6 +75,8 @@ class Worker:
         self.blocks = Blocks(self.handle, self.free_handle)
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
         self.calls = PlainCalls(self.functions, self.printed)
+        self.imports = imported.log or imported.start_log()
+        self.imports.tell_to(self.send_imports)
 
     # -- the loop
 
@@ -95,6 +98,7 @@ class Worker:
                     rc = next_free(free_handle, 0, 500, free_item)
                     if rc == _EAGAIN:
                         self.let_go()
+                        self.imports.tell()
                     in_hand = rc == _OK
                     if in_hand or rc == _EAGAIN:
                         continue
@@ -320,6 +324,9 @@ class Worker:
     def send_text(self, stream: int, text: str) -> None:
         self.emit(held.CSCHED_OUTPUT, stream, text.encode("utf-8", "backslashreplace"))
 
+    def send_imports(self, modules: list[imported.Imported], inherited: bool = False) -> None:
+        self.emit(held.CSCHED_REPLY, IMPORTS, pickle.dumps((inherited, modules)))
+
     def end_output(self) -> None:
         for stream in self.streams:
             stream.end_of_task()
@@ -367,6 +374,8 @@ def main(fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
     signal.signal(signal.SIGINT, worker.on_interrupt)
     sys.stdout, sys.stderr = worker.streams
     threading.current_thread().name = f"cellmill-worker-{worker.index}"
+    if worker.imports.imported:
+        worker.send_imports(list(worker.imports.imported.values()), inherited=True)
     if config.get("initializer"):
         try:
             initializer, initargs = pickle.loads(config["initializer"])

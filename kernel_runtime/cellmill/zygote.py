@@ -6,7 +6,7 @@ reaps workers and tells how they ended. When the kernel is gone it kills the wor
 Every message is one pickled tuple in one packet (both ends are this package's own code):
 
     ("fork", token, config) + descriptors   ("kill", pid, signal)   ("signal", pid, signal)
-    ("world", World)   ("preload", names)
+    ("world", World)   ("preload", names)   ("forget",): modules of the user's own, to be read again
     -> ("forked", token, pid)  ("exited", pid, wait status, peak bytes)  ("preloaded", name, seconds, problem)
 """
 
@@ -22,6 +22,8 @@ import socket
 import sys
 import time
 from typing import Any, NamedTuple
+
+from . import imported
 
 PACKET = 1 << 20
 WORKER_FDS = 4
@@ -101,6 +103,7 @@ class Zygote:
         self.control = control
         self.kernel_pidfd = kernel_pidfd
         self.workers: set[int] = set()
+        self.preloaded: list[str] = []
 
     def run(self) -> None:
         """Serve until the kernel closes the socket or dies."""
@@ -147,7 +150,12 @@ class Zygote:
             adopt(rest[0])
         elif command == "preload":
             for name in rest[0]:
+                self.preloaded.append(name)
                 self.tell("preloaded", name, *preload(name))
+        elif command == "forget" and imported.log is not None:
+            imported.log.forget()
+            for name in self.preloaded:
+                preload(name)
         return True
 
     def tell(self, *message: Any) -> None:
@@ -262,6 +270,7 @@ def main(control_fd: int, kernel_pidfd: int) -> None:
     os.set_inheritable(control_fd, False)
     os.set_inheritable(kernel_pidfd, False)
     become_subreaper()
+    imported.start_log()
     from . import worker  # noqa: F401  (what every worker needs is imported once, here)
 
     Zygote(socket.socket(fileno=control_fd), kernel_pidfd).run()

@@ -12,8 +12,9 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.functions import FunctionTable, importable
+from cellmill.functions import FunctionTable
 from cellmill.payload import Encoded
+from cellmill.references import importable
 from tests.core import tasks
 
 START = """

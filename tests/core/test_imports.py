@@ -20,10 +20,10 @@ PACKAGES = {
 
 # From below to above; a module may import those of its own layer and of lower ones.
 LAYERS = [
-    {"errors", "schema", "interrupts"},
+    {"errors", "schema", "interrupts", "imported"},
     {"task", "payload"},
-    {"preview", "raised"},
-    {"runs"},
+    {"preview", "raised", "references"},
+    {"runs", "kernel_modules"},
     {"futures", "output", "functions", "telemetry"},
     {"worker", "worker_blocks", "worker_fork", "calls", "chunk", "zygote"},
     {"backends"},

@@ -13,6 +13,7 @@ import cellmill
 import cellmill.comm
 import cellmill.runs
 import cellmill_widgets.progress
+from cellmill import kernel_modules
 from cellmill.magics import control, parallel, pfor, task
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
@@ -33,12 +34,15 @@ class Session:
             ("pre_run_cell", _new_epoch),
             ("pre_run_cell", self._arrivals.before_cell),
             ("post_run_cell", _stop_interrupted),
+            ("post_run_cell", _note_modules),
             ("post_run_cell", self._arrivals.after_cell),
         )
         for event, hook in self._hooks:
             ip.events.register(event, hook)
         if ip.Completer is not None:
             ip.Completer.custom_matchers.append(self._matcher)
+        kernel_modules.modules.by_autoreload = _autoreload_of(ip)
+        _note_modules()
         show_in(ip)
         cellmill_widgets.progress.enable(ip)
         cellmill.comm.attach(ip)
@@ -61,6 +65,24 @@ class Session:
 
 def _new_epoch(info: object = None) -> None:
     cellmill.runs.bump_epoch()
+
+
+def _note_modules(result: object = None) -> None:
+    """What the cell imported, while its files are as it read them."""
+    kernel_modules.modules.note()
+
+
+def _autoreload_of(ip: InteractiveShell) -> Callable[[str, str], kernel_modules.Reloaded | None]:
+    """What the autoreload extension says of a module, once it is loaded."""
+
+    def ask(name: str, path: str) -> kernel_modules.Reloaded | None:
+        reloader = getattr(ip.magics_manager.registry.get("AutoreloadMagics"), "_reloader", None)
+        mtime = getattr(reloader, "modules_mtimes", {}).get(name)
+        if mtime is None:
+            return None
+        return kernel_modules.Reloaded(mtime, getattr(reloader, "failed", {}).get(path) == mtime)
+
+    return ask
 
 
 def _stop_interrupted(result: Any) -> None:

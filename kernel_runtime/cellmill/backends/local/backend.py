@@ -123,7 +123,7 @@ class LocalBackend:
         if self.closed or self.broken is not None:
             self.refuse()
         self.pool.sync_world()
-        self.functions.number(function)  # one that cannot be sent raises here, once
+        self.functions.number_anew(function)  # one that cannot be sent raises here, once
         results = MapResults(
             self,
             function,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ... import runs
 from ...functions import FunctionTable
 from ...futures import Future
 from .scheduler import check, ffi, held
@@ -77,17 +78,27 @@ class PlainSubmit:
         self.call: Callable[[Any, tuple[Any, ...], int], Future | None]
         self.submit: Callable[..., Future]
         self.call, self.submit = made
+        runs.watch_cells(self)
 
     def _keep(self, name: str) -> None:
         setattr(self.form, name, ffi.cast("void *", id(self._kept[name])))
 
+    def new_cell(self) -> None:
+        """See `runs.watch_cells`: the next call looks at everything."""
+        self.form.path = ffi.NULL
+
     def look(self) -> int:
         """Have workers told of changed surroundings, if they may have changed; the time before."""
-        start, form, world = _NOW(), self.form, self._backend.pool.world
-        if start - form.looked > LOOK_NS or (start - form.left > IN_A_ROW_NS and world.touched()):
+        start, form, pool = _NOW(), self.form, self._backend.pool
+        if (
+            not form.path
+            or start - form.looked > LOOK_NS
+            or (start - form.left > IN_A_ROW_NS and pool.touched())
+        ):
             form.looked = start
-            self._backend.pool.sync_world()
-        if "path" not in self._kept or self._kept["path"] is not world.path or form.digest != world.digest:
+            pool.sync_world()
+        world = pool.world
+        if not form.path or self._kept["path"] is not world.path or form.digest != world.digest:
             self._kept["path"], form.digest = world.path, world.digest
             self._keep("path")
         return start

@@ -18,10 +18,11 @@ from ...errors import BackendError, CellmillError, UsageError
 from ...functions import encode_function
 from ...raised import encode_error, load_error
 from ...task import WorkerInfo
-from ...worker import CALL, INITIALIZER_FAILED, WORLD
+from ...worker import CALL, IMPORTS, INITIALIZER_FAILED, WORLD
 from . import outcomes, zygote_client
 from .failed_starts import FailedStarts
 from .scheduler import Full, check, ffi, held
+from .stale import StaleModules
 from .zygote_client import Exit
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Pool:
         self._replies: dict[int, tuple[threading.Event, list[Any]]] = {}
         self._lock = threading.RLock()
         self.world = zygote_client.WorldWatch()
+        self.modules = StaleModules(self)
         self._initializer = cloudpickle.dumps((initializer, initargs)) if initializer is not None else None
         self._starter: threading.Thread | None = None
         # Here, not in the starting thread: from Python 3.12 on no process can be started once the interpreter ends,
@@ -145,7 +147,9 @@ class Pool:
         if not names:
             return
         problems = []
-        for name, (_, problem) in zygote_client.shared().preload(names).items():
+        zygote = zygote_client.shared()
+        zygote.update_world(zygote_client.current_world())
+        for name, (_, problem) in zygote.preload(names).items():
             if problem.startswith("cannot"):
                 problems.append(f"{name} {problem}")
             else:
@@ -171,6 +175,7 @@ class Pool:
                 else:
                     self._failed_starts.add()
             self.members.pop(member.index, None)
+            self.modules.gone(member.index)
         held.csched_worker_lost(self.backend.scheduler.handle, member.index)
         member.gone.set()
         if self.closed or member.retiring:
@@ -244,6 +249,18 @@ class Pool:
                     self._retire(member)
         self._start_missing()
 
+    def renew(self, indexes: Iterable[int], zygote_too: bool) -> None:
+        """New workers in the place of these, which hold modules that were edited."""
+        with contextlib.suppress(BackendError):  # a new zygote has none of them
+            if zygote_too:
+                zygote_client.shared().forget_modules()
+        with self._lock:
+            for index in indexes:
+                member = self.members.get(index)
+                if member is not None and not member.retiring:
+                    self._retire(member)
+        self._start_missing()
+
     def close(self, wait: bool) -> None:
         """Retire all workers; with ``wait``, return when their processes are gone."""
         with self._lock:
@@ -262,8 +279,15 @@ class Pool:
 
     # -- talking to workers
 
+    def touched(self) -> bool:
+        """At a glance: whether there is something to send, or modules to look at."""
+        return self.world.touched() or self.modules.touched()
+
     def sync_world(self) -> None:
-        """Send workers what changed in the kernel's directory, environment or path since the last look."""
+        """Send workers what changed in the kernel's directory, environment or path since the last look; and let those
+        go whose modules were edited.
+        """
+        self.modules.look()
         if not self.world.changed() or zygote_client._shared is None or not self.members:
             return
         world = zygote_client.current_world()
@@ -286,6 +310,7 @@ class Pool:
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once on each worker; their values, in the order of the workers."""
+        self.sync_world()
         body = encode_function(function)
         if body.buffers or body.size > payload.INLINE_MAX:
             raise UsageError(
@@ -323,6 +348,9 @@ class Pool:
 
     def reply(self, index: int, number: int, data: bytes) -> None:
         """A worker's answer; number 0 is a failed initializer."""
+        if number == IMPORTS:
+            self.modules.hear(index, *pickle.loads(data))
+            return
         if number == 0:
             error = BackendError("the initializer of the workers failed")
             error.__cause__ = load_error(data)

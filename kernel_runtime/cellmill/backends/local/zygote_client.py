@@ -184,6 +184,10 @@ class Zygote:
             results[name] = (answer[0], answer[1])
         return results
 
+    def forget_modules(self) -> None:
+        """Have modules of the user's own imported anew for all workers to come: their files were edited."""
+        self._send("forget")
+
     def _listen(self) -> None:
         while True:
             try:

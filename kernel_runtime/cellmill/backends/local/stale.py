@@ -1,0 +1,102 @@
+"""Modules that were edited after workers imported them.
+
+A cell sees its modules as they were when it began: files are looked at once per cell, before its first task. The rule
+is that workers follow the kernel. A module that the kernel does not have, or has in its present version, is renewed in
+workers by new workers in the place of those that hold an older one. Where the kernel itself has the older one, its
+user is told what to type.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ... import kernel_modules, runs
+from ...imported import Imported, Version, version_of
+
+if TYPE_CHECKING:
+    from .pool import Pool
+
+_told: set[tuple[str, Version]] = set()
+
+
+class StaleModules:
+    """What the workers of one pool have imported, and what is to be done about it."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._held: dict[int, dict[str, Imported]] = {}  # by worker and path
+        self._inherited: dict[str, Version] = {}  # what the zygote has had
+        self._epoch = 0  # outside of notebooks nothing is edited while it runs
+
+    def hear(self, worker: int, inherited: bool, imported: Iterable[Imported]) -> None:
+        """A worker tells what it has imported, or has had from the start."""
+        self._held.setdefault(worker, {}).update({module.path: module for module in imported})
+        if inherited:
+            self._inherited.update({module.path: module.version for module in imported})
+
+    def gone(self, worker: int) -> None:
+        """A worker has ended."""
+        self._held.pop(worker, None)
+
+    def touched(self) -> bool:
+        """Whether there is a reason to look: another cell, or a module that the kernel has loaded again."""
+        return runs._epoch != self._epoch or (self._epoch > 0 and kernel_modules.modules.reloaded())
+
+    def look(self) -> None:
+        """Compare what workers and kernel have with the files."""
+        if not self.touched():
+            return
+        self._epoch = runs._epoch
+        if kernel_modules.modules.note():
+            self._pool.backend.functions.look_up_again()
+        outdated_here = kernel_modules.modules.outdated()
+        stale: set[int] = set()
+        present: dict[str, Version | None] = {}
+        for worker, modules in list(self._held.items()):
+            for path, module in list(modules.items()):
+                if path not in present:
+                    present[path] = version_of(path)
+                if present[path] not in (None, module.version) and path not in outdated_here:
+                    stale.add(worker)
+        if outdated_here:
+            self._tell(outdated_here)
+        zygote_too = self._zygote_is_stale(outdated_here)
+        if zygote_too:  # those that have not told yet were forked from it
+            stale.update(index for index in list(self._pool.members) if index not in self._held)
+        if stale:
+            self._pool.renew(stale, zygote_too)
+
+    def _zygote_is_stale(self, outdated_here: dict[str, Any]) -> bool:
+        changed = [
+            path
+            for path, version in self._inherited.items()
+            if path not in outdated_here and version_of(path) not in (None, version)
+        ]
+        if changed:
+            self._inherited.clear()  # new workers tell anew
+        return bool(changed)
+
+    def _tell(self, outdated: dict[str, tuple[str, Version]]) -> None:
+        """Once for each edit, of modules that tasks use."""
+        used = {path for modules in list(self._held.values()) for path in modules}
+        named = self._pool.backend.functions.modules()
+        for path, (name, version) in outdated.items():
+            if (path, version) in _told:
+                continue
+            if path in used or any(f"{name}.".startswith(f"{other}.") for other in named):
+                _told.add((path, version))
+                print(_words(name, path), file=sys.stderr)
+
+
+def _words(name: str, path: str) -> str:
+    top = name.partition(".")[0]
+    what = "importlib.reload(" + (f"sys.modules[{name!r}]" if top != name else name) + ")"
+    return (
+        f"cellmill: {os.path.relpath(path)} was changed after this notebook imported {name}. The notebook and the "
+        "workers that have imported it go on with what they have; workers that import it from now on read the new "
+        f"file. To use the new one everywhere: import importlib, sys; {what}. To have that done before each cell: "
+        "%load_ext autoreload and %autoreload 2."
+    )

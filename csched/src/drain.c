@@ -231,6 +231,15 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     return CSCHED_OK;
 }
 
+/* Text and replies may come at any time; elements only from the task that runs there: they go into its slot. */
+static bool makes_sense(csched_t *s, uint32_t index, const result_entry_t *entry)
+{
+    if (entry->count != CSCHED_PARTIAL)
+        return entry->count == CSCHED_OUTPUT || entry->count == CSCHED_REPLY;
+    const task_t *task = graph_find(&s->graph, entry->ticket);
+    return task && task->state == TASK_SENT && task->worker == index && entry->head.slot == ticket_slot(entry->ticket);
+}
+
 static int take_message(csched_t *s, uint32_t index, const result_entry_t *entry, const uint8_t *base)
 {
     blob_t *blob;
@@ -238,6 +247,8 @@ static int take_message(csched_t *s, uint32_t index, const result_entry_t *entry
         let_go(s, s->workers[index], entry->ticket);
         return CSCHED_OK;
     }
+    if (!makes_sense(s, index, entry))
+        return CSCHED_ECORRUPT;
     int rc = blob_of_result(s, index, entry, base, sizeof *entry, &blob);
     if (rc < 0)
         return rc;
@@ -250,7 +261,9 @@ static int take_message(csched_t *s, uint32_t index, const result_entry_t *entry
                                 .size = blob ? blob->size : 0};
     const task_t *task = graph_find(&s->graph, entry->ticket);
     message.run = task ? task->run : UINT32_MAX;
-    return message_push(s, &message);
+    if ((rc = message_push(s, &message)) < 0)
+        blob_release(s, blob); /* the entry is looked at again */
+    return rc;
 }
 
 /* Its head is copied before it is checked: the worker can still write what lies in the ring. */

@@ -23,9 +23,9 @@ static int free_bytes(ring_t *ring, uint64_t wanted, uint64_t *available)
 
 int ring_reserve(ring_t *ring, uint64_t bytes, entry_t **entry)
 {
-    bytes = (bytes + ENTRY_ALIGN - 1) & ~(uint64_t)(ENTRY_ALIGN - 1);
-    if (bytes > ring_largest(ring))
+    if (bytes > ring_largest(ring)) /* before it is rounded up, which makes the largest numbers 0 */
         return CSCHED_ETOOBIG;
+    bytes = (bytes + ENTRY_ALIGN - 1) & ~(uint64_t)(ENTRY_ALIGN - 1);
     uint64_t at = ring->position & (ring->capacity - 1);
     uint64_t to_end = ring->capacity - at;
     uint64_t padding = to_end < bytes ? to_end : 0;
@@ -88,6 +88,8 @@ int ring_peek(ring_t *ring, entry_t **entry)
             *entry = found;
             return 1;
         }
+        if (at + bytes != ring->capacity || bytes >= ring_largest(ring))
+            return CSCHED_ECORRUPT; /* padding leads from near the end to the start, or it could go on for ever */
         ring_advance(ring);
     }
 }

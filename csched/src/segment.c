@@ -152,13 +152,21 @@ void segment_format(segment_t *segment, uint32_t index, uint64_t ring_bytes, uin
     u32_store_release(&segment->version, SEGMENT_VERSION); /* partner: segment_check */
 }
 
+/* Whole pages, and two of them still are a range of addresses. */
+static bool extent_fits(uint64_t bytes)
+{
+    return bytes && bytes % 4096 == 0 && bytes <= UINT64_C(1) << 46;
+}
+
 int segment_check(const segment_t *segment, uint64_t file_bytes)
 {
     if (file_bytes < SEGMENT_HEADER_BYTES || u32_acquire(&segment->version) != SEGMENT_VERSION ||
         segment->magic != SEGMENT_MAGIC)
         return CSCHED_ECORRUPT;
     uint64_t ring = segment->ring_bytes;
-    if (ring < 4096 || ring > file_bytes || (ring & (ring - 1)) || file_bytes < segment_bytes(ring))
+    if (ring < 4096 || ring > file_bytes / 2 || (ring & (ring - 1)) || file_bytes < segment_bytes(ring))
+        return CSCHED_ECORRUPT;
+    if (!extent_fits(segment->arena_bytes) || !extent_fits(segment->file_bytes))
         return CSCHED_ECORRUPT;
     return CSCHED_OK;
 }
@@ -185,7 +193,7 @@ int fd_send(int socket, uint32_t tag, int fd)
 int fd_receive(int socket, uint32_t *tag, int *fd)
 {
     struct iovec body = {.iov_base = tag, .iov_len = sizeof *tag};
-    char space[CMSG_SPACE(sizeof(int))] = {0};
+    _Alignas(struct cmsghdr) char space[CMSG_LEN(sizeof(int))] = {0}; /* not CMSG_SPACE: two would fit into it */
     struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
     ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got == 0)
@@ -194,11 +202,14 @@ int fd_receive(int socket, uint32_t *tag, int *fd)
         return errno == EAGAIN || errno == EINTR ? CSCHED_EAGAIN : CSCHED_ESYSTEM;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     *fd = -1;
-    if (got != (ssize_t)sizeof *tag)
-        return CSCHED_ECORRUPT;
     if (header && header->cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(header), sizeof *fd);
-    return CSCHED_OK;
+    if (got == (ssize_t)sizeof *tag && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+        return CSCHED_OK;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    return CSCHED_ECORRUPT;
 }
 
 void futex_wait(shared_u32 *word, uint32_t expected, uint64_t timeout_ns)

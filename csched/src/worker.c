@@ -136,7 +136,7 @@ static int take(csched_worker_t *w, task_entry_t *entry, csched_item_t *item)
 {
     static const uint32_t kinds[] = {
         [ENTRY_TASK] = CSCHED_TASK, [ENTRY_FUNCTION] = CSCHED_FUNCTION, [ENTRY_CONTROL] = CSCHED_CONTROL};
-    if (entry->head.bytes < sizeof *entry || entry->head.kind < ENTRY_TASK || entry->head.kind > ENTRY_CONTROL)
+    if (w->tasks.peeked < sizeof *entry || entry->head.kind < ENTRY_TASK || entry->head.kind > ENTRY_CONTROL)
         return CSCHED_ECORRUPT;
     *item = (csched_item_t){.kind = kinds[entry->head.kind],
                             .slot = entry->head.slot,
@@ -148,7 +148,7 @@ static int take(csched_worker_t *w, task_entry_t *entry, csched_item_t *item)
     w->current = entry;
     if (item->kind != CSCHED_TASK)
         FAULT(w, function_taken);
-    return resolve(w, &entry->payload, (uint8_t *)entry, entry->head.bytes, &item->address, &item->size);
+    return resolve(w, &entry->payload, (uint8_t *)entry, w->tasks.peeked, &item->address, &item->size);
 }
 
 static void sleep_on_ring(csched_worker_t *w, uint32_t timeout_ms)
@@ -229,49 +229,23 @@ CSCHED_EXPORT int csched_worker_input(csched_worker_t *w, uint32_t position, uin
         return CSCHED_OK;
     }
     uint8_t *base = (uint8_t *)entry;
-    uint64_t bytes = entry->head.bytes;
-    const ref_t *refs = (const ref_t *)(entry + 1);
+    uint64_t bytes = w->tasks.peeked, refs = sizeof *entry;
     if (entry->bundle != NO_BLOCK) {
-        uint8_t *region = worker_region(w, REGION_KERNEL, entry->bundle);
-        if (!region)
+        uint64_t all = worker_region_bytes(w);
+        if (entry->bundle > all || entry->bundle % ENTRY_ALIGN)
+            return CSCHED_ECORRUPT;
+        if (!(base = worker_region(w, REGION_KERNEL, entry->bundle)))
             return CSCHED_ESYSTEM;
-        base = region + entry->bundle;
-        bytes = worker_region_bytes(w) - entry->bundle;
-        refs = (const ref_t *)base;
+        base += entry->bundle;
+        bytes = all - entry->bundle;
+        refs = 0;
     }
-    *status = refs[position].status;
+    if (refs + (position + UINT64_C(1)) * sizeof(ref_t) > bytes)
+        return CSCHED_ECORRUPT;
+    const ref_t *ref = (const ref_t *)(base + refs) + position;
+    *status = ref->status;
     FAULT(w, input_found);
-    return resolve(w, &refs[position], base, bytes, address, size);
-}
-
-CSCHED_EXPORT int csched_worker_started(csched_worker_t *w)
-{
-    w->started = w->flushed = now_ns();
-    FAULT(w, started);
-    return CSCHED_OK;
-}
-
-CSCHED_EXPORT int csched_worker_finished(csched_worker_t *w)
-{
-    w->finished = now_ns();
-    FAULT(w, finished);
-    return CSCHED_OK;
-}
-
-CSCHED_EXPORT int csched_worker_element(csched_worker_t *w, uint32_t element)
-{
-    u32_store_relaxed(&w->segment->claim_element, element);
-    if (element < MARKS_MAX) {
-        w->marks[element] = now_ns();
-        w->mark_count = element + 1;
-    }
-    FAULT(w, element_begun);
-    return CSCHED_OK;
-}
-
-CSCHED_EXPORT uint64_t csched_worker_since_flush(csched_worker_t *w)
-{
-    return now_ns() - w->flushed;
+    return resolve(w, ref, base, bytes, address, size);
 }
 
 /* One sleep of at most 50 ms until the kernel has made room; the caller hears its signals in between. */

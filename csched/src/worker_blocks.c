@@ -9,6 +9,8 @@ void take_frees(csched_worker_t *w)
     segment_t *segment = w->segment;
     uint64_t head = u64_relaxed(&segment->frees_head);
     uint64_t tail = u64_acquire(&segment->frees_tail); /* partner: frees_flush */
+    if (tail - head > FREES_CAPACITY)
+        return; /* corrupt: its blocks stay where they are */
     while (head != tail) {
         heap_free(&w->heap, segment->frees[head++ % FREES_CAPACITY]);
         FAULT(w, block_freed);

@@ -291,8 +291,39 @@ static void every_field_of_a_result_is_checked(void)
     }
 }
 
+/* Messages that a worker has no business to send, or that name a task which is not there: nobody hears them. */
+static void every_message_is_checked(void)
+{
+    for (int field = 0; field < 6; field++) {
+        world_t *w = world_open(0);
+        csched_worker_t *worker = by_hand(w);
+        result_entry_t form = {.head = {.kind = ENTRY_MESSAGE, .slot = 0}, .payload = {.region = REGION_NONE}};
+        form.ticket = submit(w, JOB_NONE, 0, 0);
+        form.count = CSCHED_PARTIAL;
+        next_item(worker, CSCHED_TASK);
+        put_result(worker, form, 0);
+        csched_poll(w->s, 0);
+        OK(csched_messages_commit(w->s, 1)); /* this one is good */
+        if (field < 3)
+            form.count = (const uint32_t[]){0, CSCHED_OVERDUE, 99}[field];
+        else if (field == 3)
+            form.head.slot = 1;
+        else
+            form.ticket = field == 4 ? 0 : form.ticket + (UINT64_C(1) << 32);
+        put_result(worker, form, 0);
+        csched_poll(w->s, 0);
+        EQUAL(info_of(w, 0).state, 3);
+        csched_message_t said[2];
+        EQUAL(csched_messages(w->s, 2, said), 1);
+        EQUAL(said[0].kind, CSCHED_OVERDUE);
+        EQUAL(said[0].ticket, 0); /* that it is not to be trusted */
+        OK(csched_worker_detach(worker));
+        world_close(w);
+    }
+}
+
 MAIN(TEST(errors_are_retried), TEST(failure_goes_along_a_chain), TEST(the_failed_input_is_named),
      TEST(chunks_have_a_row_per_element), TEST(a_chunk_too_long_for_the_ring),
      TEST(limits_are_reported_once_per_attempt), TEST(a_retry_has_its_limit_anew), TEST(messages_come_in_order),
      TEST(control_is_answered), TEST(nonsense_is_reported_and_survived), TEST(a_result_published_twice_stands),
-     TEST(every_field_of_a_result_is_checked))
+     TEST(every_field_of_a_result_is_checked), TEST(every_message_is_checked))

@@ -161,6 +161,30 @@ static void a_length_changed_after_the_look_moves_nothing(void)
     pipe_close(p);
 }
 
+/* Padding reaches from near the end to the start; a producer that adds more of it for ever would keep us for ever. */
+static void padding_that_leads_nowhere(void)
+{
+    static const uint64_t places[] = {0, 64, CAPACITY / 2, CAPACITY - 128};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        pipe_t *p = pipe_open(CAPACITY);
+        entry_t *entry, *padding = (entry_t *)(p->data + places[i]);
+        p->consumer.position = p->consumer.other = places[i];
+        *padding = (entry_t){.bytes = places[i] ? 64 : CAPACITY, .kind = ENTRY_PAD};
+        u64_store_release(&p->ends.tail, places[i] + padding->bytes);
+        EQUAL(ring_peek(&p->consumer, &entry), CSCHED_ECORRUPT);
+        pipe_close(p);
+    }
+}
+
+static void no_length_is_too_large_to_be_refused(void)
+{
+    pipe_t *p = pipe_open(CAPACITY);
+    entry_t *entry;
+    for (uint64_t less = 0; less < 40; less++)
+        EQUAL(ring_reserve(&p->producer, UINT64_MAX - less, &entry), CSCHED_ETOOBIG);
+    pipe_close(p);
+}
+
 static void corrupted_heads(void)
 {
     static const uint64_t heads[] = {CAPACITY + 1, CAPACITY + 512, UINT64_MAX, 1u << 31};
@@ -238,5 +262,5 @@ static void a_producer_and_a_consumer(void)
 
 MAIN(TEST(first_in_first_out), TEST(full_changes_nothing), TEST(entries_of_every_size_wrap), TEST(largest_entry),
      TEST(a_reserved_entry_is_not_seen), TEST(corrupted_tails_and_lengths),
-     TEST(a_length_changed_after_the_look_moves_nothing), TEST(corrupted_heads), TEST(garbage_is_never_followed),
-     TEST(a_producer_and_a_consumer))
+     TEST(a_length_changed_after_the_look_moves_nothing), TEST(corrupted_heads), TEST(padding_that_leads_nowhere),
+     TEST(no_length_is_too_large_to_be_refused), TEST(garbage_is_never_followed), TEST(a_producer_and_a_consumer))

@@ -113,6 +113,18 @@ static void the_check_rejects_bad_headers(void)
         segment->ring_bytes = rings[i];
         EQUAL(segment_check(segment, bytes), CSCHED_ECORRUPT);
     }
+    EQUAL(segment_check(segment, UINT64_MAX), CSCHED_ECORRUPT);
+    segment->ring_bytes = RING;
+    static const uint64_t extents[] = {0, 1, 4095, (1 << 20) + 1, UINT64_C(1) << 47, UINT64_MAX, UINT64_MAX - 4095};
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
+        segment->arena_bytes = extents[i];
+        EQUAL(segment_check(segment, bytes), CSCHED_ECORRUPT);
+        segment->arena_bytes = 1 << 20;
+        segment->file_bytes = extents[i];
+        EQUAL(segment_check(segment, bytes), CSCHED_ECORRUPT);
+        segment->file_bytes = 1 << 20;
+    }
+    OK(segment_check(segment, bytes));
     free(segment);
 }
 
@@ -139,6 +151,40 @@ static void descriptors_pass(void)
     close(pair[0]);
     EQUAL(fd_receive(pair[1], &tag, &got), CSCHED_ESTOPPED);
     EQUAL(fd_send(pair[1], 1, -1), CSCHED_ESYSTEM);
+    close(pair[1]);
+}
+
+static void send_raw(int socket, const void *body, size_t bytes, const int *fds, size_t count)
+{
+    struct iovec vector = {.iov_base = (void *)(uintptr_t)body, .iov_len = bytes};
+    _Alignas(struct cmsghdr) char space[CMSG_SPACE(4 * sizeof(int))] = {0};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = space};
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    *header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(header), fds, count * sizeof(int));
+    EQUAL(sendmsg(socket, &message, MSG_DONTWAIT), bytes);
+}
+
+/* Whatever came along is closed again: the next descriptor has the number that it would have had before. */
+static void what_is_no_announcement_leaves_no_descriptor(void)
+{
+    int pair[2], got;
+    uint32_t tag, tags[2] = {1, 2};
+    OK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
+    int fds[] = {pair[0], pair[0], pair[0]}, next = dup(pair[0]);
+    close(next);
+    static const size_t bytes[] = {2, sizeof tags, sizeof tag, sizeof tag}, counts[] = {1, 1, 2, 3};
+    for (int i = 0; i < 4; i++) {
+        send_raw(pair[0], tags, bytes[i], fds, counts[i]);
+        EQUAL(fd_receive(pair[1], &tag, &got), CSCHED_ECORRUPT);
+        EQUAL(got, -1);
+        int now = dup(pair[0]);
+        EQUAL(now, next);
+        close(now);
+    }
+    close(pair[0]);
     close(pair[1]);
 }
 
@@ -200,4 +246,5 @@ static void futexes_wake_and_time_out(void)
 MAIN(TEST(memory_is_sealed_and_close_on_exec), TEST(a_readonly_mapping_cannot_be_written),
      TEST(a_mapping_reaches_beyond_the_file_and_grows_with_it), TEST(the_check_rejects_bad_headers),
      TEST(a_file_has_no_name_and_is_its_owners_alone), TEST(descriptors_pass),
-     TEST(a_full_socket_is_an_error_not_a_wait), TEST(futexes_wake_and_time_out))
+     TEST(what_is_no_announcement_leaves_no_descriptor), TEST(a_full_socket_is_an_error_not_a_wait),
+     TEST(futexes_wake_and_time_out))

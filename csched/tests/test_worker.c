@@ -134,6 +134,52 @@ static void inputs_from_everywhere(void)
     world_close(w);
 }
 
+/* The entry's own words cannot lead out of it, nor out of a region. */
+static void inputs_that_are_not_there(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    uint32_t status;
+    uint64_t address, size, source = submit(w, JOB_NONE, 0, 0);
+    csched_options_t options = plain();
+    options.inputs = &source;
+    options.input_count = 1;
+    submit_with(w, (job_t){JOB_SUM, 1, 0}, &options);
+    next_item(worker, CSCHED_TASK);
+    uint64_t value = 7;
+    OK(csched_worker_publish(worker, CSCHED_VALUE, 0, &value, sizeof value, IN_LINE));
+    csched_poll(w->s, 0);
+    next_item(worker, CSCHED_TASK);
+    OK(csched_worker_input(worker, 0, &status, &address, &size));
+    task_entry_t *entry = worker->current;
+    entry->inputs = UINT32_MAX;
+    EQUAL(csched_worker_input(worker, 1000, &status, &address, &size), CSCHED_ECORRUPT);
+    EQUAL(csched_worker_input(worker, UINT32_MAX - 1, &status, &address, &size), CSCHED_ECORRUPT);
+    entry->head.bytes = UINT32_MAX; /* what was checked counts */
+    ref_t *ref = (ref_t *)(entry + 1);
+    ref->size = worker->tasks.peeked;
+    EQUAL(csched_worker_input(worker, 0, &status, &address, &size), CSCHED_ECORRUPT);
+    static const uint64_t bundles[] = {1, UINT64_C(1) << 50, UINT64_MAX - 15, UINT64_MAX - 2};
+    for (size_t i = 0; i < sizeof bundles / sizeof *bundles; i++) {
+        entry->bundle = bundles[i];
+        EQUAL(csched_worker_input(worker, 0, &status, &address, &size), CSCHED_ECORRUPT);
+    }
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
+static void frees_that_cannot_be_are_not_followed(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    uint64_t offset, address;
+    u64_store_relaxed(&worker->segment->frees_tail, UINT64_MAX);
+    OK(csched_worker_alloc(worker, 1000, &offset, &address));
+    EQUAL(u64_relaxed(&worker->segment->frees_head), 0);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
 /* Results in blocks go home by the frees ring: the worker's arena does not grow with the number of results. */
 static void blocks_come_home(void)
 {
@@ -257,6 +303,6 @@ static void a_full_result_ring_says_so(void)
 }
 
 MAIN(TEST(attaching_checks_what_it_gets), TEST(nothing_to_do), TEST(the_stages_of_a_task),
-     TEST(a_turn_publishes_and_takes), TEST(inputs_from_everywhere), TEST(blocks_come_home),
-     TEST(more_frees_than_their_ring_holds), TEST(kept_inputs_stay), TEST(interrupts_name_their_task),
-     TEST(a_full_result_ring_says_so))
+     TEST(a_turn_publishes_and_takes), TEST(inputs_from_everywhere), TEST(inputs_that_are_not_there),
+     TEST(frees_that_cannot_be_are_not_followed), TEST(blocks_come_home), TEST(more_frees_than_their_ring_holds),
+     TEST(kept_inputs_stay), TEST(interrupts_name_their_task), TEST(a_full_result_ring_says_so))

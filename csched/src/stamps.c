@@ -1,0 +1,33 @@
+/* When what happened to the task in hand.  All of it belongs to the worker's main thread. */
+#include "segment.h"
+#include "worker.h"
+
+CSCHED_EXPORT int csched_worker_started(csched_worker_t *w)
+{
+    w->started = w->flushed = now_ns();
+    FAULT(w, started);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_worker_finished(csched_worker_t *w)
+{
+    w->finished = now_ns();
+    FAULT(w, finished);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_worker_element(csched_worker_t *w, uint32_t element)
+{
+    u32_store_relaxed(&w->segment->claim_element, element);
+    if (element < MARKS_MAX) {
+        w->marks[element] = now_ns();
+        w->mark_count = element + 1;
+    }
+    FAULT(w, element_begun);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT uint64_t csched_worker_since_flush(csched_worker_t *w)
+{
+    return now_ns() - w->flushed;
+}

@@ -36,7 +36,7 @@ test: setup $(STAMPS)/chromium ## every check and test but the long ones (at mos
 	@$(PY) scripts/run_tests.py $(SUITES)
 
 test-long: setup $(STAMPS)/chromium ## the tests that are too slow for `make test`
-	@$(PY) scripts/run_tests.py long
+	@$(PY) scripts/run_tests.py c-long long
 
 check: setup ## linters, formatters and types of all three languages
 	@$(PY) scripts/check.py

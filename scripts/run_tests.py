@@ -1,7 +1,7 @@
 """Run the test suites one after another, go on after a failure, and end with one line of counts.
 
 ``python scripts/run_tests.py [SUITE...]``: check c typescript python browser notebooks (all of these without
-arguments), or long. The exit status is 1 when anything failed, a suite whose runner failed included.
+arguments), c-long or long. The exit status is 1 when anything failed, a suite whose runner failed included.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def check() -> Outcome:
     )
 
 
-def c_tests() -> Outcome:
+def c_tests(target: str = "test") -> Outcome:
     """The sanitizer tests of csched; its Makefile prints a line `N passed, N failed` for each program."""
-    status, output = run(["make", "--no-print-directory", "-C", "csched", "test"])
+    status, output = run(["make", "--no-print-directory", "-C", "csched", target])
     found = counted(status, output, r"\b(?P<passed>\d+) passed(?:, (?P<failed>\d+) failed)?")
     if not status and not found.passed:
         return Outcome(passed=1)
@@ -111,6 +111,7 @@ SUITES: dict[str, Callable[[], Outcome]] = {
     ),
     "browser": lambda: pytest("browser", "browser and not long"),
     "notebooks": lambda: pytest("notebooks", "notebook and not long"),
+    "c-long": lambda: c_tests("test-long"),
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
 }
 DEFAULT = ["check", "c", "typescript", "python", "browser", "notebooks"]

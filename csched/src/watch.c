@@ -38,8 +38,8 @@ static void map_file(csched_worker_t *w, uint32_t region, int fd)
 {
     shared_u64 *page = region_page(w, region);
     uint64_t base = page ? u64_relaxed(&page[region % REGION_PAGE]) : 0;
-    uint8_t *at = (uint8_t *)(uintptr_t)base + w->segment->arena_bytes;
-    if (base && memory_map_over(at, fd, w->segment->file_bytes, false) == CSCHED_OK)
+    uint8_t *at = (uint8_t *)(uintptr_t)base + w->heap.memory.limit;
+    if (base && memory_map_over(at, fd, w->heap.file_bytes, false) == CSCHED_OK)
         u64_store_release(&page[region % REGION_PAGE], base | FILE_MAPPED); /* partner: worker_region */
     FAULT(w, file_mapped);
     close(fd);
@@ -68,7 +68,7 @@ static void hear(csched_worker_t *w, uint32_t tag, int fd)
 /* The announcement was sent before any ref to the region: it is there, or about to be mapped by the thread. */
 uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset)
 {
-    uint64_t wanted = offset < w->segment->arena_bytes ? 0 : FILE_MAPPED;
+    uint64_t wanted = offset < w->heap.memory.limit ? 0 : FILE_MAPPED;
     for (int tries = 0; tries < REGION_TRIES; tries++) {
         shared_u64 *page = region_page(w, region);
         uint64_t base = page ? u64_acquire(&page[region % REGION_PAGE]) : 0; /* partner: map_region */

@@ -31,9 +31,10 @@ struct csched_worker {
     uint32_t mark_count;
 };
 
+/* By what was checked when it attached: the segment's words may have changed since. */
 static inline uint64_t worker_region_bytes(const csched_worker_t *w)
 {
-    return w->segment->arena_bytes + w->segment->file_bytes;
+    return w->heap.memory.limit + w->heap.file_bytes;
 }
 
 /* Where a region is mapped as far as `offset`, or NULL. */

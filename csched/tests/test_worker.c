@@ -159,6 +159,7 @@ static void inputs_that_are_not_there(void)
     ref_t *ref = (ref_t *)(entry + 1);
     ref->size = worker->tasks.peeked;
     EQUAL(csched_worker_input(worker, 0, &status, &address, &size), CSCHED_ECORRUPT);
+    worker->segment->arena_bytes = UINT64_C(1) << 60;
     static const uint64_t bundles[] = {1, UINT64_C(1) << 50, UINT64_MAX - 15, UINT64_MAX - 2};
     for (size_t i = 0; i < sizeof bundles / sizeof *bundles; i++) {
         entry->bundle = bundles[i];

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from cellmill import Executor
-from tests.core.helpers import Gate, run_script
+from tests.core import tasks
+from tests.core.helpers import SECONDS, Gate, run_script
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +62,22 @@ def script(tmp_path: Path) -> Callable[..., str]:
         return out
 
     return run
+
+
+@pytest.fixture
+def next_task_works(pool: Executor) -> Iterator[None]:
+    """After every test the same workers take the next task."""
+    yield
+    assert pool.submit(tasks.double, 4).result(SECONDS) == 8
+
+
+@pytest.fixture
+def workers(pool: Executor) -> Iterator[None]:
+    """No worker is lost in this test."""
+    deadline = time.monotonic() + SECONDS  # one that a test before ended may still be on its way
+    while [w.state for w in pool.workers()] != ["idle"] * 2:
+        assert time.monotonic() < deadline
+        pool.submit(tasks.double, 1).result(SECONDS)
+    before = sorted(pool.run_on_workers(os.getpid))
+    yield
+    assert sorted(pool.run_on_workers(os.getpid)) == before

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 KINDS = ["raises", "exits", "interrupts", "closes", "stops", "recurses", "eats memory", "is no exception"]
@@ -218,3 +218,23 @@ class LastWords:
 
 def take(value: Any) -> str:
     return type(value).__name__
+
+
+# -- how tests look at what comes back
+
+COUNT = 12  # elements of a map, the fifth of which is hostile
+
+
+def alone(results: Iterable[Any], place: int = 5) -> Any:
+    """The error in that place of a map; all others have the values that they should."""
+    found = list(results)
+    assert [r for i, r in enumerate(found) if i != place] == [i for i in range(COUNT) if i != place]
+    return found[place]
+
+
+def raised_by(how: str) -> type[BaseException]:
+    try:
+        act(how)
+    except BaseException as error:
+        return type(error)
+    raise AssertionError(how)

@@ -54,6 +54,53 @@ def test_containers_that_grow(pool: Executor) -> None:
     assert pool.submit(look, "b").result() == 2
 
 
+def test_members_that_change_in_place(pool: Executor) -> None:
+    """Members of small containers are looked at before each call; whatever else, before each map."""
+    from collections import OrderedDict, deque
+
+    row, table, some, queue = [1, 2], {"a": 1}, {1, 2}, deque([1, 2])
+    named, long = OrderedDict(a=1), list(range(1000))
+
+    def total() -> list[int]:
+        return [sum(row), sum(table.values()), sum(some), sum(queue), sum(named.values()), long[0]]
+
+    assert pool.submit(total).result() == [3, 1, 3, 3, 1, 0]
+    row[0] = 10
+    assert pool.submit(total).result() == [12, 1, 3, 3, 1, 0]
+    table["a"] = 10
+    assert pool.submit(total).result() == [12, 10, 3, 3, 1, 0]
+    some.remove(1)
+    some.add(5)
+    assert pool.submit(total).result() == [12, 10, 7, 3, 1, 0]
+    queue.rotate()
+    queue[0] = 9
+    assert pool.submit(total).result() == [12, 10, 7, 10, 1, 0]
+    named["a"] = 4
+    assert pool.submit(total).result() == [12, 10, 7, 10, 4, 0]
+    long[0] = 8
+    assert next(pool.map(lambda _: total(), [0])) == [12, 10, 7, 10, 4, 8]
+    assert next(pool.map(lambda _: total(), [0])) == [12, 10, 7, 10, 4, 8]
+
+
+def test_an_array_that_changes_in_place_between_maps(pool: Executor) -> None:
+    numpy = pytest.importorskip("numpy")
+    weights = numpy.zeros(3)
+
+    class Settings:
+        factor = 1
+
+    settings = Settings()
+    settings.factor = 1
+
+    def score(x: float) -> float:
+        return float(x * settings.factor + weights.sum())
+
+    for step in range(5):
+        assert list(pool.map(score, [1.0, 2.0])) == [1.0 + step + 3 * step, 2.0 * (1 + step) + 3 * step]
+        weights += 1
+        settings.factor += 1
+
+
 @pytest.mark.parametrize(
     "function",
     [

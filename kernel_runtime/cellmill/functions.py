@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import cloudpickle
 
 from . import payload, runs
-from .errors import PayloadError, UsageError
+from .errors import PayloadError, UsageError, in_words
 from .references import (
     ABSENT,
     References,
@@ -246,7 +246,7 @@ def encode_function(function: Any) -> payload.Encoded:
         culprit = _culprit(function)
         raise PayloadError(
             f"the function {function_name(function)} cannot be sent to a worker: {culprit}"
-            f"{type(error).__name__}: {error}. Create such objects inside the function, or once per worker with "
+            f"{in_words(error)}. Create such objects inside the function, or once per worker with "
             "@cellmill.per_worker."
         ) from error
 

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import Protocol
 
+from .errors import in_words
 from .task import RunCounts
 
 __all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "stop_cell"]
@@ -109,7 +110,7 @@ def begin(backend: _Counter, key: int, name: str, expected: int | None, *, open_
                 if callback in _callbacks:
                     _callbacks.remove(callback)
             warnings.warn(
-                f"a callback for runs was dropped: it raised {type(error).__name__}: {error}",
+                f"a callback for runs was dropped: it raised {in_words(error)}",
                 RuntimeWarning,
                 stacklevel=3,
             )

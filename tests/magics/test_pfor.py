@@ -242,3 +242,11 @@ def test_a_value_that_cannot_be_sent_fails_its_item(notebook: Notebook) -> None:
     output = notebook.run("%%pfor x in [1, 2] -> out\nimport threading\nthreading.Lock() if x == 2 else x")
     assert "1 of 2 items failed" in output.traceback
     assert notebook.value("out[0], bool(out[1])") == "(1, False)"
+
+
+def test_a_failure_whose_text_raises(notebook: Notebook) -> None:
+    notebook.run("class Mute(Exception):\n    def __str__(self): raise KeyError(1)").ok()
+    output = notebook.run("%%pfor i in range(3) -> out\nif i == 1: raise Mute()\ni")
+    assert "Mute: <its str() raises KeyError>" in output.traceback
+    assert "During handling" not in output.traceback
+    assert notebook.value("out[::2]") == "[0, 2]"

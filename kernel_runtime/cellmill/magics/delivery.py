@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from cellmill.errors import text_of
 from cellmill.magics.body import load_variables
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Arrivals:
             task = self._failed.popleft()
             error = task.failure()
             if not task.seen and error is not None:
-                first = (str(error).splitlines() or [""])[0]
+                first = (text_of(error).splitlines() or [""])[0]
                 said = f"task {task.name} failed: {type(error).__name__}: {first}"
                 self._notes.append(f"{said} ({task.name}.result() shows where)")
         while self._notes:

@@ -9,6 +9,8 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from cellmill.errors import text_of
+
 _SHOWN = 5
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LISTED = 8
@@ -61,7 +63,7 @@ def render(group: BaseExceptionGroup[BaseException]) -> list[str]:
     """The message, then each kind of failure with its places and the traceback of its first."""
     kinds: dict[tuple[str, str], list[BaseException]] = {}
     for error in group.exceptions:
-        kinds.setdefault((type(error).__name__, str(error)), []).append(error)
+        kinds.setdefault((type(error).__name__, text_of(error)), []).append(error)
     lines = [f"ExceptionGroup: {group.message}"]
     for (name, words), errors in list(kinds.items())[:_SHOWN]:
         places = [error.__dict__.get("_cellmill_place", "the iterable") for error in errors]

@@ -92,10 +92,12 @@ class StaleModules:
 
 
 def _words(name: str, path: str) -> str:
+    shown = os.path.relpath(path)
+    shown = path if shown.startswith(os.pardir) else shown
     top = name.partition(".")[0]
     what = "importlib.reload(" + (f"sys.modules[{name!r}]" if top != name else name) + ")"
     return (
-        f"cellmill: {os.path.relpath(path)} was changed after this notebook imported {name}. The notebook and the "
+        f"cellmill: {shown} was changed after this notebook imported {name}. The notebook and the "
         "workers that have imported it go on with what they have; workers that import it from now on read the new "
         f"file. To use the new one everywhere: import importlib, sys; {what}. To have that done before each cell: "
         "%load_ext autoreload and %autoreload 2."

@@ -39,7 +39,7 @@ static void child_passes(pid_t child)
 static void a_child_of_the_kernel_holds_nothing(void)
 {
     int before = descriptors();
-    world_t *w = world_open(1);
+    world_t *w = world_open(0);
     world_process(w);
     submit(w, JOB_BLOCK, 1, 100000);
     finish(w, 1);
@@ -62,7 +62,7 @@ static void a_child_of_the_kernel_holds_nothing(void)
 
 static void it_keeps_the_payloads_that_it_looks_at(void)
 {
-    world_t *w = world_open(1);
+    world_t *w = world_open(0);
     csched_completion_t completion;
     world_process(w);
     submit(w, JOB_BLOCK, 7, 100000);
@@ -94,7 +94,7 @@ static void it_keeps_the_payloads_that_it_looks_at(void)
 /* The lock may be held by a thread that the child does not have. */
 static void a_lock_held_meanwhile_does_not_matter(void)
 {
-    world_t *w = world_open(1);
+    world_t *w = world_open(0);
     csched_stats_t stats;
     pthread_mutex_lock(&w->s->lock);
     pid_t child = fork();

@@ -175,6 +175,7 @@ const char *csched_error_name(int code);
 
 /* the kernel's end: life */
 int csched_create(const csched_config_t *config, csched_t **scheduler);
+int csched_close(csched_t *s);   /* takes no more tasks; those it has go on */
 int csched_stop(csched_t *s);    /* takes no more tasks and lets its workers go; payloads stay readable */
 int csched_destroy(csched_t *s); /* stops, and unmaps everything: no view of a payload may be left */
 int csched_forked(csched_t *s); /* in a forked child: lets go of everything but the payloads that are looked at */

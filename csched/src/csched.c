@@ -120,8 +120,17 @@ static void release_everything(csched_t *s)
         blob_release(s, s->functions[i].blob);
 }
 
+CSCHED_EXPORT int csched_close(csched_t *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->closed = true;
+    pthread_mutex_unlock(&s->lock);
+    return CSCHED_OK;
+}
+
 CSCHED_EXPORT int csched_stop(csched_t *s)
 {
+    csched_close(s);
     u32_store_release(&s->stopped, 1); /* partner: csched_wait */
     helper_stop(s);
     csched_wake(s);

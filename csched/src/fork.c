@@ -28,6 +28,7 @@ CSCHED_EXPORT int csched_forked(csched_t *s)
 {
     lock_init(s);
     u32_store_relaxed(&s->stopped, 1);
+    s->closed = true;
     u64_store_relaxed(&s->outstanding, 0);
     s->helper_runs = false;
     for (uint32_t i = 0; i < s->worker_count; i++)

@@ -91,7 +91,7 @@ struct csched {
     uint32_t worker_count;
     const policy_t *policy;
     policy_state_t policy_state;
-    bool paused;
+    bool paused, closed;
     shared_u32 stopped;
 
     list_t completions; /* task slots, linked by next */

@@ -134,7 +134,7 @@ static void undo(csched_t *s, task_t *task)
 /* Makes the task; sends nothing yet.  Its ticket, or an error. */
 int64_t task_submit(csched_t *s, const call_t *call)
 {
-    if (u32_relaxed(&s->stopped))
+    if (s->closed)
         return CSCHED_ESTOPPED;
     if (call->slot >= s->graph.capacity || call->function >= s->function_count)
         return CSCHED_EINVAL;

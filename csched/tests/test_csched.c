@@ -156,5 +156,17 @@ static void calls_from_many_threads(void)
     world_close(w);
 }
 
-MAIN(TEST(settings_are_rounded_and_defaulted), TEST(runs_count_their_own), TEST(destroyed_with_everything_open),
-     TEST(one_after_another), TEST(calls_from_many_threads))
+static void closed_it_finishes_what_it_has(void)
+{
+    world_t *w = world_open(0);
+    job_t job = {.kind = JOB_NONE};
+    submit(w, JOB_NONE, 0, 0);
+    OK(csched_close(w->s));
+    EQUAL(csched_submit(w->s, 1, 0, 0, &job, sizeof job, 0), CSCHED_ESTOPPED);
+    world_threads(w, 1);
+    finish(w, 1);
+    world_close(w);
+}
+
+MAIN(TEST(closed_it_finishes_what_it_has), TEST(settings_are_rounded_and_defaulted), TEST(runs_count_their_own),
+     TEST(destroyed_with_everything_open), TEST(one_after_another), TEST(calls_from_many_threads))

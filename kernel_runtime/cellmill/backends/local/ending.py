@@ -94,13 +94,20 @@ def _let_begin(backend: LocalBackend) -> None:
 
 def _finish(backend: LocalBackend) -> None:
     resolver = backend.resolver
-    while not resolver.stopped and backend.broken is None and _busy(backend):
-        resolver.resolve()
-        backend.scheduler.wait(50)
+    held.csched_pause(backend.scheduler.handle, 0)  # paused, what is outstanding would never be over
+    _work_off(backend)
+    held.csched_close(backend.scheduler.handle)
+    _work_off(backend)  # what another thread was submitting at that moment
     resolver.resolve()
     backend.pool.close(True)
     resolver.resolve()
     resolver.stop()
+
+
+def _work_off(backend: LocalBackend) -> None:
+    while not backend.resolver.stopped and backend.broken is None and _busy(backend):
+        backend.resolver.resolve()
+        backend.scheduler.wait(50)
 
 
 def _busy(backend: LocalBackend) -> bool:

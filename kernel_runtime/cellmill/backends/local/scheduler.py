@@ -55,6 +55,10 @@ class DiskFull(Exception):
     """Nor is there room on disk."""
 
 
+class Closed(RuntimeError):
+    """It takes no more tasks."""
+
+
 class StaleInput(Exception):
     """An input was collected between packing and submitting: pack again."""
 
@@ -72,7 +76,7 @@ def check(rc: int, what: str) -> int:
     if rc == held.CSCHED_ETOOBIG:
         raise PayloadError(f"{what}: larger than what can be sent at once; send it in parts or by file")
     if rc == held.CSCHED_ESTOPPED:
-        raise RuntimeError("cannot schedule new futures after shutdown")
+        raise Closed("cannot schedule new futures after shutdown")
     name = ffi.string(held.csched_error_name(rc)).decode()
     if rc in (held.CSCHED_ENOMEM, held.CSCHED_ESYSTEM):
         reason = os.strerror(ffi.errno) if rc == held.CSCHED_ESYSTEM else name

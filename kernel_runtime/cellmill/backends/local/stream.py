@@ -20,7 +20,7 @@ from ...task import TaskOptions, short_repr
 from . import outcomes
 from .elements import Elements
 from .salvage import mark_in, salvage
-from .scheduler import NO_ELEMENT, held
+from .scheduler import NO_ELEMENT, Closed, held
 from .sizes import BatchSizes, ChunkSizes
 
 if TYPE_CHECKING:
@@ -121,6 +121,11 @@ class Stream:
         body = {"items": items, "batch": self.options.batch, "star": self.star}
         try:
             self.backend.submit_chunk(self.function, body, chunk, self.options, self.run)
+        except Closed:
+            self.backend.adjust_run(self.run, cancelled=len(items))
+            for key in keys:
+                self._settle_error(key, outcomes.cancelled())
+            raise
         except (DependencyError, PayloadError) as error:
             if len(items) == 1:
                 self.backend.adjust_run(self.run, failed=1)

@@ -80,12 +80,10 @@ def shared_descriptors(pid: int | str = "self") -> list[str]:
     return [name for name in found if "cellmill" in name or name.startswith(("socket:", "anon_inode:"))]
 
 
-def shared_maps(pid: int | str = "self") -> list[tuple[str, str]]:
-    """(protection, name) of a process's mappings of our memory and files."""
+def shared_maps(pid: int | str = "self") -> list[tuple[str, int, str]]:
+    """(protection, inode, name) of a process's mappings of our memory."""
     rows = [line.split(None, 5) for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
-    return [
-        (row[1], row[5]) for row in rows if len(row) == 6 and "cellmill" in row[5] and ".so" not in row[5]
-    ]
+    return [(row[1], int(row[4]), row[5]) for row in rows if len(row) == 6 and "memfd:cellmill" in row[5]]
 
 
 def ends(pid: int, seconds: float = SECONDS) -> bool:

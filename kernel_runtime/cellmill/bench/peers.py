@@ -82,7 +82,7 @@ PEERS = {
         "client.submit(function, argument, pure=False)",
     ),
     "ray": Peer(
-        "import ray\nray.init(num_cpus=2, include_dashboard=False)",
+        "import ray\nray.init('local', num_cpus=2, include_dashboard=False)",
         "ray.remote(function).remote(argument)",
         "ray.get(handle, timeout=limit)",
     ),

@@ -35,7 +35,7 @@ lab: setup ## open JupyterLab on the docking notebook
 test: setup $(STAMPS)/chromium ## every check and test but the long ones (at most 15 minutes); SUITES="c python" picks some
 	@$(PY) scripts/run_tests.py $(SUITES)
 
-test-long: setup $(STAMPS)/chromium ## the tests that are too slow for `make test`
+test-long: setup $(STAMPS)/chromium ## the tests that are too slow for `make test`: ten minutes of everything at once, faults at scale
 	@$(PY) scripts/run_tests.py c-long long
 
 check: setup ## linters, formatters and types of all three languages

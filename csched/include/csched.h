@@ -27,7 +27,8 @@ enum {
     CSCHED_EAGAIN = -7,    /* interrupted by a signal, or nothing there yet */
     CSCHED_ESTOPPED = -8,  /* the scheduler or the worker is shutting down */
     CSCHED_ETOOBIG = -9,   /* larger than what it shall go to can ever hold */
-    CSCHED_EDISK = -10     /* no room on disk for what memory does not hold */
+    CSCHED_EDISK = -10,    /* no room on disk for what memory does not hold */
+    CSCHED_EHEARD = -11    /* native code has written to the worker's pipes: take that, then publish again */
 };
 
 /* how a task ended */
@@ -48,7 +49,7 @@ enum { CSCHED_TASK = 1, CSCHED_FUNCTION = 2, CSCHED_CONTROL = 3 }; /* a function
 
 /* kinds of csched_message_t */
 enum {
-    CSCHED_OUTPUT = 1,  /* text printed by a task */
+    CSCHED_OUTPUT = 1,  /* what a task printed lies in its worker's pipe, up to its end */
     CSCHED_PARTIAL = 2, /* results of the first elements of a chunk that still runs */
     CSCHED_REPLY = 3,   /* the worker's answer to a control entry */
     CSCHED_LETGO = 5,   /* nothing in the worker refers to the inputs of task `ticket` any more: stays in C */
@@ -113,7 +114,7 @@ typedef struct {
     uint32_t kind;
     uint32_t worker;
     uint32_t slot;
-    uint32_t detail; /* CSCHED_OUTPUT: 1 stdout, 2 stderr; PARTIAL: elements; REPLY: the request's number */
+    uint32_t detail; /* CSCHED_OUTPUT: unused; PARTIAL: elements; REPLY: the request's number */
     uint32_t run;    /* of the task */
     uint32_t reserved;
     uint64_t ticket;
@@ -151,7 +152,7 @@ typedef struct {
     uint32_t held;  /* tasks in its ring, the running one included */
     uint64_t ticket; /* of the task it runs, 0: none */
     uint64_t since;  /* when that one started */
-    uint32_t run;    /* of it */
+    uint32_t run, function, element; /* of it */
     uint32_t reserved;
     uint64_t finished; /* tasks so far */
 } csched_worker_info_t;
@@ -190,6 +191,8 @@ int csched_worker_lost(csched_t *s, uint32_t index);   /* it is dead: give its w
 int csched_worker_retire(csched_t *s, uint32_t index); /* no new work; it stops when its ring is empty */
 int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info);
 int csched_worker_interrupt(csched_t *s, uint32_t index, uint64_t ticket); /* then signal it; 1: that task runs there */
+int csched_worker_overhear(csched_t *s, uint32_t index,
+                           uint64_t ticket); /* its native output is read here: say when it ends */
 int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size);
 
 /* functions and payload blocks */
@@ -214,6 +217,8 @@ int csched_cancel(csched_t *s, uint64_t ticket); /* 1: it will not run; 0: too l
 int csched_cancel_run(csched_t *s, uint32_t run); /* how many were cancelled */
 int csched_cancel_all(csched_t *s);
 int csched_task_state(csched_t *s, uint64_t ticket); /* 0 unknown or over, 1 waiting, 2 queued, 3 running */
+uint32_t csched_task_run(csched_t *s, uint64_t ticket); /* UINT32_MAX: it has none, or is over */
+uint32_t csched_serial(csched_t *s); /* of the newest task: the upper half of its ticket */
 int csched_task_worker(csched_t *s, uint64_t ticket); /* the worker that runs it, or -1 */
 int csched_pause(csched_t *s, int on);
 
@@ -276,6 +281,10 @@ int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const
 int csched_worker_interrupted(csched_worker_t *w); /* 1: the kernel wants the task in hand ended; from any handler */
 uint64_t csched_worker_current(csched_worker_t *w); /* ticket of the task in user code now; any thread or handler */
 uint64_t csched_worker_index(csched_worker_t *w);
+uint32_t csched_worker_place(csched_worker_t *w); /* the element of a chunk that runs now */
+/* Read ends of the pipes that are this process's descriptors 1 and 2; before a result they are looked at, if the last
+ * look was 50 us ago or more.  The C library's stdout goes there line by line. */
+int csched_worker_listen(csched_worker_t *w, const int native[2]);
 
 /* for benchmarks: one thread of this process that answers every task of these workers at once with None.
  * fds: those of csched_worker_add, four each; taken over.  Stopped before or after the scheduler is destroyed. */

@@ -88,3 +88,20 @@ CSCHED_EXPORT int csched_task_worker(csched_t *s, uint64_t ticket)
     pthread_mutex_unlock(&s->lock);
     return worker;
 }
+
+CSCHED_EXPORT uint32_t csched_task_run(csched_t *s, uint64_t ticket)
+{
+    pthread_mutex_lock(&s->lock);
+    const task_t *task = graph_find(&s->graph, ticket);
+    uint32_t run = task ? task->run : UINT32_MAX;
+    pthread_mutex_unlock(&s->lock);
+    return run;
+}
+
+CSCHED_EXPORT uint32_t csched_serial(csched_t *s)
+{
+    pthread_mutex_lock(&s->lock);
+    uint32_t serial = s->graph.serial;
+    pthread_mutex_unlock(&s->lock);
+    return serial;
+}

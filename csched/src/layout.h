@@ -6,7 +6,7 @@
  *   | task ring ends:   tail (kernel) | head (worker) | sleeping   |
  *   | result ring ends: tail (worker) | head (kernel) | sleeping   |
  *   | claim (worker):   ticket, slot, element, since, ready        |
- *   | orders (kernel):  kernel_sleeping, retire, interrupt_ticket  |
+ *   | orders (kernel):  kernel_sleeping, retire, interrupt, wanted |
  *   | frees ring: offsets of this worker's blocks nobody reads     |
  *   +--------------------------------------------------------------+ SEGMENT_HEADER_BYTES
  *   | task ring data: ring_bytes                                   |
@@ -65,6 +65,7 @@ typedef struct {
     shared_u32 retire;
     shared_u64 wanted; /* the task whose result somebody waits for, or WANT_ */
     shared_u64 interrupt_ticket; /* the task that a signal is meant for */
+    shared_u64 overheard; /* the task whose native output the kernel reads itself */
 
     _Alignas(LINE) shared_u64 frees_tail; /* kernel */
     _Alignas(LINE) shared_u64 frees_head; /* worker */

@@ -233,11 +233,24 @@ CSCHED_EXPORT int csched_worker_info(csched_t *s, uint32_t index, csched_worker_
                                        .run = UINT32_MAX,
                                        .finished = worker->finished};
         const task_t *task = info->ticket ? graph_find(&s->graph, info->ticket) : NULL;
-        if (task)
+        if (task) {
             info->run = task->run;
+            info->function = task->function;
+            info->element = u32_relaxed(&segment->claim_element);
+        }
     }
     pthread_mutex_unlock(&s->lock);
     return rc;
+}
+
+CSCHED_EXPORT int csched_worker_overhear(csched_t *s, uint32_t index, uint64_t ticket)
+{
+    pthread_mutex_lock(&s->lock);
+    segment_t *segment = index < s->worker_count ? s->workers[index]->segment : NULL;
+    if (segment)
+        u64_store_relaxed(&segment->overheard, ticket); /* partner: output_waits */
+    pthread_mutex_unlock(&s->lock);
+    return segment ? CSCHED_OK : CSCHED_EINVAL;
 }
 
 CSCHED_EXPORT int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size)

@@ -17,7 +17,7 @@ CSCHED_EXPORT int csched_worker_attach(const int fds[4], csched_worker_t **worke
     w->bell = fds[1];
     w->control = fds[2];
     w->kernel = -1;
-    w->watch_pipe[0] = w->watch_pipe[1] = -1;
+    w->watch_pipe[0] = w->watch_pipe[1] = w->native[0] = w->native[1] = -1;
     w->heap.memory.fd = w->heap.file.fd = -1;
     void *base = NULL;
     int rc = memory_size(fds[0], &w->segment_bytes);
@@ -102,7 +102,7 @@ static bool claim(csched_worker_t *w, task_entry_t *entry, uint64_t seen)
     w->started = entry->payload.region == REGION_NONE && !entry->inputs ? now : 0; /* nothing to unpickle */
     w->finished = 0;
     w->mark_count = 0;
-    w->published = false;
+    w->published = w->heard = false;
     u32_store_relaxed(&segment->claim_slot, entry->head.slot);
     u32_store_relaxed(&segment->claim_element, NO_ELEMENT);
     u64_store_relaxed(&segment->claim_since, now);
@@ -312,6 +312,8 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
         w->started = now;
     if (!w->finished)
         w->finished = now;
+    if (now - w->looked >= LOOK_NS && output_waits(w, now))
+        return CSCHED_EHEARD;
     uint64_t marks = 0;
     if (w->mark_count && w->mark_count == task->count) {
         w->marks[w->mark_count] = w->finished;

@@ -1,4 +1,5 @@
-/* A worker process as its own files see it: worker.c (the task loop) and watch.c (the thread beside it). */
+/* A worker process as its own files see it: worker.c (the task loop), worker_blocks.c, worker_output.c, and watch.c (the
+ * thread beside it). */
 #ifndef CSCHED_WORKER_H
 #define CSCHED_WORKER_H
 
@@ -9,6 +10,7 @@
 #include "ring.h"
 
 enum { REGION_PAGE = 1024, REGION_PAGES = 1024, MARKS_MAX = 4096 };
+#define LOOK_NS 50000u /* between two looks at native output, each a system call: tasks this long are each looked at */
 
 struct csched_worker {
     segment_t *segment;
@@ -29,6 +31,10 @@ struct csched_worker {
     uint64_t received, started, finished, flushed;
     uint64_t marks[MARKS_MAX + 1]; /* when each element of a chunk began */
     uint32_t mark_count;
+
+    int native[2]; /* where native code's stdout and stderr are read; -1: nowhere */
+    uint64_t looked; /* when it was seen whether something lies there */
+    bool heard; /* it did for the current task */
 };
 
 /* By what was checked when it attached: the segment's words may have changed since. */
@@ -39,6 +45,7 @@ static inline uint64_t worker_region_bytes(const csched_worker_t *w)
 
 /* Where a region is mapped as far as `offset`, or NULL. */
 uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset);
+bool output_waits(csched_worker_t *w, uint64_t now); /* a look at what native code wrote; at most one a task says so */
 void take_frees(csched_worker_t *w); /* blocks that nobody reads any more */
 
 #endif

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .futures import Future as Future
     from .journeys import journey_rows as journey_rows
     from .journeys import journeys as journeys
+    from .output import output as output
     from .parallel import ParallelFunction as ParallelFunction
     from .parallel import PerWorker as PerWorker
     from .parallel import parallel as parallel
@@ -56,6 +57,7 @@ _HOMES = {
     "futures": ("Future",),
     "journeys": ("journey_rows", "journeys"),
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
+    "output": ("output",),
     "task": ("TaskFailure",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -64,10 +66,10 @@ __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
 
 
 class _Package(types.ModuleType):
-    """The package, whose `parallel` and `journeys` are functions although modules of these names exist."""
+    """The package, whose `parallel`, `journeys` and `output` are functions although modules of these names exist."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("parallel", "journeys") and isinstance(value, types.ModuleType):
+        if name in ("parallel", "journeys", "output") and isinstance(value, types.ModuleType):
             value = getattr(value, name)
         super().__setattr__(name, value)
 

@@ -74,7 +74,7 @@ def _run_elements(
             and since_flush(handle) > FLUSH_NS
         ):
             element(handle, NO_ELEMENT)
-            worker.end_output()
+            worker.end_output(native=True)
             worker.emit(held.CSCHED_PARTIAL, i + 1, _encode(outcomes, name))
             outcomes = _Outcomes(i + 1)
             values = outcomes.values

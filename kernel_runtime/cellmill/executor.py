@@ -18,6 +18,7 @@ from .functions import function_name
 from .futures import Future
 from .runs import Run
 from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo, known_length
+from .transcript import Settings, whole_lines
 
 __all__ = ["Executor", "default_executor", "in_worker", "peek_default_executor", "set_default_executor"]
 
@@ -27,7 +28,9 @@ class Executor(BaseExecutor):
 
     Parameters: ``max_workers`` (default: the CPUs this process may use), ``backend`` ("local" or "inline"),
     ``initializer`` and ``initargs`` (called in each worker before its first task), ``preload`` (modules imported
-    once before workers are forked). Inside a task every executor runs inline.
+    once before workers are forked); of the local backend also ``label_output`` (function and task before each line
+    that tasks print) and ``output_lines`` (shown of each task, 1,000 if not set). Inside a task every executor runs
+    inline.
     """
 
     def __init__(
@@ -228,6 +231,27 @@ class Executor(BaseExecutor):
         """Modules that workers have from the start."""
         pool = getattr(self._backend, "pool", None)
         return list(pool.preloaded) if pool is not None else []
+
+    @property
+    def label_output(self) -> bool:
+        """Whether each line that tasks print is shown behind the name of its function and task."""
+        return bool(self._shown().label)
+
+    @label_output.setter
+    def label_output(self, on: bool) -> None:
+        self._shown().label = bool(on)
+
+    @property
+    def output_lines(self) -> int:
+        """How many lines of one task are shown, and a tenth of those of a run; the rest is counted."""
+        return int(self._shown().lines)
+
+    @output_lines.setter
+    def output_lines(self, most: int) -> None:
+        self._shown().lines = whole_lines(most)
+
+    def _shown(self) -> Settings:
+        return self._backend.shown
 
     def pause(self) -> None:
         """Send no more tasks to workers until `resume`; what runs goes on."""

@@ -12,11 +12,20 @@ import weakref
 from collections.abc import Callable
 from typing import Protocol
 
+from . import origin
 from .errors import in_words
+from .tail import Tail
 from .task import RunCounts
 
 __all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "stop_cell"]
 
+
+class CellListener(Protocol):
+    def new_cell(self, cell: origin.Origin) -> None:
+        """A cell begins: what is submitted from now on is its."""
+
+
+cell_listeners: weakref.WeakSet[CellListener] = weakref.WeakSet()
 _numbers = itertools.count(1)
 _callbacks: list[Callable[[Run], None]] = []
 _active: dict[int, Run] = {}
@@ -51,6 +60,8 @@ class Run:
         self.context = contextvars.copy_context()
         self.key = key
         self.open_ended = False
+        self.said: Tail | None = None  # the end of what its tasks printed
+        self.tell_folded: Callable[[], None] | None = None  # what of it was not shown
         self._backend: _Counter | None = backend
         self._last = RunCounts()
 
@@ -63,6 +74,11 @@ class Run:
         return self.finished_ns is not None
 
     _epoch_at_start = 0
+
+    @property
+    def output(self) -> str:
+        """What its tasks printed, stdout and stderr, in the order it came: the last megabyte of it."""
+        return self.said.text if self.said is not None else ""
 
     def counts(self) -> RunCounts:
         """Current counts, read from the scheduler's own counters: cheap, from any thread."""
@@ -92,6 +108,8 @@ class Run:
             self.finished_ns = time.monotonic_ns()
             _active.pop(self.id, None)
         backend.close_run(self.key)
+        if self.tell_folded is not None:
+            self.tell_folded()
 
 
 def begin(backend: _Counter, key: int, name: str, expected: int | None, *, open_ended: bool = False) -> Run:
@@ -176,6 +194,9 @@ def bump_epoch() -> None:
     Runs of single calls from earlier cells are closed once all their tasks are over.
     """
     global _epoch
+    cell = origin.begin_cell(_epoch + 1)
+    for listener in list(cell_listeners):
+        listener.new_cell(cell)
     with _lock:
         _epoch += 1
         stale = [run for run in _active.values() if run.open_ended]

@@ -22,8 +22,8 @@ from .backends.local.scheduler import NO_BLOCK, ffi, free, free_cast, held
 from .calls import PlainCalls
 from .errors import InternalError, PayloadError
 from .functions import load_function
-from .output import TaskStream
 from .raised import encode_error
+from .speech import Speech
 from .worker_blocks import Blocks
 from .zygote import adopt
 
@@ -40,17 +40,19 @@ current: Worker | None = None
 # The calls of every task, bound once: each look-up on a cffi library costs as much as a short call.
 _STARTED, _FINISHED = held.csched_worker_started, held.csched_worker_finished
 _CALLS, _PUBLISH, _RAISED = held.csched_worker_calls, held.csched_worker_publish, held.CSCHED_RAISED
-_OK, _ASIDE = held.CSCHED_OK, (held.CSCHED_RAISED, held.CSCHED_RETURNED, held.CSCHED_EFULL)
+_OK, _UNSENT = held.CSCHED_OK, (held.CSCHED_EFULL, held.CSCHED_EHEARD)
+_ASIDE = (held.CSCHED_RAISED, held.CSCHED_RETURNED, *_UNSENT)
 _TASK, _FUNCTION, _NONE, _VALUE = held.CSCHED_TASK, held.CSCHED_FUNCTION, held.CSCHED_NONE, held.CSCHED_VALUE
 _NULL, _CHARS = ffi.NULL, ffi.typeof("char *")
 _NOTHING: dict[str, Any] = {}
 _EAGAIN, _EFULL, _ESTOPPED = held.CSCHED_EAGAIN, held.CSCHED_EFULL, held.CSCHED_ESTOPPED
+_EHEARD, _AGAIN = held.CSCHED_EHEARD, (held.CSCHED_EAGAIN, held.CSCHED_EHEARD)
 
 
 class Worker:
     """The loop of one worker process."""
 
-    def __init__(self, fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> None:
+    def __init__(self, fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, Any]) -> None:
         out = ffi.new("csched_worker_t **")
         if held.csched_worker_attach(ffi.new("int[4]", fds), out) < 0:
             raise InternalError("a worker could not attach to its memory")
@@ -64,8 +66,9 @@ class Worker:
         self.function_memory: dict[int, weakref.ref[Any]] = {}  # of those read in place
         self.functions: OrderedDict[int, Any] = OrderedDict()
         self.names: dict[int, str] = {}
-        self.printed: list[TaskStream] = []  # those that hold an unfinished line
-        self.streams = tuple(TaskStream(number, self.send_text, self.printed) for number in (1, 2))
+        self.item = ffi.new("csched_item_t *")
+        self.speech = Speech(pipes, self.handle, self.item, lambda: self.emit(held.CSCHED_OUTPUT, 0, b""))
+        self.end_output = self.speech.end
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
         self.kept: list[
             tuple[int, list[weakref.ref[Any]]]
@@ -74,7 +77,7 @@ class Worker:
         self.failures = 1  # that an error tells; 0 when the arguments could not be unpickled, and nothing ran
         self.blocks = Blocks(self.handle, self.free_handle)
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
-        self.calls = PlainCalls(self.functions, self.printed)
+        self.calls = PlainCalls(self.functions, self.speech.spoke)
         self.imports = imported.log or imported.start_log()
         self.imports.tell_to(self.send_imports)
 
@@ -82,7 +85,7 @@ class Worker:
 
     def run(self) -> int:
         """Serve until the kernel retires this worker; the exit code."""
-        item = ffi.new("csched_item_t *")
+        item = self.item
         free_item = free_cast("csched_item_t *", int(ffi.cast("uintptr_t", item)))
         fields = ffi.buffer(item)
         unpack = ITEM.unpack_from
@@ -130,7 +133,9 @@ class Worker:
         outcome: Any = (
             self.calls.aside.pop() if self.calls.aside else MemoryError("the outcome could not be kept")
         )
-        if how == _EFULL:
+        if how in _UNSENT:
+            if how == _EHEARD:
+                self.end_output(native=True)
             self.publish(_NONE if outcome is None else _VALUE, 0, outcome or b"")
             return
         _FINISHED(self.handle)
@@ -295,8 +300,9 @@ class Worker:
         data, size, block = self.placed(encoded)
         if self.in_place:
             status |= self.keeps()
-        while (rc := _PUBLISH(self.handle, status, failures, data, size, block)) == _EAGAIN:
-            pass
+        while (rc := _PUBLISH(self.handle, status, failures, data, size, block)) in _AGAIN:
+            if rc == _EHEARD:
+                self.end_output(native=True)
         _check_write(rc)
 
     def emit(self, kind: int, detail: int, encoded: payload.Encoded | bytes) -> None:
@@ -321,15 +327,8 @@ class Worker:
         if self.in_user_code and held.csched_worker_interrupted(self.handle):
             raise KeyboardInterrupt
 
-    def send_text(self, stream: int, text: str) -> None:
-        self.emit(held.CSCHED_OUTPUT, stream, text.encode("utf-8", "backslashreplace"))
-
     def send_imports(self, modules: list[imported.Imported], inherited: bool = False) -> None:
         self.emit(held.CSCHED_REPLY, IMPORTS, pickle.dumps((inherited, modules)))
-
-    def end_output(self) -> None:
-        for stream in self.streams:
-            stream.end_of_task()
 
     def control(self, number: int, view: memoryview) -> bool:
         """A request from the kernel; True ends the worker."""
@@ -345,6 +344,7 @@ class Worker:
                 encoded = payload.encode(reply)
             except BaseException as error:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
+            self.end_output(native=True)
             self.emit(held.CSCHED_REPLY, number, encoded)
         return False
 
@@ -363,16 +363,15 @@ def _reseed() -> None:
             numpy.random.seed()
 
 
-def main(fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
-    """Entry of a forked worker."""
+def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
+    """Entry of a forked worker; ``pipes`` are those of `frames.Channel`."""
     global current
     adopt(config["world"])
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _reseed()
-    worker = current = Worker(fds, kernel_pidfd, config)
-    worker_fork.watch(worker.handle, worker.streams)
+    worker = current = Worker(fds, pipes, kernel_pidfd, config)
+    worker_fork.watch(worker.handle)
     signal.signal(signal.SIGINT, worker.on_interrupt)
-    sys.stdout, sys.stderr = worker.streams
     threading.current_thread().name = f"cellmill-worker-{worker.index}"
     if worker.imports.imported:
         worker.send_imports(list(worker.imports.imported.values()), inherited=True)
@@ -383,5 +382,7 @@ def main(fds: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
         except BaseException as error:
             worker.emit(held.CSCHED_REPLY, 0, encode_error(error, "the initializer"))
             return INITIALIZER_FAILED
+        worker.speech.streams.keep()
+        worker.end_output(native=True)
     held.csched_worker_ready(worker.handle)
     return worker.run()

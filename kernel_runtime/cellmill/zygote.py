@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from . import imported
 
 PACKET = 1 << 20
-WORKER_FDS = 4
+WORKER_FDS, WORKER_PIPES = 4, 5
 
 
 class World(NamedTuple):
@@ -130,7 +130,7 @@ class Zygote:
     def hear(self) -> bool:
         """One command; False when the kernel has hung up."""
         try:
-            data, fds, _, _ = socket.recv_fds(self.control, PACKET, WORKER_FDS + 1)
+            data, fds, _, _ = socket.recv_fds(self.control, PACKET, WORKER_FDS + WORKER_PIPES + 1)
             for fd in fds:  # `recv_fds` passes no MSG_CMSG_CLOEXEC on: what a task starts would hold them
                 os.set_inheritable(fd, False)
         except ConnectionError:
@@ -186,7 +186,7 @@ class Zygote:
                 os.close(fd)
             from . import worker
 
-            code = worker.main(fds[:WORKER_FDS], fds[WORKER_FDS], config)
+            code = worker.main(fds[:WORKER_FDS], fds[WORKER_FDS:-1], fds[-1], config)
         except BaseException:
             import traceback
 

@@ -20,14 +20,24 @@ PACKAGES = {
 
 # From below to above; a module may import those of its own layer and of lower ones.
 LAYERS = [
-    {"errors", "schema", "interrupts", "imported"},
+    {"errors", "schema", "interrupts", "imported", "origin", "tail"},
     {"task", "payload"},
     {"preview", "raised", "references"},
     {"runs", "kernel_modules"},
-    {"futures", "output", "functions", "telemetry"},
-    {"worker", "worker_blocks", "worker_fork", "calls", "chunk", "zygote"},
+    {"futures", "frames", "transcript", "functions", "telemetry"},
+    {
+        "worker",
+        "speech",
+        "displays",
+        "standard_streams",
+        "worker_blocks",
+        "worker_fork",
+        "calls",
+        "chunk",
+        "zygote",
+    },
     {"backends"},
-    {"executor", "journeys"},
+    {"executor", "journeys", "output"},
     {"parallel"},
     {"magics", "comm", "commands", "bench", "cli"},
 ]

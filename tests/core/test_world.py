@@ -1,18 +1,16 @@
-"""What tasks see of the kernel's surroundings, and what the kernel hears of their output."""
+"""What tasks see of the kernel's surroundings."""
 
 from __future__ import annotations
 
 import os
 import random
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cellmill import Executor
 from tests.core import tasks
-from tests.core.helpers import run_script
 
 
 def test_current_directory(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,95 +123,3 @@ def test_workers_have_no_terminal_and_are_apart_from_the_kernel(pool: Executor) 
         return sys.stdin.read(), os.getpgid(0) == os.getpid(), os.getsid(0) != kernel
 
     assert pool.submit(look).result() == ("", True, True)
-
-
-# -- output
-
-
-def test_output_comes_as_whole_lines(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        from cellmill import Executor
-        def talk(i):
-            for part in (f"task {i}", " says", " hello\\n"):
-                print(part, end="", flush=True)
-            print(f"task {i} ends", end="")
-        with Executor(2) as ex:
-            list(ex.map(talk, range(50), chunksize=1))
-        print("\\nlast")
-        """
-    )
-    for i in range(50):
-        assert out.count(f"task {i} says hello\n") == 1
-        assert out.count(f"task {i} ends") == 1
-    assert out.endswith("last\n")
-
-
-def test_output_comes_before_the_result(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        from cellmill import Executor
-        with Executor(1) as ex:
-            for i in range(100):
-                ex.submit(print, "task", i).result()
-                print("kernel", i)
-        """
-    )
-    assert out == "".join(f"task {i}\nkernel {i}\n" for i in range(100))
-
-
-def test_errors_go_to_stderr(tmp_path: Path) -> None:
-    out, err = run_script(
-        tmp_path,
-        """
-        import sys
-        from cellmill import Executor
-        def talk():
-            print("good")
-            print("bad", file=sys.stderr)
-            sys.stderr.write("no newline")
-        with Executor(1) as ex:
-            ex.submit(talk).result()
-        """,
-    )
-    assert out == "good\n"
-    assert err == "bad\nno newline"
-
-
-def test_output_of_native_code_and_of_subprocesses(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        import os, subprocess
-        from cellmill import Executor
-        def talk():
-            os.write(1, b"raw\\n")
-            subprocess.run(["echo", "from a child"], check=True)
-        with Executor(1) as ex:
-            ex.submit(talk).result()
-        """
-    )
-    assert sorted(out.splitlines()) == ["from a child", "raw"]
-
-
-def test_much_output(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        from cellmill import Executor
-        with Executor(2) as ex:
-            list(ex.map(lambda i: print("x" * 5000, i), range(500)))
-            ex.submit(print, "é☃" * 200_000).result()
-        """
-    )
-    assert sum(line.startswith("x") for line in out.splitlines()) == 500
-    assert out.count("é☃") == 200_000
-
-
-def test_odd_text(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        from cellmill import Executor
-        with Executor(1) as ex:
-            ex.submit(print, "lone surrogate: \\udc80 end").result()
-        """
-    )
-    assert out == "lone surrogate: \\udc80 end\n"

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from ..futures import Future
 from ..runs import Run
 from ..task import RunCounts, Stats, TaskOptions, WorkerInfo
+from ..transcript import Settings
 
 
 class Backend(Protocol):
@@ -15,6 +16,7 @@ class Backend(Protocol):
 
     name: str
     max_workers: int
+    shown: Settings  # how the output of tasks is shown
     forks: bool  # whether a forked child can use it as its parent does
 
     def submit_plain(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future: ...

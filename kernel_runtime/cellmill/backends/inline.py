@@ -14,6 +14,7 @@ from ..functions import check_batch, function_name
 from ..futures import Future
 from ..runs import Run
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerInfo, known_length
+from ..transcript import OUTPUT_LINES, Settings, whole_lines
 
 
 class InlineBackend:
@@ -29,7 +30,12 @@ class InlineBackend:
         initializer: Callable[..., Any] | None = None,
         initargs: tuple[Any, ...] = (),
         preload: Iterable[str] = (),
+        label_output: bool = False,
+        output_lines: int = OUTPUT_LINES,
     ) -> None:
+        self.shown = Settings(
+            label_output, whole_lines(output_lines)
+        )  # tasks print by themselves here: unused
         self.max_workers = 1
         self._lock = threading.Lock()
         self._runs: dict[int, list[int]] = {}

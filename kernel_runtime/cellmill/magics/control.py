@@ -10,8 +10,8 @@ from cellmill.magics.lines import Line, Word, did_you_mean
 from cellmill.magics.status import Status
 
 USAGE = (
-    "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | restart | stop"
-    " | pause | resume | help]"
+    "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | output label|plain|lines N"
+    " | restart | stop | pause | resume | help]"
 )
 
 HELP = """Show the workers, or change their settings.
@@ -21,6 +21,8 @@ HELP = """Show the workers, or change their settings.
     %cellmill backend NAME         run tasks elsewhere: local, inline
     %cellmill preload MOD…         import modules once, before workers start (quick restarts)
     %cellmill policy NAME          which worker takes the next task
+    %cellmill output label|plain   the function and task before each line that tasks print, or not
+    %cellmill output lines N       show N lines of each task at most (1,000 if not set)
     %cellmill restart              new workers; what runs is finished first
     %cellmill stop                 cancel every task that has not begun
     %cellmill pause | resume       start no more tasks | go on
@@ -116,6 +118,26 @@ def _policy(line: Line, command: Word, arguments: list[Word]) -> str:
     return f"policy {executor.policy}"
 
 
+def _output(line: Line, command: Word, arguments: list[Word]) -> str:
+    if not arguments:
+        raise line.error("output needs label, plain or lines N")
+    executor, (how, *rest) = cellmill.default_executor(), arguments
+    if how.text == "lines":
+        word = _one(line, how, rest, "a number of lines")
+        try:
+            executor.output_lines = int(word.text)
+        except ValueError:
+            raise line.at(f"lines takes a whole number, 1 or more, not {word.text!r}", word) from None
+        return f"{executor.output_lines:,} lines of each task are shown"
+    if how.text not in ("label", "plain"):
+        raise line.at(f"output takes label, plain or lines N, not {how.text!r}", how)
+    _none(line, how, rest)
+    executor.label_output = how.text == "label"
+    return (
+        "lines are shown with function and task" if executor.label_output else "lines are shown as they are"
+    )
+
+
 def _restart(line: Line, command: Word, arguments: list[Word]) -> str:
     _none(line, command, arguments)
     executor = cellmill.default_executor()
@@ -150,6 +172,7 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "backend": _backend,
     "preload": _preload,
     "policy": _policy,
+    "output": _output,
     "restart": _restart,
     "stop": _stop,
     "pause": _pause,

@@ -18,9 +18,11 @@ from ...preview import preview
 from ...runs import Run
 from ...schema import STAGES
 from ...task import POLICIES, RunCounts, Stats, TaskOptions, WorkerInfo, short_arguments
+from ...transcript import OUTPUT_LINES, Settings, whole_lines
 from .. import parents
 from . import ending, forked, outcomes
 from .cpus import available_cpus
+from .listening import Listener
 from .mapping import MapResults, iterate, streams_of
 from .pool import Pool
 from .resolver import Resolver
@@ -58,6 +60,8 @@ class LocalBackend:
         initargs: tuple[Any, ...] = (),
         preload: Iterable[str] = (),
         memory: int = 0,
+        label_output: bool = False,
+        output_lines: int = OUTPUT_LINES,
     ) -> None:
         cpus = available_cpus()
         self.max_workers = cpus if max_workers is None else max_workers
@@ -81,6 +85,8 @@ class LocalBackend:
         self.submit = sender.submit
         self.submit_plain = sender.plain.submit
         self.submit_chunk = sender.submit_chunk
+        self.shown = Settings(label_output, whole_lines(output_lines))
+        self.listener = Listener(self, self.shown)
         self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
         self.pool.resize(self.max_workers)
         forked.watch(self)

@@ -101,6 +101,7 @@ def _finish(backend: LocalBackend) -> None:
     resolver.resolve()
     backend.pool.close(True)
     resolver.resolve()
+    backend.listener.stop()
     resolver.stop()
 
 

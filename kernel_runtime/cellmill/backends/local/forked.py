@@ -31,6 +31,7 @@ def _disown() -> None:
         backend.foreign = backend.closed = True
         held.csched_forked(backend.scheduler.handle)
         backend.scheduler.close_passed()
+        backend.listener.disown()
         for future in _unfinished(backend):
             future.disown(parents.error())
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ...futures import Future
     from .zygote_client import Exit
 
+LAST_LINES = 5  # of a dead worker's output, in the message
+
 
 def load_value(view: Any, decode: Callable[[Any], Any] = payload.decode) -> tuple[Any, BaseException | None]:
     """(value, None) or (None, why it does not unpickle). Stop is held back here: what is raised comes from it."""
@@ -54,15 +56,23 @@ def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
     exitcode = ended.exitcode if ended else None
     peak = ended.peak_rss if ended else None
     memory = f" Its peak memory was {peak / 1e6:,.0f} MB." if peak else ""
+    output = ended.output if ended else ""
+    words = f"\nThe last it printed:\n{_last_lines(output)}" if output else ""
     return WorkerLostError(
         f"the worker that ran {name}({arguments}) {describe_exit(signal, exitcode)}.{memory} Only this task is "
-        "lost; pass retries=1 to run such tasks again, or call the function here to see it fail.",
+        "lost; pass retries=1 to run such tasks again, or call the function here to see it fail."
+        f"{words}",
         function=name,
         arguments=arguments,
         signal=signal,
         exitcode=exitcode,
         peak_rss=peak,
+        output=output,
     )
+
+
+def _last_lines(output: str) -> str:
+    return "\n".join(f"    {line}" for line in output.splitlines()[-LAST_LINES:])
 
 
 def error_of(status: int, view: memoryview | None, name: str, timeout: float | None) -> BaseException:

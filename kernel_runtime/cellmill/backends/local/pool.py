@@ -21,6 +21,7 @@ from ...task import WorkerInfo
 from ...worker import CALL, IMPORTS, INITIALIZER_FAILED, WORLD
 from . import outcomes, zygote_client
 from .failed_starts import FailedStarts
+from .pipes import WorkerPipes
 from .scheduler import Full, check, ffi, held
 from .stale import StaleModules
 from .zygote_client import Exit
@@ -123,6 +124,7 @@ class Pool:
         zygote = zygote_client.shared()
         zygote.update_world(zygote_client.current_world())
         index, fds = self.backend.scheduler.add_worker()
+        pipes = self._pipes(index)
         member = _Member(index)
         with self._lock:
             self.members[index] = member
@@ -132,14 +134,27 @@ class Pool:
             "initializer": self._initializer,
         }
         try:
-            member.pid = zygote.fork(config, fds, lambda ended: self._ended(member, ended))
+            member.pid = zygote.fork(config, [*fds, *pipes.theirs], lambda ended: self._ended(member, ended))
         except BaseException:
             with self._lock:
                 self.members.pop(index, None)
+            self.backend.listener.ended(index, 0)
             held.csched_worker_lost(self.backend.scheduler.handle, index)
             raise
         finally:
             self.backend.scheduler.close_passed()
+            pipes.close_theirs()
+
+    def _pipes(self, index: int) -> WorkerPipes:
+        """The pipes that a new worker prints to."""
+        try:
+            pipes = WorkerPipes()
+        except OSError:
+            self.backend.scheduler.close_passed()
+            held.csched_worker_lost(self.backend.scheduler.handle, index)
+            raise
+        self.backend.listener.add(index, pipes)
+        return pipes
 
     def preload(self, modules: Iterable[str]) -> None:
         """Import modules once, in the zygote; workers started later have them from the start."""
@@ -166,6 +181,7 @@ class Pool:
     def _ended(self, member: _Member, ended: Exit) -> None:
         """A worker process is gone; called by the thread that listens to the zygote."""
         ready = self._was_ready(member)
+        ended.output = self.backend.listener.ended(member.index, int(self._info(member.index).ticket))
         with self._lock:
             if not member.retiring:
                 self.last_exit = ended

@@ -9,10 +9,8 @@ from array import array
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from ... import runs
 from ...futures import FINISHED, OVER, PENDING, SETTLING, Future
 from ...interrupts import whole
-from ...output import deliver
 from ...payload import BUFFER_MIN
 from ...raised import load_error
 from . import outcomes
@@ -251,8 +249,7 @@ class Resolver:
             rows = MESSAGE.iter_unpack(scheduler.message_rows(n))
             for kind, worker, slot, detail, run, _, ticket, blob, address, size in rows:
                 if kind == held.CSCHED_OUTPUT:
-                    text = bytes(scheduler.view(address, size)).decode("utf-8", "replace") if size else ""
-                    deliver(runs.find(run, self.backend), detail, text)
+                    self.backend.listener.end_of_task(worker, ticket, run)
                 elif kind == held.CSCHED_PARTIAL:
                     entry = self.table[slot]
                     if type(entry) is Chunk:

@@ -245,6 +245,14 @@ class Scheduler:
         while n := held.csched_journeys(self.handle, cursor, BATCH, rows, dropped):
             yield from JOURNEY.iter_unpack(ffi.buffer(rows)[: n * JOURNEY.size])
 
+    def latest_journeys(self, most: int) -> list[tuple[int, ...]]:
+        """The newest of them."""
+        stats, rows = ffi.new("csched_stats_t *"), ffi.new("csched_journey_t[]", most)
+        held.csched_stats(self.handle, stats)
+        cursor, dropped = ffi.new("uint64_t *", max(0, stats.journeys - most)), ffi.new("uint64_t *")
+        n = held.csched_journeys(self.handle, cursor, most, rows, dropped)
+        return list(JOURNEY.iter_unpack(ffi.buffer(rows)[: n * JOURNEY.size]))
+
     # -- workers
 
     def add_worker(self) -> tuple[int, list[int]]:

@@ -35,6 +35,7 @@ class Exit:
         self.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         self.exitcode = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         self.peak_rss = peak_rss
+        self.output = ""  # the last of what its task printed
 
 
 def current_world() -> World:

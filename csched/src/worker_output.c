@@ -1,0 +1,28 @@
+/* What native code writes to a worker's descriptors 1 and 2: seen here, before the result of the task that wrote it. */
+#include <poll.h>
+#include <stdio.h>
+
+#include "worker.h"
+
+CSCHED_EXPORT int csched_worker_listen(csched_worker_t *w, const int native[2])
+{
+    w->native[0] = native[0];
+    w->native[1] = native[1];
+    return setvbuf(stdout, NULL, _IOLBF, BUFSIZ) ? CSCHED_ESYSTEM : CSCHED_OK;
+}
+
+bool output_waits(csched_worker_t *w, uint64_t now)
+{
+    w->looked = now;
+    if (w->heard || w->native[0] < 0)
+        return false;
+    fflush(stdout); /* an unfinished line */
+    struct pollfd pipes[] = {{.fd = w->native[0], .events = POLLIN}, {.fd = w->native[1], .events = POLLIN}};
+    w->heard = poll(pipes, 2, 0) > 0 || u64_relaxed(&w->segment->overheard) == w->current->ticket;
+    return w->heard;
+}
+
+CSCHED_EXPORT uint32_t csched_worker_place(csched_worker_t *w)
+{
+    return u32_relaxed(&w->segment->claim_element);
+}

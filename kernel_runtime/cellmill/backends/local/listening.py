@@ -1,0 +1,381 @@
+"""The kernel's ends of the workers' pipes: one thread that hears them, and who said what.
+
+Frames say whose they are. What native code writes is taken over into frames by its worker at the end of the task; it is
+read here when the task runs on for long, when the worker has nothing to do, and when it is dead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import sys
+import threading
+import time
+from collections import OrderedDict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ... import origin, runs
+from ...frames import DISPLAY, END, FRAME, PART, PIPE_BYTES, STDERR, STDOUT
+from ...functions import function_name
+from ...task import NO_RUN
+from ...transcript import QUIET_SECONDS, Settings, Transcript, Voice
+from .pipes import WorkerPipes
+from .scheduler import NO_ELEMENT, ffi, held
+from .stream import Chunk
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+PATIENCE_SECONDS = 0.02  # for a worker to take over by itself what native code wrote
+MOST_AT_ONCE = 1 << 22  # bytes of one worker, before others are heard
+LAST_WORDS = 2000  # characters
+MOST_CELLS, MOST_TRANSCRIPTS = 1000, 256
+ROWS_BACK = 256  # of journeys, where a task is looked for that is over
+
+
+class Listener:
+    """Hears all workers of one backend and keeps the transcripts of its runs."""
+
+    def __init__(self, backend: LocalBackend, settings: Settings) -> None:
+        self._backend = backend
+        self.settings = settings
+        self._workers: dict[int, WorkerPipes] = {}  # by index
+        self._by_fd: dict[int, WorkerPipes] = {}
+        self._patient: dict[int, tuple[float, int]] = {}  # native descriptor -> (when to read it, its task)
+        self._cells: list[tuple[int, origin.Origin]] = [(0, origin.latest)]  # by the first serial number
+        self._transcripts: OrderedDict[Any, Transcript] = OrderedDict()
+        self._lock = threading.RLock()
+        self._epoll = select.epoll()
+        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._epoll.register(self._wake, select.EPOLLIN)
+        self._stopped = False
+        self._thread = threading.Thread(target=self._listen, name="cellmill-output", daemon=True)
+        self._thread.start()
+        runs.cell_listeners.add(self)
+
+    # -- life
+
+    def add(self, index: int, pipes: WorkerPipes) -> None:
+        """A worker has been started."""
+        pipes.index = index
+        self._workers[index] = pipes
+        for fd in (pipes.frames, *pipes.natives):
+            self._by_fd[fd] = pipes
+            self._epoll.register(fd, select.EPOLLIN)
+
+    def ended(self, index: int, ticket: int) -> str:
+        """A worker is gone: its last words are shown; those of the task it ran are returned."""
+        pipes = self._workers.pop(index, None)
+        if pipes is None:
+            return ""
+        with pipes.lock:
+            self._forget(pipes)
+            while self._read_frames(pipes) or self._read_natives(pipes, ticket):
+                pass
+            words = "".join(v.tail.text for (t, _), v in pipes.voices.items() if ticket and t == ticket)
+            self._end(pipes, None)
+            pipes.close()
+        return words[-LAST_WORDS:].partition("\n")[2] if len(words) > LAST_WORDS else words
+
+    def stop(self) -> None:
+        """All workers are gone, or given up."""
+        with self._lock:
+            if self._stopped:
+                return
+            self._stopped = True
+            os.eventfd_write(self._wake, 1)
+        for index in list(self._workers):
+            self.ended(index, 0)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(2)
+        with self._lock:
+            for transcript in self._transcripts.values():
+                self._tell_folded(transcript)
+
+    def disown(self) -> None:
+        """In a forked child: the pipes are its parent's; nothing is waited for."""
+        runs.cell_listeners.discard(self)
+        self._stopped = True
+        for pipes in self._workers.values():
+            pipes.close()
+            pipes.close_theirs()
+        self._workers.clear()
+        self._epoll.close()
+        os.close(self._wake)
+
+    def _forget(self, pipes: WorkerPipes) -> None:
+        for fd in (pipes.frames, *pipes.natives):
+            self._by_fd.pop(fd, None)
+            self._patient.pop(fd, None)
+            with contextlib.suppress(OSError):
+                self._epoll.unregister(fd)
+
+    # -- the thread
+
+    def _listen(self) -> None:
+        while not self._stopped:
+            try:
+                for fd, events in self._epoll.poll(self._timeout()):
+                    pipes = self._by_fd.get(fd)
+                    if pipes is not None:
+                        self._hear(fd, events, pipes)
+                self._read_patient()
+                self._settle()
+            except (
+                Exception
+            ) as error:  # of a stream that somebody put in the place of sys.stdout, most likely
+                self._backend.report(error)
+        with self._lock:  # `stop` writes to it
+            self._epoll.close()
+            os.close(self._wake)
+
+    def _timeout(self) -> float | None:
+        if self._patient:
+            return PATIENCE_SECONDS
+        with self._lock:
+            return QUIET_SECONDS if any(t.restless for t in self._transcripts.values()) else None
+
+    def _hear(self, fd: int, events: int, pipes: WorkerPipes) -> None:
+        with pipes.lock:
+            if pipes.closed:
+                return
+            if not events & select.EPOLLIN:  # nobody is left to write; `ended` closes it
+                self._epoll.unregister(fd)
+            elif fd == pipes.frames:
+                self._read_frames(pipes)
+            elif fd not in self._patient:
+                running = self._running(pipes.index)
+                if running and running == pipes.at_length:
+                    self._read_along(pipes, running)
+                else:
+                    self._patient[fd] = (time.monotonic() + PATIENCE_SECONDS, running)
+                    self._epoll.modify(fd, 0)
+
+    def _read_patient(self) -> None:
+        now = time.monotonic()
+        for fd, (due, ticket) in list(self._patient.items()):
+            pipes = self._by_fd.get(fd)
+            if now < due or pipes is None:
+                continue
+            with pipes.lock:
+                if pipes.closed or self._patient.pop(fd, None) is None:
+                    continue
+                if self._running(pipes.index) == ticket:  # else that task has taken over what it wrote
+                    self._read_along(pipes, ticket)
+                with contextlib.suppress(OSError):
+                    self._epoll.modify(fd, select.EPOLLIN)
+
+    def _settle(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            for transcript in self._transcripts.values():
+                if transcript.restless and now - transcript.last_heard > QUIET_SECONDS:
+                    transcript.settle()
+                transcript.flush()
+
+    def _tell_folded(self, transcript: Transcript) -> None:
+        with self._lock:
+            transcript.settle()
+            transcript.flush()
+
+    # -- reading
+
+    def end_of_task(self, index: int, ticket: int, run: int) -> None:
+        """Word of a worker that what this task printed is complete; called before the result is settled."""
+        pipes = self._workers.get(index)
+        if pipes is None:
+            return
+        with pipes.lock:
+            if not pipes.closed:
+                pipes.run_of = (ticket, run)
+                self._read_frames(pipes)
+                self._end(pipes, ticket)
+
+    def _read_frames(self, pipes: WorkerPipes) -> int:
+        """What lies there; how many bytes that was."""
+        total = 0
+        with contextlib.suppress(BlockingIOError):
+            while total < MOST_AT_ONCE and (data := os.read(pipes.frames, PIPE_BYTES)):
+                total += len(data)
+                self._take_frames(pipes, data)
+        return total
+
+    def _take_frames(self, pipes: WorkerPipes, data: bytes) -> None:
+        data = pipes.rest + data
+        at, end = 0, len(data)
+        gathered: list[bytes] = []
+        before: tuple[int, ...] = ()
+        while end - at >= FRAME.size:
+            size, *head = FRAME.unpack_from(data, at)
+            if end - at < FRAME.size + size:
+                break
+            at += FRAME.size
+            if tuple(head) != before or head[0] not in (STDOUT, STDERR):
+                if gathered:
+                    self._take(pipes, before, b"".join(gathered))
+                gathered, before = [], tuple(head)
+            gathered.append(data[at : at + size])
+            at += size
+        if gathered:
+            self._take(pipes, before, b"".join(gathered))
+        pipes.rest = data[at:]
+
+    def _take(self, pipes: WorkerPipes, head: tuple[int, ...], data: bytes) -> None:
+        kind, element, function, ticket = head
+        element = 0 if element == NO_ELEMENT else element
+        pipes.latest = (element, function, ticket)
+        if kind in (STDOUT, STDERR):
+            self._say(pipes, (element, function, ticket), kind, data)
+        elif kind == PART:
+            pipes.displays[ticket] = pipes.displays.get(ticket, b"") + data
+        elif kind == DISPLAY:
+            message = pipes.displays.pop(ticket, b"") + data
+            self._display(self._voice(pipes, element, function, ticket), message)
+        elif kind == END:
+            self._end(pipes, ticket)
+
+    def _read_natives(self, pipes: WorkerPipes, ticket: int) -> int:
+        """What native code has written and nobody has taken over, as output of this task or the latest one."""
+        total = 0
+        for fd, kind in pipes.natives.items():
+            with contextlib.suppress(BlockingIOError):
+                while total < MOST_AT_ONCE and (data := os.read(fd, PIPE_BYTES)):
+                    total += len(data)
+                    self._say(pipes, self._place(pipes, ticket), kind, data)
+        return total
+
+    def _read_along(self, pipes: WorkerPipes, ticket: int) -> None:
+        """The native output of a task that runs on, or of nobody (0); its worker says when it ends."""
+        pipes.at_length = ticket
+        held.csched_worker_overhear(self._backend.scheduler.handle, pipes.index, ticket)
+        self._read_frames(pipes)
+        self._read_natives(pipes, ticket)
+        if ticket and self._running(pipes.index) != ticket:  # it may have looked before it was told
+            self._read_frames(pipes)
+            self._end(pipes, ticket)
+
+    def _say(self, pipes: WorkerPipes, place: tuple[int, int, int], kind: int, data: bytes) -> None:
+        voice = self._voice(pipes, *place)
+        with self._lock:
+            voice.hear(kind, data)
+
+    # -- who it was
+
+    def _info(self, index: int) -> Any:
+        info = ffi.new("csched_worker_info_t *")
+        held.csched_worker_info(self._backend.scheduler.handle, index, info)
+        return info
+
+    def _running(self, index: int) -> int:
+        return int(self._info(index).ticket)
+
+    def _place(self, pipes: WorkerPipes, ticket: int) -> tuple[int, int, int]:
+        """Element, function and ticket of native output: of the task that runs, or ended last."""
+        info = self._info(pipes.index)
+        if ticket and info.ticket == ticket:
+            return 0 if info.element == NO_ELEMENT else int(info.element), int(info.function), ticket
+        for row in reversed(self._backend.scheduler.latest_journeys(ROWS_BACK)):
+            if row[0] == ticket or (not ticket and row[4] == pipes.index):
+                return row[3], row[2], row[0]
+        return (0, 0, ticket) if ticket else pipes.latest
+
+    def _run_of(self, pipes: WorkerPipes, ticket: int) -> int:
+        if ticket == pipes.run_of[0]:
+            return pipes.run_of[1]
+        run = int(held.csched_task_run(self._backend.scheduler.handle, ticket))
+        if run == NO_RUN:
+            for row in reversed(self._backend.scheduler.latest_journeys(ROWS_BACK)):
+                if row[0] == ticket:
+                    return row[1]
+        return run
+
+    def _voice(self, pipes: WorkerPipes, element: int, function: int, ticket: int) -> Voice:
+        voice = pipes.voices.get((ticket, element))
+        if voice is None:
+            with self._lock:
+                transcript = self._transcript(pipes, ticket)
+                name = self._name(element, function, ticket)
+                voice = Voice(transcript, (id(self._backend), ticket, element), name)
+            pipes.voices[ticket, element] = voice
+        return voice
+
+    def _name(self, element: int, function: int, ticket: int) -> str:
+        """Function and task for people: the place in its map, or a number."""
+        if not ticket:
+            return "worker"
+        table, slot = self._backend.resolver.table, ticket & NO_RUN
+        entry = table[slot] if slot < len(table) else None
+        name = self._backend.functions.names.get(function)
+        if type(entry) is Chunk:
+            name = name or function_name(entry.stream.function)
+            key = entry.keys[element] if element < len(entry.keys) else None
+            return f"{name} {key}" if isinstance(key, int) else str(name)
+        return f"{name or 'task'} #{ticket >> 32}"
+
+    def _transcript(self, pipes: WorkerPipes, ticket: int) -> Transcript:
+        number = self._run_of(pipes, ticket) if ticket else NO_RUN
+        cell = self._cell(ticket >> 32) if ticket else self._cells[0][1]
+        run = runs.find(number, self._backend) if number != NO_RUN else None
+        key: Any = run.id if run is not None else (cell.epoch, number)
+        found = self._transcripts.get(key)
+        if found is None:
+            home = cell.within(run.context) if run is not None else cell
+            found = self._transcripts[key] = Transcript(home, self.settings, run)
+            if run is not None:
+                run.tell_folded = partial(self._tell_folded, found)
+            while len(self._transcripts) > MOST_TRANSCRIPTS:
+                _, old = self._transcripts.popitem(last=False)
+                old.settle()
+        return found
+
+    def new_cell(self, cell: origin.Origin) -> None:
+        """What is submitted from now on belongs to this cell."""
+        serial = int(held.csched_serial(self._backend.scheduler.handle)) + 1
+        with self._lock:
+            self._cells.append((serial, cell))
+            del self._cells[1:-MOST_CELLS]
+
+    def _cell(self, serial: int) -> origin.Origin:
+        for first, cell in reversed(self._cells):
+            if first <= serial:
+                return cell
+        return self._cells[-1][1]
+
+    def _end(self, pipes: WorkerPipes, ticket: int | None) -> None:
+        """A task is over, or all of a worker's are (None)."""
+        over = [key for key in pipes.voices if ticket is None or key[0] == ticket]
+        with self._lock:
+            for key in over:
+                voice = pipes.voices.pop(key)
+                voice.end()
+                voice.transcript.flush()
+        if ticket is not None:
+            pipes.displays.pop(ticket, None)
+
+    def _display(self, voice: Voice, message: bytes) -> None:
+        try:
+            data, metadata, transient, update = pickle.loads(message)
+        except Exception as error:
+            data = {"text/plain": f"<a display that cannot be read here: {type(error).__name__}: {error}>"}
+            metadata, transient, update = {}, {}, False
+        with self._lock:
+            voice.transcript.flush()
+            if _has_shell():
+                from IPython import display
+
+                publish: Any = display.publish_display_data
+                voice.transcript.origin.do(
+                    lambda: publish(data, metadata, transient=transient, update=update)
+                )
+            else:
+                voice.hear(
+                    STDOUT, str(data.get("text/plain", "")).encode("utf-8", "backslashreplace") + b"\n"
+                )
+
+
+def _has_shell() -> bool:
+    module = sys.modules.get("IPython.core.interactiveshell")
+    return module is not None and bool(module.InteractiveShell.initialized())

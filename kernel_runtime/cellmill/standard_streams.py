@@ -1,0 +1,57 @@
+"""sys.stdout and sys.stderr of a worker: a task may replace them, and the next one finds them as they were."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+from .frames import STDERR, STDOUT, Channel, TaskStream
+
+
+class StandardStreams:
+    """Puts the worker's streams in place, and back after a task that replaced them."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._streams = (TaskStream(STDOUT, channel), TaskStream(STDERR, channel))
+        sys.stdout, sys.stderr = self._streams
+        self._home: tuple[Any, Any] = self._streams
+        # Assigning one of them is what tells that the end of the task has something to do: no task pays for a look.
+        _Watched.channel = channel
+        sys.__class__ = _Watched
+
+    def keep(self) -> None:
+        """What an initializer has put in their place stays there."""
+        self._home = (sys.stdout, sys.stderr)
+
+    def end_of_task(self) -> None:
+        """Send unfinished lines, and restore."""
+        if (sys.stdout, sys.stderr) != self._home:
+            for left in (sys.stdout, sys.stderr):
+                if left not in self._home:
+                    _flush(left)
+            sys.stdout, sys.stderr = self._home
+        for stream in self._home:
+            if stream not in self._streams:
+                _flush(stream)
+        for own in self._streams:
+            own.end_of_task()
+
+
+def _flush(stream: Any) -> None:
+    try:
+        stream.flush()
+    except Exception:
+        return  # closed, or no stream at all
+
+
+class _Watched(types.ModuleType):
+    """The type of the module sys in a worker."""
+
+    channel: Channel
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in ("stdout", "stderr"):
+            _Watched.channel.mark()

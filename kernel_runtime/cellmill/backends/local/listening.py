@@ -64,7 +64,8 @@ class Listener:
         self._workers[index] = pipes
         for fd in (pipes.frames, *pipes.natives):
             self._by_fd[fd] = pipes
-            self._epoll.register(fd, select.EPOLLIN)
+            with contextlib.suppress(OSError, ValueError):  # a pool that is closing: `ended` reads what comes
+                self._epoll.register(fd, select.EPOLLIN)
 
     def ended(self, index: int, ticket: int) -> str:
         """A worker is gone: its last words are shown; those of the task it ran are returned."""
@@ -110,7 +111,7 @@ class Listener:
         for fd in (pipes.frames, *pipes.natives):
             self._by_fd.pop(fd, None)
             self._patient.pop(fd, None)
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):
                 self._epoll.unregister(fd)
 
     # -- the thread
@@ -165,7 +166,7 @@ class Listener:
                     continue
                 if self._running(pipes.index) == ticket:  # else that task has taken over what it wrote
                     self._read_along(pipes, ticket)
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, ValueError):
                     self._epoll.modify(fd, select.EPOLLIN)
 
     def _settle(self) -> None:

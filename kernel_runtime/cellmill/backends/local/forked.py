@@ -28,6 +28,8 @@ def watch(backend: LocalBackend) -> None:
 
 def _disown() -> None:
     for backend in _backends:
+        if backend.foreign:  # a child of such a child: all is closed, and the numbers are others' by now
+            continue
         backend.foreign = backend.closed = True
         held.csched_forked(backend.scheduler.handle)
         backend.scheduler.close_passed()

@@ -78,6 +78,11 @@ class ImportLog:
             return stats
 
         SourceFileLoader.path_stats = path_stats  # type: ignore[assignment]
+        os.register_at_fork(after_in_child=self._be_silent)
+
+    def _be_silent(self) -> None:
+        """What a child of a task imports concerns nobody."""
+        self._tell = None
 
     def _note(self, module: Imported) -> None:
         self.imported[module.path] = module

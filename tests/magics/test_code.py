@@ -210,6 +210,20 @@ def test_a_busy_worker_ends_its_task_first(notebook: Notebook, source: Source, t
     gate.close()
 
 
+def test_a_child_of_a_task_imports(notebook: Notebook, source: Source) -> None:
+    """Workers tell what they import; processes that tasks fork have nobody to tell."""
+    quiet(
+        notebook.run(
+            "%%parallel\ndef g(_):\n    import os\n    read, write = os.pipe()\n    if not os.fork():\n"
+            f"        import {source.name}\n        os.write(write, str({source.name}.f()).encode())\n"
+            "        os._exit(0)\n    os.wait()\n    return os.read(read, 9).decode()"
+        )
+    )
+    assert call(notebook, "g(0).result()") == "1"
+    source.write("def f(): return 22\n")
+    assert call(notebook, "g(0).result()") == "22"
+
+
 # -- what is defined in cells
 
 

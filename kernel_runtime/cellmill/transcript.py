@@ -202,7 +202,8 @@ class Voice:
         at = 0
         for line, group in itertools.groupby(lines):
             times = sum(1 for _ in group)
-            if line != self._last[number] or not line.endswith(b"\n"):  # repeated lines are folded, they take no room
+            # repeated lines are folded, they take no room
+            if line != self._last[number] or not line.endswith(b"\n"):
                 if room <= 0 or self._bytes >= TASK_BYTES:
                     self._hide(number, b"".join(lines[at:]))
                     break

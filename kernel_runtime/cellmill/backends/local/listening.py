@@ -99,6 +99,8 @@ class Listener:
     def disown(self) -> None:
         """In a forked child: the pipes are its parent's; nothing is waited for."""
         runs.cell_listeners.discard(self)
+        if self._stopped:
+            return
         self._stopped = True
         for pipes in self._workers.values():
             pipes.close()

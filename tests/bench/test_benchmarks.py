@@ -37,7 +37,7 @@ TINY: dict[str, dict[str, Any]] = {
     "queues": {"workers": [1, 3], "seconds": 0.01, "most": 400, "uneven_tasks": 40},
     "tagging": {"tasks": 100, "single_tasks": 50},
     "cold-start": {"together": 3, "library": "sqlite3"},
-    "faults": {"tasks": 1000, "kills": 3, "limit_s": 20, "later_s": 1.0, "run_s": 0.3},
+    "faults": {"tasks": 1000, "kills": 3, "limit_s": 20, "later_s": 1.0, "run_s": 2.0},
     "docking": {"molecules": 200, "serial_molecules": 50, "slow_molecules": 50},
 }
 ONLY: dict[tuple[str, str], set[str]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import types
 from typing import Any
 
 from .frames import STDERR, STDOUT, Channel, TaskStream
@@ -17,13 +16,15 @@ class StandardStreams:
         self._streams = (TaskStream(STDOUT, channel), TaskStream(STDERR, channel))
         sys.stdout, sys.stderr = self._streams
         self._home: tuple[Any, Any] = self._streams
-        # Assigning one of them is what tells that the end of the task has something to do: no task pays for a look.
-        _Watched.channel = channel
-        sys.__class__ = _Watched
 
     def keep(self) -> None:
         """What an initializer has put in their place stays there."""
         self._home = (sys.stdout, sys.stderr)
+
+    def look(self) -> None:
+        """Between tasks, whenever the loop over plain calls comes back to Python: put back what a task replaced."""
+        if sys.stdout is not self._home[0] or sys.stderr is not self._home[1]:
+            self.end_of_task()
 
     def end_of_task(self) -> None:
         """Send unfinished lines, and restore."""
@@ -44,14 +45,3 @@ def _flush(stream: Any) -> None:
         stream.flush()
     except Exception:
         return  # closed, or no stream at all
-
-
-class _Watched(types.ModuleType):
-    """The type of the module sys in a worker."""
-
-    channel: Channel
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if name in ("stdout", "stderr"):
-            _Watched.channel.mark()

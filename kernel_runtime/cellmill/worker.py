@@ -97,6 +97,7 @@ class Worker:
                 self.in_user_code = True
                 rc = _CALLS(self.handle, self.calls.form, in_hand, MOST_CALLS, spin, item)
                 self.in_user_code = in_hand = False
+                self.speech.streams.look()
                 if rc == _EAGAIN:  # nothing there, so sleep without the GIL
                     rc = next_free(free_handle, 0, 500, free_item)
                     if rc == _EAGAIN:

@@ -6,6 +6,7 @@ import atexit
 import os
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor as BaseExecutor
@@ -306,6 +307,7 @@ class ExecutorView:
         return self._executor.map_with(fn, iterables, self._options, **how)
 
 
+EXIT_GRACE_SECONDS = 0.5  # for running tasks of a notebook whose kernel ends
 _live: weakref.WeakSet[Executor] = weakref.WeakSet()
 _default: Executor | None = None
 _default_lock = threading.Lock()
@@ -355,10 +357,25 @@ def _leave_to_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
+def _stop_notebook(executor: Executor) -> None:
+    """A kernel that is told to end does not wait for its cells' tasks: they are stopped, and then their workers."""
+    executor.stop()
+    for run in runs.active_runs():
+        run.stop()
+    deadline = time.monotonic() + EXIT_GRACE_SECONDS
+    while executor.stats().running and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if not executor.stats().running:
+        executor.shutdown()  # else the zygote takes the workers along
+
+
 def _finish_all() -> None:
     """At interpreter exit: submitted work is finished, as with the standard executors, and nothing is left behind."""
-    for executor in list(_live):
-        if executor._process == os.getpid() and not executor.closed:
+    ours = [ex for ex in list(_live) if ex._process == os.getpid() and not ex.closed]
+    for executor in ours:
+        if executor is _default and "cellmill.magics" in sys.modules:
+            _stop_notebook(executor)
+        else:
             executor.shutdown(wait=True, cancel_futures=executor is _default)
     ending = sys.modules.get("cellmill.backends.local.ending")
     if ending is not None:

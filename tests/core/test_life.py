@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from cellmill import Executor
 from cellmill.backends.local import zygote_client
 from cellmill.zygote import descendants
 from tests.core import tasks
-from tests.core.helpers import Gate, ends, run_script, start_script
+from tests.core.helpers import Gate, ends, run_script, shared_maps, start_script
 
 SECOND_OF_GRACE = 5.0  # the bar is one second; a machine under load gets more
 
@@ -118,64 +120,173 @@ def test_import_alone_starts_nothing(script: Callable[..., str]) -> None:
 
 
 KERNEL = """
-import os, sys, subprocess
-from pathlib import Path
+import os, sys, subprocess, signal, ctypes
 from cellmill import Executor
 from cellmill.zygote import descendants
 ready, gate = sys.argv[1:]
-ex = Executor(2)
+ex = Executor(2, memory=4 << 20)
+def daemonise(gate):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            open(gate).read()
+        os._exit(0)
+    os.wait()
 def work(gate, how):
     if how == "child":
         subprocess.run(["cat", gate])
     elif how == "grandchild":
         subprocess.run(["sh", "-c", "cat " + gate + " & cat " + gate])
+    elif how == "own session":
+        subprocess.run(["sh", "-c", "cat " + gate + " & cat " + gate], start_new_session=True)
+    elif how == "daemon":
+        daemonise(gate)
+        open(gate).read()
     elif how == "thread":
         import threading
         threading.Thread(target=lambda: open(gate).read()).start()
         open(gate).read()
+    elif how == "stopped":
+        os.kill(os.getpid(), signal.SIGSTOP)
     else:
-        import signal
         signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))
         while True:
             pass
+kept = [ex.submit(bytes, 3 << 20).result() for _ in range(4)]  # in memory and in files
+ex.run_on_workers(int)
 """
+STARTED = """
+fs = [ex.submit(work, gate, how) for _ in range(3)]
+while sum(f.running() for f in fs) < 2: pass
+while len(descendants(os.getpid())) < below: pass
+"""
+READY = """
+open(ready, "w").write(" ".join(map(str, descendants(os.getpid()))))
+end()
+"""
+BELOW = {"child": 5, "grandchild": 7, "own session": 7, "daemon": 5}  # processes: zygote, workers, theirs
 
 
-@pytest.mark.parametrize("how", ["busy", "child", "grandchild", "thread", "idle", "forked"])
-def test_nothing_outlives_a_killed_kernel(tmp_path: Path, how: str) -> None:
-    ready, gate = tmp_path / "ready", tmp_path / "blocked"
+def start_kernel(folder: Path, code: str, end: str) -> tuple[subprocess.Popen[str], list[int], set[int]]:
+    """A program as a kernel, the processes below it, and the inodes of its memory; then it goes on to its end."""
+    ready, gate = folder / "ready", folder / "blocked"
     os.mkfifo(ready)
     os.mkfifo(gate)
-    code = KERNEL
-    if how == "forked":  # a child of the kernel's holds copies of all its descriptors
-        code += "\nif os.fork() == 0:\n    open(gate).read()\n    os._exit(0)\n"
-    if how in ("idle", "forked"):
-        code += "\nex.run_on_workers(int)\n"
-    else:
-        code += f"\nfs = [ex.submit(work, gate, {how!r}) for _ in range(3)]\n"
-        code += "while sum(f.running() for f in fs) < 2: pass\n"
-        if how in ("child", "grandchild"):
-            code += f"while len(descendants(os.getpid())) < {5 if how == 'child' else 7}: pass\n"
-    code += "\nopen(ready, 'w').write(' '.join(map(str, descendants(os.getpid()))))\nopen(gate).read()\n"
-    with start_script(tmp_path, code, str(ready), str(gate), stdout=None, stderr=None) as process:
-        below = [int(pid) for pid in ready.read_text().split()]
-        assert len(below) >= 3
-        forked = [
-            pid for pid in below if how == "forked" and parent(pid) == process.pid and not is_zygote(pid)
-        ]
+    code = f"{KERNEL}\ndef end():\n    open(gate).read()\n    {end}\n{code}\n{READY}"
+    process = start_script(folder, code, str(ready), str(gate), stdout=None, stderr=subprocess.DEVNULL)
+    below = [int(pid) for pid in ready.read_text().split()]
+    memory = {inode for pid in (process.pid, *below) for _, inode, _ in shared_maps(pid)}
+    assert len(below) >= 3
+    assert memory
+    return process, below, memory
+
+
+def holders(memory: set[int]) -> list[int]:
+    """Processes of this machine that hold or map any of that memory."""
+    found = []
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        with contextlib.suppress(OSError):
+            held = {inode for _, inode, _ in shared_maps(pid)}
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    held.add(os.stat(f"/proc/{pid}/fd/{fd}").st_ino)
+            if held & memory:
+                found.append(pid)
+    return found
+
+
+@pytest.mark.parametrize(
+    "how", ["busy", "child", "grandchild", "own session", "daemon", "thread", "stopped", "idle"]
+)
+def test_nothing_outlives_a_killed_kernel(tmp_path: Path, how: str) -> None:
+    code = "" if how == "idle" else f"how, below = {how!r}, {BELOW.get(how, 0)}\n{STARTED}"
+    process, below, memory = start_kernel(tmp_path, code, "")
+    with process:
         process.kill()
     for pid in below:
-        if pid in forked:
-            os.kill(pid, signal.SIGKILL)
         assert ends(pid, SECOND_OF_GRACE), f"{pid} outlives its kernel"
+    assert not holders(memory)
 
 
-def parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+@pytest.mark.parametrize("end", ["SIGHUP", "SIGTERM", "SIGSEGV", "_exit", "exit"])
+def test_nothing_outlives_a_kernel_that_ends(tmp_path: Path, end: str) -> None:
+    act = "os._exit(3)" if end == "_exit" else "sys.exit(3)" if end == "exit" else "pass"
+    act = "ctypes.string_at(0)" if end == "SIGSEGV" else act
+    code = f"how, below = 'own session', {BELOW['own session']}\n{STARTED if end != 'exit' else ''}"
+    process, below, memory = start_kernel(tmp_path, code, act)
+    with process:
+        if end in ("SIGHUP", "SIGTERM"):
+            process.send_signal(signal.Signals[end])
+        else:
+            Path(tmp_path, "blocked").write_text("go on")
+    assert process.returncode == (3 if "exit" in end else -signal.Signals[end])
+    for pid in below:
+        assert ends(pid, SECOND_OF_GRACE), f"{pid} outlives its kernel"
+    assert not holders(memory)
+
+
+FORKS = {
+    "os.fork": "if os.fork() == 0:\n    open(gate).read()\n    os._exit(0)",
+    "daemon": "daemonise(gate)",
+    "multiprocessing": """
+import multiprocessing, warnings
+def wait():
+    open(gate).read()
+multiprocessing.get_context("fork").Process(target=wait, daemon=True).start()""",
+    "Popen": "subprocess.Popen(['cat', gate], close_fds=False)",
+    "Popen with preexec_fn": "subprocess.Popen(['cat', gate], close_fds=False, preexec_fn=int, start_new_session=True)",
+}
+
+
+@pytest.mark.parametrize("how", FORKS)
+def test_nothing_outlives_a_kernel_that_forked(tmp_path: Path, how: str) -> None:
+    """What user code started lives on; it holds none of our processes or memory."""
+    process, below, memory = start_kernel(tmp_path, FORKS[how], "")
+    ours = [pid for pid in below if is_zygote(pid) or any(is_zygote(above) for above in parents(pid))]
+    theirs = [pid for pid in waiting_for(tmp_path / "blocked") if pid != process.pid]
+    assert len(ours) == 3
+    assert theirs
+    try:
+        with process:
+            process.kill()
+        for pid in ours:
+            assert ends(pid, SECOND_OF_GRACE), f"{pid} outlives its kernel"
+        assert not holders(memory)
+        assert not any(ends(pid, 0) for pid in theirs)
+    finally:
+        for pid in theirs:
+            os.kill(pid, signal.SIGKILL)
+
+
+def parents(pid: int) -> list[int]:
+    found = []
+    while pid > 1:
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        found.append(pid)
+    return found
 
 
 def is_zygote(pid: int) -> bool:
+    if pid < 1:
+        return False
     return b"cellmill.zygote" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def waiting_for(path: Path) -> list[int]:
+    """Processes that wait for a pipe to be opened: its path is in their command."""
+    marker = str(path).encode()
+    return [
+        int(name)
+        for name in os.listdir("/proc")
+        if name.isdigit() and marker in _command(int(name)) and not is_zygote(int(name))
+    ]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def test_no_descriptors_or_threads_are_left(pool: Executor) -> None:

@@ -155,7 +155,7 @@ def attack() -> tuple[list[str], int]:
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
             about = os.fstat(fd := int(name))
-            if stat.S_ISREG(about.st_mode) and about.st_nlink == 0 and about.st_ino not in own:
+            if fd > 2 and stat.S_ISREG(about.st_mode) and about.st_nlink == 0 and about.st_ino not in own:
                 ways.append(f"descriptor {fd} of {os.readlink(f'/proc/self/fd/{fd}')}")
     return ways, len(others)
 

@@ -106,8 +106,9 @@ def double(x):
 def fail(x):
     raise LookupError(x)
 @parallel
-def hold(seconds):
-    time.sleep(seconds)
+def hold(path):
+    while not os.path.exists(path):
+        time.sleep(0.01)
 
 async def main():
     print(await double(2), await asyncio.gather(*map(double, range(5))))
@@ -117,7 +118,7 @@ async def main():
     loop = asyncio.get_running_loop()
     print(await loop.run_in_executor(ex, abs, -4), await asyncio.wait_for(double(5), 20))
     ex.run_on_workers(int)
-    holding = [hold(0.5) for _ in range(ex.max_workers)]
+    holding = [hold(__file__ + ".go") for _ in range(ex.max_workers)]
     waiting = [double(i) for i in range(100)]
     async def wait_for(future):
         return await future
@@ -126,6 +127,7 @@ async def main():
     for t in tasks:
         t.cancel()  # what has not begun does not run
     print({type(r).__name__ for r in await asyncio.gather(*tasks, return_exceptions=True)})
+    open(__file__ + ".go", "w").close()
     await asyncio.gather(*holding)
     print(sum(f.cancelled() for f in waiting) > 50, await double(8))
 asyncio.run(main())

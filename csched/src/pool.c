@@ -101,10 +101,12 @@ static int open_worker(csched_t *s, uint32_t index, int fds[4])
     int rc = make_segment(s, worker, index, &fds[0]);
     if (!rc)
         rc = make_region(s, worker, index, &fds[3]);
-    if (!rc && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        rc = CSCHED_ESYSTEM;
     if (rc < 0)
         return rc;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        region_orphan(s, worker->region);
+        return CSCHED_ESYSTEM;
+    }
     worker->control = pair[0];
     fds[2] = pair[1];
     worker->state = WORKER_STARTING;

@@ -1,10 +1,13 @@
 /* The thread beside a worker's task loop: maps regions as they are announced, and dies with the kernel.
  * It never takes the GIL, so neither can be held up by user code. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,7 +15,7 @@
 #include "worker.h"
 
 #define FILE_MAPPED UINT64_C(1)
-enum { REGION_WAIT_NS = 1000000, REGION_TRIES = 5000 };
+enum { REGION_WAIT_NS = 1000000, REGION_TRIES = 5000, MOST_BELOW = 4096 };
 
 static shared_u64 *region_page(csched_worker_t *w, uint32_t region)
 {
@@ -80,8 +83,44 @@ uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset)
     return NULL;
 }
 
+static pid_t parent_of(pid_t pid)
+{
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), parent = 0;
+    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = 0;
+    const char *name_end = strrchr(text, ')'); /* a program's name may hold anything */
+    return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* How many processes that this one started, or those, were found and killed. */
+static int kill_below(void)
+{
+    pid_t found[MOST_BELOW], self = getpid();
+    int count = 0;
+    DIR *all = opendir("/proc");
+    for (struct dirent *entry; all && count < MOST_BELOW && (entry = readdir(all));) {
+        pid_t pid = atoi(entry->d_name), above = pid > 0 ? parent_of(pid) : 0;
+        while (above > 1 && above != self)
+            above = parent_of(above);
+        if (above == self)
+            found[count++] = pid;
+    }
+    if (all)
+        closedir(all);
+    for (int i = 0; i < count; i++) /* all were found first: the children of a dead one are nobody's */
+        kill(found[i], SIGKILL);
+    return count;
+}
+
+/* The zygote ends what tasks started, in sessions of their own too; but it may have died before. */
 static void die(void)
 {
+    for (int i = 0; i < 3 && kill_below(); i++) /* again: some may have started others meanwhile */
+        continue;
     if (getpgrp() == getpid())
         kill(0, SIGKILL); /* and what user code started in our group */
     _exit(1);

@@ -106,4 +106,4 @@ def describe_exit(signal: int | None, exitcode: int | None) -> str:
         return f"was killed by {name}" + (f": {cause}" if cause else "")
     if exitcode is not None:
         return f"ended by itself with exit code {exitcode}: something called os._exit"
-    return "vanished"
+    return "ended, and how is not known: the process that starts workers, which would have heard, had died before it"

@@ -5,14 +5,18 @@ reaps workers and tells how they ended. When the kernel is gone it kills the wor
 
 Every message is one pickled tuple in one packet (both ends are this package's own code):
 
-    ("fork", token, config) + descriptors   ("kill", pid, signal)   ("signal", pid, signal)
+    ("fork", token, config, number of descriptors) + descriptors   ("kill", pid, signal)
     ("world", World)   ("preload", names)   ("forget",): modules of the user's own, to be read again
-    -> ("forked", token, pid)  ("exited", pid, wait status, peak bytes)  ("preloaded", name, seconds, problem)
+    -> ("forked", token, pid) + pidfd  ("refused", token, errno)  ("exited", pid, wait status, peak bytes)
+       ("preloaded", name, seconds, problem)
+
+Its own death ends nobody: workers watch the kernel themselves, and the kernel holds their pidfds.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import pickle
@@ -21,12 +25,15 @@ import signal
 import socket
 import sys
 import time
+from array import array
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from . import imported
 
 PACKET = 1 << 20
 WORKER_FDS, WORKER_PIPES = 4, 5
+MOST_FDS = 16  # with one message
 
 
 class World(NamedTuple):
@@ -96,6 +103,17 @@ def kill_tree(pid: int, number: int = signal.SIGKILL) -> None:
             os.kill(target, number)
 
 
+def receive(end: socket.socket) -> tuple[bytes, list[int]]:
+    """One packet and its descriptors, which no program started from here inherits (`socket.recv_fds` lets them)."""
+    room = socket.CMSG_SPACE(MOST_FDS * array("i").itemsize)
+    data, ancillary, _, _ = end.recvmsg(PACKET, room, socket.MSG_CMSG_CLOEXEC)
+    fds = array("i")
+    for level, kind, content in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            fds.frombytes(content[: len(content) // fds.itemsize * fds.itemsize])
+    return data, list(fds)
+
+
 class Zygote:
     """The loop of the zygote process."""
 
@@ -104,6 +122,7 @@ class Zygote:
         self.kernel_pidfd = kernel_pidfd
         self.workers: set[int] = set()
         self.preloaded: list[str] = []
+        self.pid = os.getpid()
 
     def run(self) -> None:
         """Serve until the kernel closes the socket or dies."""
@@ -130,22 +149,17 @@ class Zygote:
     def hear(self) -> bool:
         """One command; False when the kernel has hung up."""
         try:
-            data, fds, _, _ = socket.recv_fds(self.control, PACKET, WORKER_FDS + WORKER_PIPES + 1)
-            for fd in fds:  # `recv_fds` passes no MSG_CMSG_CLOEXEC on: what a task starts would hold them
-                os.set_inheritable(fd, False)
+            data, fds = receive(self.control)
         except ConnectionError:
             return False
         if not data:
             return False
         command, *rest = pickle.loads(data)
         if command == "fork":
-            self.fork(rest[0], rest[1], fds)
+            self.fork(rest[0], rest[1], rest[2], fds)
         elif command == "kill":
             if rest[0] in self.workers:
                 kill_tree(rest[0], rest[1])
-        elif command == "signal":
-            if rest[0] in self.workers:
-                os.kill(rest[0], rest[1])
         elif command == "world":
             adopt(rest[0])
         elif command == "preload":
@@ -158,18 +172,33 @@ class Zygote:
                 preload(name)
         return True
 
-    def tell(self, *message: Any) -> None:
+    def tell(self, *message: Any, fds: Iterable[int] = ()) -> None:
         with contextlib.suppress(OSError):
-            self.control.send(pickle.dumps(message))
+            socket.send_fds(self.control, [pickle.dumps(message)], list(fds))
 
-    def fork(self, token: int, config: dict[str, Any], fds: list[int]) -> None:
-        pid = os.fork()
+    def fork(self, token: int, config: dict[str, Any], count: int, fds: list[int]) -> None:
+        """A worker, or the reason why there is none: no process may be had, or this one is out of descriptors."""
+        try:
+            if len(fds) < count:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            pid = os.fork()
+        except OSError as error:
+            self.tell("refused", token, error.errno)
+            return
+        finally:
+            if os.getpid() == self.pid:
+                for fd in fds:
+                    os.close(fd)
         if pid == 0:
             self.become_worker(config, fds)
-        for fd in fds:
-            os.close(fd)
         self.workers.add(pid)
-        self.tell("forked", token, pid)
+        try:
+            pidfd = os.pidfd_open(pid)  # not reaped yet: it can be no other process
+        except OSError:  # no descriptor left: the kernel does without
+            self.tell("forked", token, pid)
+            return
+        self.tell("forked", token, pid, fds=[pidfd])
+        os.close(pidfd)
 
     def become_worker(self, config: dict[str, Any], fds: list[int]) -> None:
         """In the child: leave everything of the zygote's behind and never return."""
@@ -216,10 +245,11 @@ class Zygote:
     def group_of(self, pid: int) -> list[int]:
         """What a dead worker's process group still runs: it was adopted by us, the subreaper."""
         found = []
-        for child in descendants(os.getpid()):
-            with contextlib.suppress(OSError):
-                if child not in self.workers and os.getpgid(child) == pid:
-                    found.append(child)
+        with contextlib.suppress(OSError):  # no descriptor left to look with
+            for child in descendants(os.getpid()):
+                with contextlib.suppress(OSError):
+                    if child not in self.workers and os.getpgid(child) == pid:
+                        found.append(child)
         return found
 
     def end(self) -> None:

@@ -267,7 +267,7 @@ class LocalBackend:
             f"cellmill: {type(error).__name__}: {error}; please report this", RuntimeWarning, stacklevel=2
         )
 
-    def explain_loss(self, status: int, function: int, view: memoryview | None) -> BaseException:
+    def explain_loss(self, status: int, worker: int, function: int, view: memoryview | None) -> BaseException:
         """The error of a task whose worker died or was stopped."""
         args: tuple[Any, ...] = ()
         kwargs: dict[str, Any] = {}
@@ -283,7 +283,7 @@ class LocalBackend:
         except Exception:
             arguments = "<arguments that cannot be shown>"
         if status == held.CSCHED_LOST:
-            return outcomes.lost(self.pool.last_exit, name, arguments)
+            return outcomes.lost(self.pool.exits.get(worker), name, arguments)
         return outcomes.error_of(status, None, name, None)
 
     # -- the end

@@ -22,7 +22,7 @@ from .scheduler import held
 
 if TYPE_CHECKING:
     from ...futures import Future
-    from .zygote_client import Exit
+    from .children import Exit
 
 LAST_LINES = 5  # of a dead worker's output, in the message
 
@@ -56,12 +56,15 @@ def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
     exitcode = ended.exitcode if ended else None
     peak = ended.peak_rss if ended else None
     memory = f" Its peak memory was {peak / 1e6:,.0f} MB." if peak else ""
+    task = ended.task if ended else None
+    number = f", task {task}," if task else ""
     output = ended.output if ended else ""
     words = f"\nThe last it printed:\n{_last_lines(output)}" if output else ""
     return WorkerLostError(
-        f"the worker that ran {name}({arguments}) {describe_exit(signal, exitcode)}.{memory} Only this task is "
+        f"the worker that ran {name}({arguments}){number} {describe_exit(signal, exitcode)}.{memory} Only this task is "
         "lost; pass retries=1 to run such tasks again, or call the function here to see it fail."
         f"{words}",
+        task=task,
         function=name,
         arguments=arguments,
         signal=signal,

@@ -8,6 +8,7 @@ import pickle
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,11 @@ from ...raised import encode_error, load_error
 from ...task import WorkerInfo
 from ...worker import CALL, IMPORTS, INITIALIZER_FAILED, WORLD
 from . import outcomes, zygote_client
+from .children import Exit
 from .failed_starts import FailedStarts
 from .pipes import WorkerPipes
 from .scheduler import Full, check, ffi, held
 from .stale import StaleModules
-from .zygote_client import Exit
 
 if TYPE_CHECKING:
     from .backend import LocalBackend
@@ -61,7 +62,7 @@ class Pool:
         self.size = 0
         self.members: dict[int, _Member] = {}
         self.preloaded: list[str] = []
-        self.last_exit: Exit | None = None
+        self.exits: dict[int, Exit] = {}  # by worker: how the last process at that place ended
         self.closed = False
         self.restarts = 0
         self._failed_starts = FailedStarts()
@@ -111,20 +112,40 @@ class Pool:
             try:
                 self._start_one()
             except Exception as error:
-                with self._lock:
-                    self._starter = None
-                self.backend.break_down(
-                    error
-                    if isinstance(error, CellmillError)
-                    else BackendError(f"no worker could be started: {error}")
-                )
-                return
+                if self._give_up(error):
+                    return
+
+    def _give_up(self, error: Exception) -> bool:
+        """No worker could be started: try again for a moment, then go on with those there are, if there are any."""
+        with self._lock:
+            self._failed_starts.add()
+            if isinstance(error, zygote_client.NoWorker) and not self._failed_starts.hopeless:
+                return False
+            self._starter = None
+        problem = (
+            error
+            if isinstance(error, CellmillError)
+            else BackendError(f"no worker could be started: {error}")
+        )
+        standing = sum(self._was_ready(member) for member in list(self.members.values()))
+        if standing:
+            warnings.warn(
+                f"cellmill goes on with {standing} of {self.size} workers: {problem}",
+                RuntimeWarning,
+                stacklevel=1,
+            )
+        else:
+            self.backend.break_down(problem)
+        return True
 
     def _start_one(self) -> None:
         zygote = zygote_client.shared()
         zygote.update_world(zygote_client.current_world())
-        index, fds = self.backend.scheduler.add_worker()
-        pipes = self._pipes(index)
+        try:
+            index, fds = self.backend.scheduler.add_worker()
+            pipes = self._pipes(index)
+        except (BackendError, OSError) as error:  # descriptors or memory: others may give theirs back in a moment
+            raise zygote_client.NoWorker(str(error)) from error
         member = _Member(index)
         with self._lock:
             self.members[index] = member
@@ -181,10 +202,11 @@ class Pool:
     def _ended(self, member: _Member, ended: Exit) -> None:
         """A worker process is gone; called by the thread that listens to the zygote."""
         ready = self._was_ready(member)
-        ended.output = self.backend.listener.ended(member.index, int(self._info(member.index).ticket))
+        ended.task = int(self._info(member.index).ticket) or None
+        ended.output = self.backend.listener.ended(member.index, ended.task or 0)
         with self._lock:
+            self.exits[member.index] = ended
             if not member.retiring:
-                self.last_exit = ended
                 self.restarts += 1
                 if ready:
                     self._failed_starts.end()

@@ -194,7 +194,7 @@ class Resolver:
         self,
         slot: int,
         status: int,
-        _worker: int,
+        worker: int,
         detail: int,
         _count: int,
         blob: int,
@@ -209,7 +209,7 @@ class Resolver:
             if status == CANCELLED:
                 called = entry.settle_cancelled()
             else:
-                value, error = self._outcome(entry, status, detail, blob, address, size, function)
+                value, error = self._outcome(entry, status, worker, detail, blob, address, size, function)
                 called = entry.settle(value, error)
             if entry._inputs:
                 entry._inputs = ()  # or the last of a chain would keep all results before it
@@ -217,11 +217,19 @@ class Resolver:
                 self.call_back(entry)
         else:
             view = self.scheduler.lasting_view(blob, address, size) if size else None
-            entry.complete(status, detail, view, run_ns)
+            entry.complete(status, worker, detail, view, run_ns)
         self.table[slot] = None
 
     def _outcome(
-        self, future: Future, status: int, detail: int, blob: int, address: int, size: int, function: int
+        self,
+        future: Future,
+        status: int,
+        worker: int,
+        detail: int,
+        blob: int,
+        address: int,
+        size: int,
+        function: int,
     ) -> tuple[Any, BaseException | None]:
         scheduler = self.scheduler
         if status == NONE:
@@ -236,7 +244,7 @@ class Resolver:
             before = future._inputs[detail] if detail < len(future._inputs) else None
             return None, outcomes.dependency_failed(before, detail)
         arguments = scheduler.view(address, size) if size else None
-        return None, self.backend.explain_loss(status, function, arguments)
+        return None, self.backend.explain_loss(status, worker, function, arguments)
 
     # -- messages
 

@@ -264,7 +264,7 @@ class Chunk:
         if retried:
             stream.backend.adjust_run(stream.run, failed=-retried)
 
-    def complete(self, status: int, detail: int, view: memoryview | None, run_ns: int) -> None:
+    def complete(self, status: int, worker: int, detail: int, view: memoryview | None, run_ns: int) -> None:
         """The chunk is over; called by the resolver, again if an interrupt came in between."""
         stream = self.stream
         if not self.over:
@@ -274,7 +274,7 @@ class Chunk:
                 stream.sizes.observe(len(self.items), run_ns)
             elif status == held.CSCHED_LOST:
                 error = None
-                self._lost(detail)
+                self._lost(worker, detail)
             elif status == held.CSCHED_DEPENDENCY or self._not_loaded(status, detail):
                 error = None
                 self._not_run()
@@ -308,7 +308,7 @@ class Chunk:
             if self.items[part]:
                 stream._submit(self.keys[part], self.items[part])
 
-    def _lost(self, element: int) -> None:
+    def _lost(self, worker: int, element: int) -> None:
         """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere.
 
         Between elements, while all of them are packed or unpacked, and in a batch nobody knows which it was: halves are
@@ -324,7 +324,7 @@ class Chunk:
             culprit = min(max(element - good, 0), left - 1)
             key, item = keys.pop(culprit), items.pop(culprit)
             error = outcomes.lost(
-                stream.backend.pool.last_exit, function_name(stream.function), short_repr(item)
+                stream.backend.pool.exits.get(worker), function_name(stream.function), short_repr(item)
             )
             over = stream.fail_or_retry(key, item, error)
             with stream._lock:

@@ -11,13 +11,13 @@ import socket
 import subprocess
 import sys
 import threading
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ...errors import BackendError
-from ...zygote import PACKET, World
+from ...zygote import PACKET, World, receive
+from .children import Child, Exit, OnExit, orphan, watch_orphans
 from .scheduler import held
 
 PACKAGE_PARENT = str(Path(__file__).resolve().parents[3])
@@ -28,14 +28,8 @@ START = (
 ANSWER_SECONDS = 30.0
 
 
-class Exit:
-    """How a worker process ended."""
-
-    def __init__(self, status: int, peak_rss: int) -> None:
-        self.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-        self.exitcode = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
-        self.peak_rss = peak_rss
-        self.output = ""  # the last of what its task printed
+class NoWorker(BackendError):
+    """A worker could not be forked just now; the next try may go well."""
 
 
 def current_world() -> World:
@@ -79,91 +73,122 @@ class WorldWatch:
         return True
 
 
+class _Request:
+    """For one worker; the listening thread answers."""
+
+    def __init__(self, on_exit: OnExit) -> None:
+        self.on_exit = on_exit
+        self.done = threading.Event()
+        self.pid: int | None = None
+        self.errno = 0
+
+
 class Zygote:
     """One zygote process; `shared` is the one that all executors of this process use."""
 
-    def __init__(self) -> None:
+    def __init__(self, preloaded: Iterable[str] = ()) -> None:
         self._lock = threading.Lock()
         self._tokens = itertools.count(1)
-        self._forked: dict[int, tuple[threading.Event, list[int]]] = {}
-        self._on_exit: dict[int, Callable[[Exit], None]] = {}
-        self._ended_early: dict[int, Exit] = {}
+        self._forked: dict[int, _Request] = {}
+        self._children: dict[int, Child] = {}
         self._preloaded: dict[str, tuple[threading.Event, list[Any]]] = {}
+        self.modules: list[str] = []  # that it has imported
         self.alive = True
-        self.pidfd = os.pidfd_open(os.getpid())
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            for end in (ours, theirs):
-                end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PACKET)
-            fds = (theirs.fileno(), self.pidfd)
-            command = [sys.executable, "-P", "-c", START, PACKAGE_PARENT, *map(str, fds)]
-            try:
+        try:
+            self._start()
+        except OSError as error:
+            raise BackendError(
+                f"the process that starts workers could not be started ({error}): close other programs, or "
+                "raise the limits on processes, open files (ulimit -n) and memory, then call again"
+            ) from error
+        self.world = current_world()
+        self._send("world", self.world)
+        if preloaded:
+            self._send("preload", list(preloaded))
+        self._thread = threading.Thread(target=self._listen, name="cellmill-zygote", daemon=True)
+        self._thread.start()
+
+    def _start(self) -> None:
+        with contextlib.ExitStack() as undo:
+            self.pidfd = os.pidfd_open(os.getpid())
+            undo.callback(os.close, self.pidfd)
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            undo.callback(ours.close)
+            with theirs:
+                for end in (ours, theirs):
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PACKET)
+                fds = (theirs.fileno(), self.pidfd)
+                command = [sys.executable, "-P", "-c", START, PACKAGE_PARENT, *map(str, fds)]
                 self.process = subprocess.Popen(
                     command, pass_fds=fds, stdin=subprocess.DEVNULL, start_new_session=True
                 )
-            except OSError as error:
-                ours.close()
-                raise BackendError(
-                    f"the process that starts workers could not be started ({error}): close other programs or "
-                    "raise the limits on processes and memory, then call again"
-                ) from error
-        self._socket = ours
-        self.world = current_world()
-        self._send("world", self.world)
-        self._thread = threading.Thread(target=self._listen, name="cellmill-zygote", daemon=True)
-        self._thread.start()
+            self._socket = ours
+            undo.pop_all()
 
     def _send(self, *message: Any, fds: Iterable[int] = ()) -> None:
         try:
             with self._lock:
                 socket.send_fds(self._socket, [pickle.dumps(message)], list(fds))
         except OSError as error:
-            raise BackendError(
+            raise NoWorker(
                 f"the process that starts workers is gone ({error}); call again to start it anew"
             ) from None
 
-    def fork(self, config: dict[str, Any], fds: list[int], on_exit: Callable[[Exit], None]) -> int:
-        """A new worker's process id; ``on_exit`` is called from another thread when it has ended."""
-        token = next(self._tokens)
-        answer: tuple[threading.Event, list[int]] = (threading.Event(), [])
-        self._forked[token] = answer
-        try:
-            self._send("fork", token, config, fds=[*fds, self.pidfd])
-            answer[0].wait(ANSWER_SECONDS)
-            if not answer[1]:
-                raise BackendError(self._why_no_worker())
-        finally:
-            self._forked.pop(token, None)
-        pid = answer[1][0]
-        with self._lock:
-            early = self._ended_early.pop(pid, None)
-            if early is None:
-                self._on_exit[pid] = on_exit
-        if early is not None:
-            on_exit(early)
-        return pid
+    def fork(self, config: dict[str, Any], fds: list[int], on_exit: OnExit) -> int:
+        """A new worker's process id; ``on_exit`` is called from another thread when it has ended.
 
-    def _why_no_worker(self) -> str:
+        Raises `NoWorker` when the system refuses a process or this zygote dies over it.
+        """
+        token = next(self._tokens)
+        request = self._forked[token] = _Request(on_exit)
+        try:
+            self._send("fork", token, config, len(fds) + 1, fds=[*fds, self.pidfd])
+            request.done.wait(ANSWER_SECONDS if self.alive else 0)
+        finally:
+            with self._lock:
+                self._forked.pop(token, None)
+        if request.pid is None:
+            self._explain(request)
+        return request.pid
+
+    def _explain(self, request: _Request) -> NoReturn:
+        if request.errno:
+            raise NoWorker(
+                f"no worker process could be made ({os.strerror(request.errno)}): end other processes, or raise the "
+                "limits on processes (ulimit -u) and open files (ulimit -n); then `%cellmill workers N` asks again"
+            )
         if self.alive:
-            return (
+            raise BackendError(
                 f"no worker process came within {ANSWER_SECONDS:.0f} s: the machine is very busy, or a preloaded "
                 "module hangs; try `%cellmill restart`"
             )
         code = self.process.poll()
-        return (
+        raise NoWorker(
             f"the process that starts workers ended (exit code {code}); its messages on the terminal or in the "
             "Jupyter log tell why, and the next call starts it anew"
         )
 
     def kill(self, pid: int, number: int = signal.SIGKILL) -> None:
         """Signal a worker's process tree; a worker that is gone already is no error."""
-        with contextlib.suppress(BackendError):
-            self._send("kill", pid, int(number))
+        child = orphan(pid)
+        if child is None:
+            child = self._children.get(pid)
+            if child is not None:
+                child.condemned = True
+            try:
+                self._send("kill", pid, int(number))
+            except BackendError:
+                pass
+            else:
+                return
+        if child is not None:
+            child.kill()
 
     def signal(self, pid: int, number: int) -> None:
         """Signal a worker, and nothing that it started."""
-        with contextlib.suppress(BackendError):
-            self._send("signal", pid, int(number))
+        child = orphan(pid) or self._children.get(pid)
+        if child is not None:
+            child.signal(number)
 
     def update_world(self, world: World) -> None:
         """What later workers shall see."""
@@ -190,48 +215,62 @@ class Zygote:
         self._send("forget")
 
     def _listen(self) -> None:
-        while True:
-            try:
-                data = self._socket.recv(PACKET)
-            except OSError:
-                data = b""
-            if not data:
-                break
-            self._hear(*pickle.loads(data))
+        """What the zygote tells, until it is dead; then how the workers end that it has left behind."""
+        with contextlib.suppress(OSError):
+            while True:
+                data, fds = receive(self._socket)
+                if not data:
+                    break
+                self._hear(fds, *pickle.loads(data))
         self.alive = False
-        for event, _ in [*self._forked.values(), *self._preloaded.values()]:
-            event.set()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(1)
         with self._lock:
-            orphans, self._on_exit = self._on_exit, {}
-        for pid, callback in orphans.items():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            callback(Exit(signal.SIGKILL, 0))
+            requests = list(self._forked.values())
+            children, self._children = self._children, {}
+        for event in [*(r.done for r in requests), *(e for e, _ in self._preloaded.values())]:
+            event.set()
+        watch_orphans(children)
 
-    def _hear(self, kind: str, *rest: Any) -> None:
+    def _hear(self, fds: list[int], kind: str, *rest: Any) -> None:
         if kind == "forked":
-            token, pid = rest
-            answer = self._forked.get(token)
-            if answer is not None:
-                answer[1].append(pid)
-                answer[0].set()
+            self._born(rest[0], rest[1], fds[0] if fds else -1)
+        elif kind == "refused":
+            request = self._forked.get(rest[0])
+            if request is not None:
+                request.errno = rest[1]
+                request.done.set()
         elif kind == "preloaded":
             name, seconds, problem = rest
+            if not problem.startswith("cannot"):
+                self.modules.append(name)
             event, result = self._preloaded.get(name, (threading.Event(), []))
             result += [seconds, problem]
             event.set()
         elif kind == "exited":
             pid, status, peak = rest
-            ended = Exit(status, peak)
-            with self._lock:
-                callback = self._on_exit.pop(pid, None)
-                if callback is None:
-                    self._ended_early[pid] = ended
-            if callback is not None:
-                try:
-                    callback(ended)
-                except Exception as error:
-                    warnings.warn(f"cellmill: after a worker's end: {error!r}", RuntimeWarning, stacklevel=1)
+            child = self._children.pop(pid, None)
+            if child is not None:
+                child.ended(Exit(status, peak))
+
+    def _born(self, token: int, pid: int, pidfd: int) -> None:
+        with self._lock:
+            request = self._forked.pop(token, None)
+            if request is not None:
+                self._children[pid] = Child(pid, pidfd, request.on_exit)
+                request.pid = pid
+        if request is not None:
+            request.done.set()
+            return
+        if pidfd >= 0:  # it came too late: nobody knows it any more
+            os.close(pidfd)
+        self.kill(pid)
+
+    def release(self) -> None:
+        """It is dead: give its descriptors back."""
+        with self._lock:
+            self._socket.close()
+        os.close(self.pidfd)
 
     def close(self) -> None:
         """Let the zygote end; it takes its workers along."""
@@ -241,7 +280,7 @@ class Zygote:
             self.process.wait(5)
         except subprocess.TimeoutExpired:
             self.process.kill()
-        os.close(self.pidfd)
+        self.release()
 
 
 _shared: Zygote | None = None
@@ -252,8 +291,11 @@ def shared() -> Zygote:
     """The zygote of this process, started on first use and again when it has died."""
     global _shared
     with _shared_lock:
-        if _shared is None or not _shared.alive:
+        if _shared is None:
             _shared = Zygote()
+        elif not _shared.alive:
+            dead, _shared = _shared, Zygote(_shared.modules)
+            dead.release()
         return _shared
 
 

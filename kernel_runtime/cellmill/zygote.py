@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 from . import imported
 
 PACKET = 1 << 20
-WORKER_FDS, WORKER_PIPES = 4, 5
+WORKER_FDS = 4
 MOST_FDS = 16  # with one message
 
 

@@ -144,7 +144,10 @@ class Pool:
         try:
             index, fds = self.backend.scheduler.add_worker()
             pipes = self._pipes(index)
-        except (BackendError, OSError) as error:  # descriptors or memory: others may give theirs back in a moment
+        except (
+            BackendError,
+            OSError,
+        ) as error:  # descriptors or memory: others may give theirs back in a moment
             raise zygote_client.NoWorker(str(error)) from error
         member = _Member(index)
         with self._lock:

@@ -237,6 +237,7 @@ static void administer(scene_t *scene, input_t *in)
     static const char *policies[] = {"least-loaded", "work-stealing", "round-robin", "random"};
     csched_stats_t stats;
     csched_worker_info_t info;
+    csched_target_t target;
     uint64_t ticket = scene->submitted ? scene->tickets[below(in, scene->submitted)] : 0;
     uint32_t index = scene->worker_count ? scene->workers[below(in, scene->worker_count)].index : 0;
     switch (below(in, 8)) {
@@ -247,7 +248,7 @@ static void administer(scene_t *scene, input_t *in)
         csched_worker_retire(scene->s, index);
         break;
     case 2:
-        csched_worker_interrupt(scene->s, index, ticket);
+        csched_interrupt(scene->s, ticket, &target);
         break;
     case 3:
         csched_pause(scene->s, (int)below(in, 2));

@@ -37,10 +37,11 @@ enum {
     CSCHED_NONE = 1,       /* the value None: no payload */
     CSCHED_ERROR = 2,      /* a pickled exception */
     CSCHED_LOST = 3,       /* its worker died while running it */
-    CSCHED_CANCELLED = 4,  /* cancelled before it ran */
+    CSCHED_CANCELLED = 4,  /* cancelled before it ran, or stopped */
     CSCHED_DEPENDENCY = 5, /* an input failed or was cancelled: detail is its position */
     CSCHED_TIMEOUT = 6,    /* stopped at its time limit */
     CSCHED_NOROOM = 7,     /* its inputs found no room in memory nor on disk */
+    CSCHED_RETRIED = 8,    /* in journeys: an attempt that failed, and another one followed */
     CSCHED_KEEPS = 256     /* or-ed to what a worker publishes: it still refers to the task's inputs in place */
 };
 
@@ -53,7 +54,8 @@ enum {
     CSCHED_PARTIAL = 2, /* results of the first elements of a chunk that still runs */
     CSCHED_REPLY = 3,   /* the worker's answer to a control entry */
     CSCHED_LETGO = 5,   /* nothing in the worker refers to the inputs of task `ticket` any more: stays in C */
-    CSCHED_OVERDUE = 4  /* a task ran past its time limit on worker `worker` */
+    CSCHED_OVERDUE = 4, /* a task ran past its time limit on worker `worker`; ticket 0: that worker makes no sense */
+    CSCHED_ATTEMPT = 6  /* an attempt failed, `detail` says how: csched_retry or csched_give_up answers */
 };
 
 enum { CSCHED_STAGES = 8 };
@@ -69,6 +71,7 @@ typedef struct {
     uint32_t spin_us;       /* how long a waiting kernel thread polls before it sleeps */
     uint32_t helper;        /* 1: start the helper thread */
     uint64_t file_bytes;    /* the most that one process may hold in its file; 0: 128 GiB */
+    uint64_t worker_tasks;  /* a worker that was sent so many tasks ends with the last of them; 0: no such limit */
 } csched_config_t;
 
 typedef struct { /* what csched_submit_with takes beside the payload */
@@ -80,6 +83,8 @@ typedef struct { /* what csched_submit_with takes beside the payload */
     uint64_t timeout_ns; /* 0: none; counted from the moment the worker takes it */
     uint64_t block;    /* payload in a kernel block at this offset; UINT64_MAX: in line */
     uint64_t not_before; /* kept back until this time; 0: at once */
+    uint32_t attempt;  /* how often it was tried before, for its journey */
+    uint32_t ask;      /* 1: after each failed attempt that is not the last, CSCHED_ATTEMPT asks what to do */
 } csched_options_t;
 
 typedef struct { /* many tasks at once, for csched_submit_many; `ends` says where the part of each task ends */
@@ -105,7 +110,7 @@ typedef struct { /* a finished task, 56 bytes, read by struct.unpack in Python: 
     uint64_t blob;    /* CSCHED_LOST, CSCHED_TIMEOUT: the arguments; to be retained if views outlive the commit */
     uint64_t address; /* of the payload in this process */
     uint64_t size;
-    uint64_t run_ns;  /* from start to finish of user code */
+    uint64_t run_ns;  /* from start to finish of user code; CSCHED_TIMEOUT: the limit */
     uint32_t function;
     uint32_t run;
 } csched_completion_t;
@@ -116,11 +121,12 @@ typedef struct {
     uint32_t slot;
     uint32_t detail; /* CSCHED_OUTPUT: unused; PARTIAL: elements; REPLY: the request's number */
     uint32_t run;    /* of the task */
-    uint32_t reserved;
+    uint32_t function; /* CSCHED_ATTEMPT: of the task */
     uint64_t ticket;
     uint64_t blob;
     uint64_t address;
     uint64_t size;
+    uint64_t limit_ns; /* CSCHED_ATTEMPT: the time limit of the task */
 } csched_message_t;
 
 typedef struct { /* 96 bytes: one row of the journey ring */
@@ -141,11 +147,20 @@ typedef struct {
     uint64_t file_used, file_size;   /* of its file */
     uint64_t journeys, completions;
     uint32_t workers, ready_workers;
+    uint64_t stopping; /* of those that run: cancelled, and not over yet */
 } csched_stats_t;
 
 typedef struct {
     uint64_t submitted, succeeded, failed, cancelled;
+    uint64_t stopping; /* cancelled, still running, and not counted as cancelled yet */
 } csched_run_t;
+
+typedef struct { /* a task that runs and shall end */
+    uint64_t ticket;
+    uint64_t since; /* when its worker took it */
+    uint32_t worker;
+    uint32_t reserved;
+} csched_target_t;
 
 typedef struct {
     uint32_t state; /* 0 free, 1 starting, 2 ready, 3 lost */
@@ -153,7 +168,7 @@ typedef struct {
     uint64_t ticket; /* of the task it runs, 0: none */
     uint64_t since;  /* when that one started */
     uint32_t run, function, element; /* of it */
-    uint32_t reserved;
+    uint32_t stopping; /* 1: it is to end */
     uint64_t finished; /* tasks so far */
 } csched_worker_info_t;
 
@@ -190,7 +205,7 @@ int csched_worker_add(csched_t *s, uint32_t *index, int fds[4]);
 int csched_worker_lost(csched_t *s, uint32_t index);   /* it is dead: give its work to others */
 int csched_worker_retire(csched_t *s, uint32_t index); /* no new work; it stops when its ring is empty */
 int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info);
-int csched_worker_interrupt(csched_t *s, uint32_t index, uint64_t ticket); /* then signal it; 1: that task runs there */
+int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket); /* see stop.c; 1: kill it */
 int csched_worker_overhear(csched_t *s, uint32_t index,
                            uint64_t ticket); /* its native output is read here: say when it ends */
 int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size);
@@ -216,9 +231,22 @@ int csched_submit_many(csched_t *s, const csched_batch_t *batch);
 int csched_cancel(csched_t *s, uint64_t ticket); /* 1: it will not run; 0: too late */
 int csched_cancel_run(csched_t *s, uint32_t run); /* how many were cancelled */
 int csched_cancel_all(csched_t *s);
-int csched_task_state(csched_t *s, uint64_t ticket); /* 0 unknown or over, 1 waiting, 2 queued, 3 running */
+int csched_task_state(csched_t *s, uint64_t ticket); /* 0 unknown or over, 1 waiting, 2 queued, 3 running, 4 stopping */
 uint32_t csched_task_run(csched_t *s, uint64_t ticket); /* UINT32_MAX: it has none, or is over */
-uint32_t csched_serial(csched_t *s); /* of the newest task: the upper half of its ticket */
+uint32_t csched_serial(csched_t *s); /* of the latest ticket: its upper half */
+
+/* stopping: cancels what has not begun and marks what runs, which the caller then signals (see stop.c) */
+int csched_stop_task(csched_t *s, uint64_t ticket, csched_target_t *target); /* 1: cancelled; 2: it runs; 0: over */
+/* number of targets.  `after`: only tasks with later serial numbers, 0: all; `cancelled`: how many had not begun */
+int csched_stop_run(csched_t *s, uint32_t run, uint32_t after, csched_target_t *targets, uint32_t most,
+                    uint32_t *cancelled);
+int csched_interrupt(csched_t *s, uint64_t ticket, csched_target_t *target); /* 1: it runs, and is to hear it */
+int csched_unheard(csched_t *s,
+                   uint64_t ticket); /* 1: signal again; 0: it was heard; CSCHED_EAGAIN: the task is over */
+
+/* answers to CSCHED_ATTEMPT */
+int csched_retry(csched_t *s, uint64_t ticket, uint64_t delay_ns);
+int csched_give_up(csched_t *s, uint64_t ticket, uint32_t status); /* it ends so, without a payload */
 int csched_task_worker(csched_t *s, uint64_t ticket); /* the worker that runs it, or -1 */
 int csched_pause(csched_t *s, int on);
 
@@ -279,6 +307,7 @@ int csched_worker_turn(csched_worker_t *w, uint32_t status, uint32_t failures, c
 int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data, uint64_t size,
                        uint64_t block);
 int csched_worker_interrupted(csched_worker_t *w); /* 1: the kernel wants the task in hand ended; from any handler */
+int csched_worker_heard(csched_worker_t *w); /* KeyboardInterrupt is being raised in it; from any handler */
 uint64_t csched_worker_current(csched_worker_t *w); /* ticket of the task in user code now; any thread or handler */
 uint64_t csched_worker_index(csched_worker_t *w);
 uint32_t csched_worker_place(csched_worker_t *w); /* the element of a chunk that runs now */

@@ -1,7 +1,7 @@
 /* Cancellation and questions about one task. */
 #include "internal.h"
 
-static bool cancel_one(csched_t *s, task_t *task, uint32_t slot)
+bool task_cancel(csched_t *s, task_t *task, uint32_t slot)
 {
     if (task->state == TASK_QUEUED)
         ready_remove(&s->graph, slot);
@@ -13,7 +13,7 @@ static bool cancel_one(csched_t *s, task_t *task, uint32_t slot)
     return true;
 }
 
-static void after_cancel(csched_t *s, uint32_t last)
+void after_cancel(csched_t *s, uint32_t last)
 {
     if (s->completions.tail == last)
         return;
@@ -27,7 +27,7 @@ CSCHED_EXPORT int csched_cancel(csched_t *s, uint64_t ticket)
     pthread_mutex_lock(&s->lock);
     uint32_t last = s->completions.tail;
     task_t *task = graph_find(&s->graph, ticket);
-    int won = task && cancel_one(s, task, ticket_slot(ticket));
+    int won = task && task_cancel(s, task, ticket_slot(ticket));
     after_cancel(s, last);
     pthread_mutex_unlock(&s->lock);
     if (won)
@@ -43,7 +43,7 @@ static int cancel_where(csched_t *s, uint32_t run, bool every)
     for (uint32_t slot = 0; slot < s->graph.capacity; slot++) {
         task_t *task = task_at(s, slot);
         if (task->state != TASK_FREE && task->state != TASK_DONE && (every || task->run == run))
-            count += cancel_one(s, task, slot);
+            count += task_cancel(s, task, slot);
     }
     after_cancel(s, last);
     pthread_mutex_unlock(&s->lock);
@@ -75,7 +75,7 @@ CSCHED_EXPORT int csched_task_state(csched_t *s, uint64_t ticket)
     if (task && (task->state == TASK_WAITING || task->state == TASK_DELAYED))
         state = 1;
     else if (task && task->state != TASK_DONE)
-        state = runs_now(s, task) ? 3 : 2;
+        state = !runs_now(s, task) ? 2 : task->flags & FLAG_STOPPING ? 4 : 3;
     pthread_mutex_unlock(&s->lock);
     return state;
 }

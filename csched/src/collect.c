@@ -167,7 +167,9 @@ CSCHED_EXPORT int csched_collect(csched_t *s, uint32_t most, csched_completion_t
                                                .blob = (uint64_t)(uintptr_t)blob,
                                                .address = blob ? (uint64_t)(uintptr_t)blob_data(s, blob) : 0,
                                                .size = blob ? blob->size : 0,
-                                               .run_ns = task->status <= CSCHED_ERROR ? task->moment : 0,
+                                               .run_ns = task->status <= CSCHED_ERROR     ? task->moment
+                                                         : task->status == CSCHED_TIMEOUT ? task->timeout_ns
+                                                                                          : 0,
                                                .function = task->function,
                                                .run = task->run};
         slot = task->next;
@@ -185,7 +187,7 @@ void commit_first(csched_t *s, uint32_t count)
         task_t *task = task_at(s, s->completions.head);
         s->completions.head = task->next;
         if (task->row != NO_ROW)
-            journey_resolved(&s->journey, task->row, task->status == CSCHED_DEPENDENCY ? 1 : task->count, now);
+            journey_resolved(&s->journey, task->row, task->status > CSCHED_ERROR ? 1 : task->count, now);
         blob_release(s, task->result);
         task->result = NULL;
         task->state = TASK_FREE;

@@ -214,6 +214,7 @@ CSCHED_EXPORT int csched_stats(csched_t *s, csched_stats_t *stats)
     stats->file_size = s->heap.file.size;
     stats->journeys = s->journey.written;
     stats->completions = s->completion_count;
+    stats->stopping = stopping_of(s, 0, true);
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;
 }
@@ -249,6 +250,8 @@ CSCHED_EXPORT int csched_run_counts(csched_t *s, uint32_t run, csched_run_t *cou
     int rc = run < s->run_count ? CSCHED_OK : CSCHED_EINVAL;
     if (!rc)
         *counts = s->runs[run];
+    if (!rc)
+        counts->stopping = stopping_of(s, run, false);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }

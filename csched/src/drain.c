@@ -131,7 +131,7 @@ static bool has_value(uint32_t status)
 static void finish_dependent(csched_t *s, task_t *dependent, uint32_t position)
 {
     s->graph.waiting_count--;
-    journey_record_unrun(&s->journey, dependent);
+    dependent->row = journey_record_cut(&s->journey, dependent, NO_WORKER, CSCHED_DEPENDENCY, 0);
     task_finish(s, ticket_slot(dependent->ticket), CSCHED_DEPENDENCY, NULL, position);
 }
 
@@ -190,6 +190,15 @@ void drop_bundle(csched_t *s, task_t *task)
     task->inputs->bundle = NULL;
 }
 
+/* How a task ends that was interrupted.  A chunk's elements have outcomes of their own, which stand. */
+static uint32_t status_of_stopped(const task_t *task, const result_entry_t *entry)
+{
+    bool failed = entry->status == CSCHED_ERROR || (task->count == 1 && entry->detail);
+    if (task->flags & FLAG_STOPPING)
+        return failed || task->count == 1 ? CSCHED_CANCELLED : entry->status;
+    return failed ? CSCHED_TIMEOUT : entry->status;
+}
+
 static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry, const uint8_t *base)
 {
     worker_t *worker = s->workers[index];
@@ -217,12 +226,15 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     worker->finished += task->count;
     window_learn(s, index, entry->finished - entry->received);
     ready_learn(&s->graph, task->run, task->priority, entry->finished - entry->received);
-    if (entry->status == CSCHED_ERROR && task->attempt < task->retries) {
+    uint32_t status = task->flags & (FLAG_STOPPING | FLAG_OVERDUE) ? status_of_stopped(task, entry) : entry->status;
+    if ((status == CSCHED_ERROR || status == CSCHED_TIMEOUT) && task_again(s, slot, status, result, index)) {
         blob_release(s, result);
-        drop_bundle(s, task);
-        task->attempt++;
-        task->flags &= (uint8_t)~FLAG_OVERDUE; /* the limit holds for each attempt */
-        task_ready(s, slot);
+        return CSCHED_OK;
+    }
+    if (status != entry->status) {
+        blob_release(s, result);
+        blob_retain(task->payload);
+        task_cut(s, slot, status, task->payload, 0);
         return CSCHED_OK;
     }
     journey_record(&s->journey, task, entry, (const uint64_t *)(base + sizeof *entry), index);

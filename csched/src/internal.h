@@ -12,7 +12,9 @@
 #include "ring.h"
 
 enum { WORKER_FREE, WORKER_STARTING, WORKER_READY, WORKER_LOST };
-enum { FLAG_OVERDUE = 1 }; /* task_t.flags: its time limit has been reported */
+/* task_t.flags: its time limit has been reported; it was cancelled while it ran; who submitted it is asked before it is
+ * tried again, and has not answered yet */
+enum { FLAG_OVERDUE = 1, FLAG_STOPPING = 2, FLAG_ASK = 4, FLAG_ASKED = 8 };
 
 typedef struct { /* one entry of a worker's task ring, as the kernel remembers it */
     uint32_t slot; /* NO_TASK: revoked */
@@ -40,6 +42,7 @@ typedef struct {
     held_t *held; /* first in, first out: the order in which the worker takes them */
     uint32_t held_head, held_count, held_capacity;
 
+    uint64_t sent; /* elements ever */
     bool gave_way; /* tasks came back for one of a higher priority, and there has been no result since */
     uint64_t finished;
     uint64_t *known; /* bit set of functions it has been sent */
@@ -189,6 +192,16 @@ void window_pop(csched_t *s, worker_t *worker);                /* its oldest ent
 int window_push_control(csched_t *s, worker_t *worker, uint32_t number, const void *data, uint64_t size);
 void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns);
 void worker_wake(worker_t *worker);
+
+/* stop.c */
+bool task_again(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker); /* it failed */
+void task_cut(csched_t *s, uint32_t slot, uint32_t status, blob_t *result,
+              uint32_t detail); /* it ends without a result of its own */
+uint32_t stopping_of(const csched_t *s, uint32_t run, bool every);
+
+/* cancel.c */
+bool task_cancel(csched_t *s, task_t *task, uint32_t slot); /* false: it runs, or is over */
+void after_cancel(csched_t *s, uint32_t last);
 
 /* drain.c */
 uint32_t drain(csched_t *s); /* results off the rings, dependents released, new work sent; entries taken */

@@ -69,15 +69,23 @@ void journey_record(journey_t *journey, task_t *task, const result_entry_t *entr
     }
 }
 
-void journey_record_unrun(journey_t *journey, task_t *task)
+uint64_t journey_record_cut(journey_t *journey, const task_t *task, uint32_t index, uint32_t status, uint64_t received)
 {
-    task->row = journey->written;
-    *journey_append(journey) = (csched_journey_t){.ticket = task->ticket,
-                                                  .run = task->run,
-                                                  .function = task->function,
-                                                  .worker = NO_WORKER,
-                                                  .status = CSCHED_DEPENDENCY,
-                                                  .stamps = {task->submitted}};
+    uint64_t number = journey->written;
+    csched_journey_t *row = journey_append(journey);
+    *row = (csched_journey_t){.ticket = task->ticket,
+                              .run = task->run,
+                              .function = task->function,
+                              .worker = (uint16_t)index,
+                              .status = (uint8_t)status,
+                              .attempt = task->attempt,
+                              .stamps = {task->submitted},
+                              .pack_ns = task->pack_ns};
+    if (index != NO_WORKER) {
+        memcpy(&row->stamps[0], &task->submitted, 3 * sizeof row->stamps[0]);
+        row->stamps[3] = received;
+    }
+    return number;
 }
 
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when)

@@ -5,7 +5,7 @@
  *   | identity: magic, index, sizes, version (stored last)         |
  *   | task ring ends:   tail (kernel) | head (worker) | sleeping   |
  *   | result ring ends: tail (worker) | head (kernel) | sleeping   |
- *   | claim (worker):   ticket, slot, element, since, ready        |
+ *   | claim (worker):   ticket, slot, element, since, ready, heard |
  *   | orders (kernel):  kernel_sleeping, retire, interrupt, wanted |
  *   | frees ring: offsets of this worker's blocks nobody reads     |
  *   +--------------------------------------------------------------+ SEGMENT_HEADER_BYTES
@@ -60,6 +60,7 @@ typedef struct {
     shared_u64 claim_since;
     shared_u32 claim_slot, claim_element;
     shared_u32 ready;
+    shared_u64 heard_ticket; /* the task in which the interrupt was raised */
 
     _Alignas(LINE) shared_u32 kernel_sleeping; /* ring the bell after the next result that matters */
     shared_u32 retire;

@@ -140,33 +140,24 @@ CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])
     return rc;
 }
 
-/* The arguments take the place of the result: the error message shows them. */
-static void finish_lost(csched_t *s, uint32_t slot, uint32_t status, uint32_t element)
-{
-    blob_t *arguments = task_at(s, slot)->payload;
-    blob_retain(arguments);
-    task_finish(s, slot, status, arguments, element);
-}
-
 /* Its running task fails or starts again; what it only held goes back to the front of the queue, in order. */
 static void give_back(csched_t *s, worker_t *worker)
 {
     uint32_t element = u32_relaxed(&worker->segment->claim_element);
     for (uint32_t i = worker->held_count; i-- > 0;) {
-        held_t *held = &worker->held[(worker->held_head + i) & (worker->held_capacity - 1)];
+        held_t *held = held_at(worker, i);
         if (held->slot == NO_TASK)
             continue;
         task_t *task = task_at(s, held->slot);
+        uint32_t status = task->flags & FLAG_STOPPING  ? CSCHED_CANCELLED
+                          : task->flags & FLAG_OVERDUE ? CSCHED_TIMEOUT
+                                                       : CSCHED_LOST;
         drop_bundle(s, task);
         if (held_revoke(worker, held)) {
             ready_push_front(&s->graph, held->slot);
-        } else if (task->flags & FLAG_OVERDUE) {
-            finish_lost(s, held->slot, CSCHED_TIMEOUT, element);
-        } else if (task->attempt < task->retries) {
-            task->attempt++;
-            ready_push_front(&s->graph, held->slot);
-        } else {
-            finish_lost(s, held->slot, CSCHED_LOST, element);
+        } else if (!task_again(s, held->slot, status, task->payload, task->worker)) {
+            blob_retain(task->payload); /* the arguments take the place of the result: the error message shows them */
+            task_cut(s, held->slot, status, task->payload, element);
         }
     }
 }
@@ -239,6 +230,7 @@ CSCHED_EXPORT int csched_worker_info(csched_t *s, uint32_t index, csched_worker_
             info->run = task->run;
             info->function = task->function;
             info->element = u32_relaxed(&segment->claim_element);
+            info->stopping = (task->flags & FLAG_STOPPING) != 0;
         }
     }
     pthread_mutex_unlock(&s->lock);
@@ -261,23 +253,6 @@ CSCHED_EXPORT int csched_control(csched_t *s, uint32_t index, uint32_t number, c
     int rc = index < s->worker_count && s->workers[index]->segment ? CSCHED_OK : CSCHED_EINVAL;
     if (!rc)
         rc = window_push_control(s, s->workers[index], number, data, size);
-    pthread_mutex_unlock(&s->lock);
-    return rc;
-}
-
-/* A signal may arrive late, when another task runs: the worker compares tickets before it raises. */
-CSCHED_EXPORT int csched_worker_interrupt(csched_t *s, uint32_t index, uint64_t ticket)
-{
-    pthread_mutex_lock(&s->lock);
-    int rc = CSCHED_EINVAL;
-    task_t *task = graph_find(&s->graph, ticket);
-    if (index < s->worker_count && s->workers[index]->segment && task && task->state == TASK_SENT &&
-        task->worker == index) {
-        segment_t *segment = s->workers[index]->segment;
-        task->retries = task->attempt; /* wanted to end: not to start again */
-        u64_store_release(&segment->interrupt_ticket, ticket); /* partner: csched_worker_interrupted */
-        rc = u64_acquire(&segment->claim_ticket) == ticket;
-    }
     pthread_mutex_unlock(&s->lock);
     return rc;
 }

@@ -76,7 +76,8 @@ static int prepare(csched_t *s, task_t *task, const call_t *call)
 static int check_options(csched_t *s, const call_t *call)
 {
     const csched_options_t *o = call->options;
-    if (o->priority < PRIORITY_MIN || o->priority > PRIORITY_MAX || o->count == 0 || o->retries > 255)
+    if (o->priority < PRIORITY_MIN || o->priority > PRIORITY_MAX || o->count == 0 || o->retries > 255 ||
+        o->attempt > 255)
         return CSCHED_EINVAL;
     for (uint32_t i = 0; i < o->input_count; i++)
         if (!graph_find(&s->graph, input_ticket(call, i)))
@@ -91,6 +92,8 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
     task->count = o->count;
     task->priority = (uint8_t)(o->priority - PRIORITY_MIN);
     task->retries = (uint8_t)o->retries;
+    task->attempt = (uint8_t)o->attempt;
+    task->flags = o->ask ? FLAG_ASK : 0;
     task->timeout_ns = o->timeout_ns;
     task->moment = o->not_before;
     task->state = TASK_WAITING;

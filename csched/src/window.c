@@ -161,6 +161,15 @@ int window_push_control(csched_t *s, worker_t *worker, uint32_t number, const vo
     return CSCHED_OK;
 }
 
+/* It has been sent its last task. */
+static void wear_out(csched_t *s, uint32_t index)
+{
+    worker_t *worker = s->workers[index];
+    worker->retiring = true;
+    s->loads[index].window = 0;
+    u32_store_release(&worker->segment->retire, 1); /* after the task is in the ring; partner: csched_worker_next */
+}
+
 int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
 {
     worker_t *worker = s->workers[index];
@@ -205,6 +214,9 @@ int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
     task->state = TASK_SENT;
     ring_commit(&worker->tasks);
     s->loads[index].held++;
+    worker->sent += task->count;
+    if (s->config.worker_tasks && worker->sent >= s->config.worker_tasks)
+        wear_out(s, index);
     return CSCHED_OK;
 }
 

@@ -57,17 +57,6 @@ CSCHED_EXPORT uint64_t csched_worker_index(csched_worker_t *w)
     return w->segment->index;
 }
 
-CSCHED_EXPORT int csched_worker_interrupted(csched_worker_t *w)
-{
-    uint64_t ticket = u64_acquire(&w->segment->interrupt_ticket); /* partner: csched_worker_interrupt */
-    return ticket && ticket == u64_relaxed(&w->segment->claim_ticket);
-}
-
-CSCHED_EXPORT uint64_t csched_worker_current(csched_worker_t *w)
-{
-    return u64_relaxed(&w->segment->claim_ticket);
-}
-
 /* Whether the result of this task is worth waking the kernel for: somebody waits for it, others depend on it, or this
  * worker has nothing left to do.  The others it takes when it looks by itself, within a tick. */
 static bool matters(csched_worker_t *w, const task_entry_t *task)

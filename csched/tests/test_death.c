@@ -128,15 +128,18 @@ static void lost_tasks_start_again(void)
 static void killed_at_its_time_limit(void)
 {
     world_t *w = open_world();
-    uint32_t hand = world_process(w);
     csched_options_t options = plain();
     options.timeout_ns = 1000000;
-    options.retries = 5;
+    options.retries = 1; /* a limit that was reached counts as an attempt, and holds for the next one too */
     submit_with(w, (job_t){JOB_GATE, 0, 1}, &options);
-    csched_message_t message;
-    UNTIL((csched_poll(w->s, 0), csched_messages(w->s, 1, &message) == 1));
-    EQUAL(message.kind, CSCHED_OVERDUE);
-    world_kill(w, hand);
+    for (uint32_t attempt = 0; attempt < 2; attempt++) {
+        uint32_t hand = world_process(w);
+        csched_message_t message;
+        UNTIL((csched_poll(w->s, 0), csched_messages(w->s, 1, &message) == 1));
+        EQUAL(message.kind, CSCHED_OVERDUE);
+        OK(csched_messages_commit(w->s, 1));
+        world_kill(w, hand);
+    }
     finish(w, 1);
     EQUAL(w->by_status[CSCHED_TIMEOUT], 1);
     world_close(w);

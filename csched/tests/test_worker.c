@@ -265,17 +265,23 @@ static void interrupts_name_their_task(void)
     uint64_t first = submit(w, JOB_NONE, 0, 0), second = submit(w, JOB_NONE, 1, 0);
     next_item(worker, CSCHED_TASK);
     EQUAL(csched_worker_interrupted(worker), 0);
-    EQUAL(csched_worker_interrupt(w->s, 0, second), 0);
-    EQUAL(csched_worker_interrupt(w->s, 0, first), 1);
+    csched_target_t target;
+    EQUAL(csched_interrupt(w->s, second, &target), 1); /* sent, and not begun */
+    EQUAL(csched_worker_interrupted(worker), 0);
+    EQUAL(csched_interrupt(w->s, first, &target), 1);
+    EQUAL(target.worker, 0);
     EQUAL(csched_worker_interrupted(worker), 1);
+    EQUAL(csched_unheard(w->s, first), 1);
+    OK(csched_worker_heard(worker));
+    EQUAL(csched_unheard(w->s, first), 0);
     publish_none(worker);
     EQUAL(csched_worker_interrupted(worker), 0);
     next_item(worker, CSCHED_TASK);
     EQUAL(csched_worker_interrupted(worker), 0);
     publish_none(worker);
     finish(w, 2);
-    CHECK(csched_worker_interrupt(w->s, 0, first) <= 0); /* it is over */
-    CHECK(csched_worker_interrupt(w->s, 9, first) <= 0);
+    EQUAL(csched_interrupt(w->s, first, &target), 0); /* it is over */
+    EQUAL(csched_unheard(w->s, first), CSCHED_EAGAIN);
     OK(csched_worker_detach(worker));
     world_close(w);
 }

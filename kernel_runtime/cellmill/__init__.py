@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .parallel import PerWorker as PerWorker
     from .parallel import parallel as parallel
     from .parallel import per_worker as per_worker
+    from .task import Retry as Retry
     from .task import TaskFailure as TaskFailure
 
 __version__ = "0.1.0"
@@ -58,7 +59,7 @@ _HOMES = {
     "journeys": ("journey_rows", "journeys"),
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
     "output": ("output",),
-    "task": ("TaskFailure",),
+    "task": ("Retry", "TaskFailure"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -29,9 +29,11 @@ class Executor(BaseExecutor):
 
     Parameters: ``max_workers`` (default: the CPUs this process may use), ``backend`` ("local" or "inline"),
     ``initializer`` and ``initargs`` (called in each worker before its first task), ``preload`` (modules imported
-    once before workers are forked); of the local backend also ``label_output`` (function and task before each line
-    that tasks print) and ``output_lines`` (shown of each task, 1,000 if not set). Inside a task every executor runs
-    inline.
+    once before workers are forked); of the local backend also ``memory_per_worker`` (bytes or "2GB": a task that takes
+    more is stopped with its worker and fails with `WorkerLostError`, an idle worker that keeps more is replaced),
+    ``max_tasks_per_child`` (a worker is replaced after so many tasks), ``label_output`` (function and task before each
+    line that tasks print) and ``output_lines`` (shown of each task, 1,000 if not set). Inside a task every executor
+    runs inline.
     """
 
     def __init__(

@@ -34,8 +34,15 @@ class Home(Protocol):
     def cancel(self, future: Future) -> bool:
         """True when the task will not run."""
 
+    def stop(self, future: Future) -> bool | None:
+        """Cancel a task that may run: True when it had not begun, False when it will end as cancelled, None when it is
+        over or cannot be stopped."""
+
     def is_running(self, future: Future) -> bool:
         """Whether user code of the task runs now."""
+
+    def is_stopping(self, future: Future) -> bool:
+        """Whether it runs, was cancelled, and is not over yet."""
 
 
 class _Followers:
@@ -117,13 +124,22 @@ class Future(BaseFuture[Any]):
             raise CancelledError
         raise TimeoutError
 
-    def cancel(self) -> bool:
-        """Cancel the task; False when it is running or over."""
+    def cancel(self, force: bool = False) -> bool:
+        """Cancel the task; False when it is running or over.
+
+        With ``force`` a running task is stopped as well: KeyboardInterrupt is raised in it, what it started is
+        interrupted too, and after half a second the worker is killed if need be. True then says that it will end as
+        cancelled; until it has, it is "stopping", and `result` waits. An item of a batch cannot be stopped alone.
+        """
         if self._state in (CANCELLED, CANCELLED_AND_NOTIFIED):
             return True
         with whole():
-            if self._state == FINISHED or not self._home.cancel(self):
+            if self._state == FINISHED:
                 return False
+            if not self._home.cancel(self):
+                stopped = self._home.stop(self) if force else None
+                if not stopped:
+                    return stopped is False
             called = self.settle_cancelled()
         if called:
             self.run_callbacks()
@@ -143,6 +159,8 @@ class Future(BaseFuture[Any]):
 
     def __repr__(self) -> str:
         state = "running" if self.running() else self._state.split("_")[0].lower()
+        if state == "running" and self._home.is_stopping(self):
+            state = "stopping"
         detail = ""
         if self._state == FINISHED:
             outcome = self._exception if self._exception is not None else self._result

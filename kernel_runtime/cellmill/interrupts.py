@@ -41,6 +41,12 @@ class whole:
         self._came = True
 
 
+def pressed() -> bool:
+    """Whether the block that this thread is in holds back a SIGINT: what it waits for is not wanted any more."""
+    holder = getattr(getsignal(SIGINT), "__self__", None)
+    return isinstance(holder, whole) and holder._came and threading.get_ident() == _main
+
+
 def _in_child() -> None:
     global _main
     _main = threading.get_ident()

@@ -48,6 +48,21 @@ class _Watcher(Protocol):
     def new_cell(self) -> None: ...
 
 
+class _Cells(Protocol):
+    def begin_cell(self) -> None: ...
+
+    def stop_cell(self) -> int: ...
+
+
+_stopped_with_cells: weakref.WeakSet[_Cells] = weakref.WeakSet()
+
+
+def stop_with_cells(backend: _Cells) -> None:
+    """Tell it when a cell begins, and when the present one is stopped: for tasks outside of any run."""
+    with _lock:
+        _stopped_with_cells.add(backend)
+
+
 class Run:
     """One call and the tasks it made. ``key`` is the backend's number for it."""
 
@@ -168,7 +183,8 @@ def stop_cell() -> int:
     """The present cell was interrupted: stop the runs it began; how many tasks that were."""
     with _lock:
         runs = [run for run in _active.values() if run._epoch_at_start == _epoch]
-    return sum(run.stop() for run in runs)
+        backends = list(_stopped_with_cells)
+    return sum(run.stop() for run in runs) + sum(backend.stop_cell() for backend in backends)
 
 
 def _leave_to_parent() -> None:
@@ -200,6 +216,9 @@ def bump_epoch() -> None:
     with _lock:
         _epoch += 1
         stale = [run for run in _active.values() if run.open_ended]
+        backends = list(_stopped_with_cells)
+    for backend in backends:
+        backend.begin_cell()
     for run in stale:
         if run.finished:
             run.finish()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+import re
+from collections.abc import Callable, Iterable, Sized
 from concurrent.futures import Future as BaseFuture
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,10 +16,64 @@ MOST_RETRIES = 255
 
 
 @dataclass(frozen=True, slots=True)
-class TaskOptions:
-    """How a task is to be run. Times in seconds, memory in bytes or as text such as ``"2GB"``."""
+class Retry:
+    """``retries=Retry(3, backoff=0.1, when=OSError)``: how often a failed task starts again, how soon, after what.
 
-    retries: int = 0
+    It starts again at most ``times`` times: the first time ``backoff`` seconds after it failed, then ``factor`` times
+    as long each time, never longer than ``most`` seconds. No worker waits with it. ``when`` chooses by the error: an
+    exception class, several, or a function of it. The task's own errors, lost workers and time limits all count.
+    """
+
+    times: int
+    backoff: float = 0.0
+    factor: float = 2.0
+    most: float = 60.0
+    when: Callable[[BaseException], bool] | type[BaseException] | tuple[type[BaseException], ...] | None = (
+        None
+    )
+
+    def __post_init__(self) -> None:
+        check_whole("the number of retries", self.times, range(MOST_RETRIES + 1))
+        for name, least in (("backoff", 0), ("factor", 1), ("most", 0)):
+            value = getattr(self, name)
+            if not (_is_number(value) and value >= least):
+                raise UsageError(f"{name} of a Retry must be a number of at least {least}, not {value!r}")
+        if self.when is not None and not _is_choice(self.when):
+            raise UsageError(
+                f"when of a Retry takes a function of the error, or exception classes, not {self.when!r}"
+            )
+
+    def delay(self, attempt: int, error: BaseException) -> float | None:
+        """Seconds to wait after attempt 0, 1, ... failed with this error; None: it was the last one."""
+        if attempt >= self.times or not self._wanted(error):
+            return None
+        try:
+            return float(min(self.most, self.backoff * self.factor**attempt))
+        except OverflowError:
+            return float(self.most)
+
+    def _wanted(self, error: BaseException) -> bool:
+        when = self.when
+        if when is None or isinstance(when, (type, tuple)):
+            return when is None or isinstance(error, when)
+        try:
+            return bool(when(error))
+        except Exception as problem:
+            error.add_note(
+                f"not tried again: the when= of its retries raised {type(problem).__name__}: {problem}"
+            )
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOptions:
+    """How a task is to be run. Times in seconds, memory in bytes or as text such as ``"2GB"``.
+
+    ``retries`` is a number or a `Retry`. ``timeout`` holds for each attempt, counted from when a worker takes the task;
+    one that takes longer is stopped, and that is a failed attempt as any other.
+    """
+
+    retries: int | Retry = 0
     batch: bool = False
     timeout: float | None = None
     priority: int = 0
@@ -41,15 +96,23 @@ class TaskOptions:
         return made
 
     def _check(self) -> None:
-        _whole("retries", self.retries, range(MOST_RETRIES + 1))
-        _whole("priority", self.priority, PRIORITIES)
+        if not isinstance(self.retries, Retry):
+            check_whole("retries", self.retries, range(MOST_RETRIES + 1))
+        check_whole("priority", self.priority, PRIORITIES)
         if self.timeout is not None and not (_is_number(self.timeout) and self.timeout > 0):
             raise UsageError(f"timeout must be a number of seconds above 0, or None, not {self.timeout!r}")
         if self.name is not None and not isinstance(self.name, str):
             raise UsageError(f"name must be text, not {self.name!r}")
         for name in ("memory", "resources", "memo"):
             if getattr(self, name):
-                raise UsageError(f"the option {name!r} is not available in this version")
+                raise UsageError(
+                    f"the option {name!r} is not available in this version{_INSTEAD.get(name, '')}"
+                )
+
+    @property
+    def retry(self) -> Retry:
+        """``retries``, spelt out."""
+        return self.retries if isinstance(self.retries, Retry) else Retry(self.retries)
 
     @property
     def plain(self) -> bool:
@@ -59,6 +122,7 @@ class TaskOptions:
         )
 
 
+_INSTEAD = {"memory": "; limit each worker with Executor(memory_per_worker=...)"}
 DEFAULT_OPTIONS = TaskOptions()
 NO_RUN = 2**32 - 1  # of calls of submit
 
@@ -67,9 +131,44 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _whole(name: str, value: object, allowed: range) -> None:
+def _is_choice(when: object) -> bool:
+    classes = when if isinstance(when, tuple) else (when,)
+    return all(isinstance(c, type) and issubclass(c, BaseException) for c in classes) or (
+        callable(when) and not isinstance(when, type)
+    )
+
+
+def check_whole(name: str, value: object, allowed: range) -> None:
+    """Raise `UsageError` unless it is a whole number of that range."""
     if not isinstance(value, int) or isinstance(value, bool) or value not in allowed:
         raise UsageError(f"{name} must be a whole number from {allowed[0]} to {allowed[-1]}, not {value!r}")
+
+
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*")
+
+
+def memory_of(name: str, value: object) -> int:
+    """Bytes of a number of them or of text such as ``"2GB"``; 0 for None."""
+    if value is None:
+        return 0
+    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    size = value if _is_number(value) else 0
+    if found and found[2].upper() in _UNITS:
+        size = float(found[1]) * _UNITS[found[2].upper()]
+    if not (isinstance(size, (int, float)) and 1 <= size < 1 << 62):
+        raise UsageError(f'{name} must be a number of bytes above 0, or text such as "2GB", not {value!r}')
+    return int(size)
 
 
 def _futures(after: Iterable[BaseFuture[Any]] | BaseFuture[Any]) -> tuple[BaseFuture[Any], ...]:
@@ -97,7 +196,10 @@ class TaskFailure:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Figures of an executor at one moment (``time_ns`` on the monotonic clock); elements of maps count one each."""
+    """Figures of an executor at one moment (``time_ns`` on the monotonic clock); elements of maps count one each.
+
+    ``stopping``: of those that run, how many were cancelled and are not over yet.
+    """
 
     time_ns: int
     workers: int
@@ -108,6 +210,7 @@ class Stats:
     succeeded: int
     failed: int
     cancelled: int
+    stopping: int = 0
 
     @property
     def done(self) -> int:
@@ -122,7 +225,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """One worker process; ``state`` is "starting", "idle", "busy" or "lost"."""
+    """One worker process; ``state`` is "starting", "idle", "busy", "stopping" or "lost"."""
 
     index: int
     pid: int
@@ -133,12 +236,16 @@ class WorkerInfo:
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """How many tasks of a run were submitted, and how those that are over ended."""
+    """How many tasks of a run were submitted, and how those that are over ended.
+
+    ``stopping``: cancelled while they ran, and not over yet.
+    """
 
     submitted: int = 0
     succeeded: int = 0
     failed: int = 0
     cancelled: int = 0
+    stopping: int = 0
 
     @property
     def done(self) -> int:

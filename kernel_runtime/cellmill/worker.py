@@ -187,6 +187,7 @@ class Worker:
         """Run one task that is no plain call, and publish what came of it."""
         function: Any = self.functions.get(number)
         try:
+            self.in_user_code = True  # unpickling may run code of the user's
             arguments: Any = ()
             kwargs: dict[str, Any] = _NOTHING
             if size or function is None:
@@ -203,7 +204,6 @@ class Worker:
                         function = arguments[0]
                     arguments, kwargs = arguments[-2:]
                 _STARTED(self.handle)  # else it has started when it was received
-            self.in_user_code = True
             value = function(*arguments, **kwargs)
             self.in_user_code = False
         except BaseException as error:
@@ -326,6 +326,7 @@ class Worker:
     def on_interrupt(self, *_: Any) -> None:
         """SIGINT: raise only in the task it is meant for, and only in user code."""
         if self.in_user_code and held.csched_worker_interrupted(self.handle):
+            held.csched_worker_heard(self.handle)
             raise KeyboardInterrupt
 
     def send_imports(self, modules: list[imported.Imported], inherited: bool = False) -> None:

@@ -52,7 +52,13 @@ class InlineBackend:
     def cancel(self, future: Future) -> bool:
         return False
 
+    def stop(self, future: Future) -> bool | None:
+        return None
+
     def is_running(self, future: Future) -> bool:
+        return False
+
+    def is_stopping(self, future: Future) -> bool:
         return False
 
     def submit_plain(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future:
@@ -77,13 +83,16 @@ class InlineBackend:
             self._count(run, 2)
             future.settle(None, failure)
             return future
-        for attempt in range(options.retries + 1):
+        for attempt in itertools.count():
             try:
                 value = _of_one(function, args[0]) if options.batch else function(*args, **kwargs)
             except Exception as error:
-                if attempt == options.retries:
+                delay = options.retry.delay(attempt, error)
+                if delay is None:
                     self._count(run, 2)
                     future.settle(None, error)
+                    break
+                time.sleep(delay)
             else:
                 self._count(run, 1)
                 future.settle(value)

@@ -10,7 +10,7 @@ import cellmill
 from cellmill.task import WorkerInfo
 
 _CELL = 'style="text-align:left;padding:1px 12px 1px 0"'
-_COLOURS = {"idle": "#888", "starting": "#888", "busy": "#2e7d32", "lost": "#c62828"}
+_COLOURS = {"idle": "#888", "starting": "#888", "busy": "#2e7d32", "stopping": "#ef6c00", "lost": "#c62828"}
 
 
 _PATIENCE = 1.0
@@ -41,6 +41,8 @@ class Status:
         stats = executor.stats()
         done = f"{stats.done:,} of {stats.total:,}"
         counts = f"{done} done, {stats.running:,} running, {stats.waiting:,} waiting"
+        if stats.stopping:
+            counts += f", {stats.stopping:,} of them stopping"
         ends = f"{stats.succeeded:,} succeeded, {stats.failed:,} failed, {stats.cancelled:,} cancelled"
         state = (
             " (closed)"

@@ -125,9 +125,17 @@ class _Source:
         """True when the task will not run."""
         return self._source.cancel()
 
+    def stop(self, future: Future) -> bool | None:
+        """True when it had not begun, False when it will end as cancelled, None when it is over."""
+        return self._source.cancelled() if self._source.cancel(force=True) else None
+
     def is_running(self, future: Future) -> bool:
         """Whether the task is in a worker now."""
         return self._source.running()
+
+    def is_stopping(self, future: Future) -> bool:
+        """Whether it was cancelled and runs still."""
+        return self._source._home.is_stopping(self._source)
 
 
 def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> None:

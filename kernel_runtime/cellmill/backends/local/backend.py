@@ -15,12 +15,23 @@ from ...functions import FunctionTable, function_name
 from ...futures import Future
 from ...payload import Encoded
 from ...preview import preview
-from ...runs import Run
+from ...runs import Run, stop_with_cells
 from ...schema import STAGES
-from ...task import POLICIES, RunCounts, Stats, TaskOptions, WorkerInfo, short_arguments
+from ...task import (
+    NO_RUN,
+    POLICIES,
+    RunCounts,
+    Stats,
+    TaskOptions,
+    WorkerInfo,
+    check_whole,
+    memory_of,
+    short_arguments,
+)
 from ...transcript import OUTPUT_LINES, Settings, whole_lines
 from .. import parents
 from . import ending, forked, outcomes
+from . import memory as memory_watch
 from .cpus import available_cpus
 from .listening import Listener
 from .mapping import MapResults, iterate, streams_of
@@ -28,6 +39,7 @@ from .pool import Pool
 from .resolver import Resolver
 from .scheduler import NO_WORKER, Scheduler, check, ffi, held
 from .sender import Sender
+from .stopping import Stopper
 from .stream import Stream
 
 __all__ = ["LocalBackend"]
@@ -41,6 +53,7 @@ STATUSES = (
     "dependency",
     "timeout",
     "failed",
+    "retried",
 )  # of a journey, by CSCHED_ code
 
 _NOW = time.monotonic_ns
@@ -62,6 +75,8 @@ class LocalBackend:
         memory: int = 0,
         label_output: bool = False,
         output_lines: int = OUTPUT_LINES,
+        memory_per_worker: int | str | None = None,
+        max_tasks_per_child: int | None = None,
     ) -> None:
         cpus = available_cpus()
         self.max_workers = cpus if max_workers is None else max_workers
@@ -75,9 +90,16 @@ class LocalBackend:
         crowded = self.max_workers >= cpus
         self.worker_spin_us = 10 if crowded else 50
         self.policy = "least-loaded"
-        self.scheduler = Scheduler(arena_bytes=memory, spin_us=10 if crowded else 50)
+        if max_tasks_per_child is not None:
+            check_whole("max_tasks_per_child", max_tasks_per_child, range(1, 1 << 62))
+        self.memory_per_worker = memory_of("memory_per_worker", memory_per_worker)
+        self.scheduler = Scheduler(
+            arena_bytes=memory, spin_us=10 if crowded else 50, worker_tasks=max_tasks_per_child or 0
+        )
         self.functions = FunctionTable(self._add_function, self.scheduler.drop_function)
         self.resolver = Resolver(self, self.scheduler)
+        self.stopper = Stopper(self)
+        self._cell_began = 0
         self.broken: BaseException | None = None
         self.closed = False
         self.foreign = False  # this is a forked child: everything here is its parent's
@@ -90,6 +112,8 @@ class LocalBackend:
         self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
         self.pool.resize(self.max_workers)
         forked.watch(self)
+        stop_with_cells(self)
+        memory_watch.watch(self)
 
     @property
     def crowding(self) -> float:
@@ -162,7 +186,17 @@ class LocalBackend:
     def is_running(self, future: Future) -> bool:
         if self.foreign or self.resolver.stopped:
             return False
-        return int(held.csched_task_state(self.scheduler.handle, future._ticket)) == 3
+        return int(held.csched_task_state(self.scheduler.handle, future._ticket)) >= 3
+
+    def is_stopping(self, future: Future) -> bool:
+        if self.foreign or self.resolver.stopped:
+            return False
+        return int(held.csched_task_state(self.scheduler.handle, future._ticket)) == 4
+
+    def stop(self, future: Future) -> bool | None:
+        if self.foreign or not future._ticket:
+            return None
+        return self.stopper.stop_task(future._ticket)
 
     # -- runs and figures
 
@@ -174,7 +208,7 @@ class LocalBackend:
     def run_counts(self, run: int) -> RunCounts:
         counts = ffi.new("csched_run_t *")
         held.csched_run_counts(self.scheduler.handle, run, counts)
-        return RunCounts(counts.submitted, counts.succeeded, counts.failed, counts.cancelled)
+        return RunCounts(counts.submitted, counts.succeeded, counts.failed, counts.cancelled, counts.stopping)
 
     def adjust_run(
         self, run: int, *, submitted: int = 0, succeeded: int = 0, failed: int = 0, cancelled: int = 0
@@ -191,7 +225,25 @@ class LocalBackend:
         yield from (s for (_, _, r), s in list(self.sender.batches.items()) if r == run)
 
     def stop_run(self, run: int) -> int:
-        return self.cancel_run(run) + self.pool.interrupt(run)
+        count = sum(s.cancel_waiting() for s in list(self._streams(run))) + self.stopper.stop_run(run)
+        self.resolver.resolve()
+        return count
+
+    # -- cells
+
+    def begin_cell(self) -> None:
+        """What is submitted from now on belongs to another cell."""
+        if self.foreign:
+            return
+        self._cell_began = int(held.csched_serial(self.scheduler.handle))
+
+    def stop_cell(self) -> int:
+        """Stop what the present cell submitted outside of any run."""
+        if self.foreign:
+            return 0
+        count = self.stopper.stop_run(NO_RUN, self._cell_began)
+        self.resolver.resolve()
+        return count
 
     def cancel_everything(self) -> int:
         return ending.cancel_everything(self)
@@ -214,6 +266,7 @@ class LocalBackend:
             s.succeeded,
             s.failed,
             s.cancelled,
+            s.stopping,
         )
 
     def journey_rows(self) -> Iterator[dict[str, Any]]:
@@ -267,8 +320,10 @@ class LocalBackend:
             f"cellmill: {type(error).__name__}: {error}; please report this", RuntimeWarning, stacklevel=2
         )
 
-    def explain_loss(self, status: int, worker: int, function: int, view: memoryview | None) -> BaseException:
-        """The error of a task whose worker died or was stopped."""
+    def explain_loss(
+        self, status: int, worker: int, function: int, view: memoryview | None, limit: float
+    ) -> BaseException:
+        """The error of a task whose worker died, or that ran past its limit of so many seconds."""
         args: tuple[Any, ...] = ()
         kwargs: dict[str, Any] = {}
         name = self.functions.names.get(function, "a task")
@@ -284,7 +339,7 @@ class LocalBackend:
             arguments = "<arguments that cannot be shown>"
         if status == held.CSCHED_LOST:
             return outcomes.lost(self.pool.exits.get(worker), name, arguments)
-        return outcomes.error_of(status, None, name, None)
+        return outcomes.error_of(status, None, f"{name}({arguments})", limit)
 
     # -- the end
 

@@ -24,6 +24,7 @@ class Exit:
         self.peak_rss = peak_rss
         self.task: int | None = None  # the one it ran
         self.output = ""  # the last of what that printed
+        self.reason = ""  # why we ended it, in words that follow "the worker"
 
 
 class Child:

@@ -341,6 +341,11 @@ class Listener:
             self._cells.append((serial, cell))
             del self._cells[1:-MOST_CELLS]
 
+    def cell_of(self, ticket: int) -> origin.Origin:
+        """The cell that submitted a task; 0: the present one."""
+        with self._lock:
+            return self._cell(ticket >> 32) if ticket else self._cells[-1][1]
+
     def _cell(self, serial: int) -> origin.Origin:
         for first, cell in reversed(self._cells):
             if first <= serial:

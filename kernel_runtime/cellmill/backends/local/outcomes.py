@@ -55,13 +55,14 @@ def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
     signal = ended.signal if ended else None
     exitcode = ended.exitcode if ended else None
     peak = ended.peak_rss if ended else None
+    how = (ended.reason if ended else "") or describe_exit(signal, exitcode)
     memory = f" Its peak memory was {peak / 1e6:,.0f} MB." if peak else ""
     task = ended.task if ended else None
     number = f", task {task}," if task else ""
     output = ended.output if ended else ""
     words = f"\nThe last it printed:\n{_last_lines(output)}" if output else ""
     return WorkerLostError(
-        f"the worker that ran {name}({arguments}){number} {describe_exit(signal, exitcode)}.{memory} Only this task is "
+        f"the worker that ran {name}({arguments}){number} {how}.{memory} Only this task is "
         "lost; pass retries=1 to run such tasks again, or call the function here to see it fail."
         f"{words}",
         task=task,
@@ -87,7 +88,8 @@ def error_of(status: int, view: memoryview | None, name: str, timeout: float | N
     if status == held.CSCHED_TIMEOUT:
         limit = f" of {timeout:g} s" if timeout else ""
         return TaskTimeoutError(
-            f"{name} ran past its time limit{limit} and was stopped with its worker; raise timeout= or split the work"
+            f"{name} ran past its time limit{limit} and was stopped, with all that it had started. Raise timeout=, or "
+            "split the work; retries= would try it again."
         )
     if status == held.CSCHED_NOROOM:
         return PayloadError(

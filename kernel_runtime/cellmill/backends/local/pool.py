@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 STATES = ("lost", "starting", "idle", "lost")
 REPLY_SECONDS = 60.0
-GRACE_SECONDS = 0.5  # for interrupted tasks
 
 
 class _Member:
@@ -43,6 +42,7 @@ class _Member:
         self.pid = 0
         self.restarts = 0
         self.retiring = False
+        self.doom = ""  # why we ended it
         self.gone = threading.Event()
         self.started = time.monotonic()
 
@@ -205,11 +205,15 @@ class Pool:
     def _ended(self, member: _Member, ended: Exit) -> None:
         """A worker process is gone; called by the thread that listens to the zygote."""
         ready = self._was_ready(member)
-        ended.task = int(self._info(member.index).ticket) or None
-        ended.output = self.backend.listener.ended(member.index, ended.task or 0)
+        ticket = int(self._info(member.index).ticket)
+        worn_out = ready and ended.exitcode == 0 and not ticket  # max_tasks_per_child
+        ended.task = ticket or None
+        ended.output = self.backend.listener.ended(member.index, ticket)
+        ended.reason = member.doom
         with self._lock:
-            self.exits[member.index] = ended
-            if not member.retiring:
+            if not worn_out:
+                self.exits[member.index] = ended
+            if not member.retiring and not worn_out:
                 self.restarts += 1
                 if ready:
                     self._failed_starts.end()
@@ -243,44 +247,26 @@ class Pool:
     def _one_stands(self) -> bool:
         return any(self._was_ready(member) for member in list(self.members.values()))
 
-    def kill(self, index: int) -> None:
+    def replace(self, index: int) -> None:
+        """A new worker in the place of this one, which finishes what it runs."""
+        with self._lock:
+            member = self.members.get(index)
+            if member is None or member.retiring:
+                return
+            self._retire(member)
+        self._start_missing()
+
+    def kill(self, index: int, reason: str = "") -> None:
         """End a worker at once; its running task fails, a new worker takes its place."""
         member = self.members.get(index)
         if member is not None and member.pid:
+            member.doom = reason
             zygote_client.shared().kill(member.pid, signal.SIGKILL)
-
-    def interrupt(self, run: int) -> int:
-        """Raise KeyboardInterrupt in the tasks of a run that are in user code now; how many those were.
-
-        One that does not end within the grace (native code that never looks) is ended with its worker.
-        """
-        found = []
-        for index, member in list(self.members.items()):
-            info = self._info(index)
-            if info.ticket and info.run == run and member.pid:
-                ticket = int(info.ticket)
-                if held.csched_worker_interrupt(self.backend.scheduler.handle, index, ticket) == 1:
-                    zygote_client.shared().signal(member.pid, signal.SIGINT)
-                    found.append((index, ticket))
-        if found:
-            timer = threading.Timer(GRACE_SECONDS, self._end_deaf, (found,))
-            timer.daemon = True
-            timer.start()
-        return len(found)
-
-    def _end_deaf(self, interrupted: list[tuple[int, int]]) -> None:
-        for index, ticket in interrupted:
-            if index in self.members and int(self._info(index).ticket) == ticket:
-                self.kill(index)
 
     def _info(self, index: int) -> Any:
         info = ffi.new("csched_worker_info_t *")
         held.csched_worker_info(self.backend.scheduler.handle, index, info)
         return info
-
-    def overdue(self, index: int, ticket: int) -> None:
-        """A task ran past its time limit, or a worker's memory does not hold what it must."""
-        self.kill(index)
 
     def restart(self) -> None:
         """New workers in the place of all; what runs is finished first."""
@@ -412,5 +398,6 @@ class Pool:
         for member in members:
             out = self._info(member.index)
             state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
+            state = "stopping" if out.stopping else state
             found.append(WorkerInfo(member.index, member.pid, state, int(out.finished), self.restarts))
         return found

@@ -14,6 +14,7 @@ from ...interrupts import whole
 from ...payload import BUFFER_MIN
 from ...raised import load_error
 from . import outcomes
+from .retrying import RetriedFuture
 from .scheduler import BATCH, MESSAGE, Scheduler, held
 from .stream import Chunk
 
@@ -205,11 +206,13 @@ class Resolver:
         _run: int,
     ) -> None:
         entry = self.table[slot]
-        if type(entry) is Future:
+        if isinstance(entry, Future):
             if status == CANCELLED:
                 called = entry.settle_cancelled()
             else:
-                value, error = self._outcome(entry, status, worker, detail, blob, address, size, function)
+                value, error = self._outcome(
+                    entry, status, worker, detail, blob, address, size, function, run_ns
+                )
                 called = entry.settle(value, error)
             if entry._inputs:
                 entry._inputs = ()  # or the last of a chain would keep all results before it
@@ -230,8 +233,11 @@ class Resolver:
         address: int,
         size: int,
         function: int,
+        limit_ns: int,
     ) -> tuple[Any, BaseException | None]:
         scheduler = self.scheduler
+        if type(future) is RetriedFuture and future.last is not None:
+            return None, future.last
         if status == NONE:
             return None, None
         if status == VALUE:
@@ -244,7 +250,7 @@ class Resolver:
             before = future._inputs[detail] if detail < len(future._inputs) else None
             return None, outcomes.dependency_failed(before, detail)
         arguments = scheduler.view(address, size) if size else None
-        return None, self.backend.explain_loss(status, worker, function, arguments)
+        return None, self.backend.explain_loss(status, worker, function, arguments, limit_ns / 1e9)
 
     # -- messages
 
@@ -255,7 +261,7 @@ class Resolver:
             if not n:
                 return
             rows = MESSAGE.iter_unpack(scheduler.message_rows(n))
-            for kind, worker, slot, detail, run, _, ticket, blob, address, size in rows:
+            for kind, worker, slot, detail, run, function, ticket, blob, address, size, limit_ns in rows:
                 if kind == held.CSCHED_OUTPUT:
                     self.backend.listener.end_of_task(worker, ticket, run)
                 elif kind == held.CSCHED_PARTIAL:
@@ -264,9 +270,31 @@ class Resolver:
                         entry.partial(scheduler.lasting_view(blob, address, size))
                 elif kind == held.CSCHED_REPLY:
                     self.backend.pool.reply(worker, detail, bytes(scheduler.view(address, size)))
-                else:
-                    self.backend.pool.overdue(worker, ticket)
+                elif kind == held.CSCHED_ATTEMPT:
+                    self._again(slot, worker, detail, function, ticket, blob, address, size, limit_ns)
+                elif ticket:
+                    self.backend.stopper.overdue(ticket)
+                else:  # its memory does not hold what it must
+                    self.backend.pool.kill(worker)
             held.csched_messages_commit(scheduler.handle, n)
+
+    def _again(
+        self,
+        slot: int,
+        worker: int,
+        status: int,
+        function: int,
+        ticket: int,
+        blob: int,
+        address: int,
+        size: int,
+        limit_ns: int,
+    ) -> None:
+        entry = self.table[slot]
+        if type(entry) is RetriedFuture:
+            _, error = self._outcome(entry, status, worker, 0, blob, address, size, function, limit_ns)
+            assert error is not None
+            entry.answer(self.scheduler.handle, ticket, status, error)
 
     def stop(self) -> None:
         """No more background resolving; the thread is joined unless it is the caller."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...errors import PayloadError
+from ...interrupts import pressed
 from ...payload import Encoded
 from .scheduler import DiskFull, Full, TooLarge
 
@@ -71,7 +72,11 @@ class Room:
         while True:
             stats = self._backend.stats()
             late = time.monotonic() > end
-            if not (stats.running or (stats.queued and not late)) or (late and not while_running):
+            if (
+                pressed()
+                or not (stats.running or (stats.queued and not late))
+                or (late and not while_running)
+            ):
                 return None
             self._backend.resolver.resolve()
             self._scheduler.wait(20)

@@ -29,7 +29,7 @@ free_cast: Callable[[str, int], Any] = _csched.ffi.cast
 
 NO_BLOCK = 2**64 - 1
 COMPLETION = struct.Struct("=IHHIIQQQQII")
-MESSAGE = struct.Struct("=IIIIIIQQQQ")
+MESSAGE = struct.Struct("=IIIIIIQQQQQ")
 JOURNEY = struct.Struct("=QIIIHBB8QQ")
 NO_WORKER = 2**16 - 1
 NO_ELEMENT = 2**32 - 1
@@ -99,6 +99,7 @@ class Scheduler:
         ring_bytes: int = 0,
         journey_rows: int = 0,
         spin_us: int = 20,
+        worker_tasks: int = 0,
     ) -> None:
         config = ffi.new(
             "csched_config_t *",
@@ -109,6 +110,7 @@ class Scheduler:
                 "journey_rows": journey_rows,
                 "spin_us": spin_us,
                 "helper": 1,
+                "worker_tasks": worker_tasks,
             },
         )
         out = ffi.new("csched_t **")

@@ -15,10 +15,11 @@ from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
 from ...payload import INLINE_MAX, Encoded, explain_argument
-from ...task import DEFAULT_OPTIONS, NO_RUN, TaskOptions
+from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from . import outcomes
 from .packing import FailedInput, add_input, pack
 from .plain import PlainSubmit
+from .retrying import RetriedFuture
 from .room import Room
 from .scheduler import NO_BLOCK, StaleInput, check, ffi, held
 from .stream import Chunk, Stream
@@ -81,6 +82,8 @@ class Sender:
     ) -> Future:
         """A call whose arguments need looking after: futures among them are inputs, large buffers travel apart."""
         backend = self.backend
+        if isinstance(options.retries, Retry):
+            future = RetriedFuture(backend, options.retries)
         while True:
             number = self.functions.number(function)
             body: Any = (
@@ -124,7 +127,7 @@ class Sender:
                 ticket = held.csched_submit_block(handle, slot, number, run, block, encoded.size, pack_ns)
         else:
             future._inputs = tuple(inputs)
-            form, _keep = self._form(options, inputs, 1, block)
+            form, _keep = self._form(options, inputs, block)
             ticket = held.csched_submit_with(handle, slot, number, run, data, encoded.size, pack_ns, form)
         if ticket < 0:
             if block != NO_BLOCK:
@@ -134,15 +137,18 @@ class Sender:
         self.plain.form.left = _NOW()
         return future
 
-    def _form(self, options: TaskOptions, inputs: list[Future], count: int, block: int) -> tuple[Any, Any]:
+    def _form(self, options: TaskOptions, inputs: list[Future], block: int) -> tuple[Any, Any]:
         """A csched_options_t and what it points to."""
         tickets = ffi.new("uint64_t[]", [future._ticket for future in inputs]) if inputs else _NULL
         form = ffi.new(_FORM)
         form.inputs = tickets
         form.input_count = len(inputs)
-        form.count = count
+        form.count = 1
         form.priority = options.priority
-        form.retries = options.retries if count == 1 else 0
+        if isinstance(options.retries, Retry):
+            form.retries, form.ask = options.retries.times, 1
+        else:
+            form.retries = options.retries
         form.timeout_ns = int(min(options.timeout, LONGEST_S) * 1e9) if options.timeout is not None else 0
         form.block = block
         return form, tickets
@@ -191,7 +197,10 @@ class Sender:
     def submit_chunk(
         self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int
     ) -> None:
-        """Send one chunk of a stream; raises `PayloadError` when an element cannot be pickled."""
+        """Send one chunk of a stream; raises `PayloadError` when an element cannot be pickled.
+
+        Its elements are tried again by the stream, one by one, and not by the scheduler.
+        """
         start = _NOW()
         inputs: list[Future] = []
         count = len(body["items"])
@@ -216,7 +225,9 @@ class Sender:
             slot = self.resolver.take_slot()
             self.resolver.table[slot] = chunk
             self.backend.adjust_run(run, submitted=-count)  # counted when they were added to the stream
-            form, _keep = self._form(options, inputs, count, block)
+            form, _keep = self._form(options, inputs, block)
+            form.count, form.retries, form.ask, form.attempt = count, 0, 0, chunk.attempt
+            form.not_before = _NOW() + int(chunk.delay * 1e9) if chunk.delay else 0
             ticket = held.csched_submit_with(
                 self.scheduler.handle, slot, number, run, data, encoded.size, _NOW() - start, form
             )

@@ -6,6 +6,8 @@ own cost small. For batch functions a call costs ``a + c * n``, and ``n`` should
 
 from __future__ import annotations
 
+from typing import Protocol
+
 GROWTH = 4
 SHORTEST_PART = (
     16  # chunks near the end shrink to this part of the wanted size, no further: each has its cost
@@ -17,6 +19,27 @@ BATCH_NS = (
 BATCH_OVERHEAD = 0.02  # part of a batch's time that may go into its fixed cost; longer batches, if need be
 LONGEST_BATCH_NS = 500_000_000
 MOST_MARKED = 4096  # elements whose journeys a chunk can hold
+
+
+class Sizes(Protocol):
+    """Chooses chunk sizes."""
+
+    def observe(self, count: int, run_ns: int) -> None: ...
+
+    def next(self, available: int, remaining: int | None) -> int: ...
+
+
+class FixedSizes:
+    """What ``chunksize=`` asks for."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def observe(self, count: int, run_ns: int) -> None:
+        pass
+
+    def next(self, available: int, remaining: int | None) -> int:
+        return min(self._size, available)
 
 
 class ChunkSizes:

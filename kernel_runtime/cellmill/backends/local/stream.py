@@ -21,34 +21,13 @@ from . import outcomes
 from .elements import Elements
 from .salvage import mark_in, salvage
 from .scheduler import NO_ELEMENT, Closed, held
-from .sizes import BatchSizes, ChunkSizes
+from .sizes import BatchSizes, ChunkSizes, FixedSizes, Sizes
 
 if TYPE_CHECKING:
     from .backend import LocalBackend
 
 NOT_LOADED = 0  # failures that a worker reports of a chunk which it could not unpickle
 AHEAD = 3  # chunks per worker that are sent: one runs, the next waits in its ring
-
-
-class Sizes(Protocol):
-    """Chooses chunk sizes; see `sizes`."""
-
-    def observe(self, count: int, run_ns: int) -> None: ...
-
-    def next(self, available: int, remaining: int | None) -> int: ...
-
-
-class FixedSizes:
-    """What ``chunksize=`` asks for."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-
-    def observe(self, count: int, run_ns: int) -> None:
-        pass
-
-    def next(self, available: int, remaining: int | None) -> int:
-        return min(self._size, available)
 
 
 class Receiver(Protocol):
@@ -93,6 +72,7 @@ class Stream:
         self.waiting = Elements()
         self.sent = 0  # chunks in flight
         self.unfinished = 0  # elements added and not delivered
+        self.cancellations = 0
         self.when_done: Callable[[], None] | None = None  # called once nothing is unfinished
         self._failure: BaseException | None = None
         self._attempts: dict[Any, int] = {}
@@ -116,8 +96,10 @@ class Stream:
                 remaining = None if self.expected is None else available + self.expected
                 self._submit(*self.waiting.take(self.sizes.next(available, remaining)))
 
-    def _submit(self, keys: Sequence[Any], items: list[Any]) -> None:
-        chunk = Chunk(self, keys, items)
+    def _submit(
+        self, keys: Sequence[Any], items: list[Any], attempt: int = 0, delay: float | None = None
+    ) -> None:
+        chunk = Chunk(self, keys, items, attempt, delay)
         body = {"items": items, "batch": self.options.batch, "star": self.star}
         try:
             self.backend.submit_chunk(self.function, body, chunk, self.options, self.run)
@@ -135,17 +117,23 @@ class Stream:
             self._submit(keys[:half], items[:half])
             self._submit(keys[half:], items[half:])
         else:
-            self.sent += 1
+            with self._lock:
+                self.sent += chunk.counted
 
     def cancel_all(self) -> int:
         """Drop what has not been sent and take back what has not begun; how many elements that is."""
+        return self.cancel_waiting() + self.backend.cancel_sent(self.run)
+
+    def cancel_waiting(self) -> int:
+        """Drop what has not been sent, and send nothing again of what was; how many elements that is."""
         with whole():
             with self._lock:
+                self.cancellations += 1
                 dropped = self.waiting.clear()
             self.backend.adjust_run(self.run, cancelled=len(dropped))
             for key in dropped:
                 self._settle_error(key, outcomes.cancelled())
-        return len(dropped) + self.backend.cancel_sent(self.run)
+        return len(dropped)
 
     def take_back(self, key: Any) -> bool:
         """Cancel one element that waits here still."""
@@ -177,10 +165,18 @@ class Stream:
         """See `futures.Home`: an element that waits here still can be taken back."""
         return self.take_back(future)
 
+    def stop(self, future: Future) -> bool | None:
+        """See `futures.Home`: what was sent cannot be stopped without the others of its batch."""
+        return None
+
     def is_running(self, future: Future) -> bool:
         """An element that was sent may run: nobody asks the worker."""
         with self._lock:
             return future not in self.waiting
+
+    def is_stopping(self, future: Future) -> bool:
+        """See `futures.Home`."""
+        return False
 
     # -- from the resolver
 
@@ -201,14 +197,15 @@ class Stream:
             done()
 
     def fail_or_retry(self, key: Any, item: Any, error: BaseException) -> bool:
-        """Deliver the error, or keep the element for another attempt; True when it is over."""
+        """Deliver the error, or send the element again, alone; True when it is over."""
         if self.options.retries and not isinstance(error, (CancelledError, DependencyError, PayloadError)):
-            attempts = self._attempts.get(key, 0)
-            if attempts < self.options.retries:
-                self._attempts[key] = attempts + 1
-                with self._lock:
-                    self.waiting.put_back([key], [item])
+            attempt = self._attempts.get(key, 0)
+            delay = self.options.retry.delay(attempt, error)
+            if delay is not None:
+                self._attempts[key] = attempt + 1
+                self._submit([key], [item], attempt + 1, delay)
                 return False
+            self._attempts.pop(key, None)
         self._settle_error(key, error)
         return True
 
@@ -216,14 +213,37 @@ class Stream:
 class Chunk:
     """Some elements of a stream as one task of the scheduler."""
 
-    __slots__ = ("items", "keys", "over", "received", "stream")
+    __slots__ = (
+        "_cancellations",
+        "attempt",
+        "counted",
+        "delay",
+        "items",
+        "keys",
+        "over",
+        "received",
+        "stream",
+    )
 
-    def __init__(self, stream: Stream, keys: Sequence[Any], items: list[Any]) -> None:
+    def __init__(
+        self, stream: Stream, keys: Sequence[Any], items: list[Any], attempt: int, delay: float | None
+    ) -> None:
         self.stream = stream
+        self.attempt = attempt  # how often it was tried before
+        self.delay = delay or 0.0  # seconds until it may start
+        self.counted = (
+            delay is None
+        )  # among the chunks in flight: what waits to be tried again holds back no other
+        self._cancellations = stream.cancellations
         self.keys = keys
         self.items = items
         self.received = 0  # elements whose outcome has come
         self.over = False
+
+    @property
+    def cancelled(self) -> bool:
+        """It was sent before its stream was cancelled: what has not begun will not."""
+        return self._cancellations != self.stream.cancellations
 
     def partial(self, view: memoryview) -> None:
         """Outcomes of the next elements, from a worker that is still at it."""
@@ -250,7 +270,7 @@ class Chunk:
         stream = self.stream
         values = values if type(values) is list else list(values)  # a batch function may return an array
         end = first + len(values)
-        retried = 0  # counted as failed by the scheduler, and not over
+        retried = stopped = 0  # counted as failed by the scheduler
         for stop in [*sorted(i for i in errors if i >= self.received), end]:
             if self.received < stop:
                 here, self.received = self.received, stop
@@ -260,9 +280,19 @@ class Chunk:
                 error = errors[stop]
                 if isinstance(error, bytes):
                     error = load_error(error)
-                retried += not stream.fail_or_retry(self.keys[stop], self.items[stop], error)
-        if retried:
-            stream.backend.adjust_run(stream.run, failed=-retried)
+                if self.cancelled and isinstance(error, KeyboardInterrupt):
+                    error = outcomes.cancelled()
+                    stopped += 1
+                retried += not self._fail(stop, error)
+        if retried or stopped:
+            stream.backend.adjust_run(stream.run, failed=-retried - stopped, cancelled=stopped)
+
+    def _fail(self, place: int, error: BaseException) -> bool:
+        """Deliver an error, or try the element again; True when it is over."""
+        if self.cancelled:
+            self.stream._settle_error(self.keys[place], error)
+            return True
+        return self.stream.fail_or_retry(self.keys[place], self.items[place], error)
 
     def complete(self, status: int, worker: int, detail: int, view: memoryview | None, run_ns: int) -> None:
         """The chunk is over; called by the resolver, again if an interrupt came in between."""
@@ -282,17 +312,28 @@ class Chunk:
                 error = outcomes.error_of(
                     status, view, function_name(stream.function), stream.options.timeout
                 )
-            while error is not None and self.received < len(self.items):
-                stream.fail_or_retry(self.keys[self.received], self.items[self.received], error)
-                self.received += 1
+            if error is not None:
+                self._fail_rest(status, error)
             self.over = True
             with stream._lock:
-                stream.sent -= 1
+                stream.sent -= self.counted
         stream.send()
 
     def _not_loaded(self, status: int, detail: int) -> bool:
         """Whether the worker could not unpickle the elements, and ran none."""
         return bool(status == held.CSCHED_ERROR and detail == NOT_LOADED and len(self.items) > 1)
+
+    def _fail_rest(self, status: int, error: BaseException) -> None:
+        """What has no outcome yet ends so; the scheduler counted the whole chunk."""
+        good, retried = self.received, 0
+        while self.received < len(self.items):
+            retried += not self._fail(self.received, error)
+            self.received += 1
+        stream = self.stream
+        if status == held.CSCHED_CANCELLED:
+            stream.backend.adjust_run(stream.run, succeeded=good, cancelled=-good)
+        elif status != held.CSCHED_VALUE:
+            stream.backend.adjust_run(stream.run, succeeded=good, failed=-good - retried)
 
     def _not_run(self) -> None:
         """An input failed, or does not load: sent again in parts, until the element with it stands alone."""
@@ -303,6 +344,9 @@ class Chunk:
         """What has no outcome yet, in two chunks."""
         stream, first, end = self.stream, self.received, len(self.items)
         self.received = end
+        if self.cancelled:
+            self._cancel_rest(self.keys[first:end])
+            return
         middle = (first + end) // 2
         for part in (slice(first, middle), slice(middle, end)):
             if self.items[part]:
@@ -326,9 +370,21 @@ class Chunk:
             error = outcomes.lost(
                 stream.backend.pool.exits.get(worker), function_name(stream.function), short_repr(item)
             )
-            over = stream.fail_or_retry(key, item, error)
-            with stream._lock:
-                stream.waiting.put_back(keys, items)
+            if self.cancelled:
+                over = True
+                stream._settle_error(key, error)
+                self._cancel_rest(keys)
+            else:
+                over = stream.fail_or_retry(key, item, error)
+                with stream._lock:
+                    stream.waiting.put_back(keys, items)
         self.received = len(self.items)
         # the scheduler counted the whole chunk as failed
         stream.backend.adjust_run(stream.run, succeeded=good, failed=over - len(self.items))
+
+    def _cancel_rest(self, keys: Sequence[Any]) -> None:
+        """Elements that were to be sent again, and are not."""
+        stream = self.stream
+        stream.backend.adjust_run(stream.run, cancelled=len(keys))
+        for key in keys:
+            stream._settle_error(key, outcomes.cancelled())

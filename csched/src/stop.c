@@ -1,0 +1,239 @@
+/* Ending a task that runs, and trying again one that failed.
+ *
+ * A task that shall end is marked, and its ticket written where its worker looks.  Then the caller signals the worker,
+ * which raises KeyboardInterrupt if that task is in user code (csched_worker_interrupted), and says so.  A signal that
+ * came too early or too late is not heard: it is sent again while csched_unheard.  A task that goes on after its grace
+ * is ended with its worker, once csched_worker_condemn has seen to it that no other task is hit. */
+#include "internal.h"
+#include "segment.h"
+
+static uint64_t taken_at(const csched_t *s, const task_t *task)
+{
+    const worker_t *worker = s->workers[task->worker];
+    return worker->segment ? u64_relaxed(&worker->segment->claim_since) : 0;
+}
+
+/* Its outcome is not its own: it was lost, stopped, or ran too long.  Takes over the reference to `result`. */
+void task_cut(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
+{
+    task_t *task = task_at(s, slot);
+    task->row = journey_record_cut(&s->journey, task, task->worker, status, taken_at(s, task));
+    task_finish(s, slot, status, result, detail);
+}
+
+/* An attempt failed.  True: there will be another one, or who submitted the task decides; `result` stays the
+ * caller's. */
+bool task_again(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker)
+{
+    task_t *task = task_at(s, slot);
+    if (task->flags & FLAG_STOPPING || task->attempt >= task->retries)
+        return false;
+    if (task->flags & FLAG_ASK) {
+        csched_message_t message = {.kind = CSCHED_ATTEMPT,
+                                    .worker = worker,
+                                    .slot = slot,
+                                    .detail = status,
+                                    .run = task->run,
+                                    .function = task->function,
+                                    .ticket = task->ticket,
+                                    .blob = (uint64_t)(uintptr_t)result,
+                                    .size = result ? result->size : 0,
+                                    .limit_ns = task->timeout_ns};
+        uint64_t moment = task->moment;
+        task->moment = UINT64_MAX; /* until the answer */
+        if (task_delay(s, slot) < 0 || message_push(s, &message) < 0) {
+            if (task->state == TASK_DELAYED)
+                s->graph.waiting_count--;
+            task->state = TASK_SENT;
+            task->moment = moment;
+            return false;
+        }
+        blob_retain(result); /* the message's */
+        task->flags |= FLAG_ASKED;
+    }
+    uint64_t row = journey_record_cut(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
+    journey_resolved(&s->journey, row, 1, s->now);
+    drop_bundle(s, task);
+    task->attempt++;
+    task->flags &= (uint8_t)~FLAG_OVERDUE; /* the limit holds for each attempt */
+    if (!(task->flags & FLAG_ASK))
+        task_ready(s, slot);
+    return true;
+}
+
+static task_t *find_asked(csched_t *s, uint64_t ticket)
+{
+    task_t *task = graph_find(&s->graph, ticket);
+    return task && task->state == TASK_DELAYED && task->flags & FLAG_ASKED ? task : NULL;
+}
+
+CSCHED_EXPORT int csched_retry(csched_t *s, uint64_t ticket, uint64_t delay_ns)
+{
+    pthread_mutex_lock(&s->lock);
+    task_t *task = find_asked(s, ticket);
+    if (task) {
+        task->flags &= (uint8_t)~FLAG_ASKED;
+        task->moment = look_at_clock(s) + delay_ns; /* drain_tick sends it */
+    }
+    pthread_mutex_unlock(&s->lock);
+    return task ? CSCHED_OK : CSCHED_EINVAL;
+}
+
+CSCHED_EXPORT int csched_give_up(csched_t *s, uint64_t ticket, uint32_t status)
+{
+    pthread_mutex_lock(&s->lock);
+    uint32_t last = s->completions.tail;
+    task_t *task = find_asked(s, ticket);
+    if (task) {
+        s->graph.waiting_count--; /* the delayed list finds it gone by itself */
+        task_finish(s, ticket_slot(ticket), status, NULL, 0);
+        after_cancel(s, last);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (task)
+        bell_ring(s);
+    return task ? CSCHED_OK : CSCHED_EINVAL;
+}
+
+/* Tells the worker of a task that it could not take back: it runs, or is about to. */
+static void mark(csched_t *s, const task_t *task, csched_target_t *target)
+{
+    segment_t *segment = s->workers[task->worker]->segment;
+    u64_store_release(&segment->interrupt_ticket, task->ticket); /* partner: csched_worker_interrupted */
+    uint64_t since = u64_acquire(&segment->claim_ticket) == task->ticket ? u64_relaxed(&segment->claim_since) : s->now;
+    *target = (csched_target_t){.ticket = task->ticket, .since = since, .worker = task->worker};
+}
+
+/* Of those that the worker has taken the last one may run, or be about to; the others wait in its ring as results. */
+static bool is_last_taken(worker_t *worker, uint32_t slot)
+{
+    for (uint32_t i = worker->held_count; i-- > 0;) {
+        const held_t *held = held_at(worker, i);
+        bool reused = worker->tasks.position - held->position > worker->tasks.capacity;
+        if (held->slot != NO_TASK && (reused || u32_acquire(&held->entry->claim) != CLAIM_QUEUED)) /* partner: claim */
+            return held->slot == slot;
+    }
+    return false;
+}
+
+/* 1: cancelled; 2: it runs, and will end as cancelled; 0: over. */
+static int stop_one(csched_t *s, task_t *task, uint32_t slot, csched_target_t *target)
+{
+    if (task_cancel(s, task, slot))
+        return 1;
+    if (task->state != TASK_SENT)
+        return 0;
+    task->retries = task->attempt; /* whatever came of it, it is not tried again */
+    if (!is_last_taken(s->workers[task->worker], slot))
+        return 0;
+    task->flags |= FLAG_STOPPING;
+    mark(s, task, target);
+    return 2;
+}
+
+CSCHED_EXPORT int csched_stop_task(csched_t *s, uint64_t ticket, csched_target_t *target)
+{
+    pthread_mutex_lock(&s->lock);
+    uint32_t last = s->completions.tail;
+    look_at_clock(s);
+    task_t *task = graph_find(&s->graph, ticket);
+    int found = task ? stop_one(s, task, ticket_slot(ticket), target) : 0;
+    after_cancel(s, last);
+    pthread_mutex_unlock(&s->lock);
+    if (found == 1)
+        bell_ring(s);
+    return found;
+}
+
+CSCHED_EXPORT int csched_stop_run(csched_t *s, uint32_t run, uint32_t after, csched_target_t *targets, uint32_t most,
+                                  uint32_t *cancelled)
+{
+    pthread_mutex_lock(&s->lock);
+    uint32_t last = s->completions.tail, count = 0;
+    *cancelled = 0;
+    look_at_clock(s);
+    for (uint32_t slot = 0; slot < s->graph.capacity && count < most; slot++) {
+        task_t *task = task_at(s, slot);
+        uint32_t serial = (uint32_t)(task->ticket >> 32);
+        if (task->state == TASK_FREE || task->state == TASK_DONE || task->run != run ||
+            (after && (int32_t)(serial - after) <= 0))
+            continue;
+        int found = stop_one(s, task, slot, &targets[count]);
+        *cancelled += found == 1;
+        count += found == 2;
+    }
+    after_cancel(s, last);
+    pthread_mutex_unlock(&s->lock);
+    if (*cancelled)
+        bell_ring(s);
+    return (int)count;
+}
+
+static task_t *find_sent(csched_t *s, uint64_t ticket)
+{
+    task_t *task = graph_find(&s->graph, ticket);
+    return task && task->state == TASK_SENT && s->workers[task->worker]->segment ? task : NULL;
+}
+
+CSCHED_EXPORT int csched_interrupt(csched_t *s, uint64_t ticket, csched_target_t *target)
+{
+    pthread_mutex_lock(&s->lock);
+    look_at_clock(s);
+    const task_t *task = find_sent(s, ticket);
+    if (task)
+        mark(s, task, target);
+    pthread_mutex_unlock(&s->lock);
+    return task != NULL;
+}
+
+CSCHED_EXPORT int csched_unheard(csched_t *s, uint64_t ticket)
+{
+    pthread_mutex_lock(&s->lock);
+    const task_t *task = find_sent(s, ticket);
+    int rc = CSCHED_EAGAIN;
+    if (task) {
+        const segment_t *segment = s->workers[task->worker]->segment;
+        rc = u64_acquire(&segment->heard_ticket) != ticket; /* partner: csched_worker_heard */
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+/* Before a worker is killed for the task it runs: what it only holds is taken back and nothing is sent to it any more,
+ * so that the signal cannot hit another task.  1: the task still runs there; 0: it does not, and the worker goes on. */
+CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket)
+{
+    pthread_mutex_lock(&s->lock);
+    worker_t *worker = index < s->worker_count ? s->workers[index] : NULL;
+    bool runs = false;
+    if (worker && worker->segment && u64_acquire(&worker->segment->claim_ticket) == ticket) { /* partner: claim */
+        look_at_clock(s);
+        for (uint32_t i = worker->held_count; i-- > 0;) {
+            uint32_t slot = i < worker->held_count ? held_at(worker, i)->slot : NO_TASK;
+            if (slot != NO_TASK && window_revoke(s, task_at(s, slot), slot))
+                ready_push_front(&s->graph, slot);
+        }
+        fence_seq_cst(); /* nothing is left to be claimed: what is claimed now stays until its result is there */
+        runs = u64_acquire(&worker->segment->claim_ticket) == ticket;
+        if (runs) {
+            worker->retiring = true;
+            s->loads[index].window = 0;
+        }
+        dispatch(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return runs;
+}
+
+uint32_t stopping_of(const csched_t *s, uint32_t run, bool every)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        const segment_t *segment = s->workers[i]->segment;
+        uint64_t ticket = segment ? u64_relaxed(&segment->claim_ticket) : 0;
+        const task_t *task = ticket ? graph_find(&s->graph, ticket) : NULL;
+        if (task && task->state == TASK_SENT && task->flags & FLAG_STOPPING && (every || task->run == run))
+            count += task->count;
+    }
+    return count;
+}

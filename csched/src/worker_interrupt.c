@@ -1,0 +1,20 @@
+/* What a worker's signal handler asks and says: see stop.c for the kernel's side. */
+#include "segment.h"
+#include "worker.h"
+
+CSCHED_EXPORT int csched_worker_interrupted(csched_worker_t *w)
+{
+    uint64_t ticket = u64_acquire(&w->segment->interrupt_ticket); /* partner: mark in stop.c */
+    return ticket && ticket == u64_relaxed(&w->segment->claim_ticket);
+}
+
+CSCHED_EXPORT int csched_worker_heard(csched_worker_t *w)
+{
+    u64_store_release(&w->segment->heard_ticket, u64_relaxed(&w->segment->claim_ticket)); /* partner: csched_unheard */
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT uint64_t csched_worker_current(csched_worker_t *w)
+{
+    return u64_relaxed(&w->segment->claim_ticket);
+}

@@ -1,0 +1,142 @@
+"""Watching the memory of workers: one thread for all executors of a process, which looks a few times a second.
+
+A worker counts with what is its own: not the shared memory in which payloads lie, nor the files it maps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+import weakref
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .scheduler import held
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+PERIOD_S = 0.2
+MACHINE_EVERY_S = 1.0
+SCARCE = 0.06  # of all memory left: time to say so
+AGAIN_S = 60.0
+PAGE = os.sysconf("SC_PAGE_SIZE")
+CGROUP = Path("/sys/fs/cgroup")
+
+_watched: weakref.WeakSet[LocalBackend] = weakref.WeakSet()
+_lock = threading.Lock()
+_thread: threading.Thread | None = None
+
+
+def watch(backend: LocalBackend) -> None:
+    """Look after the workers of a backend as long as it lives."""
+    global _thread
+    with _lock:
+        _watched.add(backend)
+        if _thread is None or not _thread.is_alive():
+            _thread = threading.Thread(target=_run, name="cellmill-memory", daemon=True)
+            _thread.start()
+
+
+def own_bytes(pid: int) -> int:
+    """Resident memory of a process that is its own; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+    except (OSError, ValueError):
+        return 0
+    return (resident - shared) * PAGE
+
+
+def left_and_total() -> tuple[int, int]:
+    """Bytes that can still be had and all there are: of the machine, or of the control group where that has less."""
+    found = {}
+    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as file:
+        for line in file:
+            name, _, rest = line.partition(":")
+            found[name] = int(rest.split()[0]) * 1024
+    left, total = found.get("MemAvailable", 1 << 62), found.get("MemTotal", 1 << 62)
+    with contextlib.suppress(OSError, ValueError):
+        most = int((CGROUP / "memory.max").read_text())
+        used = int((CGROUP / "memory.current").read_text())
+        for line in (CGROUP / "memory.stat").read_text().splitlines():
+            if line.startswith("inactive_file "):
+                used -= int(line.split()[1])
+        if most - used < left:
+            left, total = most - used, most
+    return left, total
+
+
+def _run() -> None:
+    machine_at = 0.0
+    while True:
+        backends = [b for b in list(_watched) if not b.closed and not b.foreign]
+        busy = [b for b in backends if b.stats().running]
+        limited = any(b.memory_per_worker for b in backends)
+        for backend in backends:
+            if backend.memory_per_worker:
+                check(backend)
+        now = time.monotonic()
+        if busy and now >= machine_at:
+            warned = _warn_if_scarce(busy)
+            machine_at = now + (AGAIN_S if warned else MACHINE_EVERY_S)
+        del backends
+        time.sleep(PERIOD_S if busy and limited else MACHINE_EVERY_S)
+
+
+def check(backend: LocalBackend) -> None:
+    """End the tasks of workers above the limit; an idle worker above it is replaced."""
+    limit = backend.memory_per_worker
+    for index, member in list(backend.pool.members.items()):
+        size = own_bytes(member.pid) if member.pid and not member.retiring else 0
+        if size <= limit:
+            continue
+        ticket = int(backend.pool._info(index).ticket)
+        if not ticket:
+            backend.pool.replace(index)
+        elif held.csched_worker_condemn(backend.scheduler.handle, index, ticket):
+            backend.pool.kill(
+                index,
+                f"was stopped: it used {size / 1e6:,.0f} MB of memory, more than memory_per_worker, "
+                f"{limit / 1e6:,.0f} MB",
+            )
+
+
+def _warn_if_scarce(backends: list[LocalBackend]) -> bool:
+    left, total = left_and_total()
+    if left > SCARCE * total:
+        return False
+    workers = [
+        (own_bytes(member.pid), member.pid, index, backend)
+        for backend in backends
+        for index, member in list(backend.pool.members.items())
+        if member.pid
+    ]
+    if not workers:
+        return False
+    size, pid, index, backend = max(workers, key=lambda worker: worker[0])
+    info = backend.pool._info(index)
+    doing = f"runs {backend.functions.names.get(info.function, 'a task')}" if info.ticket else "is idle"
+    cell = backend.listener.cell_of(int(info.ticket))
+    cell.do(partial(cell.stream(2).write, _words(left, total, pid, doing, size)))
+    return True
+
+
+def _words(left: int, total: int, pid: int, doing: str, size: int) -> str:
+    return (
+        f"cellmill: memory is nearly used up: {left / 1e9:.1f} of {total / 1e9:.1f} GB are left, and the operating "
+        f"system will kill a process soon. The largest worker (pid {pid}) {doing} and uses {size / 1e9:.1f} GB. Stop "
+        "it, use fewer workers, or set Executor(memory_per_worker=...).\n"
+    )
+
+
+def _in_child() -> None:
+    global _lock, _thread
+    _lock, _thread = threading.Lock(), None
+    _watched.clear()
+
+
+os.register_at_fork(after_in_child=_in_child)

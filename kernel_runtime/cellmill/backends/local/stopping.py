@@ -1,0 +1,166 @@
+"""Ending tasks that run: KeyboardInterrupt first, and what does not hear it in time is killed.
+
+What a task has started (a program, a pool of its own) is interrupted with it, as by Ctrl-C in a terminal, and killed
+with it: whatever came to life below the worker since the task began.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...zygote import descendants
+from . import zygote_client
+from .scheduler import ffi, held
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+GRACE_SECONDS = 0.5
+LOOK_SECONDS = 0.02
+AGAIN_SECONDS = 0.06  # a signal that was not heard is sent again
+MOST_SECONDS = 5.0  # after the grace, for a task that is about to begin or to end
+MOST_TARGETS = 4096
+TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(slots=True)
+class Target:
+    """A task that runs and shall end. Times in nanoseconds of the monotonic clock."""
+
+    ticket: int
+    since: int
+    worker: int
+    pid: int = 0
+    children: list[int] = field(default_factory=list)  # descriptors
+    signalled: float = 0.0
+
+
+class Stopper:
+    """Ends tasks of one backend, in threads of its own that last as long as there is something to end."""
+
+    def __init__(self, backend: LocalBackend) -> None:
+        self._backend = backend
+        self._handle = backend.scheduler.handle
+
+    def stop_run(self, run: int, after: int = 0) -> int:
+        """Cancel the tasks of a run (those later than the serial number) and stop those that run; how many."""
+        found = ffi.new("csched_target_t[]", MOST_TARGETS)  # more than there are workers
+        cancelled = ffi.new("uint32_t *")
+        count = held.csched_stop_run(self._handle, run, after, found, MOST_TARGETS, cancelled)
+        self._end([_target(found[i]) for i in range(count)])
+        return int(cancelled[0] + count)
+
+    def stop_task(self, ticket: int) -> bool | None:
+        """True: it had not begun and is cancelled; False: it is stopped; None: it is over."""
+        found = ffi.new("csched_target_t *")
+        rc = held.csched_stop_task(self._handle, ticket, found)
+        if rc == 2:
+            self._end([_target(found)])
+        return None if rc == 0 else rc == 1
+
+    def overdue(self, ticket: int) -> None:
+        """A task ran past its time limit."""
+        found = ffi.new("csched_target_t *")
+        if held.csched_interrupt(self._handle, ticket, found):
+            self._end([_target(found)])
+
+    def _end(self, targets: list[Target]) -> None:
+        if targets:
+            threading.Thread(
+                target=self._see_to, args=(targets,), name="cellmill-stopper", daemon=True
+            ).start()
+
+    def _see_to(self, targets: list[Target]) -> None:
+        start = time.monotonic()
+        for target in targets:
+            self._signal(target)
+        for target in targets:
+            self._find_children(target)
+        pending = targets
+        while pending and not self._backend.foreign:
+            time.sleep(LOOK_SECONDS)
+            late = time.monotonic() - start - GRACE_SECONDS
+            pending = [target for target in pending if not self._is_over(target, late)]
+
+    def _is_over(self, target: Target, late: float) -> bool:
+        """Whether nothing is left of it; after the grace, see to that."""
+        unheard = int(held.csched_unheard(self._handle, target.ticket))
+        runs = unheard >= 0
+        if late < 0:
+            if unheard == 1 and time.monotonic() - target.signalled > AGAIN_SECONDS:
+                self._signal(target)
+            if runs or any(map(_lives, target.children)):
+                return False
+        elif runs and late < MOST_SECONDS:
+            if not held.csched_worker_condemn(self._handle, target.worker, target.ticket):
+                return False
+            self._backend.pool.kill(target.worker)
+        for child in target.children:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(child, signal.SIGKILL)
+            os.close(child)
+        return True
+
+    def _signal(self, target: Target) -> None:
+        member = self._backend.pool.members.get(target.worker)
+        if member is not None and member.pid:
+            target.signalled = time.monotonic()
+            target.pid = member.pid
+            zygote_client.shared().signal(member.pid, signal.SIGINT)
+
+    def _find_children(self, target: Target) -> None:
+        """What the task has started so far is held on to, and interrupted too."""
+        if not target.pid:
+            return
+        zygote = zygote_client.shared().process.pid
+        for pid in _family(target.pid, zygote):
+            try:
+                child = os.pidfd_open(pid)
+            except OSError:
+                continue
+            if _started_ns(pid) < target.since:
+                os.close(child)
+                continue
+            target.children.append(child)
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(child, signal.SIGINT)
+
+
+def _target(found: Any) -> Target:
+    return Target(int(found.ticket), int(found.since), int(found.worker))
+
+
+def _family(worker: int, zygote: int) -> Iterator[int]:
+    """What a worker started and what that started, orphans too: the zygote adopts those, and their group tells."""
+    below = descendants(worker)
+    yield from below
+    for pid in set(descendants(zygote)) - {worker, *below}:
+        with contextlib.suppress(OSError):
+            if os.getpgid(pid) == worker:
+                yield pid
+
+
+def _started_ns(pid: int) -> int:
+    """The latest moment at which a process may have started; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return 0
+    asleep = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()
+    return (ticks + 1) * TICK_NS - asleep
+
+
+def _lives(child: int) -> bool:
+    try:
+        signal.pidfd_send_signal(child, 0)
+    except ProcessLookupError:
+        return False
+    return True

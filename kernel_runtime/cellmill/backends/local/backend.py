@@ -6,11 +6,12 @@ results, `stream` and `mapping` do both for many calls at once, `pool` keeps the
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ...errors import CellmillError, UsageError, WorkerLostError
+from ...errors import BackendError, CellmillError, UsageError, WorkerLostError
 from ...functions import FunctionTable, function_name
 from ...futures import Future
 from ...payload import Encoded
@@ -108,8 +109,17 @@ class LocalBackend:
         self.submit_plain = sender.plain.submit
         self.submit_chunk = sender.submit_chunk
         self.shown = Settings(label_output, whole_lines(output_lines))
-        self.listener = Listener(self, self.shown)
-        self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.resolver.stop)
+            try:
+                self.listener = Listener(self, self.shown)
+            except OSError as error:
+                raise BackendError(
+                    f"no workers can be had: {error}. Close files, or raise the limit on open files (ulimit -n)."
+                ) from error
+            undo.callback(self.listener.stop)
+            self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
+            undo.pop_all()
         self.pool.resize(self.max_workers)
         forked.watch(self)
         stop_with_cells(self)

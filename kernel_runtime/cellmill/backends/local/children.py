@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable
 
@@ -59,6 +60,19 @@ class Child:
             self._on_exit(how)
         except Exception as error:
             warnings.warn(f"cellmill: after a worker's end: {error!r}", RuntimeWarning, stacklevel=1)
+
+
+class Member:
+    """One place in the pool and the process that holds it."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.pid = 0
+        self.restarts = 0
+        self.retiring = False
+        self.doom = ""  # why we ended it
+        self.gone = threading.Event()
+        self.started = time.monotonic()
 
 
 _orphans: dict[int, Child] = {}

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from ... import payload
-from ...errors import BackendError, CellmillError, UsageError
+from ...errors import BackendError, CellmillError, UsageError, describe_exit
 from ...functions import encode_function
 from ...raised import encode_error, load_error
 from ...task import WorkerInfo
 from ...worker import CALL, IMPORTS, INITIALIZER_FAILED, WORLD
 from . import outcomes, zygote_client
-from .children import Exit
+from .children import Exit, Member
 from .failed_starts import FailedStarts
 from .pipes import WorkerPipes
 from .scheduler import Full, check, ffi, held
@@ -32,19 +32,6 @@ if TYPE_CHECKING:
 
 STATES = ("lost", "starting", "idle", "lost")
 REPLY_SECONDS = 60.0
-
-
-class _Member:
-    """One place in the pool and the process that holds it."""
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-        self.pid = 0
-        self.restarts = 0
-        self.retiring = False
-        self.doom = ""  # why we ended it
-        self.gone = threading.Event()
-        self.started = time.monotonic()
 
 
 class Pool:
@@ -60,7 +47,7 @@ class Pool:
     ) -> None:
         self.backend = backend
         self.size = 0
-        self.members: dict[int, _Member] = {}
+        self.members: dict[int, Member] = {}
         self.preloaded: list[str] = []
         self.exits: dict[int, Exit] = {}  # by worker: how the last process at that place ended
         self.closed = False
@@ -127,7 +114,7 @@ class Pool:
             if isinstance(error, CellmillError)
             else BackendError(f"no worker could be started: {error}")
         )
-        standing = sum(self._was_ready(member) for member in list(self.members.values()))
+        standing = self._standing()
         if standing:
             warnings.warn(
                 f"cellmill goes on with {standing} of {self.size} workers: {problem}",
@@ -149,7 +136,7 @@ class Pool:
             OSError,
         ) as error:  # descriptors or memory: others may give theirs back in a moment
             raise zygote_client.NoWorker(str(error)) from error
-        member = _Member(index)
+        member = Member(index)
         with self._lock:
             self.members[index] = member
         config = {
@@ -198,11 +185,11 @@ class Pool:
 
     # -- ending
 
-    def _retire(self, member: _Member) -> None:
+    def _retire(self, member: Member) -> None:
         member.retiring = True
         held.csched_worker_retire(self.backend.scheduler.handle, member.index)
 
-    def _ended(self, member: _Member, ended: Exit) -> None:
+    def _ended(self, member: Member, ended: Exit) -> None:
         """A worker process is gone; called by the thread that listens to the zygote."""
         ready = self._was_ready(member)
         ticket = int(self._info(member.index).ticket)
@@ -230,22 +217,18 @@ class Pool:
             self.backend.break_down(
                 BackendError("the initializer of the workers failed; its error was printed")
             )
-        elif self._failed_starts.hopeless and not self._one_stands():
-            from ...errors import describe_exit
-
-            how = describe_exit(ended.signal, ended.exitcode)
-            count = self._failed_starts.count
-            self.backend.break_down(
-                BackendError(f"{count} workers in a row died before they were ready; the last one {how}")
-            )
+        elif self._failed_starts.hopeless and not self._standing():
+            count, how = self._failed_starts.count, describe_exit(ended.signal, ended.exitcode)
+            problem = f"{count} workers in a row died before they were ready; the last one {how}"
+            self.backend.break_down(BackendError(problem))
         else:
             self._start_missing()
 
-    def _was_ready(self, member: _Member) -> bool:
+    def _was_ready(self, member: Member) -> bool:
         return bool(self._info(member.index).state == 2)
 
-    def _one_stands(self) -> bool:
-        return any(self._was_ready(member) for member in list(self.members.values()))
+    def _standing(self) -> int:
+        return sum(self._was_ready(member) for member in list(self.members.values()))
 
     def replace(self, index: int) -> None:
         """A new worker in the place of this one, which finishes what it runs."""

@@ -167,7 +167,8 @@ def redirect():
 def task():
     print("the next one")
 """
-    lines = "for each in (close, replace, delete, redirect):\n    for f in (each, task):\n        ex.submit(f).result()\n        ex.run_on_workers(int)"
+    each = "ex.submit(f).result()\n        ex.run_on_workers(int)"
+    lines = f"for each in (close, replace, delete, redirect):\n    for f in (each, task):\n        {each}"
     expected = "closed\nthe next one\nthe next one\nthe next one\nthen heard\nthe next one\n"
     assert said(task, lines)[0] == expected
 

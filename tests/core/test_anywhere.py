@@ -276,11 +276,14 @@ print(sum(iterator))
 EXITS = {
     "within with": "with Executor(1) as ex:\n    fs = [ex.submit(print, i) for i in range(3)]\n    sys.exit(0)",
     "from a thread": """
+submitted = threading.Event()
 def submit():
     for i in range(3):
         ex.submit(print, i)
+    submitted.set()
     sys.exit(0)
-threading.Thread(target=submit).start()""",
+threading.Thread(target=submit).start()
+submitted.wait()""",
     "beside daemon threads": """
 for i in range(3):
     ex.submit(print, i)

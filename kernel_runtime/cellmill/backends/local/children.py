@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ...zygote import kill_tree
 
@@ -104,6 +104,16 @@ def watch_orphans(children: dict[int, Child]) -> None:
         for pidfd, _ in poller.poll():
             poller.unregister(pidfd)
             _bury(standing.pop(pidfd))
+
+
+def disown(children: Iterable[Child]) -> None:
+    """In a forked child of user code: these processes are its parent's, and locks may be held by threads it lacks."""
+    for child in [*children, *_orphans.values()]:
+        pidfd, child.pidfd = child.pidfd, -1
+        if pidfd >= 0:
+            with contextlib.suppress(OSError):
+                os.close(pidfd)
+    _orphans.clear()
 
 
 def _bury(child: Child) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from ...errors import BackendError
 from ...zygote import PACKET, World, receive
-from .children import Child, Exit, OnExit, orphan, watch_orphans
+from .children import Child, Exit, OnExit, disown, orphan, watch_orphans
 from .scheduler import held
 
 PACKAGE_PARENT = str(Path(__file__).resolve().parents[3])
@@ -312,6 +312,7 @@ def _forget_in_child() -> None:
     """A forked child of user code has no zygote: the parent's is not its to command."""
     global _shared, _shared_lock
     _shared_lock = threading.Lock()
+    disown(_shared._children.values() if _shared is not None else ())
     if _shared is not None:
         for fd in (_shared._socket.detach(), _shared.pidfd):
             with contextlib.suppress(OSError):

@@ -106,7 +106,8 @@ def double(x):
 def fail(x):
     raise LookupError(x)
 @parallel
-def hold(path):
+def hold(path, number):
+    open(path + str(number), "w").close()
     while not os.path.exists(path):
         time.sleep(0.01)
 
@@ -118,7 +119,9 @@ async def main():
     loop = asyncio.get_running_loop()
     print(await loop.run_in_executor(ex, abs, -4), await asyncio.wait_for(double(5), 20))
     ex.run_on_workers(int)
-    holding = [hold(__file__ + ".go") for _ in range(ex.max_workers)]
+    holding = [hold(__file__ + ".go", i) for i in range(ex.max_workers)]
+    while not all(os.path.exists(f"{__file__}.go{i}") for i in range(ex.max_workers)):
+        await asyncio.sleep(0.01)
     waiting = [double(i) for i in range(100)]
     async def wait_for(future):
         return await future

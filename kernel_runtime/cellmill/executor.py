@@ -163,7 +163,9 @@ class Executor(BaseExecutor):
                 return_exceptions=return_exceptions,
             )
         except BaseException:
-            run.finish()
+            counts = run.counts()
+            if counts.done == counts.submitted:  # else it is finished with the last task that began
+                run.finish()
             raise
 
     def _single_run(self, name: str) -> Run:

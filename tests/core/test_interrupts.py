@@ -199,3 +199,32 @@ print(hits > 5)
 """
     )
     assert out == "True\n"
+
+
+def test_a_map_interrupted_while_it_is_made_stays_known(interrupted: Callable[[str], str]) -> None:
+    """Its task has begun and Stop comes before `map` returns: whoever stops the cell finds the run."""
+    out = interrupted(
+        """
+from cellmill import runs
+
+def items():
+    yield 60
+    while not ex.stats().running:
+        ex.stats()
+    raise KeyboardInterrupt
+
+for round in range(20):
+    runs.bump_epoch()
+    try:
+        ex.map(tasks.spin, items(), chunksize=1)
+    except KeyboardInterrupt:
+        assert runs.stop_cell() == 1
+    while runs.active_runs():
+        ex._backend.resolver.resolve()
+stats = ex.stats()
+assert stats.cancelled == stats.submitted == 20, stats
+ex.shutdown()
+print("good")
+"""
+    )
+    assert out == "good\n"

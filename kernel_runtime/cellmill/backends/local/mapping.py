@@ -71,7 +71,11 @@ class MapResults:
         self.stream = Stream(backend, function, options, run.key, self, star=not single, chunksize=chunksize)
         self.stream.when_done = self._finish_run
         _open.add(self)
-        self._refill()
+        try:
+            self._refill()
+        except BaseException:  # Stop: what was sent already ends with it
+            self.close()
+            raise
 
     def _refill(self) -> None:
         """Take from the input up to the bound; an error of the input is kept for its place."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,9 @@ def sleep(*_):
     time.sleep(600)
 factory = cellmill.per_worker(sleep)
 """
+
+
+MOMENT = 0.1  # in the first milliseconds of a cell a kernel loses Stop, with and without Cellmill; nobody is so quick
 
 
 class Stage:
@@ -58,6 +62,7 @@ class Stage:
 
     def end(self, output: Output) -> Output:
         """Press Stop; the cell ends by it."""
+        time.sleep(MOMENT)
         self.notebook.manager.interrupt_kernel()
         self.notebook.finish(output)
         assert output.error is not None, output.stdout

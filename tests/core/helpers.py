@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import select
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +88,17 @@ def shared_maps(pid: int | str = "self") -> list[tuple[str, int, str]]:
     """(protection, inode, name) of a process's mappings of our memory."""
     rows = [line.split(None, 5) for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
     return [(row[1], int(row[4]), row[5]) for row in rows if len(row) == 6 and "memfd:cellmill" in row[5]]
+
+
+def comes_down(count: Callable[[], int], most: int, seconds: float = SECONDS) -> bool:
+    """Whether a count of what is held is at most so much, or comes down to it: threads of ours that end close last."""
+    pause, end = threading.Event(), time.monotonic() + seconds
+    while count() > most:
+        if time.monotonic() > end:
+            return False
+        gc.collect()
+        pause.wait(0.02)
+    return True
 
 
 def ends(pid: int, seconds: float = SECONDS) -> bool:

@@ -120,7 +120,7 @@ def test_import_alone_starts_nothing(script: Callable[..., str]) -> None:
 
 
 KERNEL = """
-import os, sys, subprocess, signal, ctypes
+import os, sys, subprocess, signal, ctypes, glob
 from cellmill import Executor
 from cellmill.zygote import descendants
 ready, gate = sys.argv[1:]
@@ -141,6 +141,7 @@ def work(gate, how):
         subprocess.run(["sh", "-c", "cat " + gate + " & cat " + gate], start_new_session=True)
     elif how == "daemon":
         daemonise(gate)
+        open(f"{gate}.{os.getpid()}", "w").close()
         open(gate).read()
     elif how == "thread":
         import threading
@@ -158,6 +159,7 @@ ex.run_on_workers(int)
 STARTED = """
 fs = [ex.submit(work, gate, how) for _ in range(3)]
 while sum(f.running() for f in fs) < 2: pass
+while how == "daemon" and len(glob.glob(gate + ".*")) < 2: pass  # until the processes in between are gone
 while len(descendants(os.getpid())) < below: pass
 """
 READY = """

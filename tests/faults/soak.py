@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter, deque
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any
 
 from cellmill import DependencyError, Executor, Future, WorkerLostError, runs
@@ -155,9 +156,13 @@ class Soak:
         cell = [self.pool.options(priority=1).submit(function, WAIT_S) for _ in range(4)]
         try:
             stop.start()
-            cell[-1].result(2 * WAIT_S)
+            with suppress(WorkerLostError):  # the killer may be sooner than Stop
+                cell[-1].result(2 * WAIT_S)
+            threading.Event().wait(WAIT_S)
         except KeyboardInterrupt:
             runs.stop_cell()
+        else:
+            raise AssertionError("Stop was not heard")
         stop.join()
         for future in cell:
             try:

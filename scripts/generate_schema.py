@@ -1,7 +1,8 @@
 """Write the Python and TypeScript types of the telemetry schema; ``--check`` says whether they are fresh.
 
 From kernel_runtime/cellmill/telemetry/schema.json come kernel_runtime/cellmill/schema.py (typed dictionaries)
-and labextension/src/protocol.ts (interfaces, and validating parsers for what the kernel sends).
+and labextension/src/protocol.ts (interfaces, and validating parsers for what the kernel sends). Fields of type bytes,
+in frames alone, travel as the buffers of a message, in the order of the schema.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ PYTHON = ROOT / "kernel_runtime" / "cellmill" / "schema.py"
 TYPESCRIPT = ROOT / "labextension" / "src" / "protocol.ts"
 NOTICE = "Generated from telemetry/schema.json by scripts/generate_schema.py; do not edit."
 
-PYTHON_TYPES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "version": "int"}
+PYTHON_TYPES = {
+    "integer": "int",
+    "number": "float",
+    "string": "str",
+    "boolean": "bool",
+    "version": "int",
+    "bytes": "bytes",
+}
 TYPESCRIPT_TYPES = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean"}
 
 Field = dict[str, Any]
@@ -29,6 +37,11 @@ def python_type(field: Field) -> str:
     name = f'Literal["{field["value"]}"]' if kind == "literal" else PYTHON_TYPES.get(kind, kind)
     name = f"list[{name}]" if field.get("array") else name
     return f"{name} | None" if field.get("nullable") else name
+
+
+def byte_fields(entry: Field) -> list[str]:
+    """Names of a type's fields that travel as buffers."""
+    return [key for key, field in entry["fields"].items() if field["type"] == "bytes"]
 
 
 def python_source(schema: dict[str, Any]) -> str:
@@ -50,6 +63,19 @@ def python_source(schema: dict[str, Any]) -> str:
     out += ["", "Stage = Literal["] + [f'    "{name}",' for name in stages] + ["]"]
     out += ["STAGES: tuple[Stage, ...] = ("] + [f'    "{name}",' for name in stages] + [")"]
     out += ["INTERVALS: tuple[str, ...] = ("] + [f'    "{name}",' for name in schema["intervals"]] + [")"]
+    buffers = {
+        str(entry["fields"]["kind"]["value"]): tuple(byte_fields(entry))
+        for entry in schema["types"].values()
+        if "kind" in entry["fields"] and byte_fields(entry)
+    }
+    out += [
+        "# fields of a frame that travel as buffers, by its kind",
+        "BUFFERS: dict[str, tuple[str, ...]] = {",
+    ]
+    out += [f'    "{kind}": ({", ".join(json.dumps(n) for n in names)},),' for kind, names in buffers.items()]
+    out += ["}"] if buffers else []
+    if not buffers:
+        out[-1] += "}"
     for name, entry in schema["types"].items():
         out += ["", "", f"class {name}(TypedDict):", f'    """{entry["meaning"]}"""', ""]
         out += [
@@ -68,16 +94,20 @@ def typescript_type(field: Field) -> str:
         return f"'{field['value']}'"
     if kind == "version":
         return "typeof VERSION"
+    if kind == "bytes":
+        return "Uint8Array"
     name = TYPESCRIPT_TYPES.get(kind, kind)
     name = f"readonly {name}[]" if field.get("array") else name
     return f"{name} | null" if field.get("nullable") else name
 
 
-def typescript_parser(key: str, field: Field) -> str:
-    """The expression that reads one field out of the unknown record `raw`."""
+def typescript_parser(key: str, field: Field, buffers: list[str]) -> str:
+    """The expression that reads one field out of the unknown record `raw`, or of `buffers`."""
     kind, value = field["type"], f"raw.{key}"
     if kind == "literal":
         return f"literal({value}, '{field['value']}', where + '.{key}')"
+    if kind == "bytes":
+        return f"bytes(buffers, {buffers.index(key)}, where + '.{key}')"
     if kind == "version":
         return f"literal({value}, VERSION, where + '.{key}')"
     reader = kind if kind in TYPESCRIPT_TYPES else f"parse{kind}"
@@ -146,6 +176,21 @@ function array<T>(
 }
 """
 
+TYPESCRIPT_BYTES = """
+/** The binary parts of a message. */
+export type Buffers = readonly (ArrayBuffer | ArrayBufferView)[];
+
+function bytes(buffers: Buffers, index: number, where: string): Uint8Array {
+  const buffer = buffers[index];
+  if (buffer === undefined) {
+    throw new ProtocolError(`${where} did not come`);
+  }
+  return ArrayBuffer.isView(buffer)
+    ? new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength)
+    : new Uint8Array(buffer);
+}
+"""
+
 
 def sent_by_kernel(schema: dict[str, Any]) -> set[str]:
     """The types that a frame holds: those the front end must parse."""
@@ -167,22 +212,26 @@ def typescript_object(name: str, entry: dict[str, Any], *, parser: bool) -> list
     out += ["}"]
     if not parser:
         return out
-    out += ["", f"function parse{name}(value: unknown, where: string): {name} {{"]
+    buffers = byte_fields(entry)
+    more = ", buffers: Buffers" if buffers else ""
+    out += ["", f"function parse{name}(value: unknown, where: string{more}): {name} {{"]
     out += ["  const raw = record(value, where);", "  return {"]
-    lines = [f"    {key}: {typescript_parser(key, field)}" for key, field in entry["fields"].items()]
+    lines = [f"    {key}: {typescript_parser(key, field, buffers)}" for key, field in entry["fields"].items()]
     return [*out, ",\n".join(lines), "  };", "}"]
 
 
 def typescript_union(name: str, entry: dict[str, Any], types: dict[str, Any]) -> list[str]:
     """The union type and its parser, which goes by the literal field `kind`."""
     members = entry["members"]
+    more = ", buffers: Buffers = []" if any(byte_fields(types[member]) for member in members) else ""
     out = ["", f"/** {entry['meaning']} */", f"export type {name} = {' | '.join(members)};", ""]
     out += [f"/** Read {name} from a message's data; throws ProtocolError. */"]
-    out += [f"export function parse{name}(value: unknown): {name} {{"]
+    out += [f"export function parse{name}(value: unknown{more}): {name} {{"]
     out += [f"  const kind = record(value, '{name}').kind;", "  switch (kind) {"]
     for member in members:
         out += [f"    case '{types[member]['fields']['kind']['value']}':"]
-        out += [f"      return parse{member}(value, '{member}');"]
+        also = ", buffers" if byte_fields(types[member]) else ""
+        out += [f"      return parse{member}(value, '{member}'{also});"]
     out += ["    default:", f"      throw new ProtocolError(`{name}.kind is unknown: ${{String(kind)}}`);"]
     return [*out, "  }", "}"]
 
@@ -199,6 +248,8 @@ def typescript_source(schema: dict[str, Any]) -> str:
     out += ["/** The intervals between them. */", "// prettier-ignore"]
     out += [f"export const INTERVALS = [{intervals}] as const;"]
     out += [TYPESCRIPT_READERS.rstrip()]
+    if any(byte_fields(entry) for entry in schema["types"].values()):
+        out += [TYPESCRIPT_BYTES.rstrip()]
     parsed = sent_by_kernel(schema)
     for name, entry in schema["types"].items():
         out += typescript_object(name, entry, parser=name in parsed)

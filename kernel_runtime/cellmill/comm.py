@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from cellmill import commands, runs, schema
 from cellmill import executor as executors
+from cellmill.sections import SECTIONS
 from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 
 INTERVAL = 0.1  # seconds between frames, and between looks at the counters while something runs
@@ -61,7 +62,10 @@ class Link:
 
         self.ip = ip
         self._manager = comm.get_comm_manager()
-        self._listeners: set[str] = set()
+        self._listeners: dict[str, frozenset[str]] = {}  # by their comm: the sections each one shows
+        self._sections = {name: make() for name, make in SECTIONS.items()}
+        self._section_lock = threading.Lock()
+        self._section_due = dict.fromkeys(SECTIONS, 0.0)
         self._fold = ProgressFold()
         self._fold_lock = threading.Lock()
         self._last: schema.Snapshot | None = None
@@ -98,19 +102,31 @@ class Link:
     # Front end to kernel; these run on the main thread or on a subshell's.
 
     def _opened(self, control: Any, message: dict[str, Any]) -> None:
-        self._listeners.add(control.comm_id)
-        control.on_close(lambda _: self._listeners.discard(control.comm_id))
+        self._listeners[control.comm_id] = frozenset()
+        control.on_close(lambda _: self._listeners.pop(control.comm_id, None))
         control.on_msg(lambda received: self._commanded(control, received))
         self._answer(control)
 
     def _commanded(self, control: Any, message: dict[str, Any]) -> None:
         command = message.get("content", {}).get("data", {})
         try:
-            commands.obey(command)
+            answer = commands.obey(command)
+            if command.get("kind") == "watch":
+                self._watch(control.comm_id, command)
         except Exception as error:
-            self._send(control, commands.refused(command, error))
+            answer = commands.refused(command, error)
+        if answer is not None:
+            self._send(control, answer)
         self._answer(control)
         self._wake.set()  # the other views' news
+
+    def _watch(self, listener: str, command: dict[str, Any]) -> None:
+        wanted = frozenset(command.get("sections", ())) & SECTIONS.keys()
+        self._listeners[listener] = wanted
+        with self._section_lock:
+            for name in wanted:
+                self._sections[name].restart()
+                self._section_due[name] = 0.0
 
     def _answer(self, control: Any) -> None:
         self._send(control, self._hello())
@@ -145,6 +161,7 @@ class Link:
             self._wake.clear()
             try:
                 waiting = self._publish_once()
+                self._publish_sections()
             except Exception:
                 _log.debug("no frame", exc_info=True)
                 waiting = False
@@ -168,6 +185,25 @@ class Link:
             news = False
         return busy or news
 
+    def _publish_sections(self) -> None:
+        """Send what views show beside the counters, each section at its own pace."""
+        executor = executors.peek_default_executor()
+        wanted = frozenset[str]().union(*list(self._listeners.values()))
+        if executor is None or not wanted:
+            return
+        now = time.monotonic()
+        with self._section_lock:
+            for name in wanted:
+                section = self._sections[name]
+                if now < self._section_due[name]:
+                    continue
+                self._section_due[name] = (
+                    now + section.interval - INTERVAL / 2
+                )  # a look may come a little early
+                frame = section.frame(executor)
+                if frame is not None:
+                    self._send(self._frames, frame)
+
     def _is_news(self, frame: schema.Snapshot) -> bool:
         """Whether anything but the time differs from the frame sent last."""
         last = self._last
@@ -189,8 +225,11 @@ class Link:
         return {"cellmill": schema.VERSION, "kind": "hello", "release": release}
 
     def _send(self, channel: Any, frame: schema.Frame) -> None:
+        data = cast(dict[str, Any], frame)
+        binary = schema.BUFFERS.get(frame["kind"], ())
+        buffers = [data[name] for name in binary] if binary else None
         try:
-            channel.send(data=cast(dict[str, Any], frame))
+            channel.send(data={k: v for k, v in data.items() if k not in binary}, buffers=buffers)
         except Exception:
             _log.debug("a %s frame was not sent", frame["kind"], exc_info=True)
 

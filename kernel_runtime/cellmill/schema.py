@@ -40,6 +40,8 @@ INTERVALS: tuple[str, ...] = (
     "pack",
     "collect",
 )
+# fields of a frame that travel as buffers, by its kind
+BUFFERS: dict[str, tuple[str, ...]] = {}
 
 
 class Counts(TypedDict):
@@ -94,6 +96,24 @@ class Snapshot(TypedDict):
     runs: list[RunState]  # runs in progress, oldest first
 
 
+class WorkerState(TypedDict):
+    """One worker process."""
+
+    index: int  # its place in the pool; a worker that replaces it has another
+    pid: int | None  # its process, null while it starts
+    state: str  # starting, idle, busy, stopping or lost
+    done: int  # tasks it has finished
+
+
+class Workers(TypedDict):
+    """The worker processes, for views that show them."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["workers"]  # which frame this is
+    restarts: int  # workers that were replaced
+    workers: list[WorkerState]  # in the order of their places
+
+
 class Refused(TypedDict):
     """A command could not be obeyed."""
 
@@ -108,6 +128,14 @@ class Refresh(TypedDict):
 
     cellmill: int  # version of this schema
     kind: Literal["refresh"]  # which command this is
+
+
+class Watch(TypedDict):
+    """A view says what it shows beside the counters; it replaces what it said before."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["watch"]  # which command this is
+    sections: list[str]  # kinds of the frames it wants, e.g. workers
 
 
 class CancelRun(TypedDict):
@@ -140,6 +168,6 @@ class SetWorkers(TypedDict):
     count: int  # workers wanted
 
 
-Frame = Hello | Goodbye | Snapshot | Refused  # What the kernel sends.
+Frame = Hello | Goodbye | Snapshot | Workers | Refused  # What the kernel sends.
 
-Command = Refresh | CancelRun | Pause | Resume | SetWorkers  # What a view sends.
+Command = Refresh | Watch | CancelRun | Pause | Resume | SetWorkers  # What a view sends.

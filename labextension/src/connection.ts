@@ -2,12 +2,13 @@
 
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { Kernel, KernelMessage } from '@jupyterlab/services';
+import type { JSONObject } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal, type ISignal } from '@lumino/signaling';
 
 import { KernelModel } from './model';
 import { CONTROL_TARGET, FRAME_TARGET, ProtocolError, VERSION, parseFrame } from './protocol';
-import type { Command, Frame } from './protocol';
+import type { Command, Frame, Watch } from './protocol';
 
 /** Milliseconds to wait for a subshell; without one, commands reach the kernel between cells. */
 const SUBSHELL_WAIT = 2000;
@@ -68,10 +69,13 @@ export class KernelLink implements IDisposable {
     Signal.clearData(this);
   }
 
-  /** Send one command over the control comm; without one it is dropped. */
+  /** Send one command over the control comm; without one it is dropped, but for what is watched: that is kept. */
   send(command: Command): void {
+    if (command.kind === 'watch') {
+      this._watch = command;
+    }
     if (this._control !== null && !this._control.isDisposed) {
-      void this._control.send({ ...command });
+      void this._control.send(message(command));
     }
   }
 
@@ -166,6 +170,9 @@ export class KernelLink implements IDisposable {
     if (this._control === control && !control.isDisposed) {
       // The answer arrives on IOPub like every frame.
       void control.open({ cellmill: VERSION });
+      if (this._watch !== null) {
+        void control.send(message(this._watch));
+      }
     }
   }
 
@@ -185,9 +192,15 @@ export class KernelLink implements IDisposable {
   private readonly _context: ISessionContext;
   private readonly _changed = new Signal<this, void>(this);
   private _control: Kernel.IComm | null = null;
+  private _watch: Watch | null = null;
   private _watched = false;
   private _restarted = false;
   private _disposed = false;
+}
+
+/** A command as the comm takes it: it is JSON, but read-only. */
+function message(command: Command): JSONObject {
+  return command as unknown as JSONObject;
 }
 
 /** Wait until the comm's messages go to a subshell, where the running JupyterLab and kernel have one. */

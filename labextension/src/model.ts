@@ -1,6 +1,7 @@
 /** What a kernel said, folded into what a view draws. Knows neither the kernel nor the page. */
 
 import type { Frame, Refused, Snapshot } from './protocol';
+import { Sections } from './sections';
 
 /** Whether Cellmill runs in a kernel: not known yet, not loaded, loaded without tasks, or with tasks to show. */
 export type Presence = 'unknown' | 'absent' | 'loaded' | 'live';
@@ -15,6 +16,8 @@ export interface KernelState {
   readonly history: readonly number[];
   /** why the kernel did not obey the last command, for as long as a person needs to read it */
   readonly refusal: string;
+  /** what it said beside its counters, for the tabs that show it */
+  readonly sections: Sections;
 }
 
 /** Seconds for which a refusal is shown. */
@@ -49,6 +52,9 @@ export class KernelModel {
         return;
       case 'snapshot':
         this._pushSnapshot(frame, now);
+        return;
+      default:
+        this._sections.push(frame, now);
     }
   }
 
@@ -59,6 +65,7 @@ export class KernelModel {
     this._points = [];
     this._earlier = 0;
     this._refused = null;
+    this._sections.reset();
   }
 
   get presence(): Presence {
@@ -82,7 +89,8 @@ export class KernelModel {
       refusal:
         this._refused !== null && now - this._refused.at < REFUSAL_TIME
           ? this._refused.frame.reason
-          : ''
+          : '',
+      sections: this._sections
     };
   }
 
@@ -155,6 +163,7 @@ export class KernelModel {
     return before?.done ?? 0;
   }
 
+  private readonly _sections = new Sections();
   private _presence: Presence = 'unknown';
   private _snapshot: Snapshot | null = null;
   private _points: Point[] = [];

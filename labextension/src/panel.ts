@@ -36,7 +36,7 @@ export class CellmillPanel extends Widget {
     this.title.caption = trans.__('Cellmill tasks');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', trans.__('Cellmill tasks'));
-    this._dashboard = new DashboardView(this.node, trans, command => this.send(command));
+    this._dashboard = new DashboardView(this.node, trans, command => this._command(command));
     this._list = new KernelListView(this.node, trans, id => {
       const entry = this._sessions.entries.find(({ widget }) => widget.id === id);
       if (entry !== undefined) {
@@ -49,6 +49,15 @@ export class CellmillPanel extends Widget {
   /** Ask the kernel of the notebook in front for something. */
   send(command: Command): void {
     this._sessions.current?.link.send(command);
+  }
+
+  /** What is watched stays so when another notebook comes to the front; all else is for the kernel of this one. */
+  private _command(command: Command): void {
+    if (command.kind === 'watch') {
+      this._sessions.watch = command;
+    } else {
+      this.send(command);
+    }
   }
 
   /** The newest state of the kernel of the notebook in front, if there is one. */

@@ -202,6 +202,50 @@ function parseSnapshot(value: unknown, where: string): Snapshot {
   };
 }
 
+/** One worker process. */
+export interface WorkerState {
+  /** its place in the pool; a worker that replaces it has another */
+  readonly index: number;
+  /** its process, null while it starts */
+  readonly pid: number | null;
+  /** starting, idle, busy, stopping or lost */
+  readonly state: string;
+  /** tasks it has finished */
+  readonly done: number;
+}
+
+function parseWorkerState(value: unknown, where: string): WorkerState {
+  const raw = record(value, where);
+  return {
+    index: integer(raw.index, where + '.index'),
+    pid: raw.pid === null ? null : integer(raw.pid, where + '.pid'),
+    state: string(raw.state, where + '.state'),
+    done: integer(raw.done, where + '.done')
+  };
+}
+
+/** The worker processes, for views that show them. */
+export interface Workers {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'workers';
+  /** workers that were replaced */
+  readonly restarts: number;
+  /** in the order of their places */
+  readonly workers: readonly WorkerState[];
+}
+
+function parseWorkers(value: unknown, where: string): Workers {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'workers', where + '.kind'),
+    restarts: integer(raw.restarts, where + '.restarts'),
+    workers: array(raw.workers, parseWorkerState, where + '.workers')
+  };
+}
+
 /** A command could not be obeyed. */
 export interface Refused {
   /** version of this schema */
@@ -230,6 +274,16 @@ export interface Refresh {
   readonly cellmill: typeof VERSION;
   /** which command this is */
   readonly kind: 'refresh';
+}
+
+/** A view says what it shows beside the counters; it replaces what it said before. */
+export interface Watch {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'watch';
+  /** kinds of the frames it wants, e.g. workers */
+  readonly sections: readonly string[];
 }
 
 /** Cancel what a run has not begun and interrupt what it runs. */
@@ -269,7 +323,7 @@ export interface SetWorkers {
 }
 
 /** What the kernel sends. */
-export type Frame = Hello | Goodbye | Snapshot | Refused;
+export type Frame = Hello | Goodbye | Snapshot | Workers | Refused;
 
 /** Read Frame from a message's data; throws ProtocolError. */
 export function parseFrame(value: unknown): Frame {
@@ -281,6 +335,8 @@ export function parseFrame(value: unknown): Frame {
       return parseGoodbye(value, 'Goodbye');
     case 'snapshot':
       return parseSnapshot(value, 'Snapshot');
+    case 'workers':
+      return parseWorkers(value, 'Workers');
     case 'refused':
       return parseRefused(value, 'Refused');
     default:
@@ -289,4 +345,4 @@ export function parseFrame(value: unknown): Frame {
 }
 
 /** What a view sends. */
-export type Command = Refresh | CancelRun | Pause | Resume | SetWorkers;
+export type Command = Refresh | Watch | CancelRun | Pause | Resume | SetWorkers;

@@ -6,6 +6,9 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
 
 import { KernelLink } from './connection';
+import { VERSION, type Watch } from './protocol';
+
+const NOTHING: Watch = { cellmill: VERSION, kind: 'watch', sections: [] };
 
 /** A notebook or a console: a widget with a session. */
 export type SessionWidget = Widget & { readonly sessionContext: ISessionContext };
@@ -58,6 +61,12 @@ export class Sessions implements IDisposable {
     }
   }
 
+  /** What the views show of the kernel in front; the others are asked for nothing beside their counters. */
+  set watch(command: Watch) {
+    this._watch = command;
+    this._tellWatch();
+  }
+
   get isDisposed(): boolean {
     return this._disposed;
   }
@@ -74,12 +83,19 @@ export class Sessions implements IDisposable {
     Signal.clearData(this);
   }
 
+  private _tellWatch(): void {
+    for (const [widget, { link }] of this._entries) {
+      link.send(widget === this._current ? this._watch : NOTHING);
+    }
+  }
+
   private _add(widget: SessionWidget): void {
     if (this._entries.has(widget)) {
       return;
     }
     const link = new KernelLink(widget.sessionContext);
     link.watched = this._watched;
+    link.send(widget === this._current ? this._watch : NOTHING);
     this._entries.set(widget, { widget, link });
     link.changed.connect(() => this._changed.emit(), this);
     widget.title.changed.connect(() => this._changed.emit(), this);
@@ -99,6 +115,7 @@ export class Sessions implements IDisposable {
   private _choose(widget: SessionWidget | null): void {
     if (widget !== null && widget !== this._current) {
       this._current = widget;
+      this._tellWatch();
       this._changed.emit();
     }
   }
@@ -106,6 +123,7 @@ export class Sessions implements IDisposable {
   private readonly _changed = new Signal<this, void>(this);
   private readonly _entries = new Map<SessionWidget, Entry>();
   private _current: SessionWidget | null = null;
+  private _watch: Watch = NOTHING;
   private _watched = false;
   private _disposed = false;
 }

@@ -21,6 +21,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
+PANEL = ROOT / "kernel_runtime" / "cellmill" / "labextension"
 SCREENSHOTS = ROOT / "build" / "screenshots"
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -81,6 +82,9 @@ def environment(scratch: Path) -> dict[str, str]:
         Path(env["JUPYTER_CONFIG_DIR"]) / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
     )
     settings.mkdir(parents=True)
+    extensions = Path(env["JUPYTER_DATA_DIR"]) / "labextensions"
+    extensions.mkdir()
+    (extensions / "cellmill").symlink_to(PANEL)  # the panel of this tree, whatever is installed
     quiet = {"fetchNews": "false", "checkForUpdates": False}
     (settings / "notification.jupyterlab-settings").write_text(json.dumps(quiet))
     return env

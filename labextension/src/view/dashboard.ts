@@ -8,6 +8,7 @@ import { child, setText } from './dom';
 import { count, duration, rate } from './format';
 import { RunsView } from './runs';
 import { Sparkline } from './sparkline';
+import { TabStrip } from './tabStrip';
 import type { Translator } from './translator';
 
 /** What to draw: a kernel's state under the name of its notebook. */
@@ -43,6 +44,7 @@ export class DashboardView {
     this._runs = new RunsView(this._body, trans, run => {
       send({ cellmill: VERSION, kind: 'cancel-run', run });
     });
+    this._tabs = new TabStrip(this._body, trans, send);
     this._spoken = child(this._root, 'p', 'cellmill-spoken');
     this._spoken.setAttribute('role', 'status');
   }
@@ -63,6 +65,7 @@ export class DashboardView {
   }
 
   dispose(): void {
+    this._tabs.dispose();
     this._root.remove();
   }
 
@@ -133,6 +136,7 @@ export class DashboardView {
     setText(this._workers, `${count(snapshot.workers)} ${snapshot.backend}`);
     this._controls.draw(snapshot, state.refusal);
     this._runs.draw(snapshot.runs);
+    this._tabs.draw(state);
     this._speak(snapshot);
   }
 
@@ -178,6 +182,7 @@ export class DashboardView {
   private readonly _workers: HTMLElement;
   private readonly _controls: ControlsView;
   private readonly _runs: RunsView;
+  private readonly _tabs: TabStrip;
   private readonly _spoken: HTMLElement;
 }
 

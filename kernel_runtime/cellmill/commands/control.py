@@ -1,0 +1,38 @@
+"""What changes the course of tasks: cancel, pause, resume, more or fewer workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cellmill import runs
+from cellmill.errors import UsageError
+from cellmill.executor import Executor
+
+MOST_WORKERS = 256
+
+
+def cancel_run(executor: Executor, command: Mapping[str, Any]) -> None:
+    wanted = command.get("run")
+    found = [run for run in runs.active_runs() if wanted is None or run.id == wanted]
+    for run in found:
+        run.stop()
+    if wanted is None:
+        executor.stop()  # calls of submit are part of no run
+    elif not found:
+        raise UsageError("that run is over already")
+
+
+def pause(executor: Executor, command: Mapping[str, Any]) -> None:
+    executor.pause()
+
+
+def resume(executor: Executor, command: Mapping[str, Any]) -> None:
+    executor.resume()
+
+
+def set_workers(executor: Executor, command: Mapping[str, Any]) -> None:
+    count = command.get("count")
+    if type(count) is not int or not 1 <= count <= MOST_WORKERS:
+        raise UsageError(f"the number of workers is a whole number from 1 to {MOST_WORKERS}, not {count!r}")
+    executor.set_workers(count)

@@ -1,0 +1,32 @@
+"""What views may ask for beside the counters: sections, each sent at its own pace while some view shows it.
+
+A section is a class of its own here, and a line in `SECTIONS`. It is made once per kernel and asked for frames from
+one thread at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from cellmill import schema
+from cellmill.executor import Executor
+
+from .workers import WorkersSection
+
+
+class Section(Protocol):
+    """One kind of frame, or several that belong together."""
+
+    interval: float  # seconds between frames, at least
+
+    def restart(self) -> None:
+        """A view joined: the next frames tell everything anew."""
+
+    def frame(self, executor: Executor) -> schema.Frame | None:
+        """The present state, or what changed since the last frame; None when nothing did."""
+
+
+SECTIONS: dict[str, Callable[[], Section]] = {
+    "workers": WorkersSection,
+}

@@ -1,0 +1,124 @@
+/** The strip of tabs below the counters, and the one tab that shows. */
+
+import type { KernelState } from '../model';
+import { VERSION, type Command } from '../protocol';
+import { button, child } from './dom';
+import { TABS } from './tabs';
+import type { Tab, TabKind } from './tabs/tab';
+import type { Translator } from './translator';
+
+let strips = 0;
+
+/** Makes a tab when it is first chosen, keeps it, and tells the kernel which sections are shown. */
+export class TabStrip {
+  constructor(parent: HTMLElement, trans: Translator, send: (command: Command) => void) {
+    this._trans = trans;
+    this._send = send;
+    this._prefix = `cellmill-tab-${strips++}`;
+    this._list = child(parent, 'div', 'cellmill-tabs');
+    this._list.setAttribute('role', 'tablist');
+    this._list.setAttribute('aria-label', trans.__('Views of the tasks'));
+    this._list.addEventListener('keydown', event => this._move(event));
+    this._pages = child(parent, 'div', 'cellmill-pages');
+    this._buttons = TABS.map(kind => this._addButton(kind));
+    const first = TABS[0];
+    if (first !== undefined) {
+      this.choose(first.id);
+    }
+  }
+
+  /** The id of the tab that shows. */
+  get chosen(): string {
+    return this._chosen;
+  }
+
+  /** Show a tab. */
+  choose(id: string): void {
+    const kind = TABS.find(one => one.id === id);
+    if (kind === undefined || id === this._chosen) {
+      return;
+    }
+    this._chosen = id;
+    this._list.dataset.chosen = id;
+    TABS.forEach((one, index) => {
+      const shown = one.id === id;
+      const head = this._buttons[index];
+      head?.setAttribute('aria-selected', String(shown));
+      head?.setAttribute('tabindex', shown ? '0' : '-1');
+      const page = this._made.get(one.id)?.page;
+      if (page !== undefined) {
+        page.hidden = !shown;
+      }
+    });
+    this._make(kind);
+    this._send({ cellmill: VERSION, kind: 'watch', sections: kind.sections });
+    if (this._state !== null) {
+      this.draw(this._state);
+    }
+  }
+
+  /** Draw the tab that shows. */
+  draw(state: KernelState): void {
+    this._state = state;
+    this._made.get(this._chosen)?.tab.draw(state);
+  }
+
+  dispose(): void {
+    for (const { tab } of this._made.values()) {
+      tab.dispose();
+    }
+    this._made.clear();
+  }
+
+  private _addButton(kind: TabKind): HTMLButtonElement {
+    const head = button(this._list, 'cellmill-tab', () => this.choose(kind.id));
+    head.id = `${this._prefix}-${kind.id}`;
+    head.dataset.tab = kind.id;
+    head.setAttribute('role', 'tab');
+    head.setAttribute('tabindex', '-1');
+    head.textContent = kind.label(this._trans);
+    return head;
+  }
+
+  private _make(kind: TabKind): void {
+    if (this._made.has(kind.id)) {
+      return;
+    }
+    const page = child(this._pages, 'div', `cellmill-page cellmill-page-${kind.id}`);
+    page.id = `${this._prefix}-${kind.id}-page`;
+    page.setAttribute('role', 'tabpanel');
+    page.setAttribute('aria-labelledby', `${this._prefix}-${kind.id}`);
+    const tab = kind.make({ parent: page, trans: this._trans, send: this._send });
+    this._made.set(kind.id, { page, tab });
+    this._buttons[TABS.indexOf(kind)]?.setAttribute('aria-controls', page.id);
+  }
+
+  /** Arrow keys, Home and End, as the pattern for tabs has it. */
+  private _move(event: KeyboardEvent): void {
+    const here = TABS.findIndex(kind => kind.id === this._chosen);
+    const steps: Record<string, number> = {
+      ArrowRight: here + 1,
+      ArrowLeft: here - 1,
+      Home: 0,
+      End: TABS.length - 1
+    };
+    const to = steps[event.key];
+    if (to === undefined) {
+      return;
+    }
+    const index = (to + TABS.length) % TABS.length;
+    event.preventDefault();
+    this.choose(TABS[index]?.id ?? '');
+    this._buttons[index]?.focus();
+  }
+
+  private readonly _trans: Translator;
+  private readonly _send: (command: Command) => void;
+  private readonly _prefix: string;
+  private readonly _list: HTMLElement;
+  private readonly _pages: HTMLElement;
+  private readonly _buttons: readonly HTMLButtonElement[];
+  private readonly _made = new Map<string, { readonly page: HTMLElement; readonly tab: Tab }>();
+  private _chosen = '';
+  private _state: KernelState | null = null;
+}

@@ -201,6 +201,7 @@ static PyObject *send(csched_plain_t *plain, PyObject *future, int64_t number, i
     if (rc < 0)
         return NULL;
     plain->left = now_ns();
+    PyObject_GC_UnTrack(future);
     Py_INCREF(future);
     return future;
 }
@@ -252,6 +253,15 @@ static PyObject *submit(PyObject *self, PyObject *const *given, Py_ssize_t count
     return PyObject_CallFunctionObjArgs(plain->long_way, given[0], given[1], given[2], NULL);
 }
 
+/* From now on it may be part of a cycle. */
+static PyObject *track(PyObject *self, PyObject *future)
+{
+    (void)self;
+    if (!PyObject_GC_IsTracked(future))
+        PyObject_GC_Track(future);
+    Py_RETURN_NONE;
+}
+
 static int append_function(PyObject *out, PyMethodDef *method, PyObject *self)
 {
     PyObject *function = PyCFunction_NewEx(method, self, NULL);
@@ -266,13 +276,15 @@ int csched_plain_submit(csched_plain_t *plain, void *owner, void *out)
                                     "submit_plain(function, arguments, run, /)\n--\n\nA future, or None."};
     static PyMethodDef whole = {"submit", (PyCFunction)(void (*)(void))submit, METH_FASTCALL,
                                 "submit(function, arguments, keywords, /)\n--\n\nA future."};
+    static PyMethodDef tracked = {"track", track, METH_O, "track(future, /)\n--\n\nIt may be part of a cycle."};
     plain->closed_name = PyUnicode_InternFromString("closed");
     plain->broken_name = PyUnicode_InternFromString("broken");
     plain->ticket_name = PyUnicode_InternFromString("_ticket");
     PyObject *capsule = PyCapsule_New(plain, NULL, NULL);
     PyObject *self = capsule ? PyTuple_Pack(2, capsule, (PyObject *)owner) : NULL;
     Py_XDECREF(capsule);
-    int rc = !self || append_function(out, &short_way, self) < 0 || append_function(out, &whole, self) < 0;
+    int rc = !self || append_function(out, &short_way, self) < 0 || append_function(out, &whole, self) < 0 ||
+             append_function(out, &tracked, NULL) < 0;
     Py_XDECREF(self);
     PyErr_Clear();
     return rc ? CSCHED_ENOMEM : CSCHED_OK;

@@ -23,9 +23,11 @@ typedef struct {
     void *closed_name, *broken_name, *ticket_name; /* filled in by csched_plain_submit, with what it owns */
 } csched_plain_t; /* borrowed references; it and they outlive the function made from it */
 
-/* Appends two functions to the list `out`; they keep `owner` alive, which keeps `plain`.
+/* Appends three functions to the list `out`; the first two keep `owner` alive, which keeps `plain`.
  * (function, arguments, run) -> a future, or None: no plain call, or something is to be looked after first.
- * (function, arguments, keywords) -> a future in any case: of a task in no run. */
+ * (function, arguments, keywords) -> a future in any case: of a task in no run.
+ * (future) -> None: the cycle collector is to look at it from now on.  Plain futures are kept from it until something is
+ * stored in them that may refer to them: it would go through every one that waits, again and again. */
 int csched_plain_submit(csched_plain_t *plain, void *owner, void *out);
 /* cffi: end */
 

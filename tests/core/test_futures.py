@@ -269,3 +269,49 @@ def test_waiting_from_many_threads(pool: Executor, gate: Gate) -> None:
     for thread in threads:
         thread.join(SECONDS)
     assert seen == ["seen"] * 8
+
+
+def test_waiting_futures_are_no_work_for_the_cycle_collector(pool: Executor) -> None:
+    pool.submit(tasks.same, 0).result(SECONDS)  # from now on its calls are plain
+    futures = [pool.submit(tasks.same, None) for _ in range(100)]
+    assert not any(map(gc.is_tracked, futures))
+    assert [future.result(SECONDS) for future in futures] == [None] * 100
+    assert not any(map(gc.is_tracked, futures))
+
+
+@pytest.mark.parametrize("value", [[], {}, (1, []), "object"])
+def test_cycles_through_results_are_collected(pool: Executor, value: object) -> None:
+    pool.submit(tasks.same, 0).result(SECONDS)
+    future = pool.submit(tasks.Gather, 1) if value == "object" else pool.submit(tasks.same, value)
+    result = future.result(SECONDS)
+    if isinstance(result, tuple):
+        result[1].append(future)
+    elif isinstance(result, list):
+        result.append(future)
+    elif isinstance(result, dict):
+        result["future"] = future
+    else:
+        result.content = future
+    gone = weakref.ref(future)
+    del future, result
+    gc.collect()
+    assert gone() is None
+
+
+def test_cycles_through_callbacks_and_errors_are_collected(pool: Executor) -> None:
+    pool.submit(tasks.same, 0).result(SECONDS)
+    gone = []
+    for way in ("callback", "error", "cancelled"):
+        future = pool.submit(tasks.fail if way == "error" else tasks.same)
+        if way == "callback":
+            future.add_done_callback(lambda _, me=future: me)  # type: ignore[misc]
+        elif way == "error":
+            future.exception(SECONDS).me = future  # type: ignore[union-attr]
+        else:
+            future.cancel()
+            future.add_done_callback(lambda _, me=future: me)  # type: ignore[misc]
+        concurrent.futures.wait([future], SECONDS)
+        gone.append(weakref.ref(future))
+        del future
+    gc.collect()
+    assert [ref() for ref in gone] == [None] * 3

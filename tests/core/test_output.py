@@ -13,7 +13,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate, run_script
+from tests.core.helpers import SECONDS, Gate, comes_down, run_script
 
 START = "import os, subprocess, sys, threading\nimport cellmill\nfrom cellmill import Executor\n"
 
@@ -391,8 +391,7 @@ def test_no_descriptor_is_left() -> None:
         with Executor(2) as executor:
             list(executor.map(tasks.double, range(10)))
     del executor
-    gc.collect()
-    assert count() <= before
+    assert comes_down(count, before)
 
 
 def test_silent_tasks_are_not_heard(fresh: Executor) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ... import runs
+from ... import futures, runs
 from ...functions import FunctionTable
 from ...futures import Future
 from .scheduler import check, ffi, held
@@ -77,7 +77,7 @@ class PlainSubmit:
         check(held.csched_plain_submit(self.form, owner, out), "preparing to submit")
         self.call: Callable[[Any, tuple[Any, ...], int], Future | None]
         self.submit: Callable[..., Future]
-        self.call, self.submit = made
+        self.call, self.submit, futures.track = made
         runs.watch_cells(self)
 
     def _keep(self, name: str) -> None:

@@ -9,6 +9,7 @@ from array import array
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from ... import futures
 from ...futures import FINISHED, OVER, PENDING, SETTLING, Future
 from ...interrupts import whole
 from ...payload import BUFFER_MIN
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 SLICE_MS = 50  # no sleep is longer: signals are looked at in between
 SPIN_US = 20
 _LATER = object()
+ALONE = frozenset((bool, int, float, str, bytes))  # types of values that refer to nothing
 CANCELLED, NONE, VALUE = held.CSCHED_CANCELLED, held.CSCHED_NONE, held.CSCHED_VALUE
 
 
@@ -156,6 +158,8 @@ class Resolver:
                     ):
                         if value is not None:
                             entry._result = value
+                            if type(value) not in ALONE:
+                                futures.track(entry)
                         if entry._inputs:
                             entry._inputs = ()  # or the last of a chain would keep all results before it
                         entry._state = FINISHED

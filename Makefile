@@ -20,7 +20,7 @@ export PATH := $(BIN):$(PATH)
 export PYTHONPATH := examples
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo lab test test-long check fix bench pictures clean distclean
+.PHONY: help setup demo lab test test-long check fix bench bench-live pictures clean distclean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
@@ -46,6 +46,9 @@ fix: setup ## apply what the formatters and linters can mend themselves
 
 bench: setup ## every figure wanted and reached, beside the rivals that are installed (minutes)
 	@$(BIN)/cellmill bench figures
+
+bench-live: setup $(STAMPS)/chromium ## what it costs to watch a million tasks in JupyterLab (minutes)
+	@$(PY) -m pytest -q -s tests/browser/live.py
 
 pictures: setup $(STAMPS)/chromium ## take the screenshots in docs/images anew
 	@$(PY) -m pytest -q tests/browser/pictures.py

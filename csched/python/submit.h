@@ -15,12 +15,21 @@ typedef struct {
     void *home;           /* the backend: .closed and .broken */
     uint64_t digest;      /* the surroundings as workers know them: of csched_surroundings, */
     void *path;           /* and a list that was equal to sys.path */
+    void *warnings;       /* the namespace of that module, */
+    void *filters;        /* the list that its `filters` were, */
+    void *first_filter;   /* the first of them, and how many */
+    int64_t filter_count;
+    void *log_cache, *log_key; /* a dict, and under which key */
+    void *log_mark;            /* it holds this as long as no log level was changed */
+    void *log_handlers;        /* list: of the root logger, and how many */
+    int64_t handler_count;
     void *long_way;       /* (function, arguments, keywords) -> a future: whatever is no plain call */
     void *number;         /* function -> its number, 0: it goes with the arguments */
     void *future;         /* (home) -> a future */
     void *table;          /* list: slot -> future */
     void *pop, *append;   /* take a free slot, raises IndexError; give one back */
-    void *closed_name, *broken_name, *ticket_name; /* filled in by csched_plain_submit, with what it owns */
+    void *closed_name, *broken_name, *filters_name,
+        *ticket_name; /* filled in by csched_plain_submit, with what it owns */
 } csched_plain_t; /* borrowed references; it and they outlive the function made from it */
 
 /* Appends three functions to the list `out`; the first two keep `owner` alive, which keeps `plain`.

@@ -29,7 +29,8 @@ from array import array
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from . import imported
+from . import imported, reporting
+from .reporting import Reporting
 
 PACKET = 1 << 20
 WORKER_FDS = 4
@@ -42,6 +43,7 @@ class World(NamedTuple):
     directory: str
     environment: dict[str, str]
     path: list[str]
+    reporting: Reporting = Reporting()
 
 
 THREAD_CAPS = (
@@ -74,6 +76,7 @@ def adopt(world: World, before: World | None = None) -> None:
     if world.path != before.path:
         sys.path[:] = world.path
         importlib.invalidate_caches()
+    reporting.apply(world.reporting, before.reporting)
 
 
 def descendants(pid: int) -> list[int]:

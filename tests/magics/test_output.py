@@ -154,3 +154,42 @@ def test_a_flood_leaves_the_kernel_usable(notebook: Notebook) -> None:
     notebook.run("1").ok()
     assert len(output.stdout.splitlines()) == 1002
     assert "99,000 more lines" in output.stdout
+
+
+def test_warnings_and_logs_as_the_notebook_tells_them(notebook: Notebook) -> None:
+    """Filters, levels and handlers of a cell hold for the tasks after them, on workers that stood before."""
+    notebook.run(
+        "import cellmill, logging, warnings\n"
+        "def talk():\n"
+        "    warnings.warn('old', DeprecationWarning)\n"
+        "    warnings.warn('careful')\n"
+        "    logging.getLogger('x').info('logged')\n"
+        "ask = cellmill.default_executor().submit\n"
+        "ask(talk).result()"
+    ).ok()
+    output = notebook.run(
+        "warnings.simplefilter('ignore')\n"
+        "logging.basicConfig(level='INFO', format='{levelname}/{name}/{message}', style='{', force=True)\n"
+        "ask(talk).result()"
+    ).ok()
+    assert output.stderr == "INFO/x/logged\n"
+    output = notebook.run(
+        "logging.root.setLevel('WARNING')\n"
+        "ask(talk).result()\n"
+        "logging.getLogger('x').setLevel('DEBUG')\n"
+        "ask(talk).result()\n"
+        "logging.getLogger('x').setLevel('ERROR')\n"
+        "warnings.filterwarnings('error', category=DeprecationWarning)\n"
+        "print(repr(ask(talk).exception()))"
+    ).ok()
+    assert (output.stderr, output.stdout) == ("INFO/x/logged\n", "DeprecationWarning('old')\n")
+    output = notebook.run(
+        "warnings.resetwarnings()\n"
+        "warnings.simplefilter('ignore')\n"
+        "logging.getLogger('x').setLevel('NOTSET')\n"
+        "logging.root.setLevel('INFO')\n"
+        "logging.root.handlers[0].setFormatter(logging.Formatter('%(message)s!'))"
+    ).ok()
+    output = notebook.run("ask(talk).result()").ok()  # a new format is seen in the next cell
+    assert output.stderr == "logged!\n"
+    notebook.run("logging.root.handlers.clear(); logging.root.setLevel('WARNING'); ask(talk).result()").ok()

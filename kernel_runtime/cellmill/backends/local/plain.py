@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 from ... import futures, runs
 from ...functions import FunctionTable
 from ...futures import Future
+from ...reporting import ReportingWatch
 from .scheduler import check, ffi, held
 
 if TYPE_CHECKING:
     from .backend import LocalBackend
     from .resolver import Resolver
 
-# The kernel's directory, environment and path are looked at before each call, so that what was changed a moment ago
-# reaches this very task. Calls that follow each other so fast that no change could be made between them do without.
+# The kernel's directory, environment, path, filters of warnings and log levels are looked at before each call, so that
+# what was changed a moment ago reaches this very task. Calls that follow each other so fast that no change could be made
+# between them do without.
 # How long a glance is enough: with a C library that gives a new variable an old one's address, not for ever.
 LOOK_NS = 1 << 62 if os.confstr_names.get("CS_GNU_LIBC_VERSION") else 1_000_000
 
@@ -101,4 +103,13 @@ class PlainSubmit:
         if not form.path or self._kept["path"] is not world.path or form.digest != world.digest:
             self._kept["path"], form.digest = world.path, world.digest
             self._keep("path")
+        self._keep_reporting(world.reporting)
         return start
+
+    def _keep_reporting(self, seen: ReportingWatch) -> None:
+        parts, kept = seen.parts(), self._kept
+        if any(kept.get(name) is not part for name, part in parts.items()):
+            kept.update(parts)
+            for name in parts:
+                self._keep(name)
+        self.form.filter_count, self.form.handler_count = seen.filter_count, seen.handler_count

@@ -127,7 +127,7 @@ class Pool:
 
     def _start_one(self) -> None:
         zygote = zygote_client.shared()
-        zygote.update_world(zygote_client.current_world())
+        zygote.update_world()
         try:
             index, fds = self.backend.scheduler.add_worker()
             pipes = self._pipes(index)
@@ -174,7 +174,7 @@ class Pool:
             return
         problems = []
         zygote = zygote_client.shared()
-        zygote.update_world(zygote_client.current_world())
+        zygote.update_world()
         for name, (_, problem) in zygote.preload(names).items():
             if problem.startswith("cannot"):
                 problems.append(f"{name} {problem}")
@@ -294,15 +294,17 @@ class Pool:
         return self.world.touched() or self.modules.touched()
 
     def sync_world(self) -> None:
-        """Send workers what changed in the kernel's directory, environment or path since the last look; and let those
-        go whose modules were edited.
+        """Send workers what changed in the kernel's surroundings since the last look (see `WorldWatch.changed`); and
+        let those go whose modules were edited.
         """
         self.modules.look()
-        if not self.world.changed() or zygote_client._shared is None or not self.members:
+        if not self.world.changed() or zygote_client._shared is None:
             return
-        world = zygote_client.current_world()
-        with contextlib.suppress(BackendError):
-            zygote_client.shared().update_world(world)
+        try:
+            world = zygote_client.shared().update_world()
+        except BackendError:
+            world = zygote_client.current_world()
+        # A worker that is being started is among these, or will be given what the zygote has heard by then.
         for index in list(self.members):
             self._request(index, 0, (WORLD, world))
 

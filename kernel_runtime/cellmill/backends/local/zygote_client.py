@@ -15,7 +15,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ... import reporting, runs
 from ...errors import BackendError
+from ...reporting import Reporting, ReportingWatch
 from ...zygote import PACKET, World, receive
 from .children import Child, Exit, OnExit, disown, orphan, watch_orphans
 from .scheduler import held
@@ -38,38 +40,45 @@ def current_world() -> World:
         directory = os.getcwd()
     except FileNotFoundError:
         directory = "/"
-    return World(directory, dict(os.environ), list(sys.path))
+    return World(directory, dict(os.environ), list(sys.path), reporting.read())
 
 
 _RAW_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # compares without decoding
 
 
 class WorldWatch:
-    """Notices that the directory, the environment or the path changed since the last look."""
+    """Notices that the directory, the environment, the path, filters of warnings or log levels changed since the last
+    look.
+    """
 
     def __init__(self) -> None:
-        self._seen: tuple[str, dict[Any, Any], list[str]] | None = None
+        self._seen: tuple[str, dict[Any, Any], list[str], Reporting] | None = None
+        self.reporting = ReportingWatch()
+        runs.watch_cells(self.reporting)
         self.digest = 0  # of the surroundings at the last look
         self.path: list[str] = []
 
     def touched(self) -> bool:
         """The same at a glance of 0.4 us, which keeps the GIL; only in other C libraries than glibc not quite."""
-        return bool(held.csched_surroundings() != self.digest) or (
-            self._seen is not None and sys.path != self.path
+        return (
+            bool(held.csched_surroundings() != self.digest)
+            or (self._seen is not None and sys.path != self.path)
+            or self.reporting.touched()
         )
 
     def changed(self) -> bool:
         """True at the first look and after every change."""
         self.digest = held.csched_surroundings()
+        report = self.reporting.look()
         try:
             directory = os.getcwd()
         except FileNotFoundError:
             directory = "/"
         seen = self._seen
-        if seen is not None and seen[0] == directory and seen[1] == _RAW_ENVIRONMENT and seen[2] == sys.path:
+        if seen is not None and seen == (directory, _RAW_ENVIRONMENT, sys.path, report):
             return False
         self.path = list(sys.path)
-        self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path)
+        self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path, report)
         return True
 
 
@@ -87,7 +96,7 @@ class Zygote:
     """One zygote process; `shared` is the one that all executors of this process use."""
 
     def __init__(self, preloaded: Iterable[str] = ()) -> None:
-        self._lock = threading.Lock()
+        self._lock, self._looking = threading.Lock(), threading.Lock()
         self._tokens = itertools.count(1)
         self._forked: dict[int, _Request] = {}
         self._children: dict[int, Child] = {}
@@ -190,11 +199,14 @@ class Zygote:
         if child is not None:
             child.signal(number)
 
-    def update_world(self, world: World) -> None:
-        """What later workers shall see."""
-        if world != self.world:
-            self.world = world
-            self._send("world", world)
+    def update_world(self) -> World:
+        """Later workers shall see what is so now; that."""
+        with self._looking:  # or another thread's earlier look could come to stand last
+            world = current_world()
+            if world != self.world:
+                self.world = world
+                self._send("world", world)
+        return world
 
     def preload(self, modules: Iterable[str]) -> dict[str, tuple[float, str]]:
         """Import modules for all workers to come; per module: seconds and what is wrong with it, or ""."""

@@ -351,3 +351,39 @@ def test_a_program_that_hangs_is_shown(tmp_path: Path) -> None:
     """The limit of these tests works."""
     with pytest.raises(AssertionError, match=r"(?s)hangs.*most recent call first"):
         run_script(tmp_path, "import threading; threading.Event().wait()", limit=1)
+
+
+def test_callbacks_wait_in_every_way(program: Callable[[str], str]) -> None:
+    """`wait` and `as_completed` sleep until somebody resolves: that is not the thread they sleep in."""
+    out = program("""
+ex = Executor(2)
+ended = threading.Semaphore(0)
+seen = []
+def waits(f):
+    done, left = cf.wait([ex.submit(abs, -i) for i in range(50)], timeout=20)
+    seen.append((len(done), len(left)))
+    seen.append(sum(f.result() for f in cf.as_completed([ex.submit(abs, -i) for i in range(5)], timeout=20)))
+    seen.append(list(ex.map(abs, range(-3, 0))))
+    ended.release()
+for _ in range(5):
+    ex.submit(abs, 1).add_done_callback(waits)
+for _ in range(5):
+    assert ended.acquire(timeout=20)
+print(seen == 5 * [(50, 0), 10, [3, 2, 1]])
+
+blocked, go = threading.Event(), threading.Event()
+def holds(f):
+    blocked.set()
+    go.wait(20)
+ex.submit(abs, 1).add_done_callback(holds)
+assert blocked.wait(20)
+print(len(cf.wait([ex.submit(abs, -i) for i in range(50)], timeout=20).done))  # of others, meanwhile
+go.set()
+ended = threading.Semaphore(0)
+def shuts(f):
+    ex.shutdown()
+    ended.release()
+ex.submit(abs, 1).add_done_callback(shuts)
+print(ended.acquire(timeout=20))
+""")
+    assert out == "True\n50\nTrue\n"

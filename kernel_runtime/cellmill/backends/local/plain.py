@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .resolver import Resolver
 
 # The kernel's directory, environment, path, filters of warnings and log levels are looked at before each call, so that
-# what was changed a moment ago reaches this very task. Calls that follow each other so fast that no change could be made
-# between them do without.
+# what was changed a moment ago reaches this very task. Calls that follow each other so fast that no change could be
+# made between them do without.
 # How long a glance is enough: with a C library that gives a new variable an old one's address, not for ever.
 LOOK_NS = 1 << 62 if os.confstr_names.get("CS_GNU_LIBC_VERSION") else 1_000_000
 

@@ -6,7 +6,6 @@ import pickle
 import threading
 import time
 from array import array
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from ... import futures
@@ -15,6 +14,7 @@ from ...interrupts import whole
 from ...payload import BUFFER_MIN
 from ...raised import load_error
 from . import outcomes
+from .callbacks import Callbacks
 from .retrying import RetriedFuture
 from .scheduler import BATCH, MESSAGE, Scheduler, held
 from .stream import Chunk
@@ -47,7 +47,8 @@ class Resolver:
         self.stopped = False
         self._lock = threading.Lock()
         self._growing = threading.Lock()
-        self._callbacks: deque[Future] = deque()
+        self._callbacks = Callbacks()
+        self.call_back = self._callbacks.add  # have the done-callbacks of a future that was settled run
         self._thread = threading.Thread(target=self._background, name="cellmill-resolver", daemon=True)
         self._thread.start()
 
@@ -91,46 +92,24 @@ class Resolver:
                 time.sleep(0.001)
 
     def resolve(self) -> bool:
-        """Settle everything that lies there; False when another thread does it right now.
-
-        Done-callbacks are left to the background thread: Stop must not hit code that others hung there.
-        """
+        """Settle everything that lies there; False when another thread does it right now."""
         if self._lock.locked():
             return False
         with whole(), self._lock:
             self._take_completions()
-            if self._callbacks:
-                held.csched_wake(self.scheduler.handle)
         return True
 
     def _background(self) -> None:
-        """For futures nobody waits for: callbacks, `concurrent.futures.wait`, asyncio."""
+        """For futures nobody waits for in a way of ours: callbacks, `concurrent.futures.wait`, asyncio."""
         from .scheduler import free
 
         handle = self.scheduler.free_handle
         while not self.stopped:
-            if free.csched_wait_background(handle, 200) > 0 or self._callbacks:
+            if free.csched_wait_background(handle, 200) > 0:
                 try:
                     self.resolve()
                 except Exception as error:
                     self.backend.report(error)
-            self.run_callbacks()
-        self.run_callbacks()
-
-    def call_back(self, future: Future) -> None:
-        """Have the background thread run the done-callbacks of a future that was settled."""
-        self._callbacks.append(future)
-        if not self._lock.locked():  # else `resolve` wakes it, once for all
-            held.csched_wake(self.scheduler.handle)
-
-    def run_callbacks(self) -> None:
-        """Run the done-callbacks of futures that were settled."""
-        while self._callbacks:
-            try:
-                future = self._callbacks.popleft()
-            except IndexError:  # another thread took it
-                return
-            future.run_callbacks()
 
     # -- completions
 
@@ -306,3 +285,4 @@ class Resolver:
         held.csched_wake(self.scheduler.handle)
         if threading.current_thread() is not self._thread:
             self._thread.join(2)
+        self._callbacks.stop()

@@ -1,0 +1,42 @@
+"""Done-callbacks run in a thread of their own: what waits in one does not hold up whoever else waits for a result."""
+
+from __future__ import annotations
+
+import threading
+from queue import Empty, SimpleQueue
+
+from ...futures import Future
+
+
+class Callbacks:
+    """Runs the callbacks of futures in the order in which they were settled.
+
+    Not the resolver's thread: `concurrent.futures.wait` in a callback sleeps until the resolver wakes it. Not the
+    thread that waits for a result: Stop must not hit code that others hung there.
+    """
+
+    def __init__(self) -> None:
+        self._settled: SimpleQueue[Future | None] = SimpleQueue()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="cellmill-callbacks", daemon=True)
+        self._thread.start()
+
+    def add(self, future: Future) -> None:
+        """Have the callbacks of a future run that was settled; at once, and from any thread."""
+        self._settled.put(future)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                future = self._settled.get(block=not self._stopped)
+            except Empty:
+                return
+            if future is not None:
+                future.run_callbacks()
+
+    def stop(self) -> None:
+        """No more come: those that wait are run; the thread is joined unless it is the caller."""
+        self._stopped = True
+        self._settled.put(None)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(2)

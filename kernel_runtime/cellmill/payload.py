@@ -165,18 +165,22 @@ def has_buffers(view: memoryview) -> bool:
 
 
 def explain_argument(
-    function: str, args: Sequence[Any], kwargs: dict[str, Any], error: BaseException
+    function: str,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    error: BaseException,
+    passed: tuple[type[BaseException], ...] = (),
 ) -> PayloadError:
-    """Find the argument that cannot be pickled and say so."""
+    """Find the argument that cannot be pickled and say so; errors of the kinds ``passed`` end the search."""
     named = [(f"argument {i + 1}", a) for i, a in enumerate(args)] + [
         (f"argument {k!r}", v) for k, v in kwargs.items()
     ]
     culprit, inside = f"the arguments of {function}", ""
     for name, value in named:
-        found = _problem(value)
+        found = _problem(value, passed)
         if found is not None:
             culprit = f"{name} of {function}, a {type(value).__name__},"
-            inside, error = _inside(value, found)
+            inside, error = _inside(value, found, passed)
             break
     if isinstance(error, MemoryError):
         return PayloadError(
@@ -199,21 +203,25 @@ def explain_result(function: str, value: Any, error: BaseException) -> PayloadEr
     return PayloadError(f"the result of {function}, a {type(value).__name__}, cannot be sent back: {reason}")
 
 
-def _problem(value: Any) -> BaseException | None:
+def _problem(value: Any, passed: tuple[type[BaseException], ...] = ()) -> BaseException | None:
     """Why a value cannot be pickled."""
     try:
         encode(value)
+    except passed:
+        raise
     except BaseException as error:
         return error
     return None
 
 
-def _inside(value: Any, error: BaseException) -> tuple[str, BaseException]:
+def _inside(
+    value: Any, error: BaseException, passed: tuple[type[BaseException], ...] = ()
+) -> tuple[str, BaseException]:
     """(where in ``value`` the innermost thing lies that cannot be pickled, as text; its error)."""
     path, seen = "", {id(value)}
     while path.count("[") + path.count(".") < _DEEPEST and not _endless(error):
         for step, part in _parts(value):
-            found = None if id(part) in seen else _problem(part)
+            found = None if id(part) in seen else _problem(part, passed)
             seen.add(id(part))
             if found is not None:
                 path, value, error = path + step, part, found

@@ -228,3 +228,41 @@ print("good")
 """
     )
     assert out == "good\n"
+
+
+def test_pickling_is_interrupted(interrupted: Callable[[str], str]) -> None:
+    """Stop stays Stop, also while it is looked which argument cannot be pickled; and the pool goes on."""
+    out = interrupted(
+        """
+class Stops:  # at its n-th pickling
+    def __init__(self, at):
+        self.left = at
+    def __reduce__(self):
+        self.left -= 1
+        if not self.left:
+            signal.raise_signal(signal.SIGINT)
+        return int, ()
+def submit(*args):
+    try:
+        return ex.submit(tasks.same, *args).result(30)
+    except BaseException as error:
+        return type(error).__name__
+lock = threading.Lock()
+print(submit(Stops(1)), submit(Stops(2)))
+print({submit({"a": [Stops(at), lock]}) for at in range(1, 7)}, submit([lock]))
+words, errors = [["word"] * 20 for _ in range(300)], []
+for round in range(20):
+    allow(5, 0.0004 + 0.0002 * round)
+    for _ in range(10):
+        try:
+            ex.submit(tasks.same, [words, lock])
+        except KeyboardInterrupt:
+            hits += 1
+        except Exception as error:
+            errors.append(str(error))
+    allow(0, 0)
+assert errors and not [text for text in errors if "KeyboardInterrupt" in text], errors
+print(hits > 5, submit(3))
+"""
+    )
+    assert out.splitlines() == ["KeyboardInterrupt 0", "{'KeyboardInterrupt'} PayloadError", "True 3"]

@@ -40,7 +40,9 @@ def pack(
     except (FailedInput, UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # an object that exits when it is pickled does not end the notebook
-        raise payload.explain_argument(function_name(function), args, kwargs, error) from error
+        # Stop ends the search for the culprit, too: nothing is told in its place.
+        passed = (KeyboardInterrupt,)
+        raise payload.explain_argument(function_name(function), args, kwargs, error, passed) from error
     finally:
         payload.inputs.packing = None
 

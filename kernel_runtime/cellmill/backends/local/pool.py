@@ -139,6 +139,8 @@ class Pool:
         member = Member(index)
         with self._lock:
             self.members[index] = member
+            if self.closed:  # since the loop looked: it ends as soon as it stands
+                self._retire(member)
         config = {
             "world": zygote.world,
             "spin_us": self.backend.worker_spin_us,
@@ -275,13 +277,17 @@ class Pool:
         """Retire all workers; with ``wait``, return when their processes are gone."""
         with self._lock:
             self.closed = True
-            members = list(self.members.values())
-            for member in members:
+            starter = self._starter
+            for member in self.members.values():
                 if not member.retiring:
                     self._retire(member)
         if not wait:
             return
         deadline = time.monotonic() + 5
+        if starter is not None and starter is not threading.current_thread():
+            starter.join(5)  # one more worker may be on its way
+        with self._lock:
+            members = list(self.members.values())
         for member in members:
             if member.pid and not member.gone.wait(max(0.0, deadline - time.monotonic())):
                 zygote_client.shared().kill(member.pid)

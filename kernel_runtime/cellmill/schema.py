@@ -123,6 +123,22 @@ class Refused(TypedDict):
     reason: str  # what was wrong, for people
 
 
+class Show(TypedDict):
+    """Every page that hears it opens its panel and answers with shown."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["show"]  # which frame this is
+    request: int  # the number that the answer carries
+
+
+class Shown(TypedDict):
+    """The panel is open."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["shown"]  # which command this is
+    request: int  # the number of the show frame
+
+
 class Refresh(TypedDict):
     """A view asks for the present state."""
 
@@ -168,6 +184,6 @@ class SetWorkers(TypedDict):
     count: int  # workers wanted
 
 
-Frame = Hello | Goodbye | Snapshot | Workers | Refused  # What the kernel sends.
+Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show  # What the kernel sends.
 
-Command = Refresh | Watch | CancelRun | Pause | Resume | SetWorkers  # What a view sends.
+Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers  # What a view sends.

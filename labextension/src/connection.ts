@@ -8,7 +8,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 
 import { KernelModel } from './model';
 import { CONTROL_TARGET, FRAME_TARGET, ProtocolError, VERSION, parseFrame } from './protocol';
-import type { Command, Frame, Watch } from './protocol';
+import type { Command, Frame, Shown, Watch } from './protocol';
 
 /** Milliseconds to wait for a subshell; without one, commands reach the kernel between cells. */
 const SUBSHELL_WAIT = 2000;
@@ -39,6 +39,21 @@ export class KernelLink implements IDisposable {
   /** Emitted when the model changed. */
   get changed(): ISignal<this, void> {
     return this._changed;
+  }
+
+  /** Emitted with the request's number when the kernel asks for the panel. */
+  get asked(): ISignal<this, number> {
+    return this._asked;
+  }
+
+  /** Tell the kernel that the panel is open, as soon as it can be told. */
+  answerShown(request: number): void {
+    const shown: Shown = { cellmill: VERSION, kind: 'shown', request };
+    if (this._opened) {
+      this.send(shown);
+    } else {
+      this._shown = shown;
+    }
   }
 
   /** Whether a view is looking; the kernel sends less while none is. */
@@ -102,6 +117,10 @@ export class KernelLink implements IDisposable {
   }
 
   private _take(frame: Frame): void {
+    if (frame.kind === 'show') {
+      this._asked.emit(frame.request);
+      return;
+    }
     this.model.push(frame, now());
     if (frame.kind === 'goodbye') {
       this._closeControl();
@@ -164,6 +183,7 @@ export class KernelLink implements IDisposable {
     control.onClose = () => {
       if (this._control === control) {
         this._control = null;
+        this._opened = false;
       }
     };
     await subshell(control);
@@ -173,12 +193,18 @@ export class KernelLink implements IDisposable {
       if (this._watch !== null) {
         void control.send(message(this._watch));
       }
+      this._opened = true;
+      if (this._shown !== null) {
+        void control.send(message(this._shown));
+        this._shown = null;
+      }
     }
   }
 
   private _closeControl(): void {
     const control = this._control;
     this._control = null;
+    this._opened = false;
     if (control === null || control.isDisposed) {
       return;
     }
@@ -191,6 +217,9 @@ export class KernelLink implements IDisposable {
 
   private readonly _context: ISessionContext;
   private readonly _changed = new Signal<this, void>(this);
+  private readonly _asked = new Signal<this, number>(this);
+  private _opened = false;
+  private _shown: Shown | null = null;
   private _control: Kernel.IComm | null = null;
   private _watch: Watch | null = null;
   private _watched = false;

@@ -8,7 +8,7 @@ import { IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { addCommands } from './commands';
+import { OPEN_DASHBOARD, addCommands } from './commands';
 import { CellmillPanel } from './panel';
 import { Sessions } from './sessions';
 
@@ -35,6 +35,9 @@ const plugin: JupyterFrontEndPlugin<void> = {
     });
     app.shell.add(panel, 'right', { rank: 700, type: 'Cellmill' });
     restorer?.add(panel, panel.id);
+    sessions.asked.connect((_, { link, request }) => {
+      void app.commands.execute(OPEN_DASHBOARD).then(() => link.answerShown(request));
+    });
     addCommands(app, panel, palette, trans);
   }
 };

@@ -268,6 +268,35 @@ function parseRefused(value: unknown, where: string): Refused {
   };
 }
 
+/** Every page that hears it opens its panel and answers with shown. */
+export interface Show {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'show';
+  /** the number that the answer carries */
+  readonly request: number;
+}
+
+function parseShow(value: unknown, where: string): Show {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'show', where + '.kind'),
+    request: integer(raw.request, where + '.request')
+  };
+}
+
+/** The panel is open. */
+export interface Shown {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'shown';
+  /** the number of the show frame */
+  readonly request: number;
+}
+
 /** A view asks for the present state. */
 export interface Refresh {
   /** version of this schema */
@@ -323,7 +352,7 @@ export interface SetWorkers {
 }
 
 /** What the kernel sends. */
-export type Frame = Hello | Goodbye | Snapshot | Workers | Refused;
+export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show;
 
 /** Read Frame from a message's data; throws ProtocolError. */
 export function parseFrame(value: unknown): Frame {
@@ -339,10 +368,12 @@ export function parseFrame(value: unknown): Frame {
       return parseWorkers(value, 'Workers');
     case 'refused':
       return parseRefused(value, 'Refused');
+    case 'show':
+      return parseShow(value, 'Show');
     default:
       throw new ProtocolError(`Frame.kind is unknown: ${String(kind)}`);
   }
 }
 
 /** What a view sends. */
-export type Command = Refresh | Watch | CancelRun | Pause | Resume | SetWorkers;
+export type Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers;

@@ -43,6 +43,11 @@ export class Sessions implements IDisposable {
     return this._changed;
   }
 
+  /** Emitted when a kernel asks for the panel; whoever opens it answers. */
+  get asked(): ISignal<this, { readonly link: KernelLink; readonly request: number }> {
+    return this._asked;
+  }
+
   /** Every open notebook and console, in the order of their opening. */
   get entries(): readonly Entry[] {
     return [...this._entries.values()];
@@ -98,6 +103,7 @@ export class Sessions implements IDisposable {
     link.send(widget === this._current ? this._watch : NOTHING);
     this._entries.set(widget, { widget, link });
     link.changed.connect(() => this._changed.emit(), this);
+    link.asked.connect((_, request) => this._asked.emit({ link, request }), this);
     widget.title.changed.connect(() => this._changed.emit(), this);
     widget.disposed.connect(() => this._remove(widget), this);
     this._changed.emit();
@@ -121,6 +127,10 @@ export class Sessions implements IDisposable {
   }
 
   private readonly _changed = new Signal<this, void>(this);
+  private readonly _asked = new Signal<
+    this,
+    { readonly link: KernelLink; readonly request: number }
+  >(this);
   private readonly _entries = new Map<SessionWidget, Entry>();
   private _current: SessionWidget | null = null;
   private _watch: Watch = NOTHING;

@@ -39,7 +39,7 @@ LAYERS = [
     {"backends"},
     {"executor", "journeys", "output"},
     {"parallel"},
-    {"magics", "comm", "commands", "sections", "bench", "cli"},
+    {"magics", "comm", "publisher", "commands", "sections", "bench", "cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 SCHEDULER = "cellmill.backends.local.scheduler"  # the worker side shares the binding with the kernel side

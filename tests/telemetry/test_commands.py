@@ -32,7 +32,7 @@ def ask(kind: str, **more: Any) -> None:
 
     def speak() -> None:
         try:
-            commands.obey({"cellmill": schema.VERSION, "kind": kind, **more})
+            commands.obey({"cellmill": schema.VERSION, "kind": kind, **more}, cellmill.peek_default_executor())
         except BaseException as error:
             failures.append(error)
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_obeyed_is_refused_with_a_reason(executor: cellmill.Execu
     with pytest.raises(cellmill.UsageError, match="no command 'fly'"):
         ask("fly")
     with pytest.raises(cellmill.UsageError, match="different versions") as caught:
-        commands.obey({"cellmill": 0, "kind": "pause"})
+        commands.obey({"cellmill": 0, "kind": "pause"}, None)
     assert commands.refused({"kind": "pause"}, caught.value) == {
         "cellmill": schema.VERSION,
         "kind": "refused",

@@ -1,4 +1,4 @@
-"""What a view may ask of the default executor, while a cell runs too: obeyed at once, on whatever thread it came.
+"""What a view may ask of its executor, while a cell runs too: obeyed at once, on whatever thread it came.
 
 The commands are those of the schema. One that cannot be obeyed raises, and the view is told why.
 """
@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cellmill import executor as executors
 from cellmill import schema
 from cellmill.errors import CellmillError, UsageError
+from cellmill.executor import Executor
 
 from . import control
 
 __all__ = ["obey", "refused"]
 
 
-def obey(command: Mapping[str, Any]) -> schema.Frame | None:
-    """Do what a view asks; the answer for it alone, if there is one.
+def obey(command: Mapping[str, Any], executor: Executor | None) -> schema.Frame | None:
+    """Do what a view asks of an executor (None: there is none yet); the answer for it alone, if there is one.
 
     Raises `CellmillError` with a reason for people.
     """
@@ -30,7 +30,6 @@ def obey(command: Mapping[str, Any]) -> schema.Frame | None:
     act = _ACTS.get(str(kind))
     if act is None:
         raise UsageError(f"there is no command {kind!r}; reload the page if Cellmill was updated")
-    executor = executors.peek_default_executor()
     if executor is None:
         raise UsageError("there are no workers yet: they start with the first task")
     return act(executor, command)
@@ -43,7 +42,7 @@ def refused(command: Mapping[str, Any], error: Exception) -> schema.Refused:
     return {"cellmill": schema.VERSION, "kind": "refused", "command": kind, "reason": reason}
 
 
-_ACTS: dict[str, Callable[[executors.Executor, Mapping[str, Any]], schema.Frame | None]] = {
+_ACTS: dict[str, Callable[[Executor, Mapping[str, Any]], schema.Frame | None]] = {
     "cancel-run": control.cancel_run,
     "pause": control.pause,
     "resume": control.resume,

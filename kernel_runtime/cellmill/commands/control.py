@@ -14,7 +14,8 @@ MOST_WORKERS = 256
 
 def cancel_run(executor: Executor, command: Mapping[str, Any]) -> None:
     wanted = command.get("run")
-    found = [run for run in runs.active_runs() if wanted is None or run.id == wanted]
+    ours = [run for run in runs.active_runs() if run._backend is executor._backend]
+    found = [run for run in ours if wanted is None or run.id == wanted]
     for run in found:
         run.stop()
     if wanted is None:

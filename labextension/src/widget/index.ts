@@ -1,0 +1,90 @@
+/** The dashboard inside a notebook: the panel's view as an anywidget. */
+
+import { KernelModel } from '../model';
+import { DashboardView } from '../view/dashboard';
+import { child } from '../view/dom';
+import type { WidgetModel } from './model';
+import { Transport } from './transport';
+import { words } from './words';
+
+/** Milliseconds between pictures while tasks run; frames do not come faster. */
+const DRAW_INTERVAL = 100;
+/** Milliseconds between pictures which only time changes. */
+const CLOCK_INTERVAL = 500;
+
+/** One picture of a widget; a widget that is shown twice has two. */
+class InlineView {
+  constructor(model: WidgetModel, parent: HTMLElement) {
+    this._title = String(model.get('title') ?? '');
+    this._root = child(parent, 'div', 'cellmill-panel cellmill-inline');
+    this._root.setAttribute('role', 'region');
+    this._root.setAttribute('aria-label', words.__('Cellmill tasks'));
+    this._notice = child(this._root, 'p', 'cellmill-message cellmill-waiting');
+    this._notice.setAttribute('role', 'status');
+    this._notice.textContent = words.__(
+      'The kernel is busy and hears this page when the cell ends. The button Stop of the notebook works at once.'
+    );
+    this._notice.hidden = true;
+    this._transport = new Transport(model, {
+      frame: frame => {
+        this._state.push(frame, performance.now() / 1000);
+        this._schedule();
+      },
+      waiting: waiting => {
+        this._notice.hidden = !waiting;
+      }
+    });
+    this._view = new DashboardView(this._root, words, command => this._transport.send(command));
+    this._resize = new ResizeObserver(() => this._schedule());
+    this._resize.observe(this._root);
+    this._draw();
+  }
+
+  dispose(): void {
+    window.clearTimeout(this._timer);
+    this._resize.disconnect();
+    this._transport.dispose();
+    this._view.dispose();
+    this._root.remove();
+    this._disposed = true;
+  }
+
+  private _schedule(): void {
+    if (this._timer === 0 && !this._disposed) {
+      this._timer = window.setTimeout(() => this._draw(), DRAW_INTERVAL);
+    }
+  }
+
+  private _draw(): void {
+    window.clearTimeout(this._timer);
+    this._timer = 0;
+    if (this._shown && !this._root.isConnected) {
+      this.dispose(); // the page took the output away without a word
+      return;
+    }
+    this._shown = this._root.isConnected;
+    const state = this._state.state(performance.now() / 1000);
+    this._view.draw({ title: this._title, state });
+    if (this._state.busy || state.history.some(rate => rate > 0)) {
+      this._timer = window.setTimeout(() => this._draw(), CLOCK_INTERVAL);
+    }
+  }
+
+  private readonly _state = new KernelModel();
+  private readonly _title: string;
+  private readonly _root: HTMLElement;
+  private readonly _notice: HTMLElement;
+  private readonly _transport: Transport;
+  private readonly _view: DashboardView;
+  private readonly _resize: ResizeObserver;
+  private _shown = false;
+  private _disposed = false;
+  private _timer = 0;
+}
+
+export default {
+  render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
+    const view = new InlineView(model, el);
+    return () => view.dispose();
+  }
+};

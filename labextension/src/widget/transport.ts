@@ -1,0 +1,147 @@
+/** The widget's way to its kernel: frames in over the widget's own comm, commands out over the fastest way there is. */
+
+import { VERSION, parseFrame, type Command, type Frame } from '../protocol';
+import { kernelOf, type Chunk, type Comm, type WidgetModel } from './model';
+
+/** The target which the kernel's side of the widgets listens on. */
+const TARGET = 'cellmill.widget';
+/** Milliseconds to wait for a subshell; without one, commands reach the kernel between cells. */
+const SUBSHELL_WAIT = 2000;
+/** Milliseconds after which a command without an answer is called waiting. */
+const PATIENCE = 1000;
+
+const parse = parseFrame as (value: unknown, buffers?: readonly Chunk[]) => Frame;
+
+interface Handlers {
+  readonly frame: (frame: Frame) => void;
+  /** Whether commands wait for the running cell's end. */
+  readonly waiting: (waiting: boolean) => void;
+}
+
+/**
+ * Commands take a comm which the page itself opens: with subshells the kernel hears it while a cell runs. Where no
+ * kernel connection is in reach, or it cannot, they take the widget's comm and wait for the cell's end, which the
+ * view then says.
+ */
+export class Transport {
+  constructor(model: WidgetModel, handlers: Handlers) {
+    this._model = model;
+    this._handlers = handlers;
+    this._onCustom = (content, buffers) => this._take(content, buffers);
+    model.on('msg:custom', this._onCustom);
+    void this._open();
+  }
+
+  /** Send a command; what is asked before the way is open goes out as soon as it is. */
+  send(command: Command): void {
+    const serial = ++this._serial;
+    this._unanswered.set(serial, performance.now());
+    const message = { view: this._view, serial, command };
+    if (this._ready) {
+      this._post(message);
+    } else {
+      this._queue.push(message);
+    }
+    this._check();
+  }
+
+  dispose(): void {
+    this._disposed = true;
+    window.clearTimeout(this._timer);
+    this._model.off('msg:custom', this._onCustom);
+    if (this._control === null) {
+      this._model.send({ view: this._view, closed: true });
+    } else if (!this._control.isDisposed) {
+      try {
+        this._control.close();
+      } catch {
+        // the kernel is gone, and its end of the comm with it
+      }
+    }
+    this._control = null;
+  }
+
+  private async _open(): Promise<void> {
+    const control = kernelOf(this._model)?.createComm(TARGET) ?? null;
+    if (control !== null) {
+      control.onMsg = ({ content, buffers }) => this._take(content.data, buffers ?? []);
+      control.onClose = () => {
+        this._control = null;
+      };
+      await subshell(control);
+      if (this._disposed) {
+        return;
+      }
+      control.open({ widget: this._model.get('key') });
+      this._control = control;
+    }
+    this._ready = true;
+    for (const message of this._queue.splice(0)) {
+      this._post(message);
+    }
+  }
+
+  private _post(message: object): void {
+    if (this._control !== null && !this._control.isDisposed) {
+      this._control.send(message);
+    } else {
+      this._model.send(message);
+    }
+  }
+
+  private _take(content: unknown, buffers: readonly Chunk[]): void {
+    const { frame, view, ack } = content as { frame?: unknown; view?: string; ack?: number };
+    if (view !== undefined && view !== this._view) {
+      return; // the answer to another view of this widget
+    }
+    if (ack !== undefined) {
+      this._unanswered.delete(ack);
+      this._check();
+    }
+    if (frame === undefined) {
+      return;
+    }
+    try {
+      this._handlers.frame(parse(frame, buffers));
+    } catch (error) {
+      console.warn(`cellmill: a frame was dropped: ${String(error)}`);
+    }
+  }
+
+  /** Tell whether the oldest command has waited for long, now and when it will have. */
+  private _check(): void {
+    window.clearTimeout(this._timer);
+    const [oldest] = this._unanswered.values();
+    const left = oldest === undefined ? 0 : oldest + PATIENCE - performance.now();
+    this._handlers.waiting(oldest !== undefined && left <= 0);
+    if (left > 0) {
+      this._timer = window.setTimeout(() => this._check(), left);
+    }
+  }
+
+  private readonly _model: WidgetModel;
+  private readonly _handlers: Handlers;
+  private readonly _onCustom: (content: unknown, buffers: readonly Chunk[]) => void;
+  private readonly _view = `${VERSION}-${Math.random().toString(36).slice(2)}`;
+  private readonly _queue: object[] = [];
+  private readonly _unanswered = new Map<number, number>();
+  private _control: Comm | null = null;
+  private _serial = 0;
+  private _ready = false;
+  private _disposed = false;
+  private _timer = 0;
+}
+
+/** Wait until the comm's messages go to a subshell, where the running front end and kernel have one. */
+async function subshell(control: object): Promise<void> {
+  const started: unknown = 'subshellStarted' in control ? control.subshellStarted : undefined;
+  if (!(started instanceof Promise)) {
+    return;
+  }
+  let timer = 0;
+  const patience = new Promise<void>(resolve => {
+    timer = window.setTimeout(resolve, SUBSHELL_WAIT);
+  });
+  await Promise.race([started.catch(() => undefined), patience]);
+  window.clearTimeout(timer);
+}

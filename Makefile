@@ -14,7 +14,7 @@ STAMPS := $(VENV)/.cellmill
 PANEL := kernel_runtime/cellmill/labextension/package.json
 SHARE := share/jupyter/labextensions/cellmill
 C_SOURCES := $(wildcard csched/include/*.h csched/src/*.[ch] csched/python/*.[ch] csched/build.py) hatch_build.py
-TS_SOURCES := $(wildcard labextension/src/*.ts labextension/src/view/*.ts labextension/style/* labextension/schema/*) tsconfig.json
+TS_SOURCES := $(wildcard labextension/src/*.ts labextension/src/*/*.ts labextension/src/view/tabs/*.ts labextension/style/* labextension/schema/*) tsconfig.json
 EXTRAS := docking,lab,report,test,dev
 export PATH := $(BIN):$(PATH)
 export PYTHONPATH := examples
@@ -54,7 +54,7 @@ pictures: setup $(STAMPS)/chromium ## take the screenshots in docs/images anew
 	@$(PY) -m pytest -q tests/browser/pictures.py
 
 clean: ## remove what was built, keep the environment
-	@rm -rf build dist labextension/lib kernel_runtime/cellmill/labextension tsconfig.tsbuildinfo
+	@rm -rf build dist labextension/lib kernel_runtime/cellmill/labextension widgets/cellmill_widgets/static tsconfig.tsbuildinfo
 	@rm -f kernel_runtime/cellmill/*.so $(STAMPS)/csched $(STAMPS)/panel
 	@if [ -f csched/Makefile ]; then $(MAKE) -C csched clean; fi
 

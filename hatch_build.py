@@ -22,6 +22,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LABEXTENSION = "kernel_runtime/cellmill/labextension"
+WIDGET = "widgets/cellmill_widgets/static/dashboard.js"
 SHARE = "share/jupyter/labextensions/cellmill"
 STABLE_ABI = "cp311"
 TYPESCRIPT_INPUTS = (
@@ -65,11 +66,11 @@ class CellmillBuildHook(BuildHookInterface[Any]):
         compile_extensions(root)
 
     def _build_panel(self, root: Path) -> bool:
-        """Build the panel when it is missing or older than its sources; say whether there is one."""
-        built = root / LABEXTENSION / "package.json"
+        """Build the panel and the widget when one is missing or older than its sources; say whether there is a panel."""
+        built, widget = root / LABEXTENSION / "package.json", root / WIDGET
         if os.environ.get("CELLMILL_SKIP_JS") == "1":
             return built.exists()
-        if built.exists() and (not (root / "yarn.lock").exists() or is_newer(built, root)):
+        if built.exists() and widget.exists() and (not (root / "yarn.lock").exists() or is_newer(built, root)):
             return True
         problem = run_jlpm(root)
         if problem is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import sys
 import threading
@@ -257,6 +258,14 @@ class Executor(BaseExecutor):
 
     def _shown(self) -> Settings:
         return self._backend.shown
+
+    def dashboard(self) -> None:
+        """Show this executor's tasks in the output of the cell: live, with buttons, until it is shut down.
+
+        Raises `UsageError` outside of notebooks.
+        """
+        # by name: drawing lies above, and nothing here needs it until somebody asks
+        importlib.import_module("cellmill.dashboards").show(self)
 
     def pause(self) -> None:
         """Send no more tasks to workers until `resume`; what runs goes on."""

@@ -14,8 +14,9 @@ from typing import Protocol
 
 from . import origin
 from .errors import in_words
+from .mishaps import Mishap, Mishaps
 from .tail import Tail
-from .task import RunCounts
+from .task import RunCounts, Stats
 
 __all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "stop_cell"]
 
@@ -42,6 +43,8 @@ class _Counter(Protocol):
     def stop_run(self, run: int) -> int: ...
 
     def close_run(self, run: int) -> None: ...
+
+    def stats(self) -> Stats: ...
 
 
 class _Watcher(Protocol):
@@ -75,6 +78,7 @@ class Run:
         self.context = contextvars.copy_context()
         self.key = key
         self.open_ended = False
+        self.mishaps: Mishaps | None = None  # made with the first failure
         self.said: Tail | None = None  # the end of what its tasks printed
         self.tell_folded: Callable[[], None] | None = None  # what of it was not shown
         self._backend: _Counter | None = backend
@@ -95,12 +99,21 @@ class Run:
         """What its tasks printed, stdout and stderr, in the order it came: the last megabyte of it."""
         return self.said.text if self.said is not None else ""
 
+    def failures(self) -> list[Mishap]:
+        """The errors its tasks ended with, folded by type, the most frequent first."""
+        return self.mishaps.folded() if self.mishaps is not None else []
+
     def counts(self) -> RunCounts:
         """Current counts, read from the scheduler's own counters: cheap, from any thread."""
         backend = self._backend
         if backend is not None:
             self._last = backend.run_counts(self.key)
         return self._last
+
+    def running(self) -> int:
+        """Tasks in user code now, at most: where several runs share the workers nobody counts them apart."""
+        backend, counts = self._backend, self.counts()
+        return min(backend.stats().running, counts.submitted - counts.done) if backend is not None else 0
 
     def cancel(self) -> int:
         """Cancel what has not started; returns how many tasks that were."""
@@ -177,6 +190,15 @@ def find(key: int, backend: object) -> Run | None:
             if run.key == key and run._backend is backend:
                 return run
     return None
+
+
+def note_failure(key: int, backend: object, error: BaseException) -> None:
+    """A task of the open run with this backend number failed for good."""
+    run = find(key, backend)
+    if run is not None:
+        if run.mishaps is None:
+            run.mishaps = Mishaps()
+        run.mishaps.add(error)
 
 
 def stop_cell() -> int:

@@ -21,7 +21,7 @@ PACKAGES = {
 # From below to above; a module may import those of its own layer and of lower ones.
 LAYERS = [
     {"errors", "schema", "interrupts", "imported", "origin", "tail", "reporting"},
-    {"task", "payload"},
+    {"task", "payload", "mishaps"},
     {"preview", "raised", "references"},
     {"runs", "kernel_modules"},
     {"futures", "frames", "transcript", "functions", "telemetry"},
@@ -39,12 +39,12 @@ LAYERS = [
     {"backends"},
     {"executor", "journeys", "output"},
     {"parallel"},
-    {"magics", "comm", "publisher", "commands", "sections", "bench", "cli"},
+    {"magics", "comm", "publisher", "dashboards", "commands", "sections", "bench", "cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 SCHEDULER = "cellmill.backends.local.scheduler"  # the worker side shares the binding with the kernel side
 MAY_IMPORT_CSCHED = ("cellmill.backends.local", "cellmill.backends.threads")
-WIDGETS_MAY_USE = {"errors", "schema", "task", "runs", "telemetry", "interrupts"}
+WIDGETS_MAY_USE = {"errors", "schema", "task", "runs", "telemetry", "interrupts", "mishaps"}
 
 
 def module_name(package: str, path: Path) -> str:

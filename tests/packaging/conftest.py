@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+WIDGET = "widgets/cellmill_widgets/static"
 PANEL = "kernel_runtime/cellmill/labextension"
 
 
@@ -73,7 +74,8 @@ def checkout(target: Path, *, panel: bool) -> Path:
     if panel:
         if not (ROOT / PANEL / "package.json").exists():
             pytest.fail("the panel is not built; `make setup` builds it")
-        shutil.copytree(ROOT / PANEL, target / PANEL)
+        for built in (PANEL, WIDGET):
+            shutil.copytree(ROOT / built, target / built)
     return target
 
 

@@ -41,6 +41,8 @@ def test_wheel_holds_c_python_and_panel(wheel_names: list[str]) -> None:
         "cellmill/py.typed",
         "cellmill/telemetry/schema.json",
         "cellmill_widgets/__init__.py",
+        "cellmill_widgets/static/dashboard.js",
+        "cellmill_widgets/static/dashboard.css",
         f"{SHARE}/install.json",
         f"{SHARE}/package.json",
         f"{SHARE}/schemas/cellmill/plugin.json",
@@ -67,6 +69,7 @@ def test_wheel_metadata(distributions: Distributions) -> None:
         line for line in text.splitlines() if line.startswith("Requires-Dist:") and "extra ==" not in line
     ]
     assert sorted(line.split()[1].split(">")[0].split("<")[0] for line in core) == [
+        "anywidget",
         "cffi",
         "cloudpickle",
         "ipykernel",
@@ -80,6 +83,7 @@ def test_sdist_holds_the_built_panel_and_no_binaries(distributions: Distribution
     with tarfile.open(distributions.sdist) as archive:
         names = ["/".join(name.split("/")[1:]) for name in archive.getnames()]
     assert "kernel_runtime/cellmill/labextension/package.json" in names
+    assert "widgets/cellmill_widgets/static/dashboard.js" in names
     assert "csched/include/csched.h" in names
     assert "LICENSE" in names
     stray = [

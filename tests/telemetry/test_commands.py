@@ -32,7 +32,9 @@ def ask(kind: str, **more: Any) -> None:
 
     def speak() -> None:
         try:
-            commands.obey({"cellmill": schema.VERSION, "kind": kind, **more}, cellmill.peek_default_executor())
+            commands.obey(
+                {"cellmill": schema.VERSION, "kind": kind, **more}, cellmill.peek_default_executor()
+            )
         except BaseException as error:
             failures.append(error)
 

@@ -48,7 +48,7 @@ def test_html_escapes_names_and_shows_failures_in_red() -> None:
     assert "<b>" not in markup
     assert "&lt;b&gt;&amp;" in markup
     assert 'aria-valuenow="25"' in markup
-    assert markup.count("error-color") == 2
+    assert markup.count("error-color") == 3  # bar, map and count
 
 
 def test_more_than_eight_runs_are_folded() -> None:

@@ -63,7 +63,8 @@ def test_a_long_run_has_a_bar_and_leaves_a_line(notebook: Notebook) -> None:
 def test_failures_are_counted_in_the_bar(notebook: Notebook) -> None:
     output = notebook.run("%%pfor x in range(8)\nimport time\ntime.sleep(0.2)\n1 / (x % 4)")
     [final] = output.texts()
-    assert final.endswith("2 failed")
+    assert [line.strip() for line in final.splitlines()[1:]] == ["2 x ZeroDivisionError: division by zero"]
+    assert final.splitlines()[0].endswith("2 failed")
 
 
 def test_a_generator_has_no_total_until_it_ends(notebook: Notebook, tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""The words and the HTML of progress bars: pure functions of what is known about each run."""
+"""The words and the HTML of progress bars: pure functions of what is known about each run.
+
+The map of states and the table of failures below the bars are in `picture`.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from cellmill.mishaps import Mishap
+from cellmill_widgets import picture
+
 LIMIT = 8
 """Bars shown side by side; the rest is folded into one line."""
 LABEL = 24
 """Characters of a name before a bar; the whole name is in the tooltip."""
+
+MAPS = 3
+"""With more bars than these none has a map of states below it."""
 
 _RED = "var(--jp-error-color1, #d32f2f)"
 _BLUE = "var(--jp-brand-color1, #1976d2)"
@@ -30,6 +39,19 @@ class View:
     elapsed: float = 0.0
     rate: float = 0.0
     finished: bool = False
+    running: int = 0
+    failures: tuple[Mishap, ...] = ()
+    states: str = ""
+    """The state of each task in their order, where somebody knows it: letters of `picture.LETTERS`."""
+
+    @property
+    def cells(self) -> list[tuple[str, int]]:
+        """The map of its states."""
+        if self.states:
+            return picture.runs_of(self.states)
+        total = max(self.total or 0, self.done + self.running)
+        good = self.done - self.failed - self.cancelled
+        return picture.shares({"d": good, "f": self.failed, "c": self.cancelled, "r": self.running}, total)
 
     @property
     def fraction(self) -> float | None:
@@ -132,13 +154,17 @@ def total(views: Sequence[View]) -> View:
         elapsed=elapsed,
         rate=sum(view.rate for view in views if not view.finished),
         finished=finished,
+        running=sum(view.running for view in views),
+        failures=picture.merged([view.failures for view in views]),
     )
 
 
 def listing(views: Sequence[View]) -> str:
     """What stays of several runs, a line each."""
     shown, rest = fold(views)
-    return "\n".join(text(view) for view in [*shown, *([rest] if rest else [])])
+    lines = [text(view) for view in [*shown, *([rest] if rest else [])]]
+    failures = picture.words(picture.merged([view.failures for view in views]))
+    return "\n".join([*lines, *([failures] if failures else [])])
 
 
 def html(views: Sequence[View]) -> str:
@@ -146,8 +172,17 @@ def html(views: Sequence[View]) -> str:
     shown, rest = fold(views)
     views = [*shown, *([rest] if rest else [])]
     width = min(LABEL, max((len(view.name) for view in views if not view.finished), default=0))
-    rows = "".join(_row(view, width) for view in views)
+    maps = len(views) <= MAPS
+    rows = "".join(_row(view, width) + (picture.strip(view.cells) if maps else "") for view in views)
+    rows += picture.table(picture.merged([view.failures for view in views]))
     return f'<div class="cellmill-progress" style="{_STYLE}">{rows}</div>'
+
+
+def svg(views: Sequence[View]) -> str:
+    """The same as a picture, for pages that take no HTML."""
+    shown, rest = fold(views)
+    lines = [(text(view), view.cells) for view in [*shown, *([rest] if rest else [])]]
+    return picture.svg(lines, picture.merged([view.failures for view in views]))
 
 
 def _row(view: View, width: int) -> str:

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from cellmill_widgets.bars import View, html, listing
+from cellmill_widgets.bars import View, html, listing, svg
 
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -23,6 +23,26 @@ def parent_of(ip: Any) -> dict[str, Any] | None:
     if not parent.get("header") or parent.get("content", {}).get("silent"):
         return None
     return parent
+
+
+def publish(
+    kernel: Any, kind: str, data: dict[str, Any], display_id: str, parent: dict[str, Any] | None
+) -> None:
+    """Send a display or its update, from any thread. Without a parent it goes by its display id alone."""
+    kernel.session.send(
+        kernel.iopub_socket,
+        kind,
+        {"data": data, "metadata": {}, "transient": {"display_id": display_id}},
+        parent=parent if parent is not None else kernel.get_parent(),
+        ident=kernel._topic(kind),
+    )
+
+
+def close_widget(widget: Any) -> None:
+    """Close a widget and what ipywidgets made for it: each of them has a comm of its own."""
+    for part in (widget, widget.layout, getattr(widget, "style", None)):
+        if part is not None:
+            part.close()
 
 
 class CellOutput:
@@ -57,14 +77,14 @@ class CellOutput:
 
     def settle(self, views: Sequence[View]) -> None:
         """Leave a static text in the notebook in the place of the bars."""
-        content = {"text/plain": listing(views), "text/html": html(views)}
+        content = {"text/plain": listing(views), "text/html": html(views), "image/svg+xml": svg(views)}
         if self._shown:
             self._send("update_display_data", content, None)
         else:
             self._send("display_data", content, self._parent)
         self._shown, self._last = True, ""
         if self._widget is not None:
-            self._widget.close()
+            close_widget(self._widget)
             self._widget = None
 
     def _bundle(self, views: Sequence[View], markup: str) -> dict[str, Any]:
@@ -75,14 +95,7 @@ class CellOutput:
 
     def _send(self, kind: str, data: dict[str, Any], parent: dict[str, Any] | None) -> None:
         """Publish. An update goes by its display id; under the request of now every client sees it."""
-        kernel = self._kernel
-        kernel.session.send(
-            kernel.iopub_socket,
-            kind,
-            {"data": data, "metadata": {}, "transient": {"display_id": self._display_id}},
-            parent=parent if parent is not None else kernel.get_parent(),
-            ident=kernel._topic(kind),
-        )
+        publish(self._kernel, kind, data, self._display_id, parent)
 
 
 def _html_widget(markup: str) -> Any:

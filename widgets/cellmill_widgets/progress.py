@@ -57,6 +57,8 @@ class _Track:
             elapsed=self._end(now, ended) - self.started,
             rate=(done - before) / (now - since) if now > since else 0.0,
             finished=ended,
+            running=0 if ended else self.run.running(),
+            failures=tuple(self.run.failures()),
         )
         return view, not idle
 

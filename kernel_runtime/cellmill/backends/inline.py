@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import DependencyError, UsageError
 from ..functions import check_batch, function_name
 from ..futures import Future
-from ..runs import Run
+from ..runs import Run, note_failure
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerInfo, known_length
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
 
@@ -81,6 +81,7 @@ class InlineBackend:
                 error = error.__cause__
             failure.__cause__ = error
             self._count(run, 2)
+            note_failure(run, self, failure)
             future.settle(None, failure)
             return future
         for attempt in itertools.count():
@@ -90,6 +91,7 @@ class InlineBackend:
                 delay = options.retry.delay(attempt, error)
                 if delay is None:
                     self._count(run, 2)
+                    note_failure(run, self, error)
                     future.settle(None, error)
                     break
                 time.sleep(delay)

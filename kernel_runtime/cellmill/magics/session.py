@@ -13,8 +13,8 @@ import cellmill
 import cellmill.comm
 import cellmill.runs
 import cellmill_widgets.progress
-from cellmill import kernel_modules
-from cellmill.magics import control, parallel, pfor, task
+from cellmill import dashboards, kernel_modules
+from cellmill.magics import control, dashboard, parallel, pfor, task
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
@@ -60,6 +60,7 @@ class Session:
         if self._ip.Completer is not None and self._matcher in self._ip.Completer.custom_matchers:
             self._ip.Completer.custom_matchers.remove(self._matcher)
         cellmill_widgets.progress.disable()
+        dashboards.close_all()
         cellmill.comm.detach(self._ip)
 
 
@@ -106,6 +107,10 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
         __tracebackhide__ = True
         return control.run_control(line)
 
+    def dashboard_magic(line: str) -> None:
+        __tracebackhide__ = True
+        dashboard.run_dashboard(line)
+
     def parallel_magic(line: str, cell: str) -> None:
         __tracebackhide__ = True
         parallel.run_parallel(ip, line, cell)
@@ -119,11 +124,13 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
         task.run_task(ip, arrivals, line, cell)
 
     cellmill_magic.__doc__ = control.HELP
+    dashboard_magic.__doc__ = dashboard.HELP
     parallel_magic.__doc__ = parallel.HELP
     pfor_magic.__doc__ = pfor.HELP
     task_magic.__doc__ = task.HELP
     return {
         ("line", "cellmill"): no_var_expand(cellmill_magic),
+        ("line", "dashboard"): no_var_expand(dashboard_magic),
         ("cell", "parallel"): no_var_expand(parallel_magic),
         ("cell", "pfor"): no_var_expand(pfor_magic),
         ("cell", "task"): no_var_expand(task_magic),

@@ -13,6 +13,7 @@ from ...futures import FINISHED, OVER, PENDING, SETTLING, Future
 from ...interrupts import whole
 from ...payload import BUFFER_MIN
 from ...raised import load_error
+from ...runs import note_failure
 from . import outcomes
 from .callbacks import Callbacks
 from .retrying import RetriedFuture
@@ -186,7 +187,7 @@ class Resolver:
         size: int,
         run_ns: int,
         function: int,
-        _run: int,
+        run: int,
     ) -> None:
         entry = self.table[slot]
         if isinstance(entry, Future):
@@ -196,6 +197,8 @@ class Resolver:
                 value, error = self._outcome(
                     entry, status, worker, detail, blob, address, size, function, run_ns
                 )
+                if error is not None:
+                    note_failure(run, self.backend, error)
                 called = entry.settle(value, error)
             if entry._inputs:
                 entry._inputs = ()  # or the last of a chain would keep all results before it

@@ -16,6 +16,7 @@ from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
 from ...raised import load_error
+from ...runs import note_failure
 from ...task import TaskOptions, short_repr
 from . import outcomes
 from .elements import Elements
@@ -186,6 +187,7 @@ class Stream:
         self._over(len(values))
 
     def _settle_error(self, key: Any, error: BaseException) -> None:
+        note_failure(self.run, self.backend, error)
         self.receiver.receive_error(key, error)
         self._over(1)
 

@@ -1,0 +1,152 @@
+"""What stays of a run in a saved notebook: a map of states and a table of failures, as pure functions.
+
+Pages that show notebooks of others take styles, scripts and pictures out of their HTML. The map is therefore written
+in block characters, and the table has nothing but rows and cells: colours are added where styles survive, and
+everything is told without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from itertools import groupby
+
+from cellmill.mishaps import Mishap
+
+WIDTH = 60
+"""Cells of a map."""
+ROWS = 5
+"""Types of errors in a table; the rest is one row."""
+MESSAGE = 120
+"""Characters of a message in the table."""
+LETTERS = "dfcrw"
+"""done, failed, cancelled, running, waiting"""
+
+_GLYPHS = {"d": "█", "f": "▚", "c": "▁", "r": "▓", "w": "░"}
+_WORDS = {"d": "done", "f": "failed", "c": "cancelled", "r": "running", "w": "waiting"}
+_COLOURS = {
+    "d": "var(--jp-success-color1, #388e3c)",
+    "f": "var(--jp-error-color1, #d32f2f)",
+    "c": "var(--jp-warn-color1, #f57c00)",
+    "r": "var(--jp-brand-color1, #1976d2)",
+    "w": "var(--jp-layout-color4, #9e9e9e)",
+}
+# Of a middle lightness: legible on white and on black, since a picture does not know its page.
+_PLAIN_COLOURS = {"d": "#43a047", "f": "#e53935", "c": "#fb8c00", "r": "#1e88e5", "w": "#9e9e9e"}
+
+
+def shares(counts: Mapping[str, int], total: int, width: int = WIDTH) -> list[tuple[str, int]]:
+    """Cells for each state by its share of the total; what is there at all gets a cell at least."""
+    counts = {**counts, "w": max(0, total - sum(counts.values()))}
+    whole = sum(counts.values())
+    if whole <= 0:
+        return []
+    cells = {
+        state: max(1, round(width * counts.get(state, 0) / whole)) if counts.get(state, 0) > 0 else 0
+        for state in LETTERS
+    }
+    largest = max(cells, key=lambda state: cells[state])
+    cells[largest] += width - sum(cells.values())
+    return [(state, number) for state, number in cells.items() if number > 0]
+
+
+def runs_of(states: str, width: int = WIDTH) -> list[tuple[str, int]]:
+    """Cells for tasks in their order; a cell that stands for several shows the one that matters most."""
+    if not states:
+        return []
+    matters = "frcwd"
+    cells = []
+    for place in range(min(width, len(states))):
+        first = place * len(states) // min(width, len(states))
+        last = (place + 1) * len(states) // min(width, len(states))
+        cells.append(min(set(states[first:last]), key=matters.index))
+    return [(state, len(list(group))) for state, group in groupby(cells)]
+
+
+def strip(cells: Sequence[tuple[str, int]]) -> str:
+    """The map as a line of HTML."""
+    if not cells:
+        return ""
+    seen = ", ".join(_WORDS[state] for state in dict.fromkeys(state for state, _ in cells))
+    blocks = "".join(
+        f'<span style="color:{_COLOURS[state]}">{_GLYPHS[state] * number}</span>' for state, number in cells
+    )
+    style = "background:none;padding:0;letter-spacing:0;line-height:1.3"
+    return f'<div title="{seen}"><code style="{style}">{blocks}</code></div>'
+
+
+def merged(folds: Iterable[Sequence[Mishap]]) -> tuple[Mishap, ...]:
+    """The failures of several runs as one table, the most frequent first."""
+    kinds: dict[str, Mishap] = {}
+    for fold in folds:
+        for mishap in fold:
+            known = kinds.get(mishap.kind)
+            count = mishap.count + (known.count if known else 0)
+            kinds[mishap.kind] = Mishap(mishap.kind, count, (known or mishap).message)
+    return tuple(sorted(kinds.values(), key=lambda mishap: -mishap.count))
+
+
+def rows(failures: Sequence[Mishap]) -> list[tuple[str, str, str]]:
+    """Error, number of tasks and first message, as the table has them."""
+    shown = [(mishap.kind, f"{mishap.count:,}", _short(mishap.message)) for mishap in failures[:ROWS]]
+    rest = failures[ROWS:]
+    if rest:
+        more = f"{len(rest)} more type{'s' if len(rest) != 1 else ''} of error"
+        shown.append((more, f"{sum(mishap.count for mishap in rest):,}", ""))
+    return shown
+
+
+def table(failures: Sequence[Mishap]) -> str:
+    """The failures as HTML of the plainest kind."""
+    return grid(("Error", "Tasks", "First message"), rows(failures)) if failures else ""
+
+
+def grid(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table as HTML of the plainest kind."""
+    pad = "text-align:left;padding:1px 16px 1px 0"
+    cell = f'<td style="{pad}">%s</td>'
+    table_rows = [[f"<b>{escape(word)}</b>" for word in head]]
+    table_rows += [[escape(word) for word in line] for line in lines]
+    body = "".join(f"<tr>{''.join(cell % word for word in row)}</tr>" for row in table_rows)
+    return f'<table style="margin:4px 0;border-spacing:0">{body}</table>'
+
+
+def words(failures: Sequence[Mishap]) -> str:
+    """The failures as lines of text."""
+    return "\n".join(
+        ": ".join(part for part in (f"{n} x {kind}", message) if part) for kind, n, message in rows(failures)
+    )
+
+
+def svg(lines: Sequence[tuple[str, Sequence[tuple[str, int]]]], failures: Sequence[Mishap]) -> str:
+    """A picture: for each line its text and its map, then the failures."""
+    parts: list[str] = []
+    y = 0
+    for text, cells in lines:
+        y += 18
+        parts.append(_label(text, y - 4))
+        x = 0.0
+        for state, number in cells:
+            width = number * 8
+            parts.append(
+                f'<rect x="{x:g}" y="{y + 2}" width="{width}" height="12" fill="{_PLAIN_COLOURS[state]}"/>'
+            )
+            x += width
+        y += 20 if cells else 0
+    for kind, count, message in rows(failures):
+        y += 18
+        parts.append(_label(f"{count} × {kind}: {message}".removesuffix(": "), y - 4))
+    style = "font:12px ui-monospace,monospace;fill:#777"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{y + 6}" viewBox="0 0 640 {y + 6}">'
+        f'<g style="{style}">{"".join(parts)}</g></svg>'
+    )
+
+
+def _label(text: str, y: int) -> str:
+    return f'<text x="0" y="{y}">{escape(_short(text))}</text>'
+
+
+def _short(text: str) -> str:
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= MESSAGE else f"{line[: MESSAGE - 1]}…"

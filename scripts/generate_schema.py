@@ -72,7 +72,10 @@ def python_source(schema: dict[str, Any]) -> str:
         "# fields of a frame that travel as buffers, by its kind",
         "BUFFERS: dict[str, tuple[str, ...]] = {",
     ]
-    out += [f'    "{kind}": ({", ".join(json.dumps(n) for n in names)},),' for kind, names in buffers.items()]
+    out += [
+        f'    "{kind}": ({", ".join(json.dumps(n) for n in names)}{"," if len(names) == 1 else ""}),'
+        for kind, names in buffers.items()
+    ]
     out += ["}"] if buffers else []
     if not buffers:
         out[-1] += "}"

@@ -63,6 +63,7 @@ enum { CSCHED_STAGES = 8 };
 typedef struct csched csched_t;
 typedef struct csched_worker csched_worker_t;
 typedef struct csched_zero csched_zero_t;
+typedef struct csched_dag csched_dag_t;
 
 typedef struct {
     uint64_t ring_bytes;    /* of each ring, a power of two; 0: 262,144 */
@@ -172,6 +173,39 @@ typedef struct {
     uint64_t finished; /* tasks so far */
 } csched_worker_info_t;
 
+/* how the tasks of a picture of dependencies stand */
+enum {
+    CSCHED_DAG_WAITING = 0,
+    CSCHED_DAG_QUEUED = 1,
+    CSCHED_DAG_RUNNING = 2,
+    CSCHED_DAG_DONE = 3, /* also where the journey ring has forgotten how it ended */
+    CSCHED_DAG_FAILED = 4,
+    CSCHED_DAG_CANCELLED = 5,
+    CSCHED_DAG_SKIPPED = 6, /* an input failed or was cancelled */
+    CSCHED_DAG_STATES = 7
+};
+#define CSCHED_DAG_SEVERAL 4294967295 /* in place of a function's number: not known, or more than one */
+
+typedef struct {
+    uint32_t nodes, edges;
+    uint32_t partial;   /* 1: this work has had more edges than are kept, the oldest are missing */
+    uint32_t reserved;
+    uint64_t structure; /* another number when there are other nodes or edges */
+    uint64_t changes;   /* another number when a state changed, too */
+} csched_dag_info_t;
+
+typedef struct { /* tasks of one function at one depth, 48 bytes */
+    uint32_t function;
+    uint32_t depth;
+    float seconds; /* run time of all */
+    uint32_t reserved;
+    uint32_t counts[8]; /* by state */
+} csched_dag_group_t;
+
+typedef struct { /* an edge between groups */
+    uint32_t from, to, count;
+} csched_dag_link_t;
+
 typedef struct { /* what csched_worker_next hands to a worker; valid until the next call of it */
     uint32_t kind, slot, function, count;
     uint64_t ticket;
@@ -273,6 +307,24 @@ int csched_run_adjust(csched_t *s, uint32_t run, int64_t submitted, int64_t succ
                       int64_t cancelled);
 int csched_run_close(csched_t *s, uint32_t run);
 int csched_journeys(csched_t *s, uint64_t *cursor, uint32_t most, csched_journey_t *rows, uint64_t *dropped);
+
+/* the tasks with inputs or dependents, as a view draws them: the newest 65,536 edges and more.  One picture belongs to
+ * one thread at a time, and goes before its scheduler; a look takes some milliseconds: without the GIL. */
+int csched_depended(csched_t *s, uint64_t ticket, uint32_t function, const uint64_t *inputs,
+                    uint32_t count); /* its inputs were over, and their values went along */
+int csched_dag_open(csched_t *s, csched_dag_t **dag);
+int csched_dag_close(csched_dag_t *dag);
+/* `since`: only tasks with later serial numbers and their inputs; 0: all */
+int csched_dag_look(csched_dag_t *dag, uint32_t since, csched_dag_info_t *info);
+/* one element of each column a node; NULL: not wanted.  Inputs come before what takes them, so that the depth is the
+ * longest path from a task without inputs. */
+int csched_dag_nodes(const csched_dag_t *dag, uint64_t *tickets, uint32_t *functions, uint32_t *depths, uint8_t *states,
+                     float *seconds);
+int csched_dag_edges(const csched_dag_t *dag, uint32_t *pairs); /* positions of the nodes: from, to */
+/* Folded into at most `most` groups: of one function and one depth, or of 2, 4, 8... depths where those are too many;
+ * the caller frees neither.  `span`: the depths of a group.  Valid until the next look or fold. */
+int csched_dag_fold(csched_dag_t *dag, uint32_t most, const csched_dag_group_t **groups, uint32_t *group_count,
+                    const csched_dag_link_t **links, uint32_t *link_count, uint32_t *span);
 
 /* for benchmarks: a ring of messages with nothing else, in zeroed, page-aligned memory shared by two processes.  Each
  * side opens it; one puts, the other takes, without waiting: CSCHED_EFULL, CSCHED_EAGAIN. */

@@ -62,7 +62,7 @@ CSCHED_EXPORT int csched_cancel_all(csched_t *s)
     return cancel_where(s, 0, true);
 }
 
-static bool runs_now(csched_t *s, const task_t *task)
+bool task_runs(csched_t *s, const task_t *task)
 {
     return task->state == TASK_SENT && u64_relaxed(&s->workers[task->worker]->segment->claim_ticket) == task->ticket;
 }
@@ -75,7 +75,7 @@ CSCHED_EXPORT int csched_task_state(csched_t *s, uint64_t ticket)
     if (task && (task->state == TASK_WAITING || task->state == TASK_DELAYED))
         state = 1;
     else if (task && task->state != TASK_DONE)
-        state = !runs_now(s, task) ? 2 : task->flags & FLAG_STOPPING ? 4 : 3;
+        state = !task_runs(s, task) ? 2 : task->flags & FLAG_STOPPING ? 4 : 3;
     pthread_mutex_unlock(&s->lock);
     return state;
 }
@@ -84,7 +84,7 @@ CSCHED_EXPORT int csched_task_worker(csched_t *s, uint64_t ticket)
 {
     pthread_mutex_lock(&s->lock);
     const task_t *task = graph_find(&s->graph, ticket);
-    int worker = task && runs_now(s, task) ? task->worker : -1;
+    int worker = task && task_runs(s, task) ? task->worker : -1;
     pthread_mutex_unlock(&s->lock);
     return worker;
 }

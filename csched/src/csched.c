@@ -157,6 +157,7 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     heap_close(&s->heap);
     graph_close(&s->graph);
     journey_close(&s->journey);
+    lineage_close(&s->lineage);
     if (s->bell >= 0)
         close(s->bell);
     free(s->workers);

@@ -8,6 +8,7 @@
 #include "graph.h"
 #include "heap.h"
 #include "journey.h"
+#include "lineage.h"
 #include "policy.h"
 #include "ring.h"
 
@@ -82,6 +83,7 @@ struct csched {
     csched_config_t config;
     graph_t graph;
     journey_t journey;
+    lineage_t lineage;
     heap_t heap;
 
     region_t *regions;
@@ -202,6 +204,7 @@ uint32_t stopping_of(const csched_t *s, uint32_t run, bool every);
 /* cancel.c */
 bool task_cancel(csched_t *s, task_t *task, uint32_t slot); /* false: it runs, or is over */
 void after_cancel(csched_t *s, uint32_t last);
+bool task_runs(csched_t *s, const task_t *task); /* in user code now */
 
 /* drain.c */
 uint32_t drain(csched_t *s); /* results off the rings, dependents released, new work sent; entries taken */

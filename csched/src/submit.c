@@ -43,6 +43,19 @@ static int link_inputs(csched_t *s, task_t *task, const call_t *call, uint32_t *
     return CSCHED_OK;
 }
 
+/* For who draws the dependencies. */
+static void log_inputs(csched_t *s, const task_t *task, const call_t *call)
+{
+    for (uint32_t i = 0; i < call->options->input_count; i++) {
+        uint64_t from = input_ticket(call, i);
+        const lineage_row_t row = {.from = from,
+                                   .to = task->ticket,
+                                   .from_function = task_at(s, ticket_slot(from))->function,
+                                   .to_function = task->function};
+        lineage_append(&s->lineage, &row);
+    }
+}
+
 static int prepare(csched_t *s, task_t *task, const call_t *call)
 {
     uint64_t block = call->options ? call->options->block : NO_BLOCK;
@@ -101,6 +114,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
         int rc = link_inputs(s, task, call, &failed);
         if (rc < 0)
             return rc; /* edges made so far find no such ticket any more: they are skipped */
+        log_inputs(s, task, call);
         if (failed == NO_TASK && task->missing) {
             s->graph.waiting_count++;
             return CSCHED_OK;

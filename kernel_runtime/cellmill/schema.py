@@ -41,7 +41,10 @@ INTERVALS: tuple[str, ...] = (
     "collect",
 )
 # fields of a frame that travel as buffers, by its kind
-BUFFERS: dict[str, tuple[str, ...]] = {}
+BUFFERS: dict[str, tuple[str, ...]] = {
+    "graph": ("functions", "depths", "states", "seconds", "tickets", "edges"),
+    "graph-states": ("states", "seconds"),
+}
 
 
 class Counts(TypedDict):
@@ -114,6 +117,36 @@ class Workers(TypedDict):
     workers: list[WorkerState]  # in the order of their places
 
 
+class Graph(TypedDict):
+    """Tasks with inputs or dependents, or groups of them. Columns of little-endian numbers."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["graph"]  # which frame this is
+    structure: int  # another number when there are other tasks or dependencies
+    tasks: int  # tasks with inputs or dependents
+    dependencies: int  # pairs of a task and an input of it
+    partial: bool  # the oldest dependencies are not kept any more
+    folded: bool  # each column has an entry a group, not a task
+    span: int  # depths that a group holds
+    names: list[str]  # of functions; empty: not known, or several
+    functions: bytes  # places among the names, 2 bytes each
+    depths: bytes  # longest path from a task without inputs, in spans, 2 bytes each
+    states: bytes  # waiting queued running done failed cancelled skipped; of groups: 7 columns of counts
+    seconds: bytes  # time in user code, floats of 4 bytes
+    tickets: bytes  # of the tasks, 8 bytes each; of groups: none
+    edges: bytes  # positions of input and dependent, 2 bytes each; of groups: these and how often, 4 bytes
+
+
+class GraphStates(TypedDict):
+    """How the tasks of the last graph stand now."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["graph-states"]  # which frame this is
+    structure: int  # of the graph that it belongs to
+    states: bytes  # as in the graph
+    seconds: bytes  # as in the graph
+
+
 class Refused(TypedDict):
     """A command could not be obeyed."""
 
@@ -184,6 +217,6 @@ class SetWorkers(TypedDict):
     count: int  # workers wanted
 
 
-Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show  # What the kernel sends.
+Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates  # What the kernel sends.
 
 Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers  # What a view sends.

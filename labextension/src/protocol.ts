@@ -71,6 +71,19 @@ function array<T>(
   return value.map((item, index) => read(item, `${where}[${index}]`));
 }
 
+/** The binary parts of a message. */
+export type Buffers = readonly (ArrayBuffer | ArrayBufferView)[];
+
+function bytes(buffers: Buffers, index: number, where: string): Uint8Array {
+  const buffer = buffers[index];
+  if (buffer === undefined) {
+    throw new ProtocolError(`${where} did not come`);
+  }
+  return ArrayBuffer.isView(buffer)
+    ? new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength)
+    : new Uint8Array(buffer);
+}
+
 /** Task counts since the present piece of work began. */
 export interface Counts {
   /** tasks submitted, and those a running map is known to submit yet */
@@ -246,6 +259,86 @@ function parseWorkers(value: unknown, where: string): Workers {
   };
 }
 
+/** Tasks with inputs or dependents, or groups of them. Columns of little-endian numbers. */
+export interface Graph {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'graph';
+  /** another number when there are other tasks or dependencies */
+  readonly structure: number;
+  /** tasks with inputs or dependents */
+  readonly tasks: number;
+  /** pairs of a task and an input of it */
+  readonly dependencies: number;
+  /** the oldest dependencies are not kept any more */
+  readonly partial: boolean;
+  /** each column has an entry a group, not a task */
+  readonly folded: boolean;
+  /** depths that a group holds */
+  readonly span: number;
+  /** of functions; empty: not known, or several */
+  readonly names: readonly string[];
+  /** places among the names, 2 bytes each */
+  readonly functions: Uint8Array;
+  /** longest path from a task without inputs, in spans, 2 bytes each */
+  readonly depths: Uint8Array;
+  /** waiting queued running done failed cancelled skipped; of groups: 7 columns of counts */
+  readonly states: Uint8Array;
+  /** time in user code, floats of 4 bytes */
+  readonly seconds: Uint8Array;
+  /** of the tasks, 8 bytes each; of groups: none */
+  readonly tickets: Uint8Array;
+  /** positions of input and dependent, 2 bytes each; of groups: these and how often, 4 bytes */
+  readonly edges: Uint8Array;
+}
+
+function parseGraph(value: unknown, where: string, buffers: Buffers): Graph {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'graph', where + '.kind'),
+    structure: integer(raw.structure, where + '.structure'),
+    tasks: integer(raw.tasks, where + '.tasks'),
+    dependencies: integer(raw.dependencies, where + '.dependencies'),
+    partial: boolean(raw.partial, where + '.partial'),
+    folded: boolean(raw.folded, where + '.folded'),
+    span: integer(raw.span, where + '.span'),
+    names: array(raw.names, string, where + '.names'),
+    functions: bytes(buffers, 0, where + '.functions'),
+    depths: bytes(buffers, 1, where + '.depths'),
+    states: bytes(buffers, 2, where + '.states'),
+    seconds: bytes(buffers, 3, where + '.seconds'),
+    tickets: bytes(buffers, 4, where + '.tickets'),
+    edges: bytes(buffers, 5, where + '.edges')
+  };
+}
+
+/** How the tasks of the last graph stand now. */
+export interface GraphStates {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'graph-states';
+  /** of the graph that it belongs to */
+  readonly structure: number;
+  /** as in the graph */
+  readonly states: Uint8Array;
+  /** as in the graph */
+  readonly seconds: Uint8Array;
+}
+
+function parseGraphStates(value: unknown, where: string, buffers: Buffers): GraphStates {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'graph-states', where + '.kind'),
+    structure: integer(raw.structure, where + '.structure'),
+    states: bytes(buffers, 0, where + '.states'),
+    seconds: bytes(buffers, 1, where + '.seconds')
+  };
+}
+
 /** A command could not be obeyed. */
 export interface Refused {
   /** version of this schema */
@@ -352,10 +445,10 @@ export interface SetWorkers {
 }
 
 /** What the kernel sends. */
-export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show;
+export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates;
 
 /** Read Frame from a message's data; throws ProtocolError. */
-export function parseFrame(value: unknown): Frame {
+export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
   const kind = record(value, 'Frame').kind;
   switch (kind) {
     case 'hello':
@@ -370,6 +463,10 @@ export function parseFrame(value: unknown): Frame {
       return parseRefused(value, 'Refused');
     case 'show':
       return parseShow(value, 'Show');
+    case 'graph':
+      return parseGraph(value, 'Graph', buffers);
+    case 'graph-states':
+      return parseGraphStates(value, 'GraphStates', buffers);
     default:
       throw new ProtocolError(`Frame.kind is unknown: ${String(kind)}`);
   }

@@ -11,6 +11,33 @@ from ..task import RunCounts, Stats, TaskOptions, WorkerInfo
 from ..transcript import Settings
 
 
+class Picture(Protocol):
+    """Tasks with inputs or dependents, as they stand. Columns are native integers and floats, one after another."""
+
+    tasks: int
+    dependencies: int
+    partial: bool  # the oldest dependencies are not kept any more
+    structure: int  # another number when there are other tasks or dependencies
+    changes: int  # another number when the state of one changed, too
+
+    def look(self) -> None:
+        """Bring it up to date."""
+
+    def columns(self) -> tuple[bytes, bytes, bytes, bytes]:
+        """Of each task: ticket (8 bytes), function, depth (4 each); and of each dependency: two positions (4 each)."""
+
+    def states(self) -> tuple[bytes, bytes]:
+        """Of each task: state (1 byte, see CSCHED_DAG_WAITING and those after it), seconds it ran (a float)."""
+
+    def fold(self, most: int) -> tuple[bytes, bytes, int]:
+        """Groups, at most so many: function, depth, seconds (a float), 0, tasks by state (8), of 4 bytes each; what
+        hangs on what among them: two positions, how often (4 each); depths of a group.
+        """
+
+    def name(self, function: int) -> str | None:
+        """A function's name; None: not known, or several."""
+
+
 class Backend(Protocol):
     """Runs tasks; every method may be called from any thread."""
 
@@ -55,6 +82,8 @@ class Backend(Protocol):
     def journey_rows(self) -> Iterator[dict[str, Any]]: ...
 
     def workers(self) -> list[WorkerInfo]: ...
+
+    def dependencies(self) -> Picture | None: ...
 
     def set_workers(self, count: int) -> None: ...
 

@@ -12,6 +12,7 @@ from typing import Protocol
 from cellmill import schema
 from cellmill.executor import Executor
 
+from .graph import GraphSection
 from .workers import WorkersSection
 
 
@@ -29,4 +30,5 @@ class Section(Protocol):
 
 SECTIONS: dict[str, Callable[[], Section]] = {
     "workers": WorkersSection,
+    "graph": GraphSection,
 }

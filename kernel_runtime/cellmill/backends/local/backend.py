@@ -34,6 +34,7 @@ from .. import parents
 from . import ending, forked, outcomes
 from . import memory as memory_watch
 from .cpus import available_cpus
+from .dependencies import DependencyPicture
 from .listening import Listener
 from .mapping import MapResults, iterate, streams_of
 from .pool import Pool
@@ -101,6 +102,7 @@ class LocalBackend:
         self.resolver = Resolver(self, self.scheduler)
         self.stopper = Stopper(self)
         self._cell_began = 0
+        self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun
         self.broken: BaseException | None = None
         self.closed = False
         self.foreign = False  # this is a forked child: everything here is its parent's
@@ -246,6 +248,14 @@ class LocalBackend:
         if self.foreign:
             return
         self._cell_began = int(held.csched_serial(self.scheduler.handle))
+        stats = self.stats()
+        if stats.done >= stats.submitted and self._cell_began != self._works[1]:
+            self._works = (self._works[1], self._cell_began)
+
+    def work_began(self) -> int:
+        """The serial number after which the present piece of work was submitted; 0: with the first task."""
+        before, latest = self._works
+        return before if int(held.csched_serial(self.scheduler.handle)) == latest else latest
 
     def stop_cell(self) -> int:
         """Stop what the present cell submitted outside of any run."""
@@ -296,6 +306,10 @@ class LocalBackend:
 
     def workers(self) -> list[WorkerInfo]:
         return self.pool.infos()
+
+    def dependencies(self) -> DependencyPicture:
+        """A new picture of what hangs on what, for one thread at a time."""
+        return DependencyPicture(self)
 
     # -- control
 

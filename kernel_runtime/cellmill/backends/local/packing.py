@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from .backend import LocalBackend
 
 
+class Inputs(list[Future]):
+    """The futures a call waits for, in order; and the tickets of those that were over, whose values go along."""
+
+    over: tuple[int, ...] = ()
+
+
 class FailedInput(Exception):
     """An input of the call being packed has failed already."""
 
@@ -28,7 +34,7 @@ def pack(
     body: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    inputs: list[Future],
+    inputs: Inputs,
 ) -> Encoded:
     """Pickle ``body``; futures in it, however deep, are added to ``inputs``.
 
@@ -52,7 +58,7 @@ def _of_this_backend(backend: LocalBackend, future: Any) -> bool:
     return getattr(future, "_home", None) is backend and future._ticket != 0
 
 
-def _place(backend: LocalBackend, future: Any, inputs: list[Future]) -> tuple[Any, tuple[Any, ...]]:
+def _place(backend: LocalBackend, future: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
     """What a future in the arguments is replaced by: its place among the inputs, or its value."""
     if future._state not in OVER:
         if _of_this_backend(backend, future):
@@ -61,10 +67,17 @@ def _place(backend: LocalBackend, future: Any, inputs: list[Future]) -> tuple[An
         future.exception()
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
+    _note_over(backend, future, inputs)
     return payload.same, (future._result,)
 
 
-def add_input(backend: LocalBackend, future: Any, inputs: list[Future]) -> None:
+def _note_over(backend: LocalBackend, future: Any, inputs: Inputs) -> None:
+    """For who draws what hangs on what: the scheduler does not hear of this input."""
+    if _of_this_backend(backend, future):
+        inputs.over += (future._ticket,)
+
+
+def add_input(backend: LocalBackend, future: Any, inputs: Inputs) -> None:
     """An ``after=``: the task waits for it and does not use its value."""
     if future._state not in OVER:
         if _of_this_backend(backend, future):
@@ -73,3 +86,4 @@ def add_input(backend: LocalBackend, future: Any, inputs: list[Future]) -> None:
         future.exception()
     if future.cancelled() or future.exception() is not None:
         raise FailedInput(future)
+    _note_over(backend, future, inputs)

@@ -17,7 +17,7 @@ from ...interrupts import whole
 from ...payload import INLINE_MAX, Encoded, explain_argument
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from . import outcomes
-from .packing import FailedInput, add_input, pack
+from .packing import FailedInput, Inputs, add_input, pack
 from .plain import PlainSubmit
 from .retrying import RetriedFuture
 from .room import Room
@@ -89,7 +89,7 @@ class Sender:
             body: Any = (
                 args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
             )
-            inputs: list[Future] = []
+            inputs = Inputs()
             try:
                 encoded = pack(backend, function, body, args, kwargs, inputs)
                 for before in options.after:
@@ -108,7 +108,7 @@ class Sender:
         number: int,
         run: int,
         encoded: Encoded,
-        inputs: list[Future],
+        inputs: Inputs,
         options: TaskOptions,
         pack_ns: int,
     ) -> Future:
@@ -134,6 +134,8 @@ class Sender:
                 self.scheduler.drop(block)
             self._undo(slot, ticket)
         future._ticket = ticket
+        if inputs.over:
+            self._tell_over(ticket, number, inputs)
         self.plain.form.left = _NOW()
         return future
 
@@ -152,6 +154,11 @@ class Sender:
         form.timeout_ns = int(min(options.timeout, LONGEST_S) * 1e9) if options.timeout is not None else 0
         form.block = block
         return form, tickets
+
+    def _tell_over(self, ticket: int, number: int, inputs: Inputs) -> None:
+        """Inputs whose values went along are shown as such."""
+        tickets = ffi.new("uint64_t[]", inputs.over)
+        held.csched_depended(self.scheduler.handle, ticket, number, tickets, len(inputs.over))
 
     def _undo(self, slot: int, code: int) -> None:
         """A submit was refused: its slot is free again, and the reason is raised."""
@@ -202,13 +209,13 @@ class Sender:
         Its elements are tried again by the stream, one by one, and not by the scheduler.
         """
         start = _NOW()
-        inputs: list[Future] = []
+        inputs = Inputs()
         count = len(body["items"])
         while True:
             number = self.functions.number(function)
             if not number:
                 body = {**body, "function": function}
-            inputs.clear()
+            inputs = Inputs()
             args = () if count > 1 else body["items"][0] if body["star"] else body["items"]
             try:
                 encoded = pack(self.backend, function, body, args, {}, inputs)
@@ -232,6 +239,8 @@ class Sender:
                 self.scheduler.handle, slot, number, run, data, encoded.size, _NOW() - start, form
             )
             if ticket >= 0:
+                if inputs.over:
+                    self._tell_over(ticket, number, inputs)
                 return
             if block != NO_BLOCK:
                 self.scheduler.drop(block)

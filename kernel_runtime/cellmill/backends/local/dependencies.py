@@ -1,0 +1,78 @@
+"""What hangs on what, read from the scheduler without the GIL."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ... import _csched
+from .scheduler import check, free
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+_ffi = _csched.ffi
+SEVERAL = 2**32 - 1
+
+
+class DependencyPicture:
+    """See `Picture`. It keeps its scheduler alive."""
+
+    def __init__(self, backend: LocalBackend) -> None:
+        self._backend = backend
+        self._scheduler = backend.scheduler
+        self._process = os.getpid()
+        out = _ffi.new("csched_dag_t **")
+        check(free.csched_dag_open(self._scheduler.free_handle, out), "a picture of the dependencies")
+        self._handle = out[0]
+        self._info = _ffi.new("csched_dag_info_t *")
+        self.tasks = self.dependencies = self.structure = self.changes = 0
+        self.partial = False
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None and os.getpid() == self._process:
+            free.csched_dag_close(self._handle)
+
+    def look(self) -> None:
+        """Bring it up to date, with the present piece of work."""
+        info = self._info
+        rc = free.csched_dag_look(self._handle, self._backend.work_began(), info)
+        check(rc, "the picture of the dependencies")
+        self.tasks, self.dependencies, self.partial = info.nodes, info.edges, bool(info.partial)
+        self.structure, self.changes = info.structure, info.changes
+
+    def columns(self) -> tuple[bytes, bytes, bytes, bytes]:
+        """Tickets, functions and depths of the tasks; pairs of positions."""
+        tickets = _ffi.new("uint64_t[]", self.tasks)
+        functions, depths = _ffi.new("uint32_t[]", self.tasks), _ffi.new("uint32_t[]", self.tasks)
+        pairs = _ffi.new("uint32_t[]", 2 * self.dependencies)
+        free.csched_dag_nodes(self._handle, tickets, functions, depths, _ffi.NULL, _ffi.NULL)
+        free.csched_dag_edges(self._handle, pairs)
+        return bytes_of(tickets), bytes_of(functions), bytes_of(depths), bytes_of(pairs)
+
+    def states(self) -> tuple[bytes, bytes]:
+        """States and seconds of the tasks."""
+        states, seconds = _ffi.new("uint8_t[]", self.tasks), _ffi.new("float[]", self.tasks)
+        free.csched_dag_nodes(self._handle, _ffi.NULL, _ffi.NULL, _ffi.NULL, states, seconds)
+        return bytes_of(states), bytes_of(seconds)
+
+    def fold(self, most: int) -> tuple[bytes, bytes, int]:
+        """Groups, what hangs on what among them, and how many depths each one holds."""
+        groups, links = _ffi.new("csched_dag_group_t *[1]"), _ffi.new("csched_dag_link_t *[1]")
+        counts = _ffi.new("uint32_t[3]")
+        rc = free.csched_dag_fold(self._handle, most, groups, counts, links, counts + 1, counts + 2)
+        check(rc, "folding the dependencies")
+        return (
+            bytes(_ffi.buffer(groups[0], counts[0] * _ffi.sizeof("csched_dag_group_t"))),
+            bytes(_ffi.buffer(links[0], counts[1] * _ffi.sizeof("csched_dag_link_t"))),
+            int(counts[2]),
+        )
+
+    def name(self, function: int) -> str | None:
+        """A function's name; None: not known, or several."""
+        return None if function in (0, SEVERAL) else self._backend.functions.names.get(function)
+
+
+def bytes_of(column: object) -> bytes:
+    """An array of the C side, copied."""
+    return bytes(_ffi.buffer(column))

@@ -106,6 +106,31 @@ class WorkerState(TypedDict):
     pid: int | None  # its process, null while it starts
     state: str  # starting, idle, busy, stopping or lost
     done: int  # tasks it has finished
+    function: str | None  # of the task it runs, null when it runs none
+    task: str | None  # the number of that task, in decimals
+    element: int | None  # its place in its chunk
+    seconds: float | None  # for which it has run
+    cpu: float | None  # processor time of the last second, in processors
+    memory: int | None  # bytes of its own
+
+
+class WorkerEnd(TypedDict):
+    """A worker process that ended and was not asked to."""
+
+    index: int  # the place it had
+    how: str  # what happened, for people; follows 'the worker'
+    memory: int | None  # the most bytes it had
+
+
+class Machine(TypedDict):
+    """What there is for the workers and the kernel."""
+
+    cpus: int  # processors that may be used
+    memory: int  # bytes, of the machine or its control group
+    free: int  # of these, bytes that can still be had
+    pid: int  # of the kernel
+    cpu: float | None  # of the kernel: processor time of the last second
+    used: int  # of the kernel: bytes of its own
 
 
 class Workers(TypedDict):
@@ -115,6 +140,8 @@ class Workers(TypedDict):
     kind: Literal["workers"]  # which frame this is
     restarts: int  # workers that were replaced
     workers: list[WorkerState]  # in the order of their places
+    ends: list[WorkerEnd]  # the last few that ended by themselves, oldest first
+    machine: Machine | None  # null where there are no worker processes
 
 
 class Graph(TypedDict):
@@ -217,6 +244,16 @@ class SetWorkers(TypedDict):
     count: int  # workers wanted
 
 
+class ReplaceWorker(TypedDict):
+    """A new worker in the place of this one, which finishes what it runs."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["replace-worker"]  # which command this is
+    worker: int  # its place
+
+
 Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates  # What the kernel sends.
 
-Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers  # What a view sends.
+Command = (
+    Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker
+)  # What a view sends.

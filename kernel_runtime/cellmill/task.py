@@ -225,13 +225,30 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """One worker process; ``state`` is "starting", "idle", "busy", "stopping" or "lost"."""
+    """One worker process; ``state`` is "starting", "idle", "busy", "stopping" or "lost".
+
+    Of the task it runs: ``function``, ``task`` (its number), ``element`` (place in its chunk) and ``since_ns`` (when
+    it began, on the monotonic clock); None when it runs none.
+    """
 
     index: int
     pid: int
     state: str
     tasks_done: int
     restarts: int
+    function: str | None = None
+    task: int | None = None
+    element: int | None = None
+    since_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEnd:
+    """A worker process that ended and was not asked to: ``how``, in words, and its largest ``memory`` in bytes."""
+
+    index: int
+    how: str
+    memory: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,6 +225,18 @@ export interface WorkerState {
   readonly state: string;
   /** tasks it has finished */
   readonly done: number;
+  /** of the task it runs, null when it runs none */
+  readonly function: string | null;
+  /** the number of that task, in decimals */
+  readonly task: string | null;
+  /** its place in its chunk */
+  readonly element: number | null;
+  /** for which it has run */
+  readonly seconds: number | null;
+  /** processor time of the last second, in processors */
+  readonly cpu: number | null;
+  /** bytes of its own */
+  readonly memory: number | null;
 }
 
 function parseWorkerState(value: unknown, where: string): WorkerState {
@@ -233,7 +245,60 @@ function parseWorkerState(value: unknown, where: string): WorkerState {
     index: integer(raw.index, where + '.index'),
     pid: raw.pid === null ? null : integer(raw.pid, where + '.pid'),
     state: string(raw.state, where + '.state'),
-    done: integer(raw.done, where + '.done')
+    done: integer(raw.done, where + '.done'),
+    function: raw.function === null ? null : string(raw.function, where + '.function'),
+    task: raw.task === null ? null : string(raw.task, where + '.task'),
+    element: raw.element === null ? null : integer(raw.element, where + '.element'),
+    seconds: raw.seconds === null ? null : number(raw.seconds, where + '.seconds'),
+    cpu: raw.cpu === null ? null : number(raw.cpu, where + '.cpu'),
+    memory: raw.memory === null ? null : integer(raw.memory, where + '.memory')
+  };
+}
+
+/** A worker process that ended and was not asked to. */
+export interface WorkerEnd {
+  /** the place it had */
+  readonly index: number;
+  /** what happened, for people; follows 'the worker' */
+  readonly how: string;
+  /** the most bytes it had */
+  readonly memory: number | null;
+}
+
+function parseWorkerEnd(value: unknown, where: string): WorkerEnd {
+  const raw = record(value, where);
+  return {
+    index: integer(raw.index, where + '.index'),
+    how: string(raw.how, where + '.how'),
+    memory: raw.memory === null ? null : integer(raw.memory, where + '.memory')
+  };
+}
+
+/** What there is for the workers and the kernel. */
+export interface Machine {
+  /** processors that may be used */
+  readonly cpus: number;
+  /** bytes, of the machine or its control group */
+  readonly memory: number;
+  /** of these, bytes that can still be had */
+  readonly free: number;
+  /** of the kernel */
+  readonly pid: number;
+  /** of the kernel: processor time of the last second */
+  readonly cpu: number | null;
+  /** of the kernel: bytes of its own */
+  readonly used: number;
+}
+
+function parseMachine(value: unknown, where: string): Machine {
+  const raw = record(value, where);
+  return {
+    cpus: integer(raw.cpus, where + '.cpus'),
+    memory: integer(raw.memory, where + '.memory'),
+    free: integer(raw.free, where + '.free'),
+    pid: integer(raw.pid, where + '.pid'),
+    cpu: raw.cpu === null ? null : number(raw.cpu, where + '.cpu'),
+    used: integer(raw.used, where + '.used')
   };
 }
 
@@ -247,6 +312,10 @@ export interface Workers {
   readonly restarts: number;
   /** in the order of their places */
   readonly workers: readonly WorkerState[];
+  /** the last few that ended by themselves, oldest first */
+  readonly ends: readonly WorkerEnd[];
+  /** null where there are no worker processes */
+  readonly machine: Machine | null;
 }
 
 function parseWorkers(value: unknown, where: string): Workers {
@@ -255,7 +324,9 @@ function parseWorkers(value: unknown, where: string): Workers {
     cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
     kind: literal(raw.kind, 'workers', where + '.kind'),
     restarts: integer(raw.restarts, where + '.restarts'),
-    workers: array(raw.workers, parseWorkerState, where + '.workers')
+    workers: array(raw.workers, parseWorkerState, where + '.workers'),
+    ends: array(raw.ends, parseWorkerEnd, where + '.ends'),
+    machine: raw.machine === null ? null : parseMachine(raw.machine, where + '.machine')
   };
 }
 
@@ -444,6 +515,16 @@ export interface SetWorkers {
   readonly count: number;
 }
 
+/** A new worker in the place of this one, which finishes what it runs. */
+export interface ReplaceWorker {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'replace-worker';
+  /** its place */
+  readonly worker: number;
+}
+
 /** What the kernel sends. */
 export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates;
 
@@ -473,4 +554,4 @@ export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
 }
 
 /** What a view sends. */
-export type Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers;
+export type Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker;

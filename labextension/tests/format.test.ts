@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { duration, percent, rate } from '../src/view/format';
+import { bytes, duration, percent, rate } from '../src/view/format';
 
 test('rates have about three digits', () => {
   const cases: [number, string][] = [
@@ -41,5 +41,19 @@ test('durations grow from tenths to hours', () => {
   ];
   for (const [value, text] of cases) {
     assert.equal(duration(value), text);
+  }
+});
+
+test('bytes have about three digits', () => {
+  const cases: [number, string][] = [
+    [0, '0 kB'],
+    [640_000, '640 kB'],
+    [999_600, '1 MB'],
+    [52_300_000, '52 MB'],
+    [1_340_000_000, '1.3 GB'],
+    [512_000_000_000, '512 GB']
+  ];
+  for (const [value, text] of cases) {
+    assert.equal(bytes(value), text);
   }
 });

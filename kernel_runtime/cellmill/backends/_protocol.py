@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from ..futures import Future
 from ..runs import Run
-from ..task import RunCounts, Stats, TaskOptions, WorkerInfo
+from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..transcript import Settings
 
 
@@ -82,6 +82,10 @@ class Backend(Protocol):
     def journey_rows(self) -> Iterator[dict[str, Any]]: ...
 
     def workers(self) -> list[WorkerInfo]: ...
+
+    def worker_ends(self) -> list[WorkerEnd]: ...
+
+    def replace_worker(self, index: int) -> None: ...
 
     def dependencies(self) -> Picture | None: ...
 

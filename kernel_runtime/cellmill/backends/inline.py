@@ -13,7 +13,7 @@ from ..errors import DependencyError, UsageError
 from ..functions import check_batch, function_name
 from ..futures import Future
 from ..runs import Run, note_failure
-from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerInfo, known_length
+from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo, known_length
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
 
 
@@ -158,6 +158,12 @@ class InlineBackend:
 
     def workers(self) -> list[WorkerInfo]:
         return [WorkerInfo(0, os.getpid(), "idle", self._totals[0], 0)]
+
+    def worker_ends(self) -> list[WorkerEnd]:
+        return []
+
+    def replace_worker(self, index: int) -> None:
+        raise UsageError("the inline backend runs in the caller: there is no worker to replace")
 
     def dependencies(self) -> None:
         """None: a call is over before another one can take its result."""

@@ -47,4 +47,5 @@ _ACTS: dict[str, Callable[[Executor, Mapping[str, Any]], schema.Frame | None]] =
     "pause": control.pause,
     "resume": control.resume,
     "set-workers": control.set_workers,
+    "replace-worker": control.replace_worker,
 }

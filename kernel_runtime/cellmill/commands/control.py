@@ -37,3 +37,10 @@ def set_workers(executor: Executor, command: Mapping[str, Any]) -> None:
     if type(count) is not int or not 1 <= count <= MOST_WORKERS:
         raise UsageError(f"the number of workers is a whole number from 1 to {MOST_WORKERS}, not {count!r}")
     executor.set_workers(count)
+
+
+def replace_worker(executor: Executor, command: Mapping[str, Any]) -> None:
+    index = command.get("worker")
+    if index not in [info.index for info in executor.workers()]:
+        raise UsageError("that worker is gone already")
+    executor._backend.replace_worker(index)

@@ -43,3 +43,15 @@ export function duration(seconds: number): string {
     ? `${minutes}:${rest}`
     : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${rest}`;
 }
+
+/** Bytes, with about three digits: 640 kB, 52 MB, 1.3 GB. */
+export function bytes(value: number): string {
+  if (value < 999_500) {
+    return `${Math.round(value / 1000)} kB`;
+  }
+  if (value < 999_500_000) {
+    return `${Math.round(value / 1e6)} MB`;
+  }
+  const giga = value / 1e9;
+  return `${giga < 99.95 ? giga.toFixed(1) : Math.round(giga)} GB`;
+}

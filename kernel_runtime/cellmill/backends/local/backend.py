@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ...errors import BackendError, CellmillError, UsageError, WorkerLostError
+from ...errors import BackendError, CellmillError, UsageError, WorkerLostError, describe_exit
 from ...functions import FunctionTable, function_name
 from ...futures import Future
 from ...payload import Encoded
@@ -24,6 +24,7 @@ from ...task import (
     RunCounts,
     Stats,
     TaskOptions,
+    WorkerEnd,
     WorkerInfo,
     check_whole,
     memory_of,
@@ -306,6 +307,17 @@ class LocalBackend:
 
     def workers(self) -> list[WorkerInfo]:
         return self.pool.infos()
+
+    def worker_ends(self) -> list[WorkerEnd]:
+        """How worker processes ended that were not asked to, oldest first."""
+        return [
+            WorkerEnd(index, end.reason or describe_exit(end.signal, end.exitcode), end.peak_rss)
+            for index, end in list(self.pool.exits.items())
+            if end.exitcode != 0 or end.task is not None
+        ]
+
+    def replace_worker(self, index: int) -> None:
+        self.pool.replace(index)
 
     def dependencies(self) -> DependencyPicture:
         """A new picture of what hangs on what, for one thread at a time."""

@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -24,7 +25,7 @@ from . import outcomes, zygote_client
 from .children import Exit, Member
 from .failed_starts import FailedStarts
 from .pipes import WorkerPipes
-from .scheduler import Full, check, ffi, held
+from .scheduler import NO_ELEMENT, Full, check, ffi, held
 from .stale import StaleModules
 
 if TYPE_CHECKING:
@@ -390,5 +391,12 @@ class Pool:
             out = self._info(member.index)
             state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
             state = "stopping" if out.stopping else state
-            found.append(WorkerInfo(member.index, member.pid, state, int(out.finished), self.restarts))
+            info = WorkerInfo(member.index, member.pid, state, int(out.finished), self.restarts)
+            if out.ticket:
+                name = self.backend.functions.names.get(out.function)
+                element = None if out.element == NO_ELEMENT else int(out.element)
+                info = replace(
+                    info, function=name, task=int(out.ticket), element=element, since_ns=int(out.since)
+                )
+            found.append(info)
         return found

@@ -1,61 +1,233 @@
-/** The worker processes: what each one does. */
+/** The worker processes: what each one does, and the processor time and memory it takes. */
 
 import type { KernelState } from '../../model';
-import { child, setText } from '../dom';
-import { count } from '../format';
+import {
+  VERSION,
+  type Command,
+  type Machine,
+  type Workers,
+  type WorkerState
+} from '../../protocol';
+import { button, child, setName, setText } from '../dom';
+import { bytes, count, duration } from '../format';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
-class WorkersTab implements Tab {
-  constructor({ parent, trans }: TabOptions) {
+/** A number with a small bar behind it. */
+class Meter {
+  constructor(parent: HTMLElement) {
+    this._root = child(parent, 'div', 'cellmill-meter');
+    this._fill = child(this._root, 'div', 'cellmill-meter-fill');
+    this._text = child(this._root, 'span', 'cellmill-meter-text');
+  }
+
+  draw(text: string, share: number): void {
+    setText(this._text, text);
+    const width = `${Math.round(100 * Math.min(1, Math.max(0, share)))}%`;
+    if (this._fill.style.width !== width) {
+      this._fill.style.width = width;
+    }
+  }
+
+  private readonly _root: HTMLElement;
+  private readonly _fill: HTMLElement;
+  private readonly _text: HTMLElement;
+}
+
+/** One process: a worker, or the kernel. */
+class Row {
+  constructor(body: HTMLElement, trans: Translator, replace: ((index: number) => void) | null) {
     this._trans = trans;
-    this._table = child(parent, 'table', 'cellmill-table');
+    this.element = child(body, 'tr', 'cellmill-worker');
+    const head = child(this.element, 'th', 'cellmill-worker-name');
+    head.setAttribute('scope', 'row');
+    this._name = child(head, 'span', '');
+    this._doing = child(this.element, 'td', 'cellmill-worker-doing');
+    this._cpu = new Meter(child(this.element, 'td', 'cellmill-worker-cpu'));
+    this._memory = new Meter(child(this.element, 'td', 'cellmill-worker-memory'));
+    this._done = child(this.element, 'td', 'cellmill-worker-done');
+    const last = child(this.element, 'td', 'cellmill-worker-act');
+    if (replace !== null) {
+      this._replace = button(last, 'cellmill-worker-replace', () => replace(this._index));
+      this._replace.textContent = '↻';
+    }
+  }
+
+  readonly element: HTMLElement;
+
+  drawWorker(worker: WorkerState, most: number): void {
+    const trans = this._trans;
+    this._index = worker.index;
+    setText(this._name, String(worker.index));
+    this._draw(worker.pid, worker.cpu, worker.memory, most);
+    setText(this._doing, this._words(worker));
+    this._doing.title = this._doing.textContent;
+    this.element.dataset.state = worker.state;
+    setText(this._done, count(worker.done));
+    if (this._replace !== null) {
+      setName(
+        this._replace,
+        trans.__('Replace worker %1 by a new one, when it has finished its task', worker.index)
+      );
+      this._replace.disabled = worker.state === 'stopping' || worker.state === 'lost';
+    }
+  }
+
+  drawKernel(machine: Machine, most: number): void {
+    setText(this._name, this._trans.__('Kernel'));
+    this._draw(machine.pid, machine.cpu, machine.used, most);
+  }
+
+  private _draw(pid: number | null, cpu: number | null, memory: number | null, most: number): void {
+    this._name.title = pid === null ? '' : this._trans.__('process %1', pid);
+    this._cpu.draw(cpu === null ? '–' : `${Math.round(100 * cpu)}%`, cpu ?? 0);
+    this._memory.draw(memory === null ? '–' : bytes(memory), (memory ?? 0) / Math.max(1, most));
+  }
+
+  private _words(worker: WorkerState): string {
+    const trans = this._trans;
+    const states: Record<string, string> = {
+      starting: trans.__('starting'),
+      idle: trans.__('idle'),
+      busy: trans.__('busy'),
+      stopping: trans.__('stopping'),
+      lost: trans.__('lost')
+    };
+    const state = states[worker.state] ?? worker.state;
+    if (worker.function === null) {
+      return state;
+    }
+    const element = worker.element === null ? '' : `[${worker.element}]`;
+    const since = duration(worker.seconds ?? 0);
+    const text = trans.__('%1 for %2', worker.function + element, since);
+    return worker.state === 'busy' ? text : `${text}, ${state}`;
+  }
+
+  private readonly _trans: Translator;
+  private readonly _name: HTMLElement;
+  private readonly _doing: HTMLElement;
+  private readonly _cpu: Meter;
+  private readonly _memory: Meter;
+  private readonly _done: HTMLElement;
+  private readonly _replace: HTMLButtonElement | null = null;
+  private _index = -1;
+}
+
+class WorkersTab implements Tab {
+  constructor({ parent, trans, send }: TabOptions) {
+    this._trans = trans;
+    this._send = send;
+    this._root = child(parent, 'div', 'cellmill-workers-tab');
+    this._table = child(this._root, 'table', 'cellmill-table cellmill-workers-table');
     const head = child(child(this._table, 'thead', ''), 'tr', '');
-    for (const title of [trans.__('Worker'), trans.__('State'), trans.__('Tasks done')]) {
-      const cell = child(head, 'th', '');
+    const titles = [
+      trans.__('Worker'),
+      trans.__('Now'),
+      trans.__('CPU'),
+      trans.__('Memory'),
+      trans.__('Done'),
+      ''
+    ];
+    for (const title of titles) {
+      const cell = child(head, title === '' ? 'td' : 'th', '');
       cell.setAttribute('scope', 'col');
       cell.textContent = title;
     }
     this._body = child(this._table, 'tbody', '');
-    this._empty = child(parent, 'p', 'cellmill-message');
-    this._empty.textContent = trans.__('No workers have started yet.');
+    this._kernel = new Row(child(this._table, 'tfoot', ''), trans, null);
+    this._machine = child(this._root, 'p', 'cellmill-workers-machine');
+    this._restarts = child(this._root, 'p', 'cellmill-workers-restarts');
+    this._ends = child(this._root, 'ul', 'cellmill-workers-ends');
+    this._empty = child(this._root, 'p', 'cellmill-message');
   }
 
   draw(state: KernelState): void {
-    const workers = state.sections.workers?.workers ?? [];
+    const trans = this._trans;
+    const told = state.sections.workers;
+    const workers = told?.workers ?? [];
     this._table.hidden = workers.length === 0;
     this._empty.hidden = workers.length > 0;
-    while (this._body.children.length > workers.length) {
-      this._body.lastElementChild?.remove();
+    setText(
+      this._empty,
+      told === null
+        ? trans.__('Waiting for the kernel…')
+        : told.machine === null
+          ? trans.__('The inline backend has no workers: tasks run in the kernel itself.')
+          : trans.__('No workers have started yet.')
+    );
+    while (this._rows.length > workers.length) {
+      this._rows.pop()?.element.remove();
     }
+    const sizes = workers.map(worker => worker.memory ?? 0);
+    const most = 1.2 * Math.max(1, told?.machine?.used ?? 0, ...sizes);
     workers.forEach((worker, index) => {
-      const row = this._body.children[index] ?? this._addRow();
-      [String(worker.index), worker.state, count(worker.done)].forEach((text, column) => {
-        const cell = row.children[column];
-        if (cell !== undefined) {
-          setText(cell, text);
-        }
-      });
-      row.setAttribute('title', this._trans.__('process %1', worker.pid ?? '–'));
+      this._rows[index] ??= new Row(this._body, trans, place =>
+        this._send({ cellmill: VERSION, kind: 'replace-worker', worker: place })
+      );
+      this._rows[index].drawWorker(worker, most);
     });
+    if (told !== null && told.machine !== null) {
+      this._kernel.drawKernel(told.machine, most);
+    }
+    this._drawMachine(told?.machine ?? null);
+    this._drawEnds(told);
   }
 
   dispose(): void {
-    this._table.remove();
+    this._root.remove();
   }
 
-  private _addRow(): Element {
-    const row = child(this._body, 'tr', '');
-    for (let column = 0; column < 3; column++) {
-      child(row, 'td', '');
+  private _drawMachine(machine: Machine | null): void {
+    this._machine.hidden = machine === null;
+    if (machine !== null) {
+      setText(
+        this._machine,
+        this._trans.__(
+          '%1 processors; %2 of %3 of memory free',
+          count(machine.cpus),
+          bytes(machine.free),
+          bytes(machine.memory)
+        )
+      );
     }
-    return row;
+  }
+
+  /** How workers ended, the latest first. */
+  private _drawEnds(told: Workers | null): void {
+    const trans = this._trans;
+    const restarts = told?.restarts ?? 0;
+    this._restarts.hidden = restarts === 0;
+    setText(
+      this._restarts,
+      trans._n('%2 worker was replaced', '%2 workers were replaced', restarts, count(restarts))
+    );
+    const ends = [...(told?.ends ?? [])].reverse();
+    while (this._ends.children.length > ends.length) {
+      this._ends.lastElementChild?.remove();
+    }
+    ends.forEach((end, index) => {
+      const item = this._ends.children[index] ?? child(this._ends, 'li', '');
+      const text = trans.__('Worker %1 %2', end.index, end.how);
+      setText(
+        item,
+        end.memory === null
+          ? text
+          : trans.__('%1. It used %2 of memory at most.', text, bytes(end.memory))
+      );
+    });
   }
 
   private readonly _trans: Translator;
+  private readonly _send: (command: Command) => void;
+  private readonly _root: HTMLElement;
   private readonly _table: HTMLElement;
   private readonly _body: HTMLElement;
+  private readonly _kernel: Row;
+  private readonly _machine: HTMLElement;
+  private readonly _restarts: HTMLElement;
+  private readonly _ends: HTMLElement;
   private readonly _empty: HTMLElement;
+  private readonly _rows: Row[] = [];
 }
 
 export const workersTab: TabKind = {

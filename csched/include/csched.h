@@ -60,10 +60,14 @@ enum {
 
 enum { CSCHED_STAGES = 8 };
 
+/* csched_figures_t.of: the seven intervals between the stages, and these two */
+enum { CSCHED_PICKLE = 7, CSCHED_BESIDE = 8, CSCHED_INTERVALS = 9 };
+
 typedef struct csched csched_t;
 typedef struct csched_worker csched_worker_t;
 typedef struct csched_zero csched_zero_t;
 typedef struct csched_dag csched_dag_t;
+typedef struct csched_timeline csched_timeline_t;
 
 typedef struct {
     uint64_t ring_bytes;    /* of each ring, a power of two; 0: 262,144 */
@@ -141,6 +145,44 @@ typedef struct { /* 96 bytes: one row of the journey ring */
     uint64_t stamps[8]; /* submitted ready dispatched received started finished returned resolved; 0: unknown */
     uint64_t pack_ns;   /* time spent pickling in the kernel */
 } csched_journey_t;
+
+typedef struct { /* 64 bytes: tasks that a worker ran one after the other, or one of them */
+    uint64_t start, end;
+    uint64_t ticket; /* of the first */
+    uint32_t count;  /* tasks, an estimate when only a sample was read */
+    uint32_t failed; /* of them: with an error, or past their time limit */
+    uint32_t cut;    /* of them: lost with their worker, or stopped */
+    uint16_t worker;
+    uint16_t running; /* 1: it still runs, `end` is now */
+    uint32_t functions[3]; /* UINT32_MAX: none */
+    uint8_t shares[4]; /* of its length that each of them took, in 255ths; the last: all other functions */
+    uint32_t place;  /* of the span among all: what comes later for the same place replaces it */
+    uint32_t reserved;
+} csched_span_t;
+
+typedef struct {
+    uint64_t count, sum, median, p95, p99, largest; /* tasks that tell, and nanoseconds */
+} csched_figure_t;
+
+typedef struct { /* of one function */
+    uint32_t function; /* UINT32_MAX: of the functions beyond those that are told apart */
+    uint32_t reserved;
+    uint64_t tasks, failed, cut; /* attempts count as tasks */
+    csched_figure_t of[9];
+} csched_figures_t;
+
+typedef struct {
+    uint64_t now;
+    uint64_t fold;      /* number of this fold */
+    uint64_t tasks;     /* of this piece of work that have been folded */
+    uint64_t sampled;   /* of them: known from a sample only */
+    uint64_t dropped;   /* overwritten before they were read; their number may hold some of earlier work */
+    uint64_t forgotten; /* tasks without a span, of a pool with very many workers */
+    uint64_t threshold; /* spans shorter than this hold several tasks */
+    uint32_t generation; /* another one: the spans' places are not what they were */
+    uint32_t spans, functions;
+    uint32_t behind;    /* 1: there is more to read */
+} csched_timeline_state_t;
 
 typedef struct {
     uint64_t submitted, waiting, queued, running, succeeded, failed, cancelled;
@@ -325,6 +367,20 @@ int csched_dag_edges(const csched_dag_t *dag, uint32_t *pairs); /* positions of 
  * the caller frees neither.  `span`: the depths of a group.  Valid until the next look or fold. */
 int csched_dag_fold(csched_dag_t *dag, uint32_t most, const csched_dag_group_t **groups, uint32_t *group_count,
                     const csched_dag_link_t **links, uint32_t *link_count, uint32_t *span);
+/* The journeys of one piece of work, folded for views: who calls it, from one thread at a time, need not be who runs
+ * tasks.  A call holds the scheduler's lock for well below a millisecond at a time. */
+int csched_timeline_open(csched_timeline_t **timeline);
+int csched_timeline_close(csched_timeline_t *t);
+int csched_timeline_begin(csched_timeline_t *t, csched_t *s, uint64_t since); /* anew: tasks submitted since then */
+int csched_timeline_fold(csched_timeline_t *t, csched_t *s, csched_timeline_state_t *state); /* what came since */
+/* number of spans that changed after fold `after`; UINT64_MAX: all */
+int csched_timeline_spans(const csched_timeline_t *t, uint64_t after, uint32_t most, csched_span_t *spans);
+int csched_timeline_figures(const csched_timeline_t *t, uint32_t most, csched_figures_t *figures);
+int csched_timeline_running(csched_t *s, uint32_t most, csched_span_t *spans); /* a span for each task that runs */
+/* tasks that ran between these times, of those whose journeys are kept, one span each; when there are more than `most`
+ * an even choice of them.  `found`: how many there are */
+int csched_timeline_window(csched_t *s, uint64_t from, uint64_t to, uint32_t most, csched_span_t *spans,
+                           uint64_t *found);
 
 /* for benchmarks: a ring of messages with nothing else, in zeroed, page-aligned memory shared by two processes.  Each
  * side opens it; one puts, the other takes, without waiting: CSCHED_EFULL, CSCHED_EAGAIN. */

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor as BaseExecutor
@@ -56,6 +57,7 @@ class Executor(BaseExecutor):
         if in_worker():
             backend, max_workers, backend_options = "inline", None, {}
             initializer = None
+            _note_inline()
         self._settings = (backend, initializer, initargs, tuple(preload), backend_options)
         self._backend = backends.create(
             backend,
@@ -330,6 +332,26 @@ def in_worker() -> bool:
     """Whether this code runs inside a task."""
     worker = sys.modules.get("cellmill.worker")
     return getattr(worker, "current", None) is not None  # another thread may be importing it now
+
+
+_noted_inline = False
+
+
+def _note_inline() -> None:
+    """Say once in this worker that there is no pool within the pool, at the line of the task that asked for one."""
+    global _noted_inline
+    if _noted_inline:
+        return
+    _noted_inline = True
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(
+        "an executor inside a task runs its calls at once in that task: there are no workers within workers. To spread "
+        "them over the pool, submit them from the notebook. This note is shown once per worker.",
+        RuntimeWarning,
+        stacklevel=level,
+    )
 
 
 def default_executor() -> Executor:

@@ -145,13 +145,36 @@ asyncio.run(main())
     ]
 
 
-def test_inside_a_task_and_from_inputs(program: Callable[[str], str]) -> None:
-    out = program("""
+def test_inside_a_task_there_is_no_second_pool(tmp_path: Path) -> None:
+    """Calls run inline, and each worker says so once, naming the line."""
+    code = """
 ex = Executor(2)
 def nested(n):
-    with Executor(4) as inner:
-        return inner.backend, inner.submit(pow, n, 2).result(), list(inner.map(abs, [-n])), default_executor().backend
-print(ex.submit(nested, 3).result(20))
+    inner = Executor(4)  # here
+    return inner.backend, inner.submit(pow, n, 2).result(), os.getpid() == inner.submit(os.getpid).result()
+def default(n):
+    return default_executor().backend, list(default_executor().map(abs, [-n]))  # or here
+@parallel
+def plain(n):
+    return n
+def called(n):
+    return plain(n)
+ex.run_on_workers(int)
+print(ex.submit(called, 1).result(20), *ex.map(called, range(4)))
+print(file=sys.stderr)
+print({ex.submit(nested, 3).result(20) for _ in range(20)}, ex.submit(default, 3).result(20))
+"""
+    out, err = run_script(tmp_path, START + code)
+    assert out == "1 0 1 2 3\n{('inline', 9, True)} ('inline', [3])\n"
+    before, _, after = err.partition("\n")
+    assert not before  # a parallel function called in a task is the plain function: nothing to note
+    assert 1 <= after.count("RuntimeWarning: an executor inside a task runs its calls at once") <= 2
+    assert "Executor(4)  # here" in after or "# or here" in after
+
+
+def test_from_inputs(program: Callable[[str], str]) -> None:
+    out = program("""
+ex = Executor(2)
 def inputs():
     for i in range(200):
         yield ex.submit(pow, i, 2).result(20)
@@ -161,7 +184,7 @@ def maps():
         yield sum(ex.map(abs, range(i)))
 print(list(ex.map(abs, maps())))
 """)
-    assert out == f"('inline', 9, [3], 'inline')\n{sum(i * i for i in range(200))}\n[0, 0, 1, 3, 6]\n"
+    assert out == f"{sum(i * i for i in range(200))}\n[0, 0, 1, 3, 6]\n"
 
 
 # -- ending

@@ -73,7 +73,6 @@ def free_port() -> int:
 def environment(scratch: Path) -> dict[str, str]:
     """The test's own Jupyter and IPython folders, so that a developer's settings do not matter."""
     env = dict(os.environ)
-    env.pop("JUPYTER_PATH", None)
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "HOME"):
         folder = scratch / name.lower()
         folder.mkdir()
@@ -82,9 +81,11 @@ def environment(scratch: Path) -> dict[str, str]:
         Path(env["JUPYTER_CONFIG_DIR"]) / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
     )
     settings.mkdir(parents=True)
-    extensions = Path(env["JUPYTER_DATA_DIR"]) / "labextensions"
-    extensions.mkdir()
-    (extensions / "cellmill").symlink_to(PANEL)  # the panel of this tree, whatever is installed
+    # The panel of this tree, whatever is installed: this path comes before that of a virtual environment.
+    extensions = scratch / "jupyter_path" / "labextensions"
+    extensions.mkdir(parents=True)
+    (extensions / "cellmill").symlink_to(PANEL)
+    env["JUPYTER_PATH"] = str(extensions.parent)
     quiet = {"fetchNews": "false", "checkForUpdates": False}
     (settings / "notification.jupyterlab-settings").write_text(json.dumps(quiet))
     return env

@@ -84,9 +84,10 @@ def python_source(schema: dict[str, Any]) -> str:
         out += [
             f"    {key}: {python_type(field)}  # {field['meaning']}" for key, field in entry["fields"].items()
         ]
-    out += [""]
+    out += ["", "", "# fmt: off"]
     for name, entry in schema["unions"].items():
-        out += ["", f"{name} = {' | '.join(entry['members'])}  # {entry['meaning']}"]
+        members = "\n    | ".join(entry["members"])
+        out += ["", f"{name} = (  # {entry['meaning']}", f"    {members}", ")"]
     return "\n".join(out) + "\n"
 
 

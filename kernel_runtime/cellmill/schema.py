@@ -252,8 +252,26 @@ class ReplaceWorker(TypedDict):
     worker: int  # its place
 
 
-Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates  # What the kernel sends.
+# fmt: off
 
-Command = (
-    Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker
-)  # What a view sends.
+Frame = (  # What the kernel sends.
+    Hello
+    | Goodbye
+    | Snapshot
+    | Workers
+    | Refused
+    | Show
+    | Graph
+    | GraphStates
+)
+
+Command = (  # What a view sends.
+    Refresh
+    | Watch
+    | Shown
+    | CancelRun
+    | Pause
+    | Resume
+    | SetWorkers
+    | ReplaceWorker
+)

@@ -16,7 +16,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate
+from tests.core.helpers import SECONDS, Gate, comes_down
 
 
 def test_states(fresh: Executor, gate: Gate) -> None:
@@ -313,5 +313,4 @@ def test_cycles_through_callbacks_and_errors_are_collected(pool: Executor) -> No
         concurrent.futures.wait([future], SECONDS)
         gone.append(weakref.ref(future))
         del future
-    gc.collect()
-    assert [ref() for ref in gone] == [None] * 3
+    assert comes_down(lambda: sum(ref() is not None for ref in gone), 0)  # callbacks have a thread of their own

@@ -313,4 +313,6 @@ def test_cycles_through_callbacks_and_errors_are_collected(pool: Executor) -> No
         concurrent.futures.wait([future], SECONDS)
         gone.append(weakref.ref(future))
         del future
-    assert comes_down(lambda: sum(ref() is not None for ref in gone), 0)  # callbacks have a thread of their own
+    assert comes_down(
+        lambda: sum(ref() is not None for ref in gone), 0
+    )  # callbacks have a thread of their own

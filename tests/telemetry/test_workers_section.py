@@ -56,9 +56,11 @@ def test_a_busy_worker_and_an_idle_one(executor: Executor, tmp_path: Path) -> No
     frame = until(
         section,
         executor,
-        lambda f: [w for w in f["workers"] if w["cpu"] and (w["memory"] or 0) > 40 * MEGABYTE]
-        and len(f["workers"]) == 2
-        and "starting" not in {w["state"] for w in f["workers"]},
+        lambda f: (
+            [w for w in f["workers"] if w["cpu"] and (w["memory"] or 0) > 40 * MEGABYTE]
+            and len(f["workers"]) == 2
+            and "starting" not in {w["state"] for w in f["workers"]}
+        ),
     )
     busy = next(w for w in frame["workers"] if w["function"])
     idle = next(w for w in frame["workers"] if w is not busy)
@@ -99,17 +101,19 @@ def test_a_worker_is_replaced_when_asked(executor: Executor) -> None:
     before = {w["pid"] for w in frame["workers"]}
     place = frame["workers"][0]["index"]
     command = {"cellmill": schema.VERSION, "kind": "replace-worker", "worker": place}
-    assert commands.obey(command) is None
+    assert commands.obey(command, executor) is None
     frame = until(
         section,
         executor,
-        lambda f: len({w["pid"] for w in f["workers"] if w["state"] == "idle"} & before) == 1
-        and len(f["workers"]) == 2
-        and all(w["state"] == "idle" for w in f["workers"]),
+        lambda f: (
+            len({w["pid"] for w in f["workers"] if w["state"] == "idle"} & before) == 1
+            and len(f["workers"]) == 2
+            and all(w["state"] == "idle" for w in f["workers"])
+        ),
     )
     assert not frame["ends"]  # it was asked to
     with pytest.raises(UsageError, match="gone"):
-        commands.obey({**command, "worker": 99})
+        commands.obey({**command, "worker": 99}, executor)
 
 
 def test_inline_has_no_workers() -> None:

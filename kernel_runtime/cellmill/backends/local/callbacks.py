@@ -33,6 +33,7 @@ class Callbacks:
                 return
             if future is not None:
                 future.run_callbacks()
+            del future  # not kept until the next one comes
 
     def stop(self) -> None:
         """No more come: those that wait are run; the thread is joined unless it is the caller."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import mmap
 import os
+import pickle
 import resource
 import signal
 import threading
@@ -14,6 +17,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
+from cellmill.bench import census
 from tests.core import tasks
 from tests.core.helpers import SECONDS
 
@@ -39,6 +43,25 @@ def die_holding(*blocks: bytes) -> None:
     """With large inputs, blocks of others, under its hands."""
     assert sum(map(len, blocks))
     tasks.die("SIGKILL")
+
+
+class DiesWhileWritten:
+    """A large result whose worker is killed while its bytes are copied: the copy ends in memory that cannot be read."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        memory = mmap.mmap(-1, self.size)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        page = mmap.PAGESIZE
+        if ctypes.CDLL(None).mprotect(ctypes.c_void_p(address + self.size - page), page, 0):
+            raise OSError("mprotect")
+        return bytes, (pickle.PickleBuffer(memory),)
+
+
+def return_unwritable(size: int) -> DiesWhileWritten:
+    return DiesWhileWritten(size)
 
 
 def run_out_of_memory() -> None:
@@ -109,6 +132,58 @@ def test_blocks_of_the_dead_are_reclaimed(fresh: Executor) -> None:
             break
         threading.Event().wait(0.02)
     assert _mapped() <= before
+
+
+@pytest.mark.parametrize(("memory", "size"), [(0, 8 * MB), (4 * MB, 8 * MB)], ids=["block", "file"])
+def test_dies_while_it_writes_a_large_result(memory: int, size: int) -> None:
+    """Half of it is there, in a block or in a file: the task is lost by name, and what it took is given back."""
+    with Executor(2, memory=memory) as executor:
+
+        def once() -> None:
+            error = executor.submit(return_unwritable, size).exception(SECONDS)
+            assert isinstance(error, cellmill.WorkerLostError)
+            assert (error.function, error.arguments) == ("return_unwritable", str(size))
+            assert error.signal in (signal.SIGSEGV, signal.SIGBUS)
+            others = [executor.submit(bytes, size) for _ in range(3)]
+            assert all(f.result(SECONDS) == bytes(size) for f in others)
+            executor.run_on_workers(os.getpid)
+
+        once()
+        before = census.take(executor, looks=3)
+        for _ in range(2):
+            once()
+        assert not census.leaks(before, census.take(executor, looks=3))
+
+
+def kill(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("how", ["block", "file"])
+def test_killed_from_outside_while_it_writes(how: str) -> None:
+    """At any moment of it, again and again: each result is whole, or its task is lost by name."""
+    size = 16 * MB
+    lost = 0
+    with Executor(2, memory=0 if how == "block" else 4 * MB) as executor:
+        for delay in range(0, 30, 3):
+            pids = [w.pid for w in executor.workers() if w.pid]  # 0: it is being started
+            future = executor.submit(bytes, size)
+            timer = threading.Timer(delay / 2000, kill, (pids,))
+            timer.start()
+            error = future.exception(SECONDS)
+            timer.join()
+            if error is None:
+                assert future.result() == bytes(size)
+            else:
+                assert isinstance(error, cellmill.WorkerLostError)
+                assert error.function == "bytes"
+                lost += 1
+        assert executor.submit(tasks.double, 1).result(SECONDS) == 2
+        stats = executor.stats()
+        assert stats.failed == lost
+        assert stats.done == stats.submitted
 
 
 def _mapped() -> int:

@@ -83,17 +83,12 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
     found.close()
 
 
-# Of the memory of a pool that was shut down while a worker of it still started, some descriptors may live on as long as
-# something refers to that pool: once, not with every death.
-HELD_ON = 3
-
-
 def check(trials: Trials, point: str, how: str, visit: int) -> None:
     found = trials.run(point=point, how=how, visit=visit)
     assert found["reached"] or point in BY_CHANCE, found
     assert not found["wrong"], found
     assert found["lost"] in LOSSES[POINTS[point]], found
-    assert found["descriptors"] <= HELD_ON, found
+    assert not found["descriptors"], found
 
 
 @pytest.mark.parametrize("point", POINTS)

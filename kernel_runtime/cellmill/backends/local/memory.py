@@ -73,18 +73,25 @@ def left_and_total() -> tuple[int, int]:
 def _run() -> None:
     machine_at = 0.0
     while True:
-        backends = [b for b in list(_watched) if not b.closed and not b.foreign]
-        busy = [b for b in backends if b.stats().running]
-        limited = any(b.memory_per_worker for b in backends)
-        for backend in backends:
-            if backend.memory_per_worker:
-                check(backend)
-        now = time.monotonic()
-        if busy and now >= machine_at:
-            warned = _warn_if_scarce(busy)
-            machine_at = now + (AGAIN_S if warned else MACHINE_EVERY_S)
-        del backends
-        time.sleep(PERIOD_S if busy and limited else MACHINE_EVERY_S)
+        pause, machine_at = _look(machine_at)
+        time.sleep(pause)
+
+
+def _look(machine_at: float) -> tuple[float, float]:
+    """How long to sleep, and when to look at the machine again. A function of its own: a name in the loop would keep
+    the last pool, with its memory and descriptors, after it was shut down and dropped.
+    """
+    backends = [b for b in list(_watched) if not b.closed and not b.foreign]
+    busy = [b for b in backends if b.stats().running]
+    limited = any(b.memory_per_worker for b in backends)
+    for backend in backends:
+        if backend.memory_per_worker:
+            check(backend)
+    now = time.monotonic()
+    if busy and now >= machine_at:
+        warned = _warn_if_scarce(busy)
+        machine_at = now + (AGAIN_S if warned else MACHINE_EVERY_S)
+    return PERIOD_S if busy and limited else MACHINE_EVERY_S, machine_at
 
 
 def check(backend: LocalBackend) -> None:

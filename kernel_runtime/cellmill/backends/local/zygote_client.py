@@ -28,6 +28,7 @@ START = (
     "sys.path.pop(0); main(int(sys.argv[2]), int(sys.argv[3]))"
 )
 ANSWER_SECONDS = 30.0
+STOPPED_LOOKS = 3
 
 
 class NoWorker(BackendError):
@@ -103,6 +104,7 @@ class Zygote:
         self._preloaded: dict[str, tuple[threading.Event, list[Any]]] = {}
         self.modules: list[str] = []  # that it has imported
         self.alive = True
+        self._stopped_looks = 0
         try:
             self._start()
         except OSError as error:
@@ -278,6 +280,15 @@ class Zygote:
             os.close(pidfd)
         self.kill(pid)
 
+    def look(self) -> None:
+        """Once a second: one that stands stopped (SIGSTOP) for a few looks is ended, so that a new one takes over.
+
+        It would start no worker, end none, and tell of no worker's end. A debugger may hold it as long as it likes.
+        """
+        self._stopped_looks = self._stopped_looks + 1 if _is_stopped(self.process.pid) else 0
+        if self._stopped_looks >= STOPPED_LOOKS and self.alive:
+            self.process.kill()
+
     def release(self) -> None:
         """It is dead: give its descriptors back."""
         with self._lock:
@@ -295,8 +306,23 @@ class Zygote:
         self.release()
 
 
+def _is_stopped(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] == b"T"
+    except (OSError, IndexError):
+        return False
+
+
 _shared: Zygote | None = None
 _shared_lock = threading.Lock()
+
+
+def look_after() -> None:
+    """See `Zygote.look`."""
+    zygote = _shared
+    if zygote is not None:
+        zygote.look()
 
 
 def shared() -> Zygote:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from .parallel import PerWorker as PerWorker
     from .parallel import parallel as parallel
     from .parallel import per_worker as per_worker
+    from .recording import Recording as Recording
+    from .recording import record as record
     from .task import Retry as Retry
     from .task import TaskFailure as TaskFailure
 
@@ -59,6 +61,7 @@ _HOMES = {
     "journeys": ("journey_rows", "journeys"),
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
     "output": ("output",),
+    "recording": ("Recording", "record"),
     "task": ("Retry", "TaskFailure"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

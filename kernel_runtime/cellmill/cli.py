@@ -14,7 +14,7 @@ from . import __version__
 if TYPE_CHECKING:
     from .bench.harness import Report, Settings
 
-COMMANDS = ("bench",)
+COMMANDS = ("bench", "replay")
 FIGURES = "figures"
 RESULTS = Path("benchmarks") / "results"
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
-    return _bench(parser, options)
+    return _replay(options) if options.command == "replay" else _bench(parser, options)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -63,7 +63,30 @@ def _parser() -> argparse.ArgumentParser:
     )
     bench.add_argument("--json", type=Path, metavar="PATH", help="where to write the JSON")
     bench.add_argument("--html", type=Path, metavar="PATH", help="where to write the HTML page")
+    replay = commands.add_parser(
+        "replay",
+        help="show a recorded run again, as one HTML page",
+        description="Make one HTML page of a run recorded by cellmill.record(path) or %%cellmill record FILE: the "
+        "views as they were, with a slider for the time. It opens in any browser, without a kernel or a network.",
+    )
+    replay.add_argument("file", type=Path, metavar="FILE", help="the recording")
+    replay.add_argument(
+        "--html", type=Path, metavar="PATH", help="where to write the page (default: FILE.html)"
+    )
     return parser
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from .errors import CellmillError
+    from .replay import write_page
+
+    try:
+        page = write_page(options.file, options.html)
+    except (CellmillError, OSError) as error:
+        print(f"cellmill replay: {error}", file=sys.stderr)
+        return 1
+    print(f"Open {page.resolve().as_uri()}")
+    return 0
 
 
 def _bench(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:

@@ -46,6 +46,11 @@ def detach(ip: Any = None) -> None:
         link.close()
 
 
+def publisher() -> Publisher | None:
+    """What this kernel's panels are sent comes from here; None where there are none."""
+    return _link._publisher if _link is not None else None
+
+
 def show_panel(timeout: float) -> bool:
     """Ask the pages to open their panels; whether one says within ``timeout`` seconds that it did."""
     return _link is not None and _link.show(timeout)

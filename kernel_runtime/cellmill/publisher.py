@@ -50,7 +50,8 @@ class Publisher:
     ) -> None:
         self._ip = ip
         self._executor_of = executor_of
-        self._send = send
+        self._deliver = send
+        self._taps: list[Callable[[schema.Frame], None]] = []  # of who records what views are sent
         self._rest, self._ended = rest, ended
         self._rested: tuple[int, schema.Counts] | None = None  # what was seen when nothing moved
         self._listeners: dict[str, frozenset[str]] = {}  # by their names: the sections each one shows
@@ -126,6 +127,27 @@ class Publisher:
         with self._fold_lock:
             return self._fold.snapshot(take_sample(executor), take_run_samples(executor))
 
+    def tap(self, take: Callable[[schema.Frame], None]) -> Callable[[], None]:
+        """Hand it every frame that is sent, of all sections; what is returned sends the present state and ends that."""
+        listener = f"tap {id(take)}"
+        for frame in self.state():
+            take(frame)
+        self._taps.append(take)
+        self._watch(listener, SECTIONS)
+        self._wake.set()
+
+        def leave() -> None:
+            with self._section_lock:
+                self._section_due = dict.fromkeys(SECTIONS, 0.0)
+            last = self.snapshot()
+            if last is not None:
+                self._send(last)
+            self._publish_sections()
+            self._taps.remove(take)
+            self.left(listener)
+
+        return leave
+
     def _watch(self, listener: str, sections: Iterable[str]) -> None:
         wanted = frozenset(sections) & SECTIONS.keys()
         self._listeners[listener] = wanted
@@ -134,6 +156,11 @@ class Publisher:
             for name in wanted:
                 self._sections[name].restart()
                 self._section_due[name] = 0.0
+
+    def _send(self, frame: schema.Frame) -> None:
+        for take in list(self._taps):
+            take(frame)
+        self._deliver(frame)
 
     # The notebook's events, on the main thread.
 
@@ -228,13 +255,17 @@ class Publisher:
         return last is None or {**frame, "time": 0.0} != {**last, "time": 0.0}
 
 
+def release() -> str:
+    """The version that is installed."""
+    try:
+        return metadata.version("cellmill")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
 def hello() -> schema.Hello:
     """The frame with which a view is greeted."""
-    try:
-        release = metadata.version("cellmill")
-    except metadata.PackageNotFoundError:
-        release = "unknown"
-    return {"cellmill": schema.VERSION, "kind": "hello", "release": release}
+    return {"cellmill": schema.VERSION, "kind": "hello", "release": release()}
 
 
 def packed(frame: schema.Frame) -> tuple[dict[str, Any], list[Any] | None]:

@@ -39,7 +39,18 @@ LAYERS = [
     {"backends"},
     {"executor", "journeys", "output"},
     {"parallel"},
-    {"magics", "comm", "publisher", "dashboards", "commands", "sections", "bench", "cli"},
+    {
+        "magics",
+        "comm",
+        "publisher",
+        "dashboards",
+        "commands",
+        "sections",
+        "bench",
+        "cli",
+        "recording",
+        "replay",
+    },
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 SCHEDULER = "cellmill.backends.local.scheduler"  # the worker side shares the binding with the kernel side

@@ -6,12 +6,13 @@ import importlib.util
 from collections.abc import Callable
 
 import cellmill
+from cellmill import recording
 from cellmill.magics.lines import Line, Word, did_you_mean
 from cellmill.magics.status import Status
 
 USAGE = (
     "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | output label|plain|lines N"
-    " | restart | stop | pause | resume | help]"
+    " | record FILE|stop | restart | stop | pause | resume | help]"
 )
 
 HELP = """Show the workers, or change their settings.
@@ -23,6 +24,8 @@ HELP = """Show the workers, or change their settings.
     %cellmill policy NAME          which worker takes the next task
     %cellmill output label|plain   the function and task before each line that tasks print, or not
     %cellmill output lines N       show N lines of each task at most (1,000 if not set)
+    %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
+    %cellmill record stop          end that
     %cellmill restart              new workers; what runs is finished first
     %cellmill stop                 cancel every task that has not begun
     %cellmill pause | resume       start no more tasks | go on
@@ -138,6 +141,17 @@ def _output(line: Line, command: Word, arguments: list[Word]) -> str:
     )
 
 
+def _record(line: Line, command: Word, arguments: list[Word]) -> str:
+    word = _one(line, command, arguments, "the name of a file, or stop")
+    try:
+        if word.text == "stop":
+            done = recording.stop_recording()
+            return f"recorded {done.frames:,} frames: cellmill replay {done.path}"
+        return f"recording into {cellmill.record(word.text).path}; %cellmill record stop ends it"
+    except (cellmill.CellmillError, OSError) as error:
+        raise line.at(str(error), word) from None
+
+
 def _restart(line: Line, command: Word, arguments: list[Word]) -> str:
     _none(line, command, arguments)
     executor = cellmill.default_executor()
@@ -173,6 +187,7 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "preload": _preload,
     "policy": _policy,
     "output": _output,
+    "record": _record,
     "restart": _restart,
     "stop": _stop,
     "pause": _pause,

@@ -1,0 +1,267 @@
+"""The task graph and the workers in a real JupyterLab, and a recorded run that gives the same pictures again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import SCREENSHOTS, Lab
+
+pytestmark = pytest.mark.browser
+
+SETUP = """
+%load_ext cellmill
+%cellmill workers 2
+import pathlib, time
+import cellmill
+
+@cellmill.parallel
+def load(name): return len(name)
+
+@cellmill.parallel
+def align(a, gate=None):
+    time.sleep(0.05 * a)
+    while gate and not pathlib.Path(gate).exists(): time.sleep(0.01)
+    return a
+
+@cellmill.parallel
+def score(*parts):
+    if len(parts) == 1: raise ValueError("<b>alone</b>")
+    return sum(parts)
+
+@cellmill.parallel
+def report(*scores): return sum(scores)
+"""
+WORK = """
+%cellmill record run.cellmill
+parts = [align(load("x" * i), gate="gate") for i in range(1, 7)]
+scores = [score(*parts[i:i + 2]) for i in range(6)]
+top = report(*scores[:5])
+lost = report(scores[5])
+print(top.result())
+"""
+MANY = """
+grid = [load("x") for _ in range(60)]
+for _ in range(20):
+    grid = [report(grid[i], grid[(7 * i + 3) % 60]) for i in range(60)]
+print("grid", sum(f.result() for f in grid) > 0)
+"""
+HUGE = """
+chain = [load("x") for _ in range(2500)]
+more = [align(one) for one in [load("") for _ in range(2500)]]
+print("huge", sum(report(one).result() for one in chain + more))
+"""
+NONE = """
+print("none", load("x").result())
+"""
+
+# What one sees of a tab: its words and its canvases.
+PICTURE = """() => {
+    const page = [...document.querySelectorAll('.cellmill-page')].find(one => !one.hidden);
+    return {
+        words: page.innerText,
+        data: page.firstElementChild ? {...page.firstElementChild.dataset} : {},
+        canvases: [...page.querySelectorAll('canvas')].map(one => one.toDataURL())
+    };
+}"""
+SEARCH = (
+    """wanted => {
+    const slider = document.querySelector('.cellmill-player-slider');
+    const look = %s;
+    const same = () => JSON.stringify(look()) === JSON.stringify(wanted);
+    for (let at = Number(slider.max); at >= 0; at -= 0.05) {
+        slider.value = String(at);
+        slider.dispatchEvent(new Event('input'));
+        if (same()) return at;
+    }
+    slider.value = slider.max;
+    slider.dispatchEvent(new Event('input'));
+    return look();
+}"""
+    % PICTURE
+)
+VARIABLES = """() => {
+    const style = getComputedStyle(document.body);
+    return Object.fromEntries([...style].filter(one => one.startsWith('--jp-'))
+        .map(one => [one, style.getPropertyValue(one)]));
+}"""
+
+
+def choose(lab: Lab, tab: str) -> None:
+    lab.page.locator(f"#cellmill-panel [data-tab={tab}]").click()
+
+
+def graph(lab: Lab, condition: str) -> None:
+    """Wait until a JavaScript expression over the graph's numbers `g` holds."""
+    lab.page.wait_for_function(
+        f"""() => {{
+            const g = document.querySelector('#cellmill-panel .cellmill-graph')?.dataset;
+            const words = document.querySelector('#cellmill-panel .cellmill-graph-legend')?.innerText ?? '';
+            return g !== undefined && {condition};
+        }}"""
+    )
+
+
+def steady_picture(lab: Lab) -> dict[str, Any]:
+    """A tab's picture once two in a row are the same."""
+    before: dict[str, Any] = {}
+    while True:
+        now: dict[str, Any] = lab.page.evaluate(PICTURE)
+        if now == before:
+            return now
+        before = now
+        lab.page.evaluate("() => new Promise(done => setTimeout(done, 150))")
+
+
+def widen(lab: Lab, width: int) -> None:
+    """Drag the panel's edge until it is about so wide."""
+    lab.page.evaluate(
+        """width => {
+            const shell = window.jupyterapp.shell;
+            shell._hsplitPanel.setRelativeSizes([0, 1280 - width, width]);
+        }""",
+        width,
+    )
+
+
+def test_graph_workers_and_replay(lab: Callable[..., Lab], tmp_path: Path) -> None:
+    one = lab(SETUP, WORK, "%cellmill record stop", MANY, HUGE, NONE)
+    root = one.server.root
+    (root / "gate").unlink(missing_ok=True)
+    one.open_panel()
+    one.run_cell(0)
+    one.run_cell(1)
+    one.wait_panel("d.running === 2")
+    choose(one, "graph")
+    graph(one, "g.tasks === '20' && g.dependencies === '23' && words.includes('running 2')")
+    one.screenshot("graph-running-light")
+    choose(one, "workers")
+    doing = one.page.locator("#cellmill-panel .cellmill-worker-doing")
+    doing.get_by_text("align for").first.wait_for()
+    assert one.page.locator("#cellmill-panel .cellmill-worker").count() == 3  # two, and the kernel
+    one.page.wait_for_function(
+        "() => /%/.test(document.querySelector('#cellmill-panel .cellmill-worker-cpu').innerText)"
+    )
+    one.screenshot("workers-light")
+    (root / "gate").touch()
+    one.wait_output(1, "45")
+    one.wait_panel("d.done === d.total && d.total === 20")
+
+    # what the live page shows in the end, and the same out of the file
+    live: dict[str, Any] = {}
+    for tab in ("workers", "graph"):
+        choose(one, tab)
+        if tab == "graph":
+            graph(
+                one,
+                "words.includes('done 18') && words.includes('failed 1') && words.includes('input failed 1')",
+            )
+        live[tab] = steady_picture(one)
+    width = one.page.locator("#cellmill-panel .cellmill-dashboard").evaluate("one => one.clientWidth")
+    variables = one.page.evaluate(VARIABLES)
+    one.run_cell(2)
+    one.wait_output(2, "recorded")
+    replayed(one, root / "run.cellmill", live, width, variables)
+
+    interact(one)
+    one.run_cell(3)
+    one.wait_output(3, "grid True")
+    graph(one, "g.tasks === '1260' && words.includes('done 1,260')")
+    one.screenshot("graph-many-light")
+    one.command("apputils:change-theme", theme="JupyterLab Dark")
+    one.page.wait_for_selector("body[data-jp-theme-light=false]")
+    widen(one, 640)
+    one.screenshot("graph-many-dark-wide")
+    one.page.locator(".cellmill-graph-longest input").check()
+    one.page.get_by_text("of run time in 21 tasks").wait_for()
+    one.screenshot("graph-longest-dark")
+    one.run_cell(4)
+    one.wait_output(4, "huge")
+    graph(one, "g.folded === 'true' && g.tasks === '12500' && words.includes('done 12,500')")
+    one.screenshot("graph-folded-dark")
+    choose(one, "workers")
+    one.screenshot("workers-dark-wide")
+    pids = "() => [...document.querySelectorAll('.cellmill-worker-name span')].map(one => one.title).join()"
+    before = one.page.evaluate(pids)
+    one.page.locator("#cellmill-panel .cellmill-worker-replace").first.click()
+    one.page.wait_for_function(f"before => ({pids})() !== before", arg=before)
+    choose(one, "graph")
+    one.run_cell(5)
+    one.wait_output(5, "none 1")
+    one.page.locator("#cellmill-panel").get_by_text("f(g(x))").wait_for()
+    one.screenshot("graph-empty-dark")
+    assert not one.errors
+
+
+def replayed(one: Lab, journal: Path, live: dict[str, Any], width: int, variables: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "cellmill", "replay", str(journal)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    page = one.page.context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(done.stdout.split()[-1])
+    page.wait_for_selector(".cellmill-dashboard[data-done='20'][data-failed='2']")
+    page.screenshot(path=SCREENSHOTS / "replay-light.png")
+    page.evaluate(
+        """([width, variables]) => {
+            document.querySelector('.cellmill-panel').style.width = `${width + 24}px`;
+            for (const [name, value] of Object.entries(variables)) {
+                document.documentElement.style.setProperty(name, value);
+            }
+            // The buttons that a kernel obeys take room in the live page.
+            const style = document.createElement('style');
+            style.textContent = '.cellmill-worker-replace { display: inline-block !important; }';
+            document.head.append(style);
+        }""",
+        [width, variables],
+    )
+    for tab, wanted in live.items():
+        page.locator(f"[data-tab={tab}]").click()
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        found = page.evaluate(SEARCH, wanted)
+        assert isinstance(found, int | float), (tab, found["words"], wanted["words"])
+    page.emulate_media(color_scheme="dark")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => document.querySelector('.cellmill-dashboard').dataset.done === '20'")
+    assert not errors
+    page.close()
+
+
+def interact(one: Lab) -> None:
+    """Pointer and keys on the small graph."""
+    canvas = one.page.locator("#cellmill-panel .cellmill-graph-canvas")
+    info = one.page.locator("#cellmill-panel .cellmill-graph-info")
+    one.page.evaluate(
+        """() => {
+            window.asked = [];
+            document.addEventListener('cellmill-task', event => window.asked.push(event.detail.task));
+        }"""
+    )
+    canvas.focus()
+    one.page.keyboard.press("ArrowDown")
+    info.get_by_text("load, task").wait_for()
+    one.page.keyboard.press("ArrowDown")
+    info.get_by_text("align, task").wait_for()
+    assert "1 input ·" in info.inner_text()
+    one.page.keyboard.press("Enter")
+    node = one.page.locator("#cellmill-panel .cellmill-graph").get_attribute("data-node")
+    assert one.page.evaluate("() => window.asked") == [node]
+    one.screenshot("graph-marked-light")
+    before = canvas.evaluate("one => one.toDataURL()")
+    one.page.keyboard.press("+")
+    one.page.keyboard.press("Shift+ArrowLeft")
+    assert canvas.evaluate("one => one.toDataURL()") != before
+    box = canvas.bounding_box()
+    assert box is not None
+    one.page.mouse.move(box["x"] + 20, box["y"] + 20)
+    one.page.mouse.wheel(0, 300)
+    one.page.mouse.down()
+    one.page.mouse.move(box["x"] + 60, box["y"] + 50, steps=4)
+    one.page.mouse.up()
+    one.page.locator("#cellmill-panel").get_by_role("button", name="Show the whole graph").click()
+    assert one.page.evaluate("() => window.asked.length") == 1  # a drag is no click

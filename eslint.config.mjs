@@ -2,7 +2,14 @@ import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
   {
-    ignores: ['labextension/lib/**', 'kernel_runtime/**', 'node_modules/**', 'build/**', '.venv/**']
+    ignores: [
+      'labextension/lib/**',
+      'labextension/webpack.config.cjs',
+      'kernel_runtime/**',
+      'node_modules/**',
+      'build/**',
+      '.venv/**'
+    ]
   },
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,

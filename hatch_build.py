@@ -23,9 +23,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LABEXTENSION = "kernel_runtime/cellmill/labextension"
 WIDGET = "widgets/cellmill_widgets/static/dashboard.js"
+REPLAY = "kernel_runtime/cellmill/assets/replay.js"
+EXAMPLE_MODULES = "examples/docking"
 SHARE = "share/jupyter/labextensions/cellmill"
 STABLE_ABI = "cp311"
 TYPESCRIPT_INPUTS = (
+    "examples/01_quickstart.ipynb",
+    "examples/02_docking_inference.ipynb",
     "labextension/src",
     "labextension/style",
     "labextension/schema",
@@ -48,6 +52,8 @@ class CellmillBuildHook(BuildHookInterface[Any]):
         self._build_extensions(root)
         build_data["pure_python"] = False
         build_data["tag"] = f"{STABLE_ABI}-abi3-{platform_tag()}"
+        if version == "standard":  # an editable installation finds them in the tree
+            build_data["force_include"] = {EXAMPLE_MODULES: "cellmill/example_modules/docking"}
         if has_panel:
             build_data["shared_data"] = {
                 LABEXTENSION: SHARE,
@@ -66,11 +72,12 @@ class CellmillBuildHook(BuildHookInterface[Any]):
         compile_extensions(root)
 
     def _build_panel(self, root: Path) -> bool:
-        """Build the panel and the widget when one is missing or older than its sources; say whether there is a panel."""
-        built, widget = root / LABEXTENSION / "package.json", root / WIDGET
+        """Build what the page needs when it is missing or older than its sources; say whether there is a panel."""
+        built = root / LABEXTENSION / "package.json"
+        others = all((root / path).exists() for path in (WIDGET, REPLAY))
         if os.environ.get("CELLMILL_SKIP_JS") == "1":
             return built.exists()
-        if built.exists() and widget.exists() and (not (root / "yarn.lock").exists() or is_newer(built, root)):
+        if built.exists() and others and (not (root / "yarn.lock").exists() or is_newer(built, root)):
             return True
         problem = run_jlpm(root)
         if problem is None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .errors import TaskTimeoutError as TaskTimeoutError
     from .errors import UsageError as UsageError
     from .errors import WorkerLostError as WorkerLostError
+    from .examples import examples_folder as examples_folder
     from .executor import Executor as Executor
     from .executor import default_executor as default_executor
     from .executor import in_worker as in_worker
@@ -50,6 +51,7 @@ _HOMES = {
         "UsageError",
         "WorkerLostError",
     ),
+    "examples": ("examples_folder",),
     "executor": (
         "Executor",
         "default_executor",

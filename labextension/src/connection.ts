@@ -6,12 +6,14 @@ import type { JSONObject } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal, type ISignal } from '@lumino/signaling';
 
-import { KernelModel } from './model';
+import { ControlComm } from './controlComm';
+import { KernelModel, type KernelState } from './model';
+import { presenceOf, type Presence } from './presence';
 import { CONTROL_TARGET, FRAME_TARGET, ProtocolError, VERSION, parseFrame } from './protocol';
 import type { Command, Frame, Shown, Watch } from './protocol';
 
-/** Milliseconds to wait for a subshell; without one, commands reach the kernel between cells. */
-const SUBSHELL_WAIT = 2000;
+/** What a kernel is asked for beside its counters while no view shows more. */
+export const NOTHING: Watch = { cellmill: VERSION, kind: 'watch', sections: [] };
 
 /** Seconds on the page's monotonic clock. */
 export function now(): number {
@@ -22,7 +24,8 @@ export function now(): number {
  * One notebook's or console's kernel, whichever it has at the moment.
  *
  * Frames are heard passively on IOPub, where they identify themselves. So a page that was reloaded in the middle of
- * a cell, whose own messages wait for the cell to end, shows the tasks at once.
+ * a cell, whose own messages wait for the cell to end, shows the tasks at once. To speak, the page opens a control
+ * comm: for as long as a view is looking, or for one command.
  */
 export class KernelLink implements IDisposable {
   constructor(context: ISessionContext) {
@@ -30,13 +33,14 @@ export class KernelLink implements IDisposable {
     context.iopubMessage.connect(this._onMessage, this);
     context.kernelChanged.connect(this._onKernelChanged, this);
     context.statusChanged.connect(this._onStatus, this);
-    void context.ready.then(() => this._probe());
+    context.connectionStatusChanged.connect(this._onConnection, this);
+    void context.ready.then(() => this._meet());
   }
 
   /** What this kernel said, folded. */
   readonly model = new KernelModel();
 
-  /** Emitted when the model changed. */
+  /** Emitted when there is something else to show. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
@@ -49,11 +53,28 @@ export class KernelLink implements IDisposable {
   /** Tell the kernel that the panel is open, as soon as it can be told. */
   answerShown(request: number): void {
     const shown: Shown = { cellmill: VERSION, kind: 'shown', request };
-    if (this._opened) {
-      this.send(shown);
-    } else {
-      this._shown = shown;
-    }
+    this.send(shown);
+  }
+
+  /** What there is to show of it. */
+  get presence(): Presence {
+    const kernel = this._kernel;
+    return presenceOf({
+      heard: this.model.presence,
+      kernel: kernel !== null ? true : this._context.hasNoKernel ? false : null,
+      status: kernel?.status ?? 'unknown',
+      language: this._language
+    });
+  }
+
+  /** The state to draw at the moment `time`, see `now`. */
+  state(time: number): KernelState {
+    const kernel = this._kernel;
+    return {
+      ...this.model.state(time),
+      presence: this.presence,
+      connected: kernel?.connectionStatus !== 'disconnected'
+    };
   }
 
   /** Whether a view is looking; the kernel sends less while none is. */
@@ -63,9 +84,11 @@ export class KernelLink implements IDisposable {
     }
     this._watched = value;
     if (!value) {
-      this._closeControl();
-    } else if (this.model.presence === 'loaded' || this.model.presence === 'live') {
-      void this._openControl();
+      if (this._pending.length === 0) {
+        this._closeControl();
+      }
+    } else if (this._hears) {
+      this._speak();
     } else {
       void this._probe();
     }
@@ -84,18 +107,31 @@ export class KernelLink implements IDisposable {
     Signal.clearData(this);
   }
 
-  /** Send one command over the control comm; without one it is dropped, but for what is watched: that is kept. */
+  /** Send one command; without Cellmill in the kernel it is dropped, but for what is watched: that is kept. */
   send(command: Command): void {
     if (command.kind === 'watch') {
       this._watch = command;
+      if (this._watched && this._open) {
+        this._post(command);
+      }
+    } else if (this._hears) {
+      this._pending.push(command);
+      this._speak();
     }
-    if (this._control !== null && !this._control.isDisposed) {
-      void this._control.send(message(command));
-    }
+  }
+
+  /** Whether the control comm carries messages. */
+  private get _open(): boolean {
+    return this._control?.isOpen ?? false;
   }
 
   private get _kernel(): Kernel.IKernelConnection | null {
     return this._context.session?.kernel ?? null;
+  }
+
+  /** Whether somebody in the kernel understands commands. */
+  private get _hears(): boolean {
+    return this.model.presence === 'loaded' || this.model.presence === 'live';
   }
 
   private _onMessage(_: ISessionContext, message: KernelMessage.IMessage): void {
@@ -103,16 +139,22 @@ export class KernelLink implements IDisposable {
       return;
     }
     const data = (message as KernelMessage.ICommMsgMsg<'iopub'>).content.data;
+    if (typeof data.cellmill !== 'number') {
+      return;
+    }
     if (data.cellmill !== VERSION) {
+      this._disagree(data.cellmill);
       return;
     }
     try {
-      this._take(parseFrame(data, message.buffers));
+      this._take(parseFrame(data));
     } catch (error) {
       if (!(error instanceof ProtocolError)) {
         throw error;
       }
       console.warn(`cellmill: a frame was dropped: ${error.message}`);
+      this.model.garble(error.message, now());
+      this._changed.emit();
     }
   }
 
@@ -124,15 +166,25 @@ export class KernelLink implements IDisposable {
     this.model.push(frame, now());
     if (frame.kind === 'goodbye') {
       this._closeControl();
-    } else if (this._watched && this._control === null) {
-      void this._openControl();
+    } else if (this._watched) {
+      this._speak();
     }
     this._changed.emit();
   }
 
+  /** The kernel speaks another version of the schema: tell who is behind, show nothing. */
+  private _disagree(version: number): void {
+    const older = version > VERSION ? 'old-page' : 'old-kernel';
+    if (this.model.presence !== older) {
+      this._closeControl();
+      this.model.reset(older);
+      this._changed.emit();
+    }
+  }
+
   private _onKernelChanged(): void {
     this._forget();
-    void this._probe();
+    void this._meet();
   }
 
   private _onStatus(_: ISessionContext, status: Kernel.Status): void {
@@ -142,12 +194,30 @@ export class KernelLink implements IDisposable {
     } else if (status === 'idle' && this._restarted) {
       this._restarted = false;
       void this._probe();
+    } else if (this.model.presence === 'unknown') {
+      this._changed.emit(); // a busy kernel is told from one that is about to answer
     }
+  }
+
+  private _onConnection(): void {
+    this._changed.emit();
   }
 
   private _forget(): void {
     this._closeControl();
     this.model.reset('unknown');
+    this._changed.emit();
+  }
+
+  /** Get to know a new kernel: its language, and whether Cellmill is loaded. */
+  private async _meet(): Promise<void> {
+    const kernel = this._kernel;
+    this._language = '';
+    void this._probe();
+    const spec = await kernel?.spec;
+    if (!this._disposed && kernel === this._kernel && spec !== undefined) {
+      this._language = spec.language;
+    }
     this._changed.emit();
   }
 
@@ -163,7 +233,7 @@ export class KernelLink implements IDisposable {
         return;
       }
       if (Object.keys(reply.content.comms).length > 0) {
-        await this._openControl();
+        await this._openControl(); // its answer is the state, whether somebody is looking or not
       } else if (this.model.presence === 'unknown') {
         this.model.reset('absent');
         this._changed.emit();
@@ -173,75 +243,80 @@ export class KernelLink implements IDisposable {
     }
   }
 
+  /** Say what is to be said, now or as soon as the control comm is open. */
+  private _speak(): void {
+    if (this._open) {
+      this._flush();
+    } else {
+      void this._openControl();
+    }
+  }
+
   private async _openControl(): Promise<void> {
     const kernel = this._kernel;
-    if (kernel === null || this._control !== null || !this._watched || !kernel.handleComms) {
+    if (kernel === null || this._control !== null || !kernel.handleComms) {
       return;
     }
-    const control = kernel.createComm(CONTROL_TARGET);
+    const control = new ControlComm(kernel, CONTROL_TARGET);
     this._control = control;
-    control.onClose = () => {
+    // The answer arrives on IOPub like every frame.
+    await control.open({ cellmill: VERSION }, () => this._flush());
+    if (this._control === control) {
+      this._hangUp();
+    }
+  }
+
+  /** Send what waits, what is watched first. */
+  private _flush(): void {
+    if (this._watched && this._watch !== this._told) {
+      this._post(this._watch);
+    }
+    for (const command of this._pending.splice(0)) {
+      this._post(command);
+    }
+  }
+
+  private _post(command: Command): void {
+    if (command.kind === 'watch') {
+      this._told = command;
+    }
+    const control = this._control;
+    void control?.send(message(command)).then(() => {
       if (this._control === control) {
-        this._control = null;
-        this._opened = false;
+        this._hangUp();
       }
-    };
-    await subshell(control);
-    if (this._control === control && !control.isDisposed) {
-      // The answer arrives on IOPub like every frame.
-      void control.open({ cellmill: VERSION });
-      if (this._watch !== null) {
-        void control.send(message(this._watch));
-      }
-      this._opened = true;
-      if (this._shown !== null) {
-        void control.send(message(this._shown));
-        this._shown = null;
-      }
+    });
+  }
+
+  /** Close the comm when nobody is looking; what was sent on it comes before its end. */
+  private _hangUp(): void {
+    if (!this._watched && this._pending.length === 0) {
+      this._closeControl();
     }
   }
 
   private _closeControl(): void {
-    const control = this._control;
+    void this._control?.close();
     this._control = null;
-    this._opened = false;
-    if (control === null || control.isDisposed) {
-      return;
-    }
-    try {
-      void control.close().done.catch(() => undefined);
-    } catch {
-      control.dispose(); // the kernel is gone, and its end of the comm with it
-    }
+    this._told = NOTHING;
+    this._pending = [];
   }
 
   private readonly _context: ISessionContext;
   private readonly _changed = new Signal<this, void>(this);
   private readonly _asked = new Signal<this, number>(this);
-  private _opened = false;
-  private _shown: Shown | null = null;
-  private _control: Kernel.IComm | null = null;
-  private _watch: Watch | null = null;
+  private _control: ControlComm | null = null;
+  private _pending: Command[] = [];
+  private _watch: Watch = NOTHING;
+  /** what the kernel was told last of what is watched; a new comm begins with nothing */
+  private _told: Watch = NOTHING;
   private _watched = false;
   private _restarted = false;
+  private _language = '';
   private _disposed = false;
 }
 
 /** A command as the comm takes it: it is JSON, but read-only. */
 function message(command: Command): JSONObject {
   return command as unknown as JSONObject;
-}
-
-/** Wait until the comm's messages go to a subshell, where the running JupyterLab and kernel have one. */
-async function subshell(control: Kernel.IComm): Promise<void> {
-  const started: unknown = 'subshellStarted' in control ? control.subshellStarted : undefined;
-  if (!(started instanceof Promise)) {
-    return;
-  }
-  let timer = 0;
-  const patience = new Promise<void>(resolve => {
-    timer = window.setTimeout(resolve, SUBSHELL_WAIT);
-  });
-  await Promise.race([started.catch(() => undefined), patience]);
-  window.clearTimeout(timer);
 }

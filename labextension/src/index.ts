@@ -1,45 +1,89 @@
 import {
+  ILabShell,
   ILayoutRestorer,
   type JupyterFrontEnd,
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { IConsoleTracker } from '@jupyterlab/console';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { OPEN_DASHBOARD, addCommands } from './commands';
-import { CellmillPanel } from './panel';
+import { addExamples } from './launcher';
 import { Sessions } from './sessions';
+import { Settings } from './settings';
+import { Shell } from './shell';
 
-const plugin: JupyterFrontEndPlugin<void> = {
-  id: 'cellmill:plugin',
+const DASHBOARD = 'cellmill:plugin';
+
+const dashboard: JupyterFrontEndPlugin<void> = {
+  id: DASHBOARD,
   description: "Shows a notebook's tasks beside it while they run.",
   autoStart: true,
   requires: [INotebookTracker],
-  optional: [IConsoleTracker, ICommandPalette, ILayoutRestorer, ITranslator],
+  optional: [
+    IConsoleTracker,
+    ICommandPalette,
+    ILabShell,
+    ILayoutRestorer,
+    ISettingRegistry,
+    IStatusBar,
+    ITranslator
+  ],
   activate: (
     app: JupyterFrontEnd,
     notebooks: INotebookTracker,
     consoles: IConsoleTracker | null,
     palette: ICommandPalette | null,
+    labShell: ILabShell | null,
     restorer: ILayoutRestorer | null,
+    registry: ISettingRegistry | null,
+    statusBar: IStatusBar | null,
     translator: ITranslator | null
   ) => {
-    const trans = (translator ?? nullTranslator).load('cellmill');
+    const settings = new Settings();
+    if (registry !== null) {
+      void settings.follow(registry, DASHBOARD).catch((error: unknown) => {
+        console.warn('cellmill: the settings could not be read', error);
+      });
+    }
     const sessions = new Sessions(consoles === null ? [notebooks] : [notebooks, consoles]);
-    const panel = new CellmillPanel({
+    const shell = new Shell({
+      app,
+      labShell,
+      settings,
       sessions,
-      trans,
-      activate: widget => app.shell.activateById(widget.id)
+      trans: (translator ?? nullTranslator).load('cellmill')
     });
-    app.shell.add(panel, 'right', { rank: 700, type: 'Cellmill' });
-    restorer?.add(panel, panel.id);
+    addCommands(app, palette, shell);
     sessions.asked.connect((_, { link, request }) => {
       void app.commands.execute(OPEN_DASHBOARD).then(() => link.answerShown(request));
     });
-    addCommands(app, panel, palette, trans);
+    shell.restore(restorer);
+    shell.addStatus(statusBar);
   }
 };
 
-export default plugin;
+const examples: JupyterFrontEndPlugin<void> = {
+  id: 'cellmill:examples',
+  description: 'Opens copies of the example notebooks from the launcher and the palette.',
+  autoStart: true,
+  optional: [ICommandPalette, ILauncher, IDefaultFileBrowser, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    palette: ICommandPalette | null,
+    launcher: ILauncher | null,
+    browser: IDefaultFileBrowser | null,
+    translator: ITranslator | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load('cellmill');
+    addExamples(app, { palette, launcher, browser }, trans);
+  }
+};
+
+export default [dashboard, examples];

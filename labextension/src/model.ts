@@ -1,10 +1,8 @@
 /** What a kernel said, folded into what a view draws. Knows neither the kernel nor the page. */
 
+import type { Heard, Presence } from './presence';
 import type { Frame, Refused, Snapshot } from './protocol';
 import { Sections } from './sections';
-
-/** Whether Cellmill runs in a kernel: not known yet, not loaded, loaded without tasks, or with tasks to show. */
-export type Presence = 'unknown' | 'absent' | 'loaded' | 'live';
 
 /** Everything that a view draws of one kernel. */
 export interface KernelState {
@@ -16,12 +14,16 @@ export interface KernelState {
   readonly history: readonly number[];
   /** why the kernel did not obey the last command, for as long as a person needs to read it */
   readonly refusal: string;
+  /** what was wrong with a frame that came just now and could not be read */
+  readonly unreadable: string;
+  /** whether the page hears the kernel; without that the picture is an old one */
+  readonly connected: boolean;
   /** what it said beside its counters, for the tabs that show it */
   readonly sections: Sections;
 }
 
-/** Seconds for which a refusal is shown. */
-const REFUSAL_TIME = 10;
+/** Seconds for which a refusal, or that a frame could not be read, is shown. */
+const NOTICE_TIME = 10;
 /** Seconds over which the rate of running tasks is taken. */
 const RATE_WINDOW = 3;
 /** Steps of the history, and the seconds each stands for. */
@@ -58,18 +60,29 @@ export class KernelModel {
     }
   }
 
+  /** Remember that a frame could not be read, and why; what was known stays. */
+  garble(reason: string, now: number): void {
+    this._unreadable = { reason, at: now };
+  }
+
   /** Forget everything, for example because the kernel restarted. */
-  reset(presence: Presence): void {
+  reset(presence: Heard): void {
     this._presence = presence;
     this._snapshot = null;
     this._points = [];
     this._earlier = 0;
     this._refused = null;
+    this._unreadable = null;
     this._sections.reset();
   }
 
-  get presence(): Presence {
+  get presence(): Heard {
     return this._presence;
+  }
+
+  /** The newest counters, if there are any. */
+  get snapshot(): Snapshot | null {
+    return this._snapshot;
   }
 
   /** Whether tasks are outstanding, so that time alone changes the picture. */
@@ -87,9 +100,14 @@ export class KernelModel {
       rate: this._rate(time),
       history: this._history(time),
       refusal:
-        this._refused !== null && now - this._refused.at < REFUSAL_TIME
+        this._refused !== null && now - this._refused.at < NOTICE_TIME
           ? this._refused.frame.reason
           : '',
+      unreadable:
+        this._unreadable !== null && now - this._unreadable.at < NOTICE_TIME
+          ? this._unreadable.reason
+          : '',
+      connected: true,
       sections: this._sections
     };
   }
@@ -164,10 +182,11 @@ export class KernelModel {
   }
 
   private readonly _sections = new Sections();
-  private _presence: Presence = 'unknown';
+  private _presence: Heard = 'unknown';
   private _snapshot: Snapshot | null = null;
   private _points: Point[] = [];
   private _earlier = 0;
   private _refused: { readonly frame: Refused; readonly at: number } | null = null;
+  private _unreadable: { readonly reason: string; readonly at: number } | null = null;
   private _clockOffset = 0;
 }

@@ -1,14 +1,12 @@
-/** The open notebooks and consoles, each with the link to its kernel, and which of them is in front. */
+/** The open notebooks and consoles, each with the link to its kernel, which of them is in front, and who looks. */
 
 import type { ISessionContext } from '@jupyterlab/apputils';
-import type { IDisposable } from '@lumino/disposable';
+import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
 
-import { KernelLink } from './connection';
-import { VERSION, type Watch } from './protocol';
-
-const NOTHING: Watch = { cellmill: VERSION, kind: 'watch', sections: [] };
+import { KernelLink, NOTHING } from './connection';
+import type { Watch } from './protocol';
 
 /** A notebook or a console: a widget with a session. */
 export type SessionWidget = Widget & { readonly sessionContext: ISessionContext };
@@ -27,7 +25,17 @@ export interface Entry {
   readonly link: KernelLink;
 }
 
-/** Follows the trackers; views ask it what there is to show. */
+/** Somebody who looks at a kernel. */
+export interface Viewer {
+  /** whose kernel it shows, null for none */
+  readonly entry: Entry | null;
+  /** whether a person can see it */
+  readonly isVisible: boolean;
+  /** what it shows beside the counters */
+  readonly watch: Watch;
+}
+
+/** Follows the trackers; views ask it what there is to show, and tell it what they look at. */
 export class Sessions implements IDisposable {
   constructor(trackers: readonly WidgetTracker[]) {
     for (const tracker of trackers) {
@@ -58,18 +66,38 @@ export class Sessions implements IDisposable {
     return (this._current && this._entries.get(this._current)) ?? null;
   }
 
-  /** Whether somebody looks at what the kernels say. */
-  set watched(value: boolean) {
-    this._watched = value;
-    for (const entry of this._entries.values()) {
-      entry.link.watched = value;
-    }
+  /** The one whose widget has this id. */
+  withId(id: string): Entry | null {
+    return this.entries.find(({ widget }) => widget.id === id) ?? null;
   }
 
-  /** What the views show of the kernel in front; the others are asked for nothing beside their counters. */
-  set watch(command: Watch) {
-    this._watch = command;
-    this._tellWatch();
+  /** The one that is this file's, or this console's. */
+  withPath(path: string): Entry | null {
+    return this.entries.find(({ widget }) => widget.sessionContext.path === path) ?? null;
+  }
+
+  /** Ask kernels for what this viewer shows, until the result is disposed. It calls `look` when it shows another. */
+  addViewer(viewer: Viewer): IDisposable {
+    this._viewers.add(viewer);
+    this.look();
+    return new DisposableDelegate(() => {
+      this._viewers.delete(viewer);
+      this.look();
+    });
+  }
+
+  /** Tell each kernel what the viewers show of it. */
+  look(): void {
+    for (const entry of this._entries.values()) {
+      const viewers = [...this._viewers].filter(one => one.isVisible && one.entry === entry);
+      const watch = together(viewers.map(viewer => viewer.watch));
+      const text = JSON.stringify(watch);
+      if (this._watches.get(entry) !== text) {
+        this._watches.set(entry, text);
+        entry.link.send(watch);
+      }
+      entry.link.watched = viewers.length > 0;
+    }
   }
 
   get isDisposed(): boolean {
@@ -88,25 +116,18 @@ export class Sessions implements IDisposable {
     Signal.clearData(this);
   }
 
-  private _tellWatch(): void {
-    for (const [widget, { link }] of this._entries) {
-      link.send(widget === this._current ? this._watch : NOTHING);
-    }
-  }
-
   private _add(widget: SessionWidget): void {
     if (this._entries.has(widget)) {
       return;
     }
     const link = new KernelLink(widget.sessionContext);
-    link.watched = this._watched;
-    link.send(widget === this._current ? this._watch : NOTHING);
     this._entries.set(widget, { widget, link });
     link.changed.connect(() => this._changed.emit(), this);
     link.asked.connect((_, request) => this._asked.emit({ link, request }), this);
     widget.title.changed.connect(() => this._changed.emit(), this);
     widget.disposed.connect(() => this._remove(widget), this);
     this._changed.emit();
+    this.look();
   }
 
   private _remove(widget: SessionWidget): void {
@@ -121,8 +142,8 @@ export class Sessions implements IDisposable {
   private _choose(widget: SessionWidget | null): void {
     if (widget !== null && widget !== this._current) {
       this._current = widget;
-      this._tellWatch();
       this._changed.emit();
+      this.look();
     }
   }
 
@@ -132,8 +153,15 @@ export class Sessions implements IDisposable {
     { readonly link: KernelLink; readonly request: number }
   >(this);
   private readonly _entries = new Map<SessionWidget, Entry>();
+  private readonly _viewers = new Set<Viewer>();
+  /** what each kernel was asked for last */
+  private readonly _watches = new WeakMap<Entry, string>();
   private _current: SessionWidget | null = null;
-  private _watch: Watch = NOTHING;
-  private _watched = false;
   private _disposed = false;
+}
+
+/** One wish for what several views show of the same kernel. */
+function together(watches: readonly Watch[]): Watch {
+  const sections = new Set(watches.flatMap(watch => watch.sections));
+  return { ...Object.assign({}, NOTHING, ...watches), sections: [...sections] } as Watch;
 }

@@ -20,7 +20,7 @@ PACKAGES = {
 
 # From below to above; a module may import those of its own layer and of lower ones.
 LAYERS = [
-    {"errors", "schema", "interrupts", "imported", "origin", "tail", "reporting"},
+    {"errors", "schema", "interrupts", "imported", "origin", "tail", "reporting", "examples"},
     {"task", "payload", "mishaps"},
     {"preview", "raised", "references"},
     {"runs", "kernel_modules"},

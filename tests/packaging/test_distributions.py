@@ -43,6 +43,8 @@ def test_wheel_holds_c_python_and_panel(wheel_names: list[str]) -> None:
         "cellmill_widgets/__init__.py",
         "cellmill_widgets/static/dashboard.js",
         "cellmill_widgets/static/dashboard.css",
+        "cellmill/example_modules/docking/__init__.py",
+        "cellmill/example_modules/docking/data/scores.csv",
         f"{SHARE}/install.json",
         f"{SHARE}/package.json",
         f"{SHARE}/schemas/cellmill/plugin.json",

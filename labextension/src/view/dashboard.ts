@@ -6,6 +6,7 @@ import { VERSION, type Command, type Snapshot } from '../protocol';
 import { ControlsView } from './controls';
 import { child, setText } from './dom';
 import { count, duration, rate } from './format';
+import { messageOf } from './message';
 import { RunsView } from './runs';
 import { Sparkline } from './sparkline';
 import { TabStrip } from './tabStrip';
@@ -24,6 +25,8 @@ export class DashboardView {
     this._root = child(parent, 'section', 'cellmill-dashboard');
     this._title = child(this._root, 'h2', 'cellmill-title');
     this._message = child(this._root, 'p', 'cellmill-message');
+    this._notice = child(this._root, 'p', 'cellmill-notice');
+    this._notice.setAttribute('role', 'alert');
     this._body = child(this._root, 'div', 'cellmill-body');
     const track = child(this._body, 'div', 'cellmill-bar');
     track.setAttribute('role', 'progressbar');
@@ -49,12 +52,14 @@ export class DashboardView {
     this._spoken.setAttribute('role', 'status');
   }
 
-  /** Draw a state; null when no notebook is open. */
-  draw(input: DashboardInput | null): void {
+  /** Draw a state; null when there is none, and then `missing` says why, for example that no notebook is open. */
+  draw(input: DashboardInput | null, missing = ''): void {
     const snapshot = input?.state.snapshot ?? null;
     setText(this._title, input?.title ?? '');
+    this._title.title = input?.title ?? '';
     this._title.hidden = input === null;
-    this._drawMessage(input);
+    this._drawMessage(input, missing);
+    this._drawNotice(input?.state ?? null);
     this._body.hidden = input?.state.presence !== 'live';
     this._setData(input, snapshot);
     if (input !== null && snapshot !== null) {
@@ -64,25 +69,32 @@ export class DashboardView {
     }
   }
 
+  /** Show one of the tabs; one that does not exist changes nothing. */
+  showTab(id: string): void {
+    this._tabs.choose(id);
+  }
+
+  /** Move the keyboard's focus to what comes first. */
+  focus(): void {
+    if (this._body.hidden) {
+      this._root.tabIndex = -1;
+      this._root.focus();
+    } else {
+      this._tabs.focus();
+    }
+  }
+
   dispose(): void {
     this._tabs.dispose();
     this._root.remove();
   }
 
-  private _drawMessage(input: DashboardInput | null): void {
+  private _drawMessage(input: DashboardInput | null, missing: string): void {
     const trans = this._trans;
-    let text = '';
-    let code = '';
-    if (input === null) {
-      text = trans.__('Open a notebook to see its tasks here.');
-    } else if (input.state.presence === 'absent') {
-      text = trans.__('Cellmill is not loaded in this notebook. Run this in a cell:');
-      code = '%load_ext cellmill';
-    } else if (input.state.presence === 'unknown') {
-      text = trans.__('Waiting for the kernel…');
-    } else if (input.state.presence === 'loaded') {
-      text = trans.__('Cellmill is loaded. Tasks appear here as soon as a cell makes some.');
-    }
+    const { text, code } =
+      input === null
+        ? { text: missing || trans.__('Open a notebook to see its tasks here.'), code: '' }
+        : messageOf(input.state.presence, trans);
     this._message.hidden = text === '';
     if (this._message.dataset.text === text) {
       return;
@@ -92,6 +104,22 @@ export class DashboardView {
     if (code !== '') {
       child(this._message, 'code', 'cellmill-code').textContent = code;
     }
+  }
+
+  /** What is wrong with the picture, if anything: it is an old one, or it lacks a part. */
+  private _drawNotice(state: KernelState | null): void {
+    const trans = this._trans;
+    let text = '';
+    if (state !== null && !state.connected) {
+      text = trans.__('The connection to the kernel is lost; what is shown here may be old.');
+    } else if (state !== null && state.unreadable !== '') {
+      text = trans.__(
+        'A message of the kernel could not be read (%1). Reload the page; if that does not help, restart the kernel.',
+        state.unreadable
+      );
+    }
+    this._notice.hidden = text === '';
+    setText(this._notice, text);
   }
 
   private _setData(input: DashboardInput | null, snapshot: Snapshot | null): void {
@@ -169,6 +197,7 @@ export class DashboardView {
   private readonly _root: HTMLElement;
   private readonly _title: HTMLElement;
   private readonly _message: HTMLElement;
+  private readonly _notice: HTMLElement;
   private readonly _body: HTMLElement;
   private readonly _bar: HTMLElement;
   private readonly _fill: HTMLElement;

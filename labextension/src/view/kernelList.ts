@@ -1,9 +1,12 @@
 /** The open notebooks and consoles in whose kernels Cellmill is loaded; choosing one brings it to the front. */
 
-import type { Presence } from '../model';
+import type { Presence } from '../presence';
 import type { Counts } from '../protocol';
 import { percent } from './format';
 import type { Translator } from './translator';
+
+/** The attribute of a line that says which kernel it is: the id of its notebook. */
+export const KERNEL_ATTRIBUTE = 'data-cellmill-kernel';
 
 /** One line of the list. */
 export interface KernelLine {
@@ -51,6 +54,7 @@ export class KernelListView {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'cellmill-kernel';
+    button.setAttribute(KERNEL_ATTRIBUTE, id);
     const name = document.createElement('span');
     name.className = 'cellmill-kernel-name';
     const state = document.createElement('span');

@@ -57,6 +57,11 @@ export class TabStrip {
     }
   }
 
+  /** Move the keyboard's focus to the head of the tab that shows. */
+  focus(): void {
+    this._buttons.find(head => head.dataset.tab === this._chosen)?.focus();
+  }
+
   /** Draw the tab that shows. */
   draw(state: KernelState): void {
     this._state = state;

@@ -1,0 +1,125 @@
+/**
+ * A comm whose messages the kernel takes while a cell runs: on a subshell of their own.
+ *
+ * JupyterLab's comms find out whether the kernel has subshells from an answer that waits for the running cell. A page
+ * that was opened in the middle of one asks on the control channel instead, which is served at once.
+ */
+
+import { KernelMessage, type Kernel } from '@jupyterlab/services';
+import type { JSONObject } from '@lumino/coreutils';
+import { UUID } from '@lumino/coreutils';
+
+/**
+ * Milliseconds to wait for a subshell; without one, messages reach the kernel between cells. JupyterLab keeps all
+ * messages back for the first three seconds of a page whose kernel is busy.
+ */
+const SUBSHELL_WAIT = 6000;
+
+/** One end of a comm, the page's. What the kernel sends on it arrives on IOPub. */
+export class ControlComm {
+  constructor(kernel: Kernel.IKernelConnection, target: string) {
+    this._kernel = kernel;
+    this._target = target;
+  }
+
+  /** Open it, unless it is closed meanwhile; `opened` is called when messages can follow. */
+  async open(data: JSONObject, opened: () => void): Promise<void> {
+    this._subshell = await within(SUBSHELL_WAIT, this._startSubshell());
+    if (this._closed) {
+      this._endSubshell();
+      return;
+    }
+    this._isOpen = true;
+    const done = this._post('comm_open', { comm_id: this._id, target_name: this._target, data });
+    opened();
+    await done;
+  }
+
+  /** Whether messages can be sent. */
+  get isOpen(): boolean {
+    return this._isOpen && !this._closed;
+  }
+
+  /** Send a message; fulfilled when the kernel has dealt with it, or can no longer. */
+  async send(data: JSONObject): Promise<void> {
+    await this._post('comm_msg', { comm_id: this._id, data });
+  }
+
+  /** Close it and its subshell. */
+  async close(): Promise<void> {
+    if (this._closed) {
+      return;
+    }
+    this._closed = true;
+    if (this._isOpen) {
+      await this._post('comm_close', { comm_id: this._id, data: {} });
+      this._endSubshell();
+    }
+  }
+
+  private async _post(type: string, content: JSONObject): Promise<void> {
+    try {
+      await this._kernel.sendShellMessage(this._message(type, 'shell', content), false, true).done;
+    } catch {
+      // The kernel went away, and its end of the comm with it.
+    }
+  }
+
+  private _message(type: string, channel: string, content: JSONObject): KernelMessage.IShellMessage {
+    return KernelMessage.createMessage({
+      msgType: type,
+      channel,
+      username: this._kernel.username,
+      session: this._kernel.clientId,
+      subshellId: channel === 'shell' ? this._subshell : null,
+      content
+    } as unknown as KernelMessage.IOptions<KernelMessage.ICommOpenMsg<'shell'>>);
+  }
+
+  /** Ask on the control channel. */
+  private async _ask(type: string, content: JSONObject): Promise<JSONObject> {
+    const message = this._message(type, 'control', content) as unknown;
+    const reply: unknown = await this._kernel.sendControlMessage(
+      message as KernelMessage.IDebugRequestMsg,
+      true,
+      true
+    ).done;
+    return (reply as { content: JSONObject }).content;
+  }
+
+  private async _startSubshell(): Promise<string | null> {
+    if (!this._kernel.supportsSubshells) {
+      const features = (await this._ask('kernel_info_request', {})).supported_features;
+      if (!Array.isArray(features) || !features.includes('kernel subshells')) {
+        return null;
+      }
+    }
+    const id = (await this._ask('create_subshell_request', {})).subshell_id;
+    return typeof id === 'string' ? id : null;
+  }
+
+  private _endSubshell(): void {
+    if (this._subshell !== null) {
+      void this._ask('delete_subshell_request', { subshell_id: this._subshell }).catch(() => undefined);
+      this._subshell = null;
+    }
+  }
+
+  private readonly _kernel: Kernel.IKernelConnection;
+  private readonly _target: string;
+  private readonly _id = UUID.uuid4();
+  private _subshell: string | null = null;
+  private _isOpen = false;
+  private _closed = false;
+}
+
+/** What a promise comes to within some milliseconds; null when it takes longer or fails. */
+async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | null> {
+  let timer = 0;
+  const patience = new Promise<null>(resolve => {
+    timer = window.setTimeout(() => resolve(null), milliseconds);
+  });
+  const result = await Promise.race([promise.catch(() => null), patience]);
+  window.clearTimeout(timer);
+  return result;
+}

@@ -1,0 +1,67 @@
+/** What a user has set, read from JupyterLab's settings; every view follows it at once. */
+
+import type { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { Signal, type ISignal } from '@lumino/signaling';
+
+/** The values, those of the schema's defaults until the settings have been read. */
+export interface Preferences {
+  /** id of the tab that a new view shows */
+  readonly tab: string;
+  /** where `open-dashboard` opens the dashboard */
+  readonly place: 'side' | 'main';
+  readonly statusBar: boolean;
+  /** pictures drawn in a second, at most */
+  readonly pictures: number;
+  /** whether the dashboard opens by itself when tasks begin */
+  readonly openByItself: boolean;
+}
+
+const DEFAULTS: Preferences = {
+  tab: 'now',
+  place: 'side',
+  statusBar: true,
+  pictures: 10,
+  openByItself: false
+};
+
+/** The preferences of this page. */
+export class Settings {
+  /** Read the settings now and whenever they change. */
+  async follow(registry: ISettingRegistry, plugin: string): Promise<void> {
+    const settings = await registry.load(plugin);
+    const read = (): void => {
+      this._values = preferences(settings.composite);
+      this._changed.emit();
+    };
+    settings.changed.connect(read);
+    read();
+  }
+
+  get values(): Preferences {
+    return this._values;
+  }
+
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  private readonly _changed = new Signal<this, void>(this);
+  private _values = DEFAULTS;
+}
+
+/** Preferences from settings of any shape: what does not fit is taken for its default. */
+export function preferences(settings: Readonly<Record<string, unknown>>): Preferences {
+  const { defaultTab, openIn, showInStatusBar, picturesPerSecond, openWhenTasksBegin } = settings;
+  const flag = (value: unknown, otherwise: boolean): boolean =>
+    typeof value === 'boolean' ? value : otherwise;
+  return {
+    tab: typeof defaultTab === 'string' ? defaultTab : DEFAULTS.tab,
+    place: openIn === 'main' ? 'main' : 'side',
+    statusBar: flag(showInStatusBar, DEFAULTS.statusBar),
+    pictures:
+      typeof picturesPerSecond === 'number'
+        ? Math.min(10, Math.max(1, picturesPerSecond))
+        : DEFAULTS.pictures,
+    openByItself: flag(openWhenTasksBegin, DEFAULTS.openByItself)
+  };
+}

@@ -1,0 +1,24 @@
+"""Accessibility: axe-core injected into a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+AXE = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def grave_findings(page: Page, selector: str) -> list[str]:
+    """What axe finds serious or critical in the elements of a selector; one line each."""
+    if not page.evaluate("() => 'axe' in window"):
+        # JupyterLab's loader would take axe for a module of its own.
+        page.evaluate(f"() => {{ const define = undefined; const module = undefined; {AXE.read_text()} }}")
+    result = page.evaluate("selector => axe.run({ include: [selector] })", selector)
+    assert result["passes"], f"axe looked at nothing in {selector}"
+    return [
+        f"{finding['impact']}: {finding['id']} at {node['target']}: {node['failureSummary']}"
+        for finding in result["violations"]
+        if finding["impact"] in ("serious", "critical")
+        for node in finding["nodes"]
+    ]

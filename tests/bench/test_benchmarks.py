@@ -37,9 +37,19 @@ TINY: dict[str, dict[str, Any]] = {
     "queues": {"workers": [1, 3], "seconds": 0.01, "most": 400, "uneven_tasks": 40},
     "tagging": {"tasks": 100, "single_tasks": 50},
     "cold-start": {"together": 3, "library": "sqlite3"},
-    "faults": {"tasks": 1000, "kills": 3, "limit_s": 20, "later_s": 1.0, "run_s": 2.0},
+    "faults": {
+        "tasks": 1000,
+        "kills": 3,
+        "rate_tasks": 200,
+        "replaced": 2,
+        "limit_s": 20,
+        "later_s": 1.0,
+        "run_s": 2.0,
+    },
     "docking": {"molecules": 200, "serial_molecules": 50, "slow_molecules": 50},
 }
+KILLS = {"kills_seconds", "kills_lost", "kills_wrong", "kills_leaks"}
+GUARDED = {"replaced_ms", "guarded_submit", "guarded_map", "print_us"}
 ONLY: dict[tuple[str, str], set[str]] = {
     ("latency", "bare-pipe"): {"after_idleness_p50"},
     ("granularity", "bare-ring"): {"metg_submit"},
@@ -48,7 +58,8 @@ ONLY: dict[tuple[str, str], set[str]] = {
     ("payload", "bare-copy"): {"stream"},
     ("memory", "soak"): {"grown"},
     ("cold-start", "preloaded"): {"together_p50", "together_last"},
-    ("faults", "kills"): {"kills_seconds", "kills_lost", "kills_wrong", "kills_leaks"},
+    ("faults", "kills"): KILLS,
+    ("faults", "guarded"): GUARDED,
     ("scheduler-alone", "python"): {"independent", "tree", "stencil", "stencil_edges"},
     ("scheduler-alone", "journeyless"): {"journeys"},
 }
@@ -56,7 +67,7 @@ ONLY: dict[tuple[str, str], set[str]] = {
 WITHOUT: dict[tuple[str, str], set[str]] = {
     **{("memory", who): {"grown"} for who in POOLS},
     ("tagging", "flood"): {"caller_mean"},
-    ("faults", "cellmill"): {"kills_seconds", "kills_lost", "kills_wrong", "kills_leaks"},
+    ("faults", "cellmill"): KILLS | GUARDED,
     ("tagging", "window"): {"caller_mean"},
 }
 """Contenders that measure all but these."""
@@ -185,7 +196,7 @@ def test_intervals_of_tasks_add_up(tmp_path: Path) -> None:
 
 def test_faults(tmp_path: Path) -> None:
     found = _ran("faults", tmp_path, rivals=())
-    _check(found, "faults", _promised("faults", {"cellmill", "kills"}))
+    _check(found, "faults", _promised("faults", {"cellmill", "guarded", "kills"}))
     values = {row["metric"]: row["median"] for row in found["results"]}
     assert (values["redefined"], values["printed"]) == (1, 100)
     for nothing in ("crash_lost", "stop_running", "stop_queued", "kills_wrong", "kills_leaks"):

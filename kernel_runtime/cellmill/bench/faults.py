@@ -19,6 +19,8 @@ from .notebook import Notebook
 from .peers import PEERS, Peer
 
 KILLS = "kills"
+GUARDED = "guarded"
+_BY_THEMSELVES = (KILLS, GUARDED)  # measured in no notebook
 START_S = 60.0  # for a pool to stand
 LINES, CRASHING, STOPPED = 20, 6, 4  # lines of each of two tasks; tasks
 _WORK = """
@@ -61,6 +63,10 @@ def metrics(sizes: Sizes) -> list[Metric]:
         Metric("stop_next", f"  until the next call returns (at most {limit:g})", "s", "lower"),
         Metric("left_soon", "kernel killed: processes left after 1 s", "processes", "lower"),
         Metric("left_later", f"  after {later:g} s", "processes", "lower"),
+        Metric("replaced_ms", "a new worker stands after a kill (at most 100)", "ms", "lower"),
+        Metric("guarded_submit", "rate with time limit, retries, memory limit: submit", "x plain"),
+        Metric("guarded_map", "  map (at least 0.9)", "x plain"),
+        Metric("print_us", "a line printed by a task", "us", "lower"),
         Metric("kills_seconds", course, "s", "lower"),
         Metric("kills_lost", "  lost, each named by its error", "tasks", "lower"),
         Metric("kills_wrong", "  not ended once, or not named", "tasks", "lower"),
@@ -72,6 +78,10 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
     """All experiments with one runtime; the course with random kills is a contender of its own."""
     if runtime == KILLS:
         return _random_kills(workers, sizes)
+    if runtime == GUARDED:
+        from .guarded import measure
+
+        return Turn(measure(workers, int(sizes["rate_tasks"]), int(sizes["replaced"])), {})
     found = Turn({}, {})
     for experiment, columns in _EXPERIMENTS.items():
         with Notebook() as notebook, tempfile.TemporaryDirectory(prefix="cellmill-faults-") as folder:
@@ -217,7 +227,7 @@ def summarise(report: Report) -> None:
     rows = [("", *COLUMNS.values())]
     for one in report.turns:
         details: dict[str, Any] = one["details"]
-        if one["runtime"] == KILLS:
+        if one["runtime"] in _BY_THEMSELVES:
             continue
         rows.append((report.titles[one["runtime"]], *(str(details.get(key, "-")) for key in COLUMNS)))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -239,17 +249,33 @@ def _told(outcome: dict[str, Any]) -> list[str]:
 
 def missing(key: str) -> str | None:
     """None when the runtime is installed, else what to do."""
-    return None if key == KILLS else rivals.missing(key)
+    return None if key in _BY_THEMSELVES else rivals.missing(key)
 
 
 BENCHMARK = Benchmark(
     name="faults",
     module=__name__,
     metrics=metrics,
-    runtimes=(OURS, KILLS, *(key for key in PEERS if key != OURS)),
-    full={"tasks": 1_000_000, "kills": 1000, "limit_s": 25.0, "later_s": 15.0, "run_s": 3.0},
-    quick={"tasks": 20_000, "kills": 30, "limit_s": 25.0, "later_s": 5.0, "run_s": 1.5},
-    own={KILLS: "cellmill, workers killed"},
+    runtimes=(OURS, GUARDED, KILLS, *(key for key in PEERS if key != OURS)),
+    full={
+        "tasks": 1_000_000,
+        "kills": 1000,
+        "rate_tasks": 20_000,
+        "replaced": 20,
+        "limit_s": 25.0,
+        "later_s": 15.0,
+        "run_s": 3.0,
+    },
+    quick={
+        "tasks": 20_000,
+        "kills": 30,
+        "rate_tasks": 2000,
+        "replaced": 5,
+        "limit_s": 25.0,
+        "later_s": 5.0,
+        "run_s": 1.5,
+    },
+    own={KILLS: "cellmill, workers killed", GUARDED: "cellmill, everything on"},
     missing=missing,
     finish=summarise,
     once=True,

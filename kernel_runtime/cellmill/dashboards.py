@@ -191,6 +191,7 @@ class Inline:
         content = dashboard.still(self._title, self._last, self._note)
         if self._widget is not None:
             model = self._widget.model_id
+            content[dashboard.LIVE] = {"version": schema.VERSION}
             content[dashboard.VIEW] = {"version_major": 2, "version_minor": 0, "model_id": model}
         return content
 

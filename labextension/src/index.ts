@@ -15,6 +15,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { OPEN_DASHBOARD, addCommands } from './commands';
 import { addExamples } from './launcher';
+import { drawSavedDashboards } from './savedDashboard';
 import { Sessions } from './sessions';
 import { Settings } from './settings';
 import { Shell } from './shell';
@@ -64,6 +65,7 @@ const dashboard: JupyterFrontEndPlugin<void> = {
     sessions.asked.connect((_, { link, request }) => {
       void app.commands.execute(OPEN_DASHBOARD).then(() => link.answerShown(request));
     });
+    drawSavedDashboards(notebooks);
     shell.restore(restorer);
     shell.addStatus(statusBar);
   }

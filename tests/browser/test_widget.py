@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 from tests.browser.test_panel import DEFINE, LOAD, open_doors, run_gated
@@ -14,7 +15,6 @@ pytestmark = pytest.mark.browser
 
 OpenLab = Callable[..., Any]
 ROOT = ".jp-OutputArea .cellmill-inline .cellmill-dashboard"
-WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def wait_inline(one: Any, condition: str, root: str = ROOT) -> None:
@@ -34,6 +34,21 @@ def wait_inline(one: Any, condition: str, root: str = ROOT) -> None:
 def save(one: Any) -> None:
     one.command("docmanager:save")
     one.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+
+
+def load_without_kernel(one: Any) -> None:
+    """Open the notebook with no kernel, as one that somebody else ran."""
+    url = f"{one.server.url}/lab/workspaces/{one.workspace}-2/tree/{one.name}?token={one.server.token}&reset"
+    settings = one.server.root.parent / "jupyter_config_dir" / "lab" / "user-settings" / "@jupyterlab"
+    chosen = settings / "notebook-extension" / "tracker.jupyterlab-settings"
+    chosen.parent.mkdir(parents=True, exist_ok=True)
+    chosen.write_text('{"autoStartDefaultKernel": false}')
+    path = one.server.root / one.name
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata["kernelspec"] = {"name": "gone", "display_name": "Gone", "language": "python"}
+    nbformat.write(notebook, path)
+    one.page.goto(url)
+    one.page.wait_for_selector(".jp-Notebook .jp-Cell")
 
 
 def set_theme(one: Any, theme: str) -> None:
@@ -77,19 +92,61 @@ def test_live_and_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None
     assert one.errors == []
 
 
-def test_reload_in_the_middle_of_a_cell(lab: OpenLab, tmp_path: Path) -> None:
-    one = lab(LOAD, DEFINE, "%dashboard --inline", run_gated(tmp_path, 60))
+def test_reload_restart_and_a_notebook_without_a_kernel(lab: OpenLab, tmp_path: Path) -> None:
+    open_doors(tmp_path, "first")
+    one = lab(LOAD, DEFINE, "%dashboard --inline", run_gated(tmp_path, 60), "1 + 1")
     for index in (0, 1):
         one.run_cell(index)
     one.wait_output(0, "loaded now")
     one.run_cell(2)
     wait_inline(one, "d.presence === 'loaded'")
     one.run_cell(3)
-    wait_inline(one, "d.done === 20 && d.running === 2")
+    wait_inline(one, "d.done === 40 && d.running === 2")
     save(one)
     one.load()
-    open_doors(tmp_path, "first", "second")
+    # A busy kernel tells a page that was reloaded about no widget: what was saved stands there until it does.
+    one.page.get_by_text("Tasks: no tasks yet").wait_for()
+    open_doors(tmp_path, "second")
     wait_inline(one, "d.done === 60 && d.total === 60")
     one.wait_kernel("idle")
     one.page.locator(ROOT).get_by_role("button", name="One worker more").click()
     wait_inline(one, "d.workers === 3")
+    one.run_cell(4)  # what is saved is the last state
+    one.page.wait_for_function(
+        """() => JSON.stringify(window.jupyterapp.shell.currentWidget.model.toJSON()).includes('60 done in')"""
+    )
+    wait_inline(one, "d.done === 60")
+    save(one)
+    one.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    one.page.locator(".cellmill-still").wait_for()
+    one.page.wait_for_selector(ROOT, state="detached")
+    one.page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    load_without_kernel(one)
+    one.page.locator(".cellmill-still table").wait_for()
+    assert "Loading widget" not in one.page.locator(".jp-Notebook").inner_text()
+    one.screenshot("widget-without-kernel-light")
+    assert one.errors == []
+
+
+def test_the_magic_chooses_the_panel_and_notebook_7_takes_the_widget(lab: OpenLab, tmp_path: Path) -> None:
+    open_doors(tmp_path, "first", "second")
+    cells = (LOAD, DEFINE, "%dashboard\nprint('after', 'it')", "%dashboard --inline", run_gated(tmp_path, 60))
+    one = lab(*cells)
+    page = one.page
+    one.run_cell(0)
+    one.wait_output(0, "loaded now")
+    one.run_cell(2)
+    one.wait_output(2, "after it")
+    page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")
+    assert page.locator(".cellmill-inline").count() == 0
+    page.goto(f"{one.server.url}/notebooks/{one.name}?token={one.server.token}")
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    for index in (1, 3):
+        one.run_cell(index)
+    wait_inline(one, "d.presence === 'loaded' || d.presence === 'live'")
+    one.run_cell(4)
+    wait_inline(one, "d.done === 60 && d.total === 60 && d.failed === 1")
+    page.locator(ROOT).get_by_role("button", name="One worker more").click()
+    wait_inline(one, "d.workers === 3")
+    one.screenshot("widget-notebook7-light")
+    assert [error for error in one.errors if "cellmill" in error.lower()] == []

@@ -15,7 +15,8 @@ const CLOCK_INTERVAL = 500;
 /** One picture of a widget; a widget that is shown twice has two. */
 class InlineView {
   constructor(model: WidgetModel, parent: HTMLElement) {
-    this._title = String(model.get('title') ?? '');
+    const title = model.get('title');
+    this._title = typeof title === 'string' ? title : '';
     this._root = child(parent, 'div', 'cellmill-panel cellmill-inline');
     this._root.setAttribute('role', 'region');
     this._root.setAttribute('aria-label', words.__('Cellmill tasks'));

@@ -10,7 +10,8 @@ const SUBSHELL_WAIT = 2000;
 /** Milliseconds after which a command without an answer is called waiting. */
 const PATIENCE = 1000;
 
-const parse = parseFrame as (value: unknown, buffers?: readonly Chunk[]) => Frame;
+/** The parser takes the buffers too once a frame has binary fields. */
+const parse: (value: unknown, buffers?: readonly Chunk[]) => Frame = parseFrame;
 
 interface Handlers {
   readonly frame: (frame: Frame) => void;

@@ -4,7 +4,7 @@ import type { Translator } from '../view/translator';
 
 /** Puts arguments into a text: %1 is the first. */
 function filled(text: string, args: readonly unknown[]): string {
-  return text.replace(/%(\d+)/g, (_, place: string) => String(args[Number(place) - 1] ?? ''));
+  return text.replace(/%(\d+)/g, (_, place: string) => String(args[Number(place) - 1]));
 }
 
 export const words: Translator = {

@@ -1,0 +1,83 @@
+/** A dashboard in a notebook's output: live where its widget is, else the picture and the table it left. */
+
+import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { Panel } from '@lumino/widgets';
+
+type Rendermime = NotebookPanel['content']['rendermime'];
+type Renderer = ReturnType<Rendermime['createRenderer']>;
+type MimeModel = Parameters<Renderer['renderModel']>[0];
+
+const DASHBOARD = 'application/vnd.cellmill.dashboard+json';
+const WIDGET = 'application/vnd.jupyter.widget-view+json';
+const STILL = 'text/html';
+/** Before the widgets' own, which show nothing without a kernel. */
+const RANK = -20;
+
+/** Have every notebook draw dashboards with this. */
+export function drawSavedDashboards(notebooks: INotebookTracker): void {
+  const add = ({ content: { rendermime } }: NotebookPanel): void => {
+    rendermime.addFactory(
+      { safe: false, mimeTypes: [DASHBOARD], createRenderer: () => new SavedDashboard(rendermime) },
+      RANK
+    );
+  };
+  notebooks.forEach(add);
+  notebooks.widgetAdded.connect((_, panel) => add(panel));
+}
+
+/** The widget over the still; one of them shows. */
+class SavedDashboard extends Panel {
+  constructor(rendermime: Rendermime) {
+    super();
+    this._rendermime = rendermime;
+    this._observer = new MutationObserver(() => this._choose());
+  }
+
+  /** Draw an output; the promise is that of its still. */
+  async renderModel(model: MimeModel): Promise<void> {
+    this._observer.disconnect();
+    for (const widget of [...this.widgets]) {
+      widget.dispose();
+    }
+    this._still = this._rendermime.createRenderer(STILL);
+    this.addWidget(this._still);
+    try {
+      this._live = this._rendermime.createRenderer(WIDGET);
+    } catch {
+      this._live = null; // a page without widgets
+    }
+    if (this._live !== null) {
+      this.addWidget(this._live);
+      this._observer.observe(this._live.node, {
+        childList: true,
+        attributes: true,
+        attributeFilter: ['class']
+      });
+      // Without a kernel this waits for ever, and while a cell runs for the cell's end.
+      void this._live.renderModel(model).finally(() => this._choose());
+    }
+    this._choose();
+    await this._still.renderModel(model);
+  }
+
+  override dispose(): void {
+    this._observer.disconnect();
+    super.dispose();
+  }
+
+  private _choose(): void {
+    const live = this._live;
+    if (this.isDisposed || live === null) {
+      return;
+    }
+    const alive = live.node.childElementCount > 0 && !live.isHidden;
+    // Not hidden by lumino: that flag is the widgets' own and tells that they are closed.
+    live.node.style.display = alive ? '' : 'none';
+    this._still?.setHidden(alive);
+  }
+
+  private readonly _rendermime: Rendermime;
+  private readonly _observer: MutationObserver;
+  private _still: Renderer | null = null;
+  private _live: Renderer | null = null;
+}

@@ -77,7 +77,6 @@ def environment(scratch: Path) -> dict[str, str]:
         folder = scratch / name.lower()
         folder.mkdir()
         env[name] = str(folder)
-    env["JUPYTER_PREFER_ENV_PATH"] = "0"  # the panel of this tree, whatever is installed
     settings = (
         Path(env["JUPYTER_CONFIG_DIR"]) / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
     )

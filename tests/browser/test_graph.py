@@ -69,22 +69,20 @@ PICTURE = """() => {
         canvases: [...page.querySelectorAll('canvas')].map(one => one.toDataURL())
     };
 }"""
-SEARCH = (
-    """wanted => {
+SEARCH = """wanted => {
     const slider = document.querySelector('.cellmill-player-slider');
-    const look = %s;
-    const same = () => JSON.stringify(look()) === JSON.stringify(wanted);
-    for (let at = Number(slider.max); at >= 0; at -= 0.05) {
+    const look = LOOK;
+    const show = at => {
         slider.value = String(at);
         slider.dispatchEvent(new Event('input'));
-        if (same()) return at;
+    };
+    for (let at = Number(slider.max); at >= 0; at -= 0.05) {
+        show(at);
+        if (JSON.stringify(look()) === JSON.stringify(wanted)) return at;
     }
-    slider.value = slider.max;
-    slider.dispatchEvent(new Event('input'));
+    show(slider.max);
     return look();
-}"""
-    % PICTURE
-)
+}""".replace("LOOK", PICTURE)
 VARIABLES = """() => {
     const style = getComputedStyle(document.body);
     return Object.fromEntries([...style].filter(one => one.startsWith('--jp-'))
@@ -149,7 +147,7 @@ def test_graph_workers_and_replay(lab: Callable[..., Lab], tmp_path: Path) -> No
     )
     one.screenshot("workers-light")
     (root / "gate").touch()
-    one.wait_output(1, "45")
+    one.wait_output(1, "35")
     one.wait_panel("d.done === d.total && d.total === 20")
 
     # what the live page shows in the end, and the same out of the file

@@ -1,7 +1,7 @@
 /** Looking at a part of a graph: fitting, zooming, moving, pointing. Pure. */
 
 import type { Camera } from './canvas';
-import type { Layout } from './layout';
+import { READABLE, type Layout } from './layout';
 
 const MARGIN = 12;
 const MOST = 4;
@@ -14,7 +14,7 @@ export function fitted(layout: Layout, width: number, height: number): Camera {
   const across = (width - 2 * MARGIN) / Math.max(1, layout.width);
   const along = (height - 2 * MARGIN) / Math.max(1, layout.height);
   const boxes = layout.form.width > layout.form.height;
-  const scale = Math.max(LEAST_FIT, Math.min(across, along, boxes ? 1 : 2));
+  const scale = Math.max(boxes ? READABLE : LEAST_FIT, Math.min(across, along, boxes ? 1 : 2));
   const left = (width - layout.width * scale) / 2;
   const top = Math.max(MARGIN, (height - layout.height * scale) / 2);
   return { scale, left: Math.round(left), top: Math.round(top) };

@@ -1,7 +1,7 @@
 /** A task graph on a canvas. Draws what it is given; knows no events. */
 
 import { GRAPH_STATES, type TaskGraph } from '../../graphModel';
-import { neighbours, type Layout } from './layout';
+import { READABLE, neighbours, type Layout } from './layout';
 
 /** Where the graph lies in the canvas: screen = graph * scale + offset, in CSS pixels. */
 export interface Camera {
@@ -27,8 +27,6 @@ interface Colours {
   readonly font: string;
 }
 
-/** Names are drawn from this size of a box on. */
-const READABLE_SCALE = 0.55;
 const FAINT = 0.18;
 
 function coloursOf(element: HTMLElement): Colours {
@@ -208,7 +206,7 @@ function drawBoxes(
     context.save();
     context.clip(shape);
     drawStates(context, graph, node, left, top, width, height, colours);
-    if (camera.scale >= READABLE_SCALE) {
+    if (camera.scale >= READABLE) {
       context.fillStyle = colours.text;
       context.fillText(fit(context, label(node), width - 18), left + 11, top + height / 2);
     }

@@ -17,6 +17,8 @@ const BOXES: Form = { width: 112, height: 24, gap: 14, layerGap: 34, rowGap: 10 
 const DOTS: Form = { width: 8, height: 8, gap: 6, layerGap: 30, rowGap: 6 };
 const MOST_BOXES = 150;
 const SWEEPS = 4;
+/** Names are drawn where boxes are at least so large. */
+export const READABLE = 0.65;
 
 /** The places of all nodes; x and y are centres. */
 export interface Layout {
@@ -105,8 +107,13 @@ function place(layer: Int32Array, share: Float32Array): void {
   });
 }
 
-/** Lay a graph out: 4,000 nodes take some milliseconds. */
-export function layOut(graph: TaskGraph): Layout {
+/** Boxes side by side so that their names can be read in a picture so wide. */
+export function boxesIn(width: number): number {
+  return Math.max(2, Math.min(8, Math.floor(width / (READABLE * (BOXES.width + BOXES.gap)))));
+}
+
+/** Lay a graph out, with at most so many boxes side by side: 4,000 nodes take some milliseconds. */
+export function layOut(graph: TaskGraph, most = 6): Layout {
   const inputs = sorted(graph, 1);
   const dependents = sorted(graph, 0);
   const layers = byDepth(graph);
@@ -119,20 +126,21 @@ export function layOut(graph: TaskGraph): Layout {
     }
   }
   const form = graph.size <= MOST_BOXES ? BOXES : DOTS;
-  return { ...spread(graph.size, layers, form), form, layers, inputs, dependents };
+  return { ...spread(graph.size, layers, form, most), form, layers, inputs, dependents };
 }
 
 /** Coordinates: a layer that is wider than the picture should be becomes a block of rows, filled column by column. */
 function spread(
   size: number,
   layers: readonly Int32Array[],
-  form: Form
+  form: Form,
+  boxes: number
 ): Pick<Layout, 'x' | 'y' | 'width' | 'height' | 'layerOf' | 'placeOf'> {
   const x = new Float32Array(size);
   const y = new Float32Array(size);
   const layerOf = new Int32Array(size);
   const placeOf = new Int32Array(size);
-  const most = form === BOXES ? 6 : Math.max(16, Math.ceil(1.3 * Math.sqrt(size)));
+  const most = form === BOXES ? boxes : Math.max(16, Math.ceil(1.3 * Math.sqrt(size)));
   let top = 0;
   let width = 0;
   layers.forEach((layer, index) => {

@@ -6,7 +6,7 @@ import { button, child, setText } from '../dom';
 import { count, duration } from '../format';
 import { fitted, nodeAt, showing, zoomed } from '../graph/camera';
 import { drawGraph, type Camera } from '../graph/canvas';
-import { layOut, longestPath, neighbours, type Layout } from '../graph/layout';
+import { boxesIn, layOut, longestPath, neighbours, type Layout } from '../graph/layout';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
@@ -78,7 +78,7 @@ class GraphTab implements Tab {
     const folding = this._graph?.folded !== graph.folded;
     this._graph = graph;
     if (anew || folding) {
-      this._layout = layOut(graph);
+      this._arrange(graph);
       this._node = -1;
       if (!this._moved || folding) {
         this._fit();
@@ -259,7 +259,16 @@ class GraphTab implements Tab {
     this._paint();
   }
 
+  private _arrange(graph: TaskGraph): void {
+    this._boxes = boxesIn(this._canvas.clientWidth);
+    this._layout = layOut(graph, this._boxes);
+  }
+
   private _onResize(): void {
+    const hidden = this._canvas.clientWidth === 0;
+    if (this._graph !== null && !hidden && boxesIn(this._canvas.clientWidth) !== this._boxes) {
+      this._arrange(this._graph);
+    }
     if (!this._moved) {
       this._fit();
     }
@@ -420,6 +429,7 @@ class GraphTab implements Tab {
   private _graph: TaskGraph | null = null;
   private _layout: Layout | null = null;
   private _camera: Camera = { scale: 1, left: 0, top: 0 };
+  private _boxes = 0;
   private _node = -1;
   private _path: readonly number[] = [];
   private _alone = 0;

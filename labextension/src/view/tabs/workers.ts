@@ -39,6 +39,7 @@ class Row {
   constructor(body: HTMLElement, trans: Translator, replace: ((index: number) => void) | null) {
     this._trans = trans;
     this.element = child(body, 'tr', 'cellmill-worker');
+    this.element.setAttribute('role', 'row'); // a style sheet may lay it out as a grid
     const head = child(this.element, 'th', 'cellmill-worker-name');
     head.setAttribute('scope', 'row');
     this._name = child(head, 'span', '');
@@ -47,6 +48,9 @@ class Row {
     this._memory = new Meter(child(this.element, 'td', 'cellmill-worker-memory'));
     this._done = child(this.element, 'td', 'cellmill-worker-done');
     const last = child(this.element, 'td', 'cellmill-worker-act');
+    for (const cell of this.element.children) {
+      cell.setAttribute('role', cell === head ? 'rowheader' : 'cell');
+    }
     if (replace !== null) {
       this._replace = button(last, 'cellmill-worker-replace', () => replace(this._index));
       this._replace.textContent = '↻';
@@ -119,7 +123,9 @@ class WorkersTab implements Tab {
     this._send = send;
     this._root = child(parent, 'div', 'cellmill-workers-tab');
     this._table = child(this._root, 'table', 'cellmill-table cellmill-workers-table');
-    const head = child(child(this._table, 'thead', ''), 'tr', '');
+    this._table.setAttribute('role', 'table');
+    const head = child(child(this._table, 'thead', ''), 'tr', 'cellmill-workers-head');
+    head.setAttribute('role', 'row');
     const titles = [
       trans.__('Worker'),
       trans.__('Now'),
@@ -131,6 +137,7 @@ class WorkersTab implements Tab {
     for (const title of titles) {
       const cell = child(head, title === '' ? 'td' : 'th', '');
       cell.setAttribute('scope', 'col');
+      cell.setAttribute('role', title === '' ? 'cell' : 'columnheader');
       cell.textContent = title;
     }
     this._body = child(this._table, 'tbody', '');

@@ -30,7 +30,7 @@ static uint64_t folds(uint64_t operations, uint64_t rows)
     csched_timeline_t *t;
     csched_timeline_state_t state;
     must(csched_timeline_open(&t));
-    must(csched_timeline_begin(t, s, 1));
+    must(csched_timeline_begin(t, s, 1, CSCHED_EVERY_RUN));
     uint64_t spent = 0;
     for (uint64_t i = 0; i < operations; i += rows) {
         fill(s, rows);

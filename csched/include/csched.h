@@ -61,7 +61,7 @@ enum {
 enum { CSCHED_STAGES = 8 };
 
 /* csched_figures_t.of: the seven intervals between the stages, and these two */
-enum { CSCHED_PICKLE = 7, CSCHED_BESIDE = 8, CSCHED_INTERVALS = 9 };
+enum { CSCHED_PICKLE = 7, CSCHED_BESIDE = 8, CSCHED_INTERVALS = 9, CSCHED_EVERY_RUN = -1 };
 
 typedef struct csched csched_t;
 typedef struct csched_worker csched_worker_t;
@@ -371,7 +371,8 @@ int csched_dag_fold(csched_dag_t *dag, uint32_t most, const csched_dag_group_t *
  * tasks.  A call holds the scheduler's lock for well below a millisecond at a time. */
 int csched_timeline_open(csched_timeline_t **timeline);
 int csched_timeline_close(csched_timeline_t *t);
-int csched_timeline_begin(csched_timeline_t *t, csched_t *s, uint64_t since); /* anew: tasks submitted since then */
+/* anew: tasks submitted since then, of one run or (CSCHED_EVERY_RUN) of all */
+int csched_timeline_begin(csched_timeline_t *t, csched_t *s, uint64_t since, int64_t run);
 int csched_timeline_fold(csched_timeline_t *t, csched_t *s, csched_timeline_state_t *state); /* what came since */
 /* number of spans that changed after fold `after`; UINT64_MAX: all */
 int csched_timeline_spans(const csched_timeline_t *t, uint64_t after, uint32_t most, csched_span_t *spans);

@@ -29,6 +29,7 @@ typedef struct {
 
 struct csched_timeline {
     uint64_t since;
+    int64_t run;
     uint64_t cursor, written; /* row to read next; rows ever, at the last fold */
     uint64_t random;
     uint64_t folded; /* time of the last fold */
@@ -67,12 +68,13 @@ CSCHED_EXPORT int csched_timeline_close(csched_timeline_t *t)
     return CSCHED_OK;
 }
 
-CSCHED_EXPORT int csched_timeline_begin(csched_timeline_t *t, csched_t *s, uint64_t since)
+CSCHED_EXPORT int csched_timeline_begin(csched_timeline_t *t, csched_t *s, uint64_t since, int64_t run)
 {
     forget_figures(t);
     spans_clear(&t->spans);
     t->state = (csched_timeline_state_t){.fold = t->state.fold};
     t->since = since;
+    t->run = run;
     pthread_mutex_lock(&s->lock);
     /* what is there is read to its end without haste, whatever there is */
     uint64_t written = s->journey.written, capacity = s->journey.capacity;
@@ -164,8 +166,8 @@ static void fold_one(csched_timeline_t *t, const sample_t *sample)
 {
     const csched_journey_t *row = &sample->row;
     piece_t piece;
-    if (row->stamps[0] < t->since)
-        return; /* of earlier work */
+    if (row->stamps[0] < t->since || (t->run != CSCHED_EVERY_RUN && row->run != t->run))
+        return; /* of other work */
     t->state.tasks += sample->weight;
     t->state.sampled += sample->weight - 1;
     figures_t *figures = figures_of(t, row->function);
@@ -268,7 +270,7 @@ CSCHED_EXPORT int csched_timeline_fold(csched_timeline_t *t, csched_t *s, csched
         rows += n;
     }
     t->folded = t->state.now = now;
-    t->state.behind = n == ROWS_A_LOCK;
+    t->state.behind = n == ROWS_A_LOCK && stride == 1;
     t->state.forgotten = t->spans.forgotten;
     t->state.threshold = t->spans.threshold;
     t->state.generation = t->spans.generation;

@@ -23,7 +23,7 @@ static csched_timeline_t *timeline_since(csched_t *s, uint64_t since)
 {
     csched_timeline_t *t;
     OK(csched_timeline_open(&t));
-    OK(csched_timeline_begin(t, s, since));
+    OK(csched_timeline_begin(t, s, since, CSCHED_EVERY_RUN));
     return t;
 }
 
@@ -85,10 +85,14 @@ static void earlier_work_is_left_out_and_new_work_begins_anew(void)
     EQUAL(state.spans, 5);
     EQUAL(state.functions, 1);
     append(s, 11, 2, 200, 5);
-    OK(csched_timeline_begin(t, s, 150));
+    OK(csched_timeline_begin(t, s, 150, CSCHED_EVERY_RUN));
     OK(csched_timeline_fold(t, s, &state));
     EQUAL(state.tasks, 1);
     EQUAL(state.spans, 1);
+    append(s, 12, 2, 210, 5)->run = 9;
+    OK(csched_timeline_begin(t, s, 0, 9));
+    OK(csched_timeline_fold(t, s, &state));
+    EQUAL(state.tasks, 1);
     csched_timeline_close(t);
     csched_destroy(s);
 }

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from cellmill import commands, runs, schema
 from cellmill.executor import Executor
-from cellmill.sections import SECTIONS
+from cellmill.sections import SECTIONS, SectionOfWork
 from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 
 INTERVAL = 0.1  # seconds between frames, and between looks at the counters while something runs
@@ -231,6 +231,8 @@ class Publisher:
                     continue
                 pace = max(section.interval, self._interval())
                 self._section_due[name] = now + pace - INTERVAL / 2  # a look may come a little early
+                if isinstance(section, SectionOfWork):
+                    section.begin(self._fold.work)
                 frame = section.frame(executor)
                 if frame is not None:
                     self._send(frame)

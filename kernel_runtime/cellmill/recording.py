@@ -17,7 +17,7 @@ from types import TracebackType
 from . import comm, publisher, schema
 from .errors import UsageError, in_words
 from .executor import peek_default_executor
-from .sections import SECTIONS
+from .sections import SECTIONS, SectionOfWork
 from .telemetry.journal import JournalFull, JournalWriter
 from .telemetry.progress import ProgressFold
 
@@ -135,6 +135,8 @@ class _Watcher:
         for name, section in self._sections.items():
             if now >= self._due[name]:
                 self._due[name] = now + section.interval
+                if isinstance(section, SectionOfWork):
+                    section.begin(self._fold.work)
                 found = section.frame(executor)
                 if found is not None:
                     self._take(found)

@@ -42,8 +42,11 @@ INTERVALS: tuple[str, ...] = (
 )
 # fields of a frame that travel as buffers, by its kind
 BUFFERS: dict[str, tuple[str, ...]] = {
-    "graph": ("functions", "depths", "states", "seconds", "tickets", "edges"),
-    "graph-states": ("states", "seconds"),
+    "timeline": (
+        "spans",
+        "running",
+    ),
+    "timeline-detail": ("spans",),
 }
 
 
@@ -106,31 +109,6 @@ class WorkerState(TypedDict):
     pid: int | None  # its process, null while it starts
     state: str  # starting, idle, busy, stopping or lost
     done: int  # tasks it has finished
-    function: str | None  # of the task it runs, null when it runs none
-    task: str | None  # the number of that task, in decimals
-    element: int | None  # its place in its chunk
-    seconds: float | None  # for which it has run
-    cpu: float | None  # processor time of the last second, in processors
-    memory: int | None  # bytes of its own
-
-
-class WorkerEnd(TypedDict):
-    """A worker process that ended and was not asked to."""
-
-    index: int  # the place it had
-    how: str  # what happened, for people; follows 'the worker'
-    memory: int | None  # the most bytes it had
-
-
-class Machine(TypedDict):
-    """What there is for the workers and the kernel."""
-
-    cpus: int  # processors that may be used
-    memory: int  # bytes, of the machine or its control group
-    free: int  # of these, bytes that can still be had
-    pid: int  # of the kernel
-    cpu: float | None  # of the kernel: processor time of the last second
-    used: int  # of the kernel: bytes of its own
 
 
 class Workers(TypedDict):
@@ -140,38 +118,84 @@ class Workers(TypedDict):
     kind: Literal["workers"]  # which frame this is
     restarts: int  # workers that were replaced
     workers: list[WorkerState]  # in the order of their places
-    ends: list[WorkerEnd]  # the last few that ended by themselves, oldest first
-    machine: Machine | None  # null where there are no worker processes
 
 
-class Graph(TypedDict):
-    """Tasks with inputs or dependents, or groups of them. Columns of little-endian numbers."""
+class FunctionName(TypedDict):
+    """What a function's number stands for."""
 
-    cellmill: int  # version of this schema
-    kind: Literal["graph"]  # which frame this is
-    structure: int  # another number when there are other tasks or dependencies
-    tasks: int  # tasks with inputs or dependents
-    dependencies: int  # pairs of a task and an input of it
-    partial: bool  # the oldest dependencies are not kept any more
-    folded: bool  # each column has an entry a group, not a task
-    span: int  # depths that a group holds
-    names: list[str]  # of functions; empty: not known, or several
-    functions: bytes  # places among the names, 2 bytes each
-    depths: bytes  # longest path from a task without inputs, in spans, 2 bytes each
-    states: bytes  # waiting queued running done failed cancelled skipped; of groups: 7 columns of counts
-    seconds: bytes  # time in user code, floats of 4 bytes
-    tickets: bytes  # of the tasks, 8 bytes each; of groups: none
-    edges: bytes  # positions of input and dependent, 2 bytes each; of groups: these and how often, 4 bytes
+    number: int  # the scheduler's number for one content of the function
+    name: str  # its name
 
 
-class GraphStates(TypedDict):
-    """How the tasks of the last graph stand now."""
+class Timeline(TypedDict):
+    """What each worker did when, in this piece of work; from one frame to the next only what changed."""
 
     cellmill: int  # version of this schema
-    kind: Literal["graph-states"]  # which frame this is
-    structure: int  # of the graph that it belongs to
-    states: bytes  # as in the graph
-    seconds: bytes  # as in the graph
+    kind: Literal["timeline"]  # which frame this is
+    known: bool  # whether this backend tells when its tasks ran
+    work: int  # number of the piece of work
+    number: int  # of this frame
+    follows: int  # number of the frame whose spans stay where these have none of the same place; 0: none, these are all
+    now: float  # seconds on the kernel's monotonic clock, to which open spans reach
+    tasks: int  # tasks in the spans
+    sampled: int  # of them: estimated from a sample
+    dropped: int  # tasks that were gone before they were read
+    threshold: float  # seconds; shorter spans hold several tasks
+    workers: list[int]  # places of the workers in the pool now
+    names: list[FunctionName]  # those not told before
+    spans: bytes  # csched_span_t, 64 bytes each
+    running: bytes  # the same for tasks that run now, always all
+
+
+class TimelineDetail(TypedDict):
+    """Single tasks of a part of the timeline, as far as their journeys are kept."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["timeline-detail"]  # which frame this is
+    request: int  # the number that the view gave its question
+    start: float  # seconds on the kernel's monotonic clock
+    end: float  # the same
+    found: int  # tasks that ran then; an even choice of them when they are many
+    names: list[FunctionName]  # of the functions in it
+    spans: bytes  # csched_span_t, 64 bytes each
+
+
+class IntervalFigures(TypedDict):
+    """How long one interval of the journeys of one function took, in seconds."""
+
+    known: int  # tasks that tell it; 0: it is unknown
+    total: float  # sum over those
+    median: float  # half of them took less; within a few percent
+    p95: float  # 95 % took less
+    p99: float  # 99 % took less
+    longest: float  # the longest one
+
+
+class FunctionJourney(TypedDict):
+    """The journeys of one function's tasks."""
+
+    number: int  # the function's
+    name: str  # the function's name
+    tasks: int  # tasks that are over; attempts count
+    failed: int  # of them: with an error
+    cut: int  # of them: cancelled, stopped or lost
+    intervals: list[
+        IntervalFigures
+    ]  # the seven intervals, then pickling in the kernel, then waiting beside others of the same chunk
+
+
+class Journey(TypedDict):
+    """Where the time of this piece of work's tasks went, by function."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["journey"]  # which frame this is
+    known: bool  # whether this backend tells of journeys
+    work: int  # number of the piece of work
+    tasks: int  # tasks folded
+    sampled: int  # of them: estimated from a sample
+    dropped: int  # tasks that were gone before they were read
+    hidden: int  # functions with fewer tasks that are left out
+    functions: list[FunctionJourney]  # those with the most time first
 
 
 class Refused(TypedDict):
@@ -181,22 +205,6 @@ class Refused(TypedDict):
     kind: Literal["refused"]  # which frame this is
     command: str  # the command's kind
     reason: str  # what was wrong, for people
-
-
-class Show(TypedDict):
-    """Every page that hears it opens its panel and answers with shown."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["show"]  # which frame this is
-    request: int  # the number that the answer carries
-
-
-class Shown(TypedDict):
-    """The panel is open."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["shown"]  # which command this is
-    request: int  # the number of the show frame
 
 
 class Refresh(TypedDict):
@@ -244,34 +252,18 @@ class SetWorkers(TypedDict):
     count: int  # workers wanted
 
 
-class ReplaceWorker(TypedDict):
-    """A new worker in the place of this one, which finishes what it runs."""
+class ZoomTimeline(TypedDict):
+    """A view asks for the single tasks of a part of the timeline; the answer is a timeline-detail."""
 
     cellmill: int  # version of this schema
-    kind: Literal["replace-worker"]  # which command this is
-    worker: int  # its place
+    kind: Literal["zoom-timeline"]  # which command this is
+    request: int  # a number of the view's own
+    start: float  # seconds on the kernel's monotonic clock
+    end: float  # the same
 
 
-# fmt: off
+Frame = (
+    Hello | Goodbye | Snapshot | Workers | Timeline | TimelineDetail | Journey | Refused
+)  # What the kernel sends.
 
-Frame = (  # What the kernel sends.
-    Hello
-    | Goodbye
-    | Snapshot
-    | Workers
-    | Refused
-    | Show
-    | Graph
-    | GraphStates
-)
-
-Command = (  # What a view sends.
-    Refresh
-    | Watch
-    | Shown
-    | CancelRun
-    | Pause
-    | Resume
-    | SetWorkers
-    | ReplaceWorker
-)
+Command = Refresh | Watch | CancelRun | Pause | Resume | SetWorkers | ZoomTimeline  # What a view sends.

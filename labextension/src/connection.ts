@@ -147,7 +147,7 @@ export class KernelLink implements IDisposable {
       return;
     }
     try {
-      this._take(parseFrame(data));
+      this._take(parseFrame(data, message.buffers));
     } catch (error) {
       if (!(error instanceof ProtocolError)) {
         throw error;

@@ -225,18 +225,6 @@ export interface WorkerState {
   readonly state: string;
   /** tasks it has finished */
   readonly done: number;
-  /** of the task it runs, null when it runs none */
-  readonly function: string | null;
-  /** the number of that task, in decimals */
-  readonly task: string | null;
-  /** its place in its chunk */
-  readonly element: number | null;
-  /** for which it has run */
-  readonly seconds: number | null;
-  /** processor time of the last second, in processors */
-  readonly cpu: number | null;
-  /** bytes of its own */
-  readonly memory: number | null;
 }
 
 function parseWorkerState(value: unknown, where: string): WorkerState {
@@ -245,60 +233,7 @@ function parseWorkerState(value: unknown, where: string): WorkerState {
     index: integer(raw.index, where + '.index'),
     pid: raw.pid === null ? null : integer(raw.pid, where + '.pid'),
     state: string(raw.state, where + '.state'),
-    done: integer(raw.done, where + '.done'),
-    function: raw.function === null ? null : string(raw.function, where + '.function'),
-    task: raw.task === null ? null : string(raw.task, where + '.task'),
-    element: raw.element === null ? null : integer(raw.element, where + '.element'),
-    seconds: raw.seconds === null ? null : number(raw.seconds, where + '.seconds'),
-    cpu: raw.cpu === null ? null : number(raw.cpu, where + '.cpu'),
-    memory: raw.memory === null ? null : integer(raw.memory, where + '.memory')
-  };
-}
-
-/** A worker process that ended and was not asked to. */
-export interface WorkerEnd {
-  /** the place it had */
-  readonly index: number;
-  /** what happened, for people; follows 'the worker' */
-  readonly how: string;
-  /** the most bytes it had */
-  readonly memory: number | null;
-}
-
-function parseWorkerEnd(value: unknown, where: string): WorkerEnd {
-  const raw = record(value, where);
-  return {
-    index: integer(raw.index, where + '.index'),
-    how: string(raw.how, where + '.how'),
-    memory: raw.memory === null ? null : integer(raw.memory, where + '.memory')
-  };
-}
-
-/** What there is for the workers and the kernel. */
-export interface Machine {
-  /** processors that may be used */
-  readonly cpus: number;
-  /** bytes, of the machine or its control group */
-  readonly memory: number;
-  /** of these, bytes that can still be had */
-  readonly free: number;
-  /** of the kernel */
-  readonly pid: number;
-  /** of the kernel: processor time of the last second */
-  readonly cpu: number | null;
-  /** of the kernel: bytes of its own */
-  readonly used: number;
-}
-
-function parseMachine(value: unknown, where: string): Machine {
-  const raw = record(value, where);
-  return {
-    cpus: integer(raw.cpus, where + '.cpus'),
-    memory: integer(raw.memory, where + '.memory'),
-    free: integer(raw.free, where + '.free'),
-    pid: integer(raw.pid, where + '.pid'),
-    cpu: raw.cpu === null ? null : number(raw.cpu, where + '.cpu'),
-    used: integer(raw.used, where + '.used')
+    done: integer(raw.done, where + '.done')
   };
 }
 
@@ -312,10 +247,6 @@ export interface Workers {
   readonly restarts: number;
   /** in the order of their places */
   readonly workers: readonly WorkerState[];
-  /** the last few that ended by themselves, oldest first */
-  readonly ends: readonly WorkerEnd[];
-  /** null where there are no worker processes */
-  readonly machine: Machine | null;
 }
 
 function parseWorkers(value: unknown, where: string): Workers {
@@ -324,89 +255,205 @@ function parseWorkers(value: unknown, where: string): Workers {
     cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
     kind: literal(raw.kind, 'workers', where + '.kind'),
     restarts: integer(raw.restarts, where + '.restarts'),
-    workers: array(raw.workers, parseWorkerState, where + '.workers'),
-    ends: array(raw.ends, parseWorkerEnd, where + '.ends'),
-    machine: raw.machine === null ? null : parseMachine(raw.machine, where + '.machine')
+    workers: array(raw.workers, parseWorkerState, where + '.workers')
   };
 }
 
-/** Tasks with inputs or dependents, or groups of them. Columns of little-endian numbers. */
-export interface Graph {
+/** What a function's number stands for. */
+export interface FunctionName {
+  /** the scheduler's number for one content of the function */
+  readonly number: number;
+  /** its name */
+  readonly name: string;
+}
+
+function parseFunctionName(value: unknown, where: string): FunctionName {
+  const raw = record(value, where);
+  return {
+    number: integer(raw.number, where + '.number'),
+    name: string(raw.name, where + '.name')
+  };
+}
+
+/** What each worker did when, in this piece of work; from one frame to the next only what changed. */
+export interface Timeline {
   /** version of this schema */
   readonly cellmill: typeof VERSION;
   /** which frame this is */
-  readonly kind: 'graph';
-  /** another number when there are other tasks or dependencies */
-  readonly structure: number;
-  /** tasks with inputs or dependents */
+  readonly kind: 'timeline';
+  /** whether this backend tells when its tasks ran */
+  readonly known: boolean;
+  /** number of the piece of work */
+  readonly work: number;
+  /** of this frame */
+  readonly number: number;
+  /** number of the frame whose spans stay where these have none of the same place; 0: none, these are all */
+  readonly follows: number;
+  /** seconds on the kernel's monotonic clock, to which open spans reach */
+  readonly now: number;
+  /** tasks in the spans */
   readonly tasks: number;
-  /** pairs of a task and an input of it */
-  readonly dependencies: number;
-  /** the oldest dependencies are not kept any more */
-  readonly partial: boolean;
-  /** each column has an entry a group, not a task */
-  readonly folded: boolean;
-  /** depths that a group holds */
-  readonly span: number;
-  /** of functions; empty: not known, or several */
-  readonly names: readonly string[];
-  /** places among the names, 2 bytes each */
-  readonly functions: Uint8Array;
-  /** longest path from a task without inputs, in spans, 2 bytes each */
-  readonly depths: Uint8Array;
-  /** waiting queued running done failed cancelled skipped; of groups: 7 columns of counts */
-  readonly states: Uint8Array;
-  /** time in user code, floats of 4 bytes */
-  readonly seconds: Uint8Array;
-  /** of the tasks, 8 bytes each; of groups: none */
-  readonly tickets: Uint8Array;
-  /** positions of input and dependent, 2 bytes each; of groups: these and how often, 4 bytes */
-  readonly edges: Uint8Array;
+  /** of them: estimated from a sample */
+  readonly sampled: number;
+  /** tasks that were gone before they were read */
+  readonly dropped: number;
+  /** seconds; shorter spans hold several tasks */
+  readonly threshold: number;
+  /** places of the workers in the pool now */
+  readonly workers: readonly number[];
+  /** those not told before */
+  readonly names: readonly FunctionName[];
+  /** csched_span_t, 64 bytes each */
+  readonly spans: Uint8Array;
+  /** the same for tasks that run now, always all */
+  readonly running: Uint8Array;
 }
 
-function parseGraph(value: unknown, where: string, buffers: Buffers): Graph {
+function parseTimeline(value: unknown, where: string, buffers: Buffers): Timeline {
   const raw = record(value, where);
   return {
     cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
-    kind: literal(raw.kind, 'graph', where + '.kind'),
-    structure: integer(raw.structure, where + '.structure'),
+    kind: literal(raw.kind, 'timeline', where + '.kind'),
+    known: boolean(raw.known, where + '.known'),
+    work: integer(raw.work, where + '.work'),
+    number: integer(raw.number, where + '.number'),
+    follows: integer(raw.follows, where + '.follows'),
+    now: number(raw.now, where + '.now'),
     tasks: integer(raw.tasks, where + '.tasks'),
-    dependencies: integer(raw.dependencies, where + '.dependencies'),
-    partial: boolean(raw.partial, where + '.partial'),
-    folded: boolean(raw.folded, where + '.folded'),
-    span: integer(raw.span, where + '.span'),
-    names: array(raw.names, string, where + '.names'),
-    functions: bytes(buffers, 0, where + '.functions'),
-    depths: bytes(buffers, 1, where + '.depths'),
-    states: bytes(buffers, 2, where + '.states'),
-    seconds: bytes(buffers, 3, where + '.seconds'),
-    tickets: bytes(buffers, 4, where + '.tickets'),
-    edges: bytes(buffers, 5, where + '.edges')
+    sampled: integer(raw.sampled, where + '.sampled'),
+    dropped: integer(raw.dropped, where + '.dropped'),
+    threshold: number(raw.threshold, where + '.threshold'),
+    workers: array(raw.workers, integer, where + '.workers'),
+    names: array(raw.names, parseFunctionName, where + '.names'),
+    spans: bytes(buffers, 0, where + '.spans'),
+    running: bytes(buffers, 1, where + '.running')
   };
 }
 
-/** How the tasks of the last graph stand now. */
-export interface GraphStates {
+/** Single tasks of a part of the timeline, as far as their journeys are kept. */
+export interface TimelineDetail {
   /** version of this schema */
   readonly cellmill: typeof VERSION;
   /** which frame this is */
-  readonly kind: 'graph-states';
-  /** of the graph that it belongs to */
-  readonly structure: number;
-  /** as in the graph */
-  readonly states: Uint8Array;
-  /** as in the graph */
-  readonly seconds: Uint8Array;
+  readonly kind: 'timeline-detail';
+  /** the number that the view gave its question */
+  readonly request: number;
+  /** seconds on the kernel's monotonic clock */
+  readonly start: number;
+  /** the same */
+  readonly end: number;
+  /** tasks that ran then; an even choice of them when they are many */
+  readonly found: number;
+  /** of the functions in it */
+  readonly names: readonly FunctionName[];
+  /** csched_span_t, 64 bytes each */
+  readonly spans: Uint8Array;
 }
 
-function parseGraphStates(value: unknown, where: string, buffers: Buffers): GraphStates {
+function parseTimelineDetail(value: unknown, where: string, buffers: Buffers): TimelineDetail {
   const raw = record(value, where);
   return {
     cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
-    kind: literal(raw.kind, 'graph-states', where + '.kind'),
-    structure: integer(raw.structure, where + '.structure'),
-    states: bytes(buffers, 0, where + '.states'),
-    seconds: bytes(buffers, 1, where + '.seconds')
+    kind: literal(raw.kind, 'timeline-detail', where + '.kind'),
+    request: integer(raw.request, where + '.request'),
+    start: number(raw.start, where + '.start'),
+    end: number(raw.end, where + '.end'),
+    found: integer(raw.found, where + '.found'),
+    names: array(raw.names, parseFunctionName, where + '.names'),
+    spans: bytes(buffers, 0, where + '.spans')
+  };
+}
+
+/** How long one interval of the journeys of one function took, in seconds. */
+export interface IntervalFigures {
+  /** tasks that tell it; 0: it is unknown */
+  readonly known: number;
+  /** sum over those */
+  readonly total: number;
+  /** half of them took less; within a few percent */
+  readonly median: number;
+  /** 95 % took less */
+  readonly p95: number;
+  /** 99 % took less */
+  readonly p99: number;
+  /** the longest one */
+  readonly longest: number;
+}
+
+function parseIntervalFigures(value: unknown, where: string): IntervalFigures {
+  const raw = record(value, where);
+  return {
+    known: integer(raw.known, where + '.known'),
+    total: number(raw.total, where + '.total'),
+    median: number(raw.median, where + '.median'),
+    p95: number(raw.p95, where + '.p95'),
+    p99: number(raw.p99, where + '.p99'),
+    longest: number(raw.longest, where + '.longest')
+  };
+}
+
+/** The journeys of one function's tasks. */
+export interface FunctionJourney {
+  /** the function's */
+  readonly number: number;
+  /** the function's name */
+  readonly name: string;
+  /** tasks that are over; attempts count */
+  readonly tasks: number;
+  /** of them: with an error */
+  readonly failed: number;
+  /** of them: cancelled, stopped or lost */
+  readonly cut: number;
+  /** the seven intervals, then pickling in the kernel, then waiting beside others of the same chunk */
+  readonly intervals: readonly IntervalFigures[];
+}
+
+function parseFunctionJourney(value: unknown, where: string): FunctionJourney {
+  const raw = record(value, where);
+  return {
+    number: integer(raw.number, where + '.number'),
+    name: string(raw.name, where + '.name'),
+    tasks: integer(raw.tasks, where + '.tasks'),
+    failed: integer(raw.failed, where + '.failed'),
+    cut: integer(raw.cut, where + '.cut'),
+    intervals: array(raw.intervals, parseIntervalFigures, where + '.intervals')
+  };
+}
+
+/** Where the time of this piece of work's tasks went, by function. */
+export interface Journey {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'journey';
+  /** whether this backend tells of journeys */
+  readonly known: boolean;
+  /** number of the piece of work */
+  readonly work: number;
+  /** tasks folded */
+  readonly tasks: number;
+  /** of them: estimated from a sample */
+  readonly sampled: number;
+  /** tasks that were gone before they were read */
+  readonly dropped: number;
+  /** functions with fewer tasks that are left out */
+  readonly hidden: number;
+  /** those with the most time first */
+  readonly functions: readonly FunctionJourney[];
+}
+
+function parseJourney(value: unknown, where: string): Journey {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'journey', where + '.kind'),
+    known: boolean(raw.known, where + '.known'),
+    work: integer(raw.work, where + '.work'),
+    tasks: integer(raw.tasks, where + '.tasks'),
+    sampled: integer(raw.sampled, where + '.sampled'),
+    dropped: integer(raw.dropped, where + '.dropped'),
+    hidden: integer(raw.hidden, where + '.hidden'),
+    functions: array(raw.functions, parseFunctionJourney, where + '.functions')
   };
 }
 
@@ -430,35 +477,6 @@ function parseRefused(value: unknown, where: string): Refused {
     command: string(raw.command, where + '.command'),
     reason: string(raw.reason, where + '.reason')
   };
-}
-
-/** Every page that hears it opens its panel and answers with shown. */
-export interface Show {
-  /** version of this schema */
-  readonly cellmill: typeof VERSION;
-  /** which frame this is */
-  readonly kind: 'show';
-  /** the number that the answer carries */
-  readonly request: number;
-}
-
-function parseShow(value: unknown, where: string): Show {
-  const raw = record(value, where);
-  return {
-    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
-    kind: literal(raw.kind, 'show', where + '.kind'),
-    request: integer(raw.request, where + '.request')
-  };
-}
-
-/** The panel is open. */
-export interface Shown {
-  /** version of this schema */
-  readonly cellmill: typeof VERSION;
-  /** which command this is */
-  readonly kind: 'shown';
-  /** the number of the show frame */
-  readonly request: number;
 }
 
 /** A view asks for the present state. */
@@ -515,18 +533,22 @@ export interface SetWorkers {
   readonly count: number;
 }
 
-/** A new worker in the place of this one, which finishes what it runs. */
-export interface ReplaceWorker {
+/** A view asks for the single tasks of a part of the timeline; the answer is a timeline-detail. */
+export interface ZoomTimeline {
   /** version of this schema */
   readonly cellmill: typeof VERSION;
   /** which command this is */
-  readonly kind: 'replace-worker';
-  /** its place */
-  readonly worker: number;
+  readonly kind: 'zoom-timeline';
+  /** a number of the view's own */
+  readonly request: number;
+  /** seconds on the kernel's monotonic clock */
+  readonly start: number;
+  /** the same */
+  readonly end: number;
 }
 
 /** What the kernel sends. */
-export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates;
+export type Frame = Hello | Goodbye | Snapshot | Workers | Timeline | TimelineDetail | Journey | Refused;
 
 /** Read Frame from a message's data; throws ProtocolError. */
 export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
@@ -540,18 +562,18 @@ export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
       return parseSnapshot(value, 'Snapshot');
     case 'workers':
       return parseWorkers(value, 'Workers');
+    case 'timeline':
+      return parseTimeline(value, 'Timeline', buffers);
+    case 'timeline-detail':
+      return parseTimelineDetail(value, 'TimelineDetail', buffers);
+    case 'journey':
+      return parseJourney(value, 'Journey');
     case 'refused':
       return parseRefused(value, 'Refused');
-    case 'show':
-      return parseShow(value, 'Show');
-    case 'graph':
-      return parseGraph(value, 'Graph', buffers);
-    case 'graph-states':
-      return parseGraphStates(value, 'GraphStates', buffers);
     default:
       throw new ProtocolError(`Frame.kind is unknown: ${String(kind)}`);
   }
 }
 
 /** What a view sends. */
-export type Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker;
+export type Command = Refresh | Watch | CancelRun | Pause | Resume | SetWorkers | ZoomTimeline;

@@ -12,7 +12,7 @@ from cellmill import schema
 from cellmill.errors import CellmillError, UsageError
 from cellmill.executor import Executor
 
-from . import control
+from . import control, timeline
 
 __all__ = ["obey", "refused"]
 
@@ -48,4 +48,5 @@ _ACTS: dict[str, Callable[[Executor, Mapping[str, Any]], schema.Frame | None]] =
     "resume": control.resume,
     "set-workers": control.set_workers,
     "replace-worker": control.replace_worker,
+    "zoom-timeline": timeline.zoom,
 }

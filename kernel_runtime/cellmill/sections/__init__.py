@@ -7,12 +7,14 @@ one thread at a time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from cellmill import schema
 from cellmill.executor import Executor
 
 from .graph import GraphSection
+from .journey import JourneySection
+from .timeline import TimelineSection
 from .workers import WorkersSection
 
 
@@ -28,7 +30,17 @@ class Section(Protocol):
         """The present state, or what changed since the last frame; None when nothing did."""
 
 
+@runtime_checkable
+class SectionOfWork(Section, Protocol):
+    """A section that tells of the present piece of work alone."""
+
+    def begin(self, work: tuple[int, float]) -> None:
+        """Before each frame: the work's number, and a moment before its first task in monotonic seconds."""
+
+
 SECTIONS: dict[str, Callable[[], Section]] = {
+    "journey": JourneySection,
+    "timeline": TimelineSection,
     "workers": WorkersSection,
     "graph": GraphSection,
 }

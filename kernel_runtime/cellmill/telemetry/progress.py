@@ -72,10 +72,18 @@ class ProgressFold:
         self._start = _Start(executor=0)
         self._next: _Start | None = None
         self._work = 0
+        self._since = 0.0  # tasks submitted before are of earlier work
         self._began = 0.0  # the last moment at which none of this work's tasks had been submitted
         self._next_began = 0.0
         self._changed = 0.0  # the last moment at which its counts changed
         self._seen: tuple[int, ...] = ()
+
+    @property
+    def work(self) -> tuple[int, float]:
+        """The number of the present piece of work, and a moment before its first task and after the last one's of
+        the work before: monotonic seconds, 0 for an executor's first.
+        """
+        return self._work, self._since
 
     def cell_started(self, sample: Sample) -> None:
         """Let a new piece of work begin with the next task, unless one is under way."""
@@ -124,8 +132,11 @@ class ProgressFold:
     def _settle_start(self, sample: Sample) -> None:
         if sample.executor != self._start.executor or sample.submitted < self._start.submitted:
             self._begin(_Start(sample.executor), sample.time)
+            self._since = 0.0
         elif self._next is not None and sample.submitted > self._next.submitted:
-            self._begin(self._next, self._next_began)
+            since = self._next_began
+            self._begin(self._next, since)
+            self._since = since
         elif self._next is not None:
             self._next_began = sample.time
         if sample.submitted == self._start.submitted:

@@ -1,7 +1,9 @@
 /** The dashboard's tabs, in the order in which they are shown. */
 
 import { graphTab } from './graph';
+import { journeyTab } from './journey';
 import type { TabKind } from './tab';
+import { timelineTab } from './timeline';
 import { workersTab } from './workers';
 
-export const TABS: readonly TabKind[] = [graphTab, workersTab];
+export const TABS: readonly TabKind[] = [timelineTab, journeyTab, graphTab, workersTab];

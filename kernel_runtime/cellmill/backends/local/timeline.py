@@ -1,0 +1,97 @@
+"""The binding to csched's timeline: journeys folded in C, without the GIL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ... import _csched
+from .scheduler import Scheduler, check, free
+
+ffi = _csched.ffi  # of the module whose calls release the GIL
+SPAN_BYTES = int(ffi.sizeof("csched_span_t"))
+MOST_SPANS = 1024  # csched keeps no more
+MOST_FIGURES = 257
+MOST_RUNNING = 1024
+EVERY_RUN = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One interval of one function: how many tasks tell it, and nanoseconds."""
+
+    count: int
+    sum: int
+    median: int
+    p95: int
+    p99: int
+    largest: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFigures:
+    """One function's journeys: the seven intervals, then pickling, then waiting beside others of its chunk."""
+
+    function: int
+    tasks: int
+    failed: int
+    cut: int
+    of: tuple[Figure, ...]
+
+
+class Timeline:
+    """A fold of one scheduler's journeys, which it does not keep alive. One thread at a time."""
+
+    def __init__(self) -> None:
+        out = ffi.new("csched_timeline_t **")
+        check(free.csched_timeline_open(out), "folding journeys")
+        self._handle = ffi.gc(out[0], free.csched_timeline_close)
+        self._state = ffi.new("csched_timeline_state_t *")
+        self._spans = ffi.new("csched_span_t[]", MOST_SPANS)
+
+    def begin(self, scheduler: Scheduler, since_ns: int, run: int = EVERY_RUN) -> None:
+        """Start anew, with the tasks submitted since then (monotonic nanoseconds), of one run or of all."""
+        free.csched_timeline_begin(self._handle, scheduler.free_handle, since_ns, run)
+
+    def fold(self, scheduler: Scheduler) -> Any:
+        """Read what came since; the state (csched_timeline_state_t), valid until the next call."""
+        free.csched_timeline_fold(self._handle, scheduler.free_handle, self._state)
+        return self._state
+
+    def spans(self, after: int | None) -> bytes:
+        """The spans that changed after that fold; None: all of them."""
+        number = 2**64 - 1 if after is None else after
+        n = free.csched_timeline_spans(self._handle, number, MOST_SPANS, self._spans)
+        return bytes(ffi.buffer(self._spans, n * SPAN_BYTES))
+
+    def figures(self) -> list[FunctionFigures]:
+        """What each function's tasks took."""
+        rows = ffi.new("csched_figures_t[]", MOST_FIGURES)
+        n = free.csched_timeline_figures(self._handle, MOST_FIGURES, rows)
+        return [
+            FunctionFigures(
+                row.function,
+                row.tasks,
+                row.failed,
+                row.cut,
+                tuple(Figure(f.count, f.sum, f.median, f.p95, f.p99, f.largest) for f in row.of),
+            )
+            for row in rows[0:n]
+        ]
+
+
+def running_spans(scheduler: Scheduler) -> bytes:
+    """A span for each task that runs now."""
+    spans = ffi.new("csched_span_t[]", MOST_RUNNING)
+    n = free.csched_timeline_running(scheduler.free_handle, MOST_RUNNING, spans)
+    return bytes(ffi.buffer(spans, n * SPAN_BYTES))
+
+
+def window(scheduler: Scheduler, start_ns: int, end_ns: int, most: int) -> tuple[bytes, int]:
+    """A span for each task that ran between these times, or for an even choice of `most` of them; how many did."""
+    spans, found = ffi.new("csched_span_t[]", most), ffi.new("uint64_t *")
+    n = check(
+        free.csched_timeline_window(scheduler.free_handle, start_ns, end_ns, most, spans, found),
+        "a part of the timeline",
+    )
+    return bytes(ffi.buffer(spans, n * SPAN_BYTES)), int(found[0])

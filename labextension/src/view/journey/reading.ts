@@ -1,0 +1,151 @@
+/** A journey's figures in plain words. What it says must follow from the figures. */
+
+import type { FunctionJourney } from '../../protocol';
+import { percent } from '../format';
+import { brief } from '../timeline/axis';
+import type { Translator } from '../translator';
+
+/** Places in FunctionJourney.intervals. */
+export const PLACE = {
+  inputs: 0,
+  queue: 1,
+  deliver: 2,
+  unpack: 3,
+  run: 4,
+  pack: 5,
+  collect: 6,
+  pickle: 7,
+  beside: 8
+} as const;
+
+/** Those that follow each other from the call to the result. */
+export const ALONG = [0, 1, 2, 3, 4, 8, 5, 6] as const;
+
+/** An interval's name and what happens in it. */
+export function intervalWords(place: number, trans: Translator): { name: string; meaning: string } {
+  const words = [
+    [trans.__('wait for inputs'), trans.__('From the call until the results it takes were there.')],
+    [trans.__('queue'), trans.__('Ready, but not sent to a worker yet.')],
+    [trans.__('deliver'), trans.__("In a worker's ring, behind the tasks sent to it before.")],
+    [trans.__('unpack'), trans.__('The worker loads the arguments.')],
+    [trans.__('run'), trans.__('Your code.')],
+    [trans.__('pack'), trans.__('The worker pickles the result and puts it into its ring.')],
+    [trans.__('collect'), trans.__('The result lies there until the kernel takes it.')],
+    [
+      trans.__('pickle'),
+      trans.__(
+        'The kernel pickles the arguments; the call returns after that. Beside the journey, not in it.'
+      )
+    ],
+    [
+      trans.__('beside its chunk'),
+      trans.__(
+        'Waiting for others of the same chunk of a map: those before it run first, and results travel together.'
+      )
+    ]
+  ];
+  const [name, meaning] = words[place] ?? ['?', ''];
+  return { name: name ?? '?', meaning: meaning ?? '' };
+}
+
+/** Mean seconds that one task spent in an interval; null where it is unknown. */
+export function mean(journey: FunctionJourney, place: number): number | null {
+  const interval = journey.intervals[place];
+  if (interval === undefined) {
+    return null;
+  }
+  if (place === PLACE.beside && interval.known === 0) {
+    return 0; // no task of it came in a chunk
+  }
+  // What happens once for a chunk, or not to a task that was cancelled, is shared by those that ran.
+  const ran = journey.intervals[PLACE.run]?.known ?? 0;
+  const shared = place === PLACE.unpack || place === PLACE.pack || place === PLACE.pickle;
+  const among = shared || place === PLACE.beside ? Math.max(ran, interval.known) : interval.known;
+  return among === 0 || interval.known === 0 ? null : interval.total / among;
+}
+
+/** Mean seconds from call to result, as far as it is known. */
+export function wholeMean(journey: FunctionJourney): number {
+  return ALONG.reduce<number>((sum, place) => sum + (mean(journey, place) ?? 0), 0);
+}
+
+/** Below this, sending a task costs more than most code in it. */
+const SHORT = 50e-6;
+
+/** One to three sentences; empty before any task has run. */
+export function reading(journey: FunctionJourney, trans: Translator): string {
+  const whole = wholeMean(journey);
+  const run = mean(journey, PLACE.run);
+  if (run === null || whole <= 0) {
+    return '';
+  }
+  const others: readonly number[] = ALONG.filter(place => place !== PLACE.run);
+  const largest = others.reduce<number>(
+    (best, place) => ((mean(journey, place) ?? 0) > (mean(journey, best) ?? 0) ? place : best),
+    PLACE.inputs
+  );
+  const most = mean(journey, largest) ?? 0;
+  const { name } = intervalWords(largest, trans);
+  const first =
+    run >= whole / 2
+      ? trans.__(
+          'On average a task takes %1 from call to result, and %2 of that is your code.',
+          brief(whole),
+          percent(run, whole)
+        )
+      : trans.__(
+          '%1 of the %2 that a task takes on average, from call to result, is not your code: %3 takes %4.',
+          percent(whole - run, whole),
+          brief(whole),
+          name,
+          brief(most)
+        );
+  const advice = advise(journey, trans, run, whole, largest);
+  return advice === '' ? first : `${first} ${advice}`;
+}
+
+function advise(
+  journey: FunctionJourney,
+  trans: Translator,
+  run: number,
+  whole: number,
+  largest: number
+): string {
+  const once = (place: number): number => mean(journey, place) ?? 0;
+  const handling = once(PLACE.pickle) + once(PLACE.unpack) + once(PLACE.pack);
+  const alone = (journey.intervals[PLACE.beside]?.known ?? 0) === 0;
+  if (alone && journey.tasks >= 100 && run < SHORT && run < 4 * (handling + 2e-6)) {
+    return trans.__(
+      'Each runs for only %1: f.map sends many at once, and batch=True hands them to your code as a list.',
+      brief(run)
+    );
+  }
+  if (run >= whole / 2) {
+    return '';
+  }
+  switch (largest) {
+    case PLACE.inputs:
+      return trans.__(
+        'Tasks wait for the results of others: the chain they form is what takes long.'
+      );
+    case PLACE.queue:
+    case PLACE.deliver:
+      return run > 10 * handling
+        ? trans.__('There are more tasks than workers, or tasks were paused: that wait is theirs.')
+        : '';
+    case PLACE.unpack:
+      return run < once(PLACE.unpack)
+        ? trans.__('To load the arguments takes longer than to run: send less with each task.')
+        : '';
+    case PLACE.pack:
+      return run < once(PLACE.pack)
+        ? trans.__('To pickle the results takes longer than to run: return less from each task.')
+        : '';
+    case PLACE.collect:
+      return trans.__('Results lay ready that long before the kernel took them.');
+    case PLACE.beside:
+      return trans.__('Tasks of a map travel in chunks; a smaller chunksize shortens that wait.');
+    default:
+      return '';
+  }
+}

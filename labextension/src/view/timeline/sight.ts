@@ -1,0 +1,62 @@
+/** Which spans show, and which one is beside which. */
+
+import type { Span, TimelineModel } from '../../timeline';
+
+/** The spans of a window: single tasks where they are known, slices elsewhere. */
+export function inSight(model: TimelineModel, from: number, to: number): readonly Span[] {
+  const { detail } = model;
+  const spans = model.spans.filter(span => span.end >= from && span.start <= to);
+  if (detail === null || !detail.complete || detail.spans.length === 0) {
+    return spans;
+  }
+  // Rows before the earliest one may be overwritten by now: there the slices stay.
+  const earliest = detail.spans.reduce((least, span) => Math.min(least, span.start), Infinity);
+  const start = Math.max(detail.start, earliest);
+  const [singles, slices] = [
+    spans.filter(span => span.count === 1),
+    spans.filter(span => span.count > 1 && (span.start < start || span.end > detail.end))
+  ];
+  const known = new Set(singles.map(span => span.ticket));
+  const within = detail.spans.filter(
+    span =>
+      span.end >= from &&
+      span.start <= to &&
+      !known.has(span.ticket) &&
+      !slices.some(slice => covers(slice, span))
+  );
+  return [...slices, ...singles, ...within];
+}
+
+function covers(slice: Span, span: Span): boolean {
+  return slice.worker === span.worker && slice.start <= span.start && slice.end >= span.end;
+}
+
+/** The span `by` places beside the chosen one on its row, the first of the row without one. */
+export function neighbour(
+  spans: readonly Span[],
+  chosen: Span | null,
+  otherwise: number | undefined,
+  by: number
+): Span | null {
+  const worker = chosen?.worker ?? otherwise;
+  const row = spans.filter(span => span.worker === worker);
+  row.sort((a, b) => a.start - b.start);
+  const here = row.findIndex(span => span.ticket === chosen?.ticket && span.start === chosen.start);
+  return row[here < 0 ? 0 : Math.max(0, Math.min(row.length - 1, here + by))] ?? null;
+}
+
+/** The span of a worker that begins nearest to a time. */
+export function nearest(
+  spans: readonly Span[],
+  worker: number | undefined,
+  time: number
+): Span | null {
+  let best: Span | null = null;
+  for (const span of spans) {
+    const nearer = best === null || Math.abs(span.start - time) < Math.abs(best.start - time);
+    if (span.worker === worker && nearer) {
+      best = span;
+    }
+  }
+  return best;
+}

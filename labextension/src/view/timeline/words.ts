@@ -1,0 +1,95 @@
+/** What a span is, in words. */
+
+import type { Span, TimelineModel } from '../../timeline';
+import { count, percent } from '../format';
+import type { Translator } from '../translator';
+import { brief } from './axis';
+
+/** The lines of a span's tooltip; the first is its title. */
+export function describe(
+  span: Span,
+  model: TimelineModel,
+  trans: Translator,
+  sampled: boolean
+): string[] {
+  const names = span.functions.map(part => model.name(part.number));
+  const single = span.count === 1;
+  const length = brief(span.end - span.start);
+  const lines = [single ? (names[0] ?? '?') : names.join(', ')];
+  if (single) {
+    lines.push(span.running ? trans.__('running for %1', length) : length);
+  } else {
+    const about = sampled ? trans.__('about %1 tasks', count(span.count)) : '';
+    const tasks = about || trans.__('%1 tasks', count(span.count));
+    lines.push(trans.__('%1 in %2', tasks, length));
+    const busy = span.functions.reduce((sum, part) => sum + part.share, span.others);
+    lines.push(trans.__('%1 of that time in your code', percent(Math.min(1, busy), 1)));
+  }
+  if (span.failed > 0) {
+    lines.push(single ? trans.__('failed') : trans.__('%1 failed', count(span.failed)));
+  }
+  if (span.cut > 0) {
+    lines.push(
+      single ? trans.__('lost or stopped') : trans.__('%1 lost or stopped', count(span.cut))
+    );
+  }
+  lines.push(
+    trans.__('worker %1, from %2', span.worker, brief(Math.max(0, span.start - model.first)))
+  );
+  return lines;
+}
+
+/** The whole picture, for those who do not see it. */
+export function summary(model: TimelineModel, trans: Translator, last: number): string {
+  const { frame } = model;
+  if (frame === null || (frame.tasks === 0 && model.running.length === 0)) {
+    return trans.__('No task of this piece of work has run yet.');
+  }
+  const failed = model.spans.reduce((sum, span) => sum + span.failed, 0);
+  const cut = model.spans.reduce((sum, span) => sum + span.cut, 0);
+  const parts = [
+    trans.__(
+      '%1 tasks on %2 workers in %3',
+      count(frame.tasks),
+      count(model.workers().length),
+      brief(last - model.first)
+    )
+  ];
+  if (failed > 0) {
+    parts.push(trans.__('%1 failed', count(failed)));
+  }
+  if (cut > 0) {
+    parts.push(trans.__('%1 lost or stopped', count(cut)));
+  }
+  if (model.running.length > 0) {
+    parts.push(trans.__('%1 running', count(model.running.length)));
+  }
+  return parts.join(', ');
+}
+
+/** What the picture leaves out, or guesses; empty when it shows every task as it was. */
+export function caveats(model: TimelineModel, trans: Translator): string {
+  const { frame } = model;
+  if (frame === null) {
+    return '';
+  }
+  const parts = [];
+  if (frame.threshold > 0) {
+    parts.push(
+      trans.__('Tasks shorter than %1 are drawn together; zoom in.', brief(frame.threshold))
+    );
+  }
+  if (frame.sampled > 0) {
+    parts.push(
+      trans.__(
+        'There were more than could be looked at: %1 of %2 are estimated from a sample.',
+        count(frame.sampled),
+        count(frame.tasks)
+      )
+    );
+  }
+  if (frame.dropped > 0) {
+    parts.push(trans.__('%1 were gone before they could be read.', count(frame.dropped)));
+  }
+  return parts.join(' ');
+}

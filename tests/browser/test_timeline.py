@@ -1,0 +1,164 @@
+"""The tabs of the timeline and of the journey in a real JupyterLab: long tasks of two functions, then a flood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+OpenLab = Callable[..., Any]
+LOAD = "%load_ext cellmill\n%cellmill workers 3\nprint('loaded', 'now')"
+DEFINE = """%%parallel
+def prepare(number):
+    import time
+    time.sleep(0.08 + 0.01 * (number % 5))
+    if number == 4:
+        raise ValueError("this one fails")
+    return number
+
+def measure(item):
+    import pathlib, time
+    number, gate = item
+    while number == 9 and not pathlib.Path(gate, "open").exists():
+        time.sleep(0.01)
+    time.sleep(0.15)
+    return number
+
+def tiny(number):
+    return number
+"""
+COARSE = """first = [prepare(n) for n in range(12)]
+second = [measure((n, {gate!r})) for n in range(10)]
+print('got', len([f.exception() for f in first + second]))
+"""
+FLOOD = "print('sum', sum(f.result() for f in [tiny(n) for n in range(30_000)]))"
+DASHBOARD = "#cellmill-panel .cellmill-dashboard"
+
+
+def wait_canvas(one: Any, condition: str) -> None:
+    """Wait until a JavaScript expression over the numbers `d` of the timeline's canvas holds."""
+    one.page.wait_for_function(
+        f"""() => {{
+            const canvas = document.querySelector('{DASHBOARD} .cellmill-timeline');
+            if (canvas === null) return false;
+            const d = Object.fromEntries(Object.entries(canvas.dataset).map(([k, v]) => [k, Number(v)]));
+            return {condition};
+        }}"""
+    )
+
+
+def range_of(one: Any) -> tuple[float, float]:
+    canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
+    return float(canvas.get_attribute("data-from")), float(canvas.get_attribute("data-to"))
+
+
+def choose(one: Any, tab: str) -> None:
+    one.page.locator(f"{DASHBOARD} [role=tab][data-tab={tab}]").click()
+
+
+def test_timeline_and_journey(lab: OpenLab, tmp_path: Path) -> None:
+    one = lab(LOAD, DEFINE, COARSE.format(gate=str(tmp_path)), FLOOD)
+    one.open_panel()
+    one.run_cell(0)
+    one.wait_output(0, "loaded now")
+    one.run_cell(1)
+    one.run_cell(2)
+    one.wait_panel("d.presence === 'live' && d.failed === 1 && d.done === 21 && d.running === 1")
+    choose(one, "timeline")
+    while_it_runs(one)
+    (tmp_path / "open").touch()
+    one.wait_output(2, "got 22")
+    wait_canvas(one, "d.spans === 22")
+    a_click_names_the_task(one)
+    keys_zoom_and_move(one)
+    the_journey_of_both(one)
+    choose(one, "timeline")
+    one.run_cell(3)
+    one.wait_output(3, "sum 449985000")
+    a_flood(one)
+    assert one.errors == []
+
+
+def while_it_runs(one: Any) -> None:
+    wait_canvas(one, "d.spans === 22")  # the one that runs is seen, and its bar grows
+    before = range_of(one)
+    wait_canvas(one, f"d.to > {before[1]} + 0.2")
+    words = one.page.locator(f"{DASHBOARD} .cellmill-page-timeline .cellmill-note").first
+    words.get_by_text("1 running").wait_for()
+    legend = one.page.locator(f"{DASHBOARD} .cellmill-key").all_inner_texts()
+    assert sorted(legend) == ["measure", "prepare"]
+    canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
+    assert canvas.get_attribute("role") == "application"
+    assert "1 failed" in (canvas.get_attribute("aria-label") or "")
+    one.screenshot("timeline-coarse")
+
+
+def a_click_names_the_task(one: Any) -> None:
+    one.page.evaluate(
+        f"""() => document.querySelector('{DASHBOARD}').addEventListener(
+            'cellmill-task', event => {{ window.chosenTask = event.detail.task; }})"""
+    )
+    canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
+    box = canvas.bounding_box()
+    one.page.mouse.move(box["x"] + 60, box["y"] + 10)  # the first task of the first worker
+    one.page.locator(f"{DASHBOARD} .cellmill-tip").get_by_text("worker 0, from").wait_for()
+    one.page.mouse.click(box["x"] + 60, box["y"] + 10)
+    one.page.wait_for_function("() => /^[0-9]+$/.test(window.chosenTask)")
+
+
+def keys_zoom_and_move(one: Any) -> None:
+    canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
+    canvas.focus()
+    whole = range_of(one)
+    one.page.keyboard.press("+")
+    wait_canvas(one, f"d.to - d.from < {0.6 * (whole[1] - whole[0])}")
+    zoomed = range_of(one)
+    one.page.keyboard.press("ArrowRight")
+    wait_canvas(one, f"d.from > {zoomed[0]}")
+    one.page.keyboard.press("Shift+ArrowRight")
+    one.page.keyboard.press("Enter")
+    spoken = one.page.locator(f"{DASHBOARD} .cellmill-page-timeline [role=status]")
+    spoken.get_by_text("worker").wait_for()
+    box = canvas.bounding_box()
+    one.page.mouse.move(box["x"] + 200, box["y"] + 10)
+    one.page.mouse.wheel(0, -300)
+    wait_canvas(one, f"d.to - d.from < {0.9 * (zoomed[1] - zoomed[0])}")
+    one.page.keyboard.press("0")
+    wait_canvas(one, f"d.from === 0 && d.to >= {whole[1]}")
+
+
+def the_journey_of_both(one: Any) -> None:
+    choose(one, "journey")
+    page = one.page.locator(f"{DASHBOARD} .cellmill-page-journey")
+    page.locator(".cellmill-journey").nth(1).wait_for()
+    assert sorted(page.locator(".cellmill-journey-name").all_inner_texts()) == ["measure", "prepare"]
+    page.locator("select").select_option("prepare")
+    page.locator("caption").get_by_text("prepare: 12 tasks, 1 failed").wait_for()
+    run = page.locator("tr", has_text="run").locator("td").all_inner_texts()
+    assert all(text.endswith("ms") and 70 < float(text.split()[0]) for text in run), run
+    one.screenshot("journey-coarse")
+    page.get_by_role("button", name="Log scale").click()
+    page.get_by_text("On the log scale").wait_for()
+
+
+def a_flood(one: Any) -> None:
+    one.page.locator(f"{DASHBOARD} .cellmill-note").get_by_text("30,000 tasks on 3 workers").wait_for()
+    wait_canvas(one, "d.spans > 50 && d.spans <= 1003")
+    one.screenshot("timeline-flood")
+    canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
+    canvas.focus()
+    for _ in range(8):
+        one.page.keyboard.press("+")
+    # single tasks come for so small a part
+    one.page.wait_for_function(
+        f"""() => document.querySelector('{DASHBOARD} .cellmill-timeline').dataset.detail === 'tasks'"""
+    )
+    one.screenshot("timeline-zoomed")
+    choose(one, "journey")
+    reading = one.page.locator(f"{DASHBOARD} .cellmill-reading")
+    reading.get_by_text("is not your code").wait_for()
+    one.screenshot("journey-flood")

@@ -172,7 +172,7 @@ def test_graph_workers_and_replay(lab: Callable[..., Lab], tmp_path: Path) -> No
     graph(one, "g.tasks === '1260' && words.includes('done 1,260')")
     one.screenshot("graph-many-light")
     one.command("apputils:change-theme", theme="JupyterLab Dark")
-    one.page.wait_for_selector("body[data-jp-theme-light=false]")
+    one.page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
     widen(one, 640)
     one.screenshot("graph-many-dark-wide")
     one.page.locator(".cellmill-graph-longest input").check()

@@ -9,8 +9,9 @@ import threading
 import time
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from . import origin
 from .errors import in_words
@@ -30,9 +31,19 @@ cell_listeners: weakref.WeakSet[CellListener] = weakref.WeakSet()
 _numbers = itertools.count(1)
 _callbacks: list[Callable[[Run], None]] = []
 _active: dict[int, Run] = {}
+_recent: deque[Known] = deque(maxlen=256)
 _lock = threading.Lock()
 _epoch = 0
 _watchers: weakref.WeakSet[_Watcher] = weakref.WeakSet()
+
+
+class Known(NamedTuple):
+    """A run as it is remembered when it is over."""
+
+    id: int
+    key: int  # the backend's number for it, which others get long after
+    name: str
+    backend: weakref.ref[_Counter]
 
 
 class _Counter(Protocol):
@@ -147,6 +158,7 @@ def begin(backend: _Counter, key: int, name: str, expected: int | None, *, open_
     run._epoch_at_start = _epoch
     with _lock:
         _active[run.id] = run
+        _recent.append(Known(run.id, key, name, weakref.ref(backend)))
         callbacks = list(_callbacks)
     for callback in callbacks:
         try:
@@ -161,6 +173,12 @@ def begin(backend: _Counter, key: int, name: str, expected: int | None, *, open_
                 stacklevel=3,
             )
     return run
+
+
+def recent_runs() -> list[Known]:
+    """The last runs, oldest first, also those that are over."""
+    with _lock:
+        return list(_recent)
 
 
 def on_run_started(callback: Callable[[Run], None]) -> Callable[[], None]:

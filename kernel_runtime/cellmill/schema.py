@@ -42,10 +42,9 @@ INTERVALS: tuple[str, ...] = (
 )
 # fields of a frame that travel as buffers, by its kind
 BUFFERS: dict[str, tuple[str, ...]] = {
-    "timeline": (
-        "spans",
-        "running",
-    ),
+    "graph": ("functions", "depths", "states", "seconds", "tickets", "edges"),
+    "graph-states": ("states", "seconds"),
+    "timeline": ("spans", "running"),
     "timeline-detail": ("spans",),
 }
 
@@ -109,6 +108,31 @@ class WorkerState(TypedDict):
     pid: int | None  # its process, null while it starts
     state: str  # starting, idle, busy, stopping or lost
     done: int  # tasks it has finished
+    function: str | None  # of the task it runs, null when it runs none
+    task: str | None  # the number of that task, in decimals
+    element: int | None  # its place in its chunk
+    seconds: float | None  # for which it has run
+    cpu: float | None  # processor time of the last second, in processors
+    memory: int | None  # bytes of its own
+
+
+class WorkerEnd(TypedDict):
+    """A worker process that ended and was not asked to."""
+
+    index: int  # the place it had
+    how: str  # what happened, for people; follows 'the worker'
+    memory: int | None  # the most bytes it had
+
+
+class Machine(TypedDict):
+    """What there is for the workers and the kernel."""
+
+    cpus: int  # processors that may be used
+    memory: int  # bytes, of the machine or its control group
+    free: int  # of these, bytes that can still be had
+    pid: int  # of the kernel
+    cpu: float | None  # of the kernel: processor time of the last second
+    used: int  # of the kernel: bytes of its own
 
 
 class Workers(TypedDict):
@@ -118,6 +142,116 @@ class Workers(TypedDict):
     kind: Literal["workers"]  # which frame this is
     restarts: int  # workers that were replaced
     workers: list[WorkerState]  # in the order of their places
+    ends: list[WorkerEnd]  # the last few that ended by themselves, oldest first
+    machine: Machine | None  # null where there are no worker processes
+
+
+class Graph(TypedDict):
+    """Tasks with inputs or dependents, or groups of them. Columns of little-endian numbers."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["graph"]  # which frame this is
+    structure: int  # another number when there are other tasks or dependencies
+    tasks: int  # tasks with inputs or dependents
+    dependencies: int  # pairs of a task and an input of it
+    partial: bool  # the oldest dependencies are not kept any more
+    folded: bool  # each column has an entry a group, not a task
+    span: int  # depths that a group holds
+    names: list[str]  # of functions; empty: not known, or several
+    functions: bytes  # places among the names, 2 bytes each
+    depths: bytes  # longest path from a task without inputs, in spans, 2 bytes each
+    states: bytes  # waiting queued running done failed cancelled skipped; of groups: 7 columns of counts
+    seconds: bytes  # time in user code, floats of 4 bytes
+    tickets: bytes  # of the tasks, 8 bytes each; of groups: none
+    edges: bytes  # positions of input and dependent, 2 bytes each; of groups: these and how often, 4 bytes
+
+
+class GraphStates(TypedDict):
+    """How the tasks of the last graph stand now."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["graph-states"]  # which frame this is
+    structure: int  # of the graph that it belongs to
+    states: bytes  # as in the graph
+    seconds: bytes  # as in the graph
+
+
+class Refused(TypedDict):
+    """A command could not be obeyed."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["refused"]  # which frame this is
+    command: str  # the command's kind
+    reason: str  # what was wrong, for people
+
+
+class Show(TypedDict):
+    """Every page that hears it opens its panel and answers with shown."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["show"]  # which frame this is
+    request: int  # the number that the answer carries
+
+
+class Shown(TypedDict):
+    """The panel is open."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["shown"]  # which command this is
+    request: int  # the number of the show frame
+
+
+class Refresh(TypedDict):
+    """A view asks for the present state."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["refresh"]  # which command this is
+
+
+class Watch(TypedDict):
+    """A view says what it shows beside the counters; it replaces what it said before."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["watch"]  # which command this is
+    sections: list[str]  # kinds of the frames it wants, e.g. workers
+
+
+class CancelRun(TypedDict):
+    """Cancel what a run has not begun and interrupt what it runs."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["cancel-run"]  # which command this is
+    run: int | None  # the run's id; null: every run, and tasks of none
+
+
+class Pause(TypedDict):
+    """Send no more tasks to workers; what runs goes on."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["pause"]  # which command this is
+
+
+class Resume(TypedDict):
+    """Go on after a pause."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["resume"]  # which command this is
+
+
+class SetWorkers(TypedDict):
+    """Grow or shrink the pool; what runs on surplus workers is finished first."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["set-workers"]  # which command this is
+    count: int  # workers wanted
+
+
+class ReplaceWorker(TypedDict):
+    """A new worker in the place of this one, which finishes what it runs."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["replace-worker"]  # which command this is
+    worker: int  # its place
 
 
 class FunctionName(TypedDict):
@@ -198,60 +332,6 @@ class Journey(TypedDict):
     functions: list[FunctionJourney]  # those with the most time first
 
 
-class Refused(TypedDict):
-    """A command could not be obeyed."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["refused"]  # which frame this is
-    command: str  # the command's kind
-    reason: str  # what was wrong, for people
-
-
-class Refresh(TypedDict):
-    """A view asks for the present state."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["refresh"]  # which command this is
-
-
-class Watch(TypedDict):
-    """A view says what it shows beside the counters; it replaces what it said before."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["watch"]  # which command this is
-    sections: list[str]  # kinds of the frames it wants, e.g. workers
-
-
-class CancelRun(TypedDict):
-    """Cancel what a run has not begun and interrupt what it runs."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["cancel-run"]  # which command this is
-    run: int | None  # the run's id; null: every run, and tasks of none
-
-
-class Pause(TypedDict):
-    """Send no more tasks to workers; what runs goes on."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["pause"]  # which command this is
-
-
-class Resume(TypedDict):
-    """Go on after a pause."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["resume"]  # which command this is
-
-
-class SetWorkers(TypedDict):
-    """Grow or shrink the pool; what runs on surplus workers is finished first."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["set-workers"]  # which command this is
-    count: int  # workers wanted
-
-
 class ZoomTimeline(TypedDict):
     """A view asks for the single tasks of a part of the timeline; the answer is a timeline-detail."""
 
@@ -262,8 +342,30 @@ class ZoomTimeline(TypedDict):
     end: float  # the same
 
 
-Frame = (
-    Hello | Goodbye | Snapshot | Workers | Timeline | TimelineDetail | Journey | Refused
-)  # What the kernel sends.
+# fmt: off
 
-Command = Refresh | Watch | CancelRun | Pause | Resume | SetWorkers | ZoomTimeline  # What a view sends.
+Frame = (  # What the kernel sends.
+    Hello
+    | Goodbye
+    | Snapshot
+    | Workers
+    | Refused
+    | Show
+    | Graph
+    | GraphStates
+    | Timeline
+    | TimelineDetail
+    | Journey
+)
+
+Command = (  # What a view sends.
+    Refresh
+    | Watch
+    | Shown
+    | CancelRun
+    | Pause
+    | Resume
+    | SetWorkers
+    | ReplaceWorker
+    | ZoomTimeline
+)

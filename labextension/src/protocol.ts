@@ -225,6 +225,18 @@ export interface WorkerState {
   readonly state: string;
   /** tasks it has finished */
   readonly done: number;
+  /** of the task it runs, null when it runs none */
+  readonly function: string | null;
+  /** the number of that task, in decimals */
+  readonly task: string | null;
+  /** its place in its chunk */
+  readonly element: number | null;
+  /** for which it has run */
+  readonly seconds: number | null;
+  /** processor time of the last second, in processors */
+  readonly cpu: number | null;
+  /** bytes of its own */
+  readonly memory: number | null;
 }
 
 function parseWorkerState(value: unknown, where: string): WorkerState {
@@ -233,7 +245,60 @@ function parseWorkerState(value: unknown, where: string): WorkerState {
     index: integer(raw.index, where + '.index'),
     pid: raw.pid === null ? null : integer(raw.pid, where + '.pid'),
     state: string(raw.state, where + '.state'),
-    done: integer(raw.done, where + '.done')
+    done: integer(raw.done, where + '.done'),
+    function: raw.function === null ? null : string(raw.function, where + '.function'),
+    task: raw.task === null ? null : string(raw.task, where + '.task'),
+    element: raw.element === null ? null : integer(raw.element, where + '.element'),
+    seconds: raw.seconds === null ? null : number(raw.seconds, where + '.seconds'),
+    cpu: raw.cpu === null ? null : number(raw.cpu, where + '.cpu'),
+    memory: raw.memory === null ? null : integer(raw.memory, where + '.memory')
+  };
+}
+
+/** A worker process that ended and was not asked to. */
+export interface WorkerEnd {
+  /** the place it had */
+  readonly index: number;
+  /** what happened, for people; follows 'the worker' */
+  readonly how: string;
+  /** the most bytes it had */
+  readonly memory: number | null;
+}
+
+function parseWorkerEnd(value: unknown, where: string): WorkerEnd {
+  const raw = record(value, where);
+  return {
+    index: integer(raw.index, where + '.index'),
+    how: string(raw.how, where + '.how'),
+    memory: raw.memory === null ? null : integer(raw.memory, where + '.memory')
+  };
+}
+
+/** What there is for the workers and the kernel. */
+export interface Machine {
+  /** processors that may be used */
+  readonly cpus: number;
+  /** bytes, of the machine or its control group */
+  readonly memory: number;
+  /** of these, bytes that can still be had */
+  readonly free: number;
+  /** of the kernel */
+  readonly pid: number;
+  /** of the kernel: processor time of the last second */
+  readonly cpu: number | null;
+  /** of the kernel: bytes of its own */
+  readonly used: number;
+}
+
+function parseMachine(value: unknown, where: string): Machine {
+  const raw = record(value, where);
+  return {
+    cpus: integer(raw.cpus, where + '.cpus'),
+    memory: integer(raw.memory, where + '.memory'),
+    free: integer(raw.free, where + '.free'),
+    pid: integer(raw.pid, where + '.pid'),
+    cpu: raw.cpu === null ? null : number(raw.cpu, where + '.cpu'),
+    used: integer(raw.used, where + '.used')
   };
 }
 
@@ -247,6 +312,10 @@ export interface Workers {
   readonly restarts: number;
   /** in the order of their places */
   readonly workers: readonly WorkerState[];
+  /** the last few that ended by themselves, oldest first */
+  readonly ends: readonly WorkerEnd[];
+  /** null where there are no worker processes */
+  readonly machine: Machine | null;
 }
 
 function parseWorkers(value: unknown, where: string): Workers {
@@ -255,8 +324,205 @@ function parseWorkers(value: unknown, where: string): Workers {
     cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
     kind: literal(raw.kind, 'workers', where + '.kind'),
     restarts: integer(raw.restarts, where + '.restarts'),
-    workers: array(raw.workers, parseWorkerState, where + '.workers')
+    workers: array(raw.workers, parseWorkerState, where + '.workers'),
+    ends: array(raw.ends, parseWorkerEnd, where + '.ends'),
+    machine: raw.machine === null ? null : parseMachine(raw.machine, where + '.machine')
   };
+}
+
+/** Tasks with inputs or dependents, or groups of them. Columns of little-endian numbers. */
+export interface Graph {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'graph';
+  /** another number when there are other tasks or dependencies */
+  readonly structure: number;
+  /** tasks with inputs or dependents */
+  readonly tasks: number;
+  /** pairs of a task and an input of it */
+  readonly dependencies: number;
+  /** the oldest dependencies are not kept any more */
+  readonly partial: boolean;
+  /** each column has an entry a group, not a task */
+  readonly folded: boolean;
+  /** depths that a group holds */
+  readonly span: number;
+  /** of functions; empty: not known, or several */
+  readonly names: readonly string[];
+  /** places among the names, 2 bytes each */
+  readonly functions: Uint8Array;
+  /** longest path from a task without inputs, in spans, 2 bytes each */
+  readonly depths: Uint8Array;
+  /** waiting queued running done failed cancelled skipped; of groups: 7 columns of counts */
+  readonly states: Uint8Array;
+  /** time in user code, floats of 4 bytes */
+  readonly seconds: Uint8Array;
+  /** of the tasks, 8 bytes each; of groups: none */
+  readonly tickets: Uint8Array;
+  /** positions of input and dependent, 2 bytes each; of groups: these and how often, 4 bytes */
+  readonly edges: Uint8Array;
+}
+
+function parseGraph(value: unknown, where: string, buffers: Buffers): Graph {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'graph', where + '.kind'),
+    structure: integer(raw.structure, where + '.structure'),
+    tasks: integer(raw.tasks, where + '.tasks'),
+    dependencies: integer(raw.dependencies, where + '.dependencies'),
+    partial: boolean(raw.partial, where + '.partial'),
+    folded: boolean(raw.folded, where + '.folded'),
+    span: integer(raw.span, where + '.span'),
+    names: array(raw.names, string, where + '.names'),
+    functions: bytes(buffers, 0, where + '.functions'),
+    depths: bytes(buffers, 1, where + '.depths'),
+    states: bytes(buffers, 2, where + '.states'),
+    seconds: bytes(buffers, 3, where + '.seconds'),
+    tickets: bytes(buffers, 4, where + '.tickets'),
+    edges: bytes(buffers, 5, where + '.edges')
+  };
+}
+
+/** How the tasks of the last graph stand now. */
+export interface GraphStates {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'graph-states';
+  /** of the graph that it belongs to */
+  readonly structure: number;
+  /** as in the graph */
+  readonly states: Uint8Array;
+  /** as in the graph */
+  readonly seconds: Uint8Array;
+}
+
+function parseGraphStates(value: unknown, where: string, buffers: Buffers): GraphStates {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'graph-states', where + '.kind'),
+    structure: integer(raw.structure, where + '.structure'),
+    states: bytes(buffers, 0, where + '.states'),
+    seconds: bytes(buffers, 1, where + '.seconds')
+  };
+}
+
+/** A command could not be obeyed. */
+export interface Refused {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'refused';
+  /** the command's kind */
+  readonly command: string;
+  /** what was wrong, for people */
+  readonly reason: string;
+}
+
+function parseRefused(value: unknown, where: string): Refused {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'refused', where + '.kind'),
+    command: string(raw.command, where + '.command'),
+    reason: string(raw.reason, where + '.reason')
+  };
+}
+
+/** Every page that hears it opens its panel and answers with shown. */
+export interface Show {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'show';
+  /** the number that the answer carries */
+  readonly request: number;
+}
+
+function parseShow(value: unknown, where: string): Show {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'show', where + '.kind'),
+    request: integer(raw.request, where + '.request')
+  };
+}
+
+/** The panel is open. */
+export interface Shown {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'shown';
+  /** the number of the show frame */
+  readonly request: number;
+}
+
+/** A view asks for the present state. */
+export interface Refresh {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'refresh';
+}
+
+/** A view says what it shows beside the counters; it replaces what it said before. */
+export interface Watch {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'watch';
+  /** kinds of the frames it wants, e.g. workers */
+  readonly sections: readonly string[];
+}
+
+/** Cancel what a run has not begun and interrupt what it runs. */
+export interface CancelRun {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'cancel-run';
+  /** the run's id; null: every run, and tasks of none */
+  readonly run: number | null;
+}
+
+/** Send no more tasks to workers; what runs goes on. */
+export interface Pause {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'pause';
+}
+
+/** Go on after a pause. */
+export interface Resume {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'resume';
+}
+
+/** Grow or shrink the pool; what runs on surplus workers is finished first. */
+export interface SetWorkers {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'set-workers';
+  /** workers wanted */
+  readonly count: number;
+}
+
+/** A new worker in the place of this one, which finishes what it runs. */
+export interface ReplaceWorker {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'replace-worker';
+  /** its place */
+  readonly worker: number;
 }
 
 /** What a function's number stands for. */
@@ -457,82 +723,6 @@ function parseJourney(value: unknown, where: string): Journey {
   };
 }
 
-/** A command could not be obeyed. */
-export interface Refused {
-  /** version of this schema */
-  readonly cellmill: typeof VERSION;
-  /** which frame this is */
-  readonly kind: 'refused';
-  /** the command's kind */
-  readonly command: string;
-  /** what was wrong, for people */
-  readonly reason: string;
-}
-
-function parseRefused(value: unknown, where: string): Refused {
-  const raw = record(value, where);
-  return {
-    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
-    kind: literal(raw.kind, 'refused', where + '.kind'),
-    command: string(raw.command, where + '.command'),
-    reason: string(raw.reason, where + '.reason')
-  };
-}
-
-/** A view asks for the present state. */
-export interface Refresh {
-  /** version of this schema */
-  readonly cellmill: typeof VERSION;
-  /** which command this is */
-  readonly kind: 'refresh';
-}
-
-/** A view says what it shows beside the counters; it replaces what it said before. */
-export interface Watch {
-  /** version of this schema */
-  readonly cellmill: typeof VERSION;
-  /** which command this is */
-  readonly kind: 'watch';
-  /** kinds of the frames it wants, e.g. workers */
-  readonly sections: readonly string[];
-}
-
-/** Cancel what a run has not begun and interrupt what it runs. */
-export interface CancelRun {
-  /** version of this schema */
-  readonly cellmill: typeof VERSION;
-  /** which command this is */
-  readonly kind: 'cancel-run';
-  /** the run's id; null: every run, and tasks of none */
-  readonly run: number | null;
-}
-
-/** Send no more tasks to workers; what runs goes on. */
-export interface Pause {
-  /** version of this schema */
-  readonly cellmill: typeof VERSION;
-  /** which command this is */
-  readonly kind: 'pause';
-}
-
-/** Go on after a pause. */
-export interface Resume {
-  /** version of this schema */
-  readonly cellmill: typeof VERSION;
-  /** which command this is */
-  readonly kind: 'resume';
-}
-
-/** Grow or shrink the pool; what runs on surplus workers is finished first. */
-export interface SetWorkers {
-  /** version of this schema */
-  readonly cellmill: typeof VERSION;
-  /** which command this is */
-  readonly kind: 'set-workers';
-  /** workers wanted */
-  readonly count: number;
-}
-
 /** A view asks for the single tasks of a part of the timeline; the answer is a timeline-detail. */
 export interface ZoomTimeline {
   /** version of this schema */
@@ -548,7 +738,7 @@ export interface ZoomTimeline {
 }
 
 /** What the kernel sends. */
-export type Frame = Hello | Goodbye | Snapshot | Workers | Timeline | TimelineDetail | Journey | Refused;
+export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates | Timeline | TimelineDetail | Journey;
 
 /** Read Frame from a message's data; throws ProtocolError. */
 export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
@@ -562,18 +752,24 @@ export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
       return parseSnapshot(value, 'Snapshot');
     case 'workers':
       return parseWorkers(value, 'Workers');
+    case 'refused':
+      return parseRefused(value, 'Refused');
+    case 'show':
+      return parseShow(value, 'Show');
+    case 'graph':
+      return parseGraph(value, 'Graph', buffers);
+    case 'graph-states':
+      return parseGraphStates(value, 'GraphStates', buffers);
     case 'timeline':
       return parseTimeline(value, 'Timeline', buffers);
     case 'timeline-detail':
       return parseTimelineDetail(value, 'TimelineDetail', buffers);
     case 'journey':
       return parseJourney(value, 'Journey');
-    case 'refused':
-      return parseRefused(value, 'Refused');
     default:
       throw new ProtocolError(`Frame.kind is unknown: ${String(kind)}`);
   }
 }
 
 /** What a view sends. */
-export type Command = Refresh | Watch | CancelRun | Pause | Resume | SetWorkers | ZoomTimeline;
+export type Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ZoomTimeline;

@@ -17,14 +17,10 @@ _LONGEST = 2.0**62 / 1e9  # seconds that fit into the clock
 
 def zoom(executor: Executor, command: Mapping[str, Any]) -> schema.TimelineDetail:
     """The tasks that ran between two moments; raises `UsageError` when they make no sense."""
-    request, start, end = (command.get(key) for key in ("request", "start", "end"))
+    request = command.get("request")
     if type(request) is not int or request < 0:
         raise UsageError(f"a question's number is a whole number of at least 0, not {request!r}")
-    for value in (start, end):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise UsageError(f"a part of the timeline has a start and an end in seconds, not {value!r}")
-    assert isinstance(start, (int, float)) and isinstance(end, (int, float))
-    start, end = max(0.0, float(start)), min(float(end), _LONGEST)
+    start, end = (_seconds(command.get(key)) for key in ("start", "end"))
     if start > end:
         raise UsageError("a part of the timeline does not end before it starts")
     scheduler = scheduler_of(executor)
@@ -44,3 +40,9 @@ def zoom(executor: Executor, command: Mapping[str, Any]) -> schema.TimelineDetai
         "names": [{"number": n, "name": name_of(names, n)} for n in sorted(functions_in(spans))],
         "spans": spans,
     }
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise UsageError(f"a part of the timeline has a start and an end in seconds, not {value!r}")
+    return min(max(0.0, float(value)), _LONGEST)

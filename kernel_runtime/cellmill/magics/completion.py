@@ -13,13 +13,13 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill import backends
-from cellmill.magics import control, parallel, pfor, task
+from cellmill.magics import control, journeys, parallel, pfor, task
 from cellmill.magics.lines import Option
 from cellmill.task import POLICIES
 
 Matcher = Callable[[CompletionContext], SimpleMatcherResult]
 
-_LINE = re.compile(r"\s*(%cellmill|%%parallel|%%pfor|%%task)\s+(.*)$", re.DOTALL)
+_LINE = re.compile(r"\s*(%cellmill|%journeys|%%parallel|%%pfor|%%task)\s+(.*)$", re.DOTALL)
 _FRAGMENT = re.compile(r"[^\s,=]*$")
 _DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 
@@ -55,6 +55,8 @@ def _offers(
     """The words that may stand here, and their kind."""
     if magic == "%cellmill":
         return _control(words, fragment), "keyword"
+    if magic == "%journeys":
+        return ([] if words else journeys.names()), "variable"
     options = {"%%parallel": parallel.OPTIONS, "%%pfor": pfor.OPTIONS, "%%task": task.OPTIONS}[magic]
     rest, value_expected = _after_options(words, options)
     if value_expected:

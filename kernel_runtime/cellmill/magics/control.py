@@ -31,8 +31,8 @@ HELP = """Show the workers, or change their settings.
     %cellmill pause | resume       start no more tasks | go on
     %cellmill help                 this text
 
-The other magics: %%parallel (functions become parallel), %%pfor (a parallel loop) and %%task
-(a cell in the background); `%%pfor?` shows their help.
+The other magics: %%parallel (functions become parallel), %%pfor (a parallel loop), %%task
+(a cell in the background) and %journeys (where the time went); `%%pfor?` shows their help.
 """
 
 

@@ -14,7 +14,7 @@ import cellmill.comm
 import cellmill.runs
 import cellmill_widgets.progress
 from cellmill import dashboards, kernel_modules
-from cellmill.magics import control, dashboard, parallel, pfor, task
+from cellmill.magics import control, dashboard, journeys, parallel, pfor, task
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
@@ -111,6 +111,10 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
         __tracebackhide__ = True
         dashboard.run_dashboard(line)
 
+    def journeys_magic(line: str) -> Any:
+        __tracebackhide__ = True
+        return journeys.run_journeys(line)
+
     def parallel_magic(line: str, cell: str) -> None:
         __tracebackhide__ = True
         parallel.run_parallel(ip, line, cell)
@@ -125,12 +129,14 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
 
     cellmill_magic.__doc__ = control.HELP
     dashboard_magic.__doc__ = dashboard.HELP
+    journeys_magic.__doc__ = journeys.HELP
     parallel_magic.__doc__ = parallel.HELP
     pfor_magic.__doc__ = pfor.HELP
     task_magic.__doc__ = task.HELP
     return {
         ("line", "cellmill"): no_var_expand(cellmill_magic),
         ("line", "dashboard"): no_var_expand(dashboard_magic),
+        ("line", "journeys"): no_var_expand(journeys_magic),
         ("cell", "parallel"): no_var_expand(parallel_magic),
         ("cell", "pfor"): no_var_expand(pfor_magic),
         ("cell", "task"): no_var_expand(task_magic),

@@ -49,7 +49,7 @@ def name_of(names: dict[int, str], number: int) -> str:
 
 def functions_in(spans: bytes) -> set[int]:
     """The numbers of the functions in some spans."""
-    found = set()
+    found: set[int] = set()
     for at in range(0, len(spans), SPAN.size):
         found.update(SPAN.unpack_from(spans, at)[8:11])
     found.discard(OTHER_FUNCTIONS)

@@ -177,7 +177,7 @@ class GraphTab implements Tab {
     const trans = this._trans;
     if (this._path.length > 0) {
       const seconds = this._path.reduce((sum, node) => sum + (graph.seconds[node] ?? 0), 0);
-      return trans.__('%1 of run time in %2 tasks', duration(seconds), count(this._path.length));
+      return trans.__('%1 of run time in %2 tasks', brief(seconds), count(this._path.length));
     }
     if (this._alone > 0) {
       return trans._n(

@@ -44,6 +44,13 @@ def byte_fields(entry: Field) -> list[str]:
     return [key for key, field in entry["fields"].items() if field["type"] == "bytes"]
 
 
+def python_field(key: str, field: Field) -> str:
+    """The lines of one field."""
+    line = f"    {key}: {python_type(field)}"
+    note = f"# {field['meaning']}"
+    return f"{line}  {note}" if len(line) + len(note) < 108 else f"    {note}\n{line}"
+
+
 def python_source(schema: dict[str, Any]) -> str:
     """The text of schema.py."""
     stages = [stage["name"] for stage in schema["stages"]]
@@ -81,9 +88,7 @@ def python_source(schema: dict[str, Any]) -> str:
         out[-1] += "}"
     for name, entry in schema["types"].items():
         out += ["", "", f"class {name}(TypedDict):", f'    """{entry["meaning"]}"""', ""]
-        out += [
-            f"    {key}: {python_type(field)}  # {field['meaning']}" for key, field in entry["fields"].items()
-        ]
+        out += [python_field(key, field) for key, field in entry["fields"].items()]
     out += ["", "", "# fmt: off"]
     for name, entry in schema["unions"].items():
         members = "\n    | ".join(entry["members"])

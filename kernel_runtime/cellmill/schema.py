@@ -269,7 +269,7 @@ class Timeline(TypedDict):
     known: bool  # whether this backend tells when its tasks ran
     work: int  # number of the piece of work
     number: int  # of this frame
-    follows: int  # number of the frame whose spans stay where these have none of the same place; 0: none, these are all
+    follows: int  # the frame whose spans stay where these have none; 0: none, these are all
     now: float  # seconds on the kernel's monotonic clock, to which open spans reach
     tasks: int  # tasks in the spans
     sampled: int  # of them: estimated from a sample
@@ -313,9 +313,7 @@ class FunctionJourney(TypedDict):
     tasks: int  # tasks that are over; attempts count
     failed: int  # of them: with an error
     cut: int  # of them: cancelled, stopped or lost
-    intervals: list[
-        IntervalFigures
-    ]  # the seven intervals, then pickling in the kernel, then waiting beside others of the same chunk
+    intervals: list[IntervalFigures]  # the seven, then pickling, then waiting beside others of a chunk
 
 
 class Journey(TypedDict):

@@ -553,7 +553,7 @@ export interface Timeline {
   readonly work: number;
   /** of this frame */
   readonly number: number;
-  /** number of the frame whose spans stay where these have none of the same place; 0: none, these are all */
+  /** the frame whose spans stay where these have none; 0: none, these are all */
   readonly follows: number;
   /** seconds on the kernel's monotonic clock, to which open spans reach */
   readonly now: number;
@@ -670,7 +670,7 @@ export interface FunctionJourney {
   readonly failed: number;
   /** of them: cancelled, stopped or lost */
   readonly cut: number;
-  /** the seven intervals, then pickling in the kernel, then waiting beside others of the same chunk */
+  /** the seven, then pickling, then waiting beside others of a chunk */
   readonly intervals: readonly IntervalFigures[];
 }
 

@@ -6,7 +6,7 @@ import { TimelineModel, readSpans } from '../src/timeline';
 import { mean, reading, wholeMean } from '../src/view/journey/reading';
 import { axis, brief } from '../src/view/timeline/axis';
 import { Range } from '../src/view/timeline/range';
-import { inSight, nearest, neighbour } from '../src/view/timeline/sight';
+import { gathered, inSight, nearest, neighbour } from '../src/view/timeline/sight';
 import { caveats, describe, summary } from '../src/view/timeline/words';
 
 const trans = {
@@ -82,8 +82,9 @@ test('tickets of 63 bits arrive whole, also from the middle of a buffer', () => 
   const bytes = new Uint8Array(8 + 64);
   bytes.set(packed({ start: 1_500_000_000, end: 2_000_000_000, ticket }), 8);
   const [one] = readSpans(bytes.subarray(8));
-  assert.equal(one?.span.ticket, '9223372036854775783');
-  assert.equal(one?.span.start, 1.5);
+  assert.ok(one !== undefined);
+  assert.equal(one.span.ticket, '9223372036854775783');
+  assert.equal(one.span.start, 1.5);
 });
 
 test('later spans take the places of earlier ones, and a missed frame changes nothing', () => {
@@ -173,6 +174,26 @@ test('single tasks of an answer stand where slices were, and nowhere twice', () 
     inSight(model, 1.6, 4).map(span => span.ticket),
     ['7', '8']
   );
+});
+
+test('spans too narrow to be told apart are one for each pixel', () => {
+  const model = new TimelineModel();
+  const narrow = [10, 12, 14, 210].map(at => ({
+    start: at * 1e7,
+    end: (at + 1) * 1e7,
+    failed: at === 12 ? 1 : 0
+  }));
+  model.push(frame(1, 0, packed(...narrow, { start: 3e9, end: 9e9 })), 0);
+  const seen = gathered(model.spans, 1);
+  assert.deepEqual(
+    seen.map(span => [span.start, span.count, span.failed]),
+    [
+      [3, 1, 0],
+      [0.1, 3, 1],
+      [2.1, 1, 0]
+    ]
+  );
+  assert.ok(Math.abs((seen[1]?.functions[0]?.share ?? 0) - 0.03) < 1e-9);
 });
 
 test('the keyboard goes from span to span and from row to row', () => {

@@ -147,7 +147,7 @@ def the_journey_of_both(one: Any) -> None:
 
 def a_flood(one: Any) -> None:
     one.page.locator(f"{DASHBOARD} .cellmill-note").get_by_text("30,000 tasks on 3 workers").wait_for()
-    wait_canvas(one, "d.spans > 50 && d.spans <= 1003")
+    wait_canvas(one, "d.spans > 20 && d.spans <= 1003")
     one.screenshot("timeline-flood")
     canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
     canvas.focus()

@@ -32,7 +32,11 @@ class JourneyTab implements Tab {
     });
     this._scale.textContent = trans.__('Log scale');
     this._bars = child(parent, 'div', 'cellmill-journeys');
-    this._table = child(parent, 'table', 'cellmill-table cellmill-figures');
+    const place = child(parent, 'div', 'cellmill-figures-place');
+    place.tabIndex = 0; // in a narrow panel it scrolls
+    place.setAttribute('role', 'group');
+    place.setAttribute('aria-label', trans.__('Figures by interval'));
+    this._table = child(place, 'table', 'cellmill-table cellmill-figures');
     this._caption = child(this._table, 'caption', 'cellmill-faint');
     const head = child(child(this._table, 'thead', ''), 'tr', '');
     const titles = [trans.__('Interval'), trans.__('mean'), trans.__('median'), 'p95', 'p99'];

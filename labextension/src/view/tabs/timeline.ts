@@ -7,7 +7,7 @@ import { button, child, setText } from '../dom';
 import { COLOURS, Colours } from '../timeline/colours';
 import { AXIS, paint, spanAt, type Picture } from '../timeline/painter';
 import { Range } from '../timeline/range';
-import { inSight, nearest, neighbour } from '../timeline/sight';
+import { gathered, inSight, nearest, neighbour } from '../timeline/sight';
 import { caveats, describe, summary } from '../timeline/words';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
@@ -338,14 +338,16 @@ class TimelineTab implements Tab {
     const end = model.time(now());
     const running = model.running.map(span => ({ ...span, end: Math.max(span.end, end) }));
     const labels = workers.map(worker => this._trans.__('worker %1', worker));
+    const left = width < 400 ? 58 : 70;
+    const pixel = (to - from) / Math.max(1, width - left);
     return {
       width,
       height: workers.length * row + AXIS,
-      left: width < 400 ? 58 : 70,
+      left,
       row,
       workers,
       labels,
-      spans: [...inSight(model, from, to), ...running],
+      spans: [...gathered(inSight(model, from, to), pixel), ...running],
       from,
       to,
       first,

@@ -31,6 +31,58 @@ function covers(slice: Span, span: Span): boolean {
   return slice.worker === span.worker && slice.start <= span.start && slice.end >= span.end;
 }
 
+/** Spans too narrow to be told apart, those of each pixel as one: `pixel` is its seconds. */
+export function gathered(spans: readonly Span[], pixel: number): readonly Span[] {
+  const wide: Span[] = [];
+  const columns = new Map<string, Span[]>();
+  for (const span of spans) {
+    if (span.running || span.end - span.start >= 2 * pixel) {
+      wide.push(span);
+      continue;
+    }
+    const key = `${span.worker} ${Math.floor(span.start / pixel)}`;
+    const column = columns.get(key);
+    if (column === undefined) {
+      columns.set(key, [span]);
+    } else {
+      column.push(span);
+    }
+  }
+  const narrow = [...columns.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [together(first, others, pixel)]
+  );
+  return [...wide, ...narrow];
+}
+
+/** Spans of one worker as one span, at least a pixel long. */
+function together(first: Span, others: readonly Span[], pixel: number): Span {
+  if (others.length === 0) {
+    return first;
+  }
+  const spans = [first, ...others];
+  const start = Math.min(...spans.map(span => span.start));
+  const end = Math.max(start + pixel, ...spans.map(span => span.end));
+  const shares = new Map<number, number>();
+  const sum = (part: (span: Span) => number): number =>
+    spans.reduce((all, span) => all + part(span), 0);
+  for (const span of spans) {
+    for (const { number, share } of span.functions) {
+      const time = (share * (span.end - span.start)) / (end - start);
+      shares.set(number, (shares.get(number) ?? 0) + time);
+    }
+  }
+  return {
+    ...first,
+    start,
+    end,
+    count: sum(span => span.count),
+    failed: sum(span => span.failed),
+    cut: sum(span => span.cut),
+    functions: [...shares].map(([number, share]) => ({ number, share })),
+    others: sum(span => (span.others * (span.end - span.start)) / (end - start))
+  };
+}
+
 /** The span `by` places beside the chosen one on its row, the first of the row without one. */
 export function neighbour(
   spans: readonly Span[],

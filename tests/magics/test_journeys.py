@@ -1,0 +1,45 @@
+"""`%journeys` in a real kernel."""
+
+from __future__ import annotations
+
+from tests.magics.notebook import Notebook
+
+DEFINE = """%%parallel
+def halve(x):
+    return x / 2
+
+def third(x):
+    if x == 7:
+        raise ValueError(x)
+    return x / 3
+"""
+
+
+def test_the_table_of_all_and_of_one_run(notebook: Notebook) -> None:
+    notebook.run(DEFINE).ok()
+    notebook.run("for f in [halve(x) for x in range(50)]: f.result()").ok()
+    notebook.run("done = list(third.map(range(20), return_exceptions=True))").ok()
+    everything = notebook.run("%journeys").ok()
+    assert everything.result is not None
+    for text in (everything.text, everything.result["text/html"]):
+        assert "halve: 50 tasks" in text
+        assert "third: 20 tasks" in text
+        for word in ("wait-for-inputs", "queue", "run", "collect", "pickle", "median", "p99"):
+            assert word in text
+    one = notebook.run("%journeys third").ok().text
+    assert "third: 20 tasks" in one
+    assert "halve" not in one
+    assert "halve" in notebook.complete("%journeys ha")
+    assert (
+        "Show where the time"
+        in notebook.run("print(get_ipython().find_line_magic('journeys').__doc__)").ok().stdout
+    )
+
+
+def test_a_wrong_line_is_pointed_at(notebook: Notebook) -> None:
+    notebook.run(DEFINE).ok()
+    notebook.run("halve(1).result()").ok()
+    unknown = notebook.run("%journeys halv")
+    assert "did you mean halve?" in unknown.traceback
+    assert unknown.pointed_at() == "halv"
+    assert notebook.run("%journeys halve third").pointed_at() == "third"

@@ -22,7 +22,7 @@ from cellmill.errors import UsageError
 from cellmill.executor import Executor
 from cellmill.publisher import Publisher, packed
 from cellmill_widgets import dashboard
-from cellmill_widgets.notebook import close_widget, publish
+from cellmill_widgets.notebook import LIVE, close_widget, publish
 
 TARGET = "cellmill.widget"
 REDRAWN = 1.0  # seconds between pictures where there is no widget
@@ -191,7 +191,7 @@ class Inline:
         content = dashboard.still(self._title, self._last, self._note)
         if self._widget is not None:
             model = self._widget.model_id
-            content[dashboard.LIVE] = {"version": schema.VERSION}
+            content[LIVE] = {"version": schema.VERSION}
             content[dashboard.VIEW] = {"version_major": 2, "version_minor": 0, "model_id": model}
         return content
 

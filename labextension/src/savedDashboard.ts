@@ -10,6 +10,8 @@ type MimeModel = Parameters<Renderer['renderModel']>[0];
 const DASHBOARD = 'application/vnd.cellmill.dashboard+json';
 const WIDGET = 'application/vnd.jupyter.widget-view+json';
 const STILL = 'text/html';
+/** Milliseconds between looks for the notebook's widget manager, until the widget is there. */
+const FOLLOW_INTERVAL = 500;
 /** Before the widgets' own, which show nothing without a kernel. */
 const RANK = -20;
 
@@ -36,17 +38,29 @@ class SavedDashboard extends Panel {
   /** Draw an output; the promise is that of its still. */
   async renderModel(model: MimeModel): Promise<void> {
     this._observer.disconnect();
+    this._factory = undefined;
     for (const widget of [...this.widgets]) {
       widget.dispose();
     }
     this._still = this._rendermime.createRenderer(STILL);
     this.addWidget(this._still);
-    try {
+    this._live = null;
+    this._follow(model);
+    await this._still.renderModel(model);
+  }
+
+  /**
+   * Draw the widget with the notebook's own factory, and anew with its successor: outputs that are drawn before the
+   * notebook has a widget manager get a factory without one, and only those right in a cell are told of it later.
+   */
+  private _follow(model: MimeModel): void {
+    window.clearTimeout(this._timer);
+    const factory = this._rendermime.getFactory(WIDGET);
+    if (factory !== undefined && factory !== this._factory) {
+      this._factory = factory;
+      this._observer.disconnect();
+      this._live?.dispose();
       this._live = this._rendermime.createRenderer(WIDGET);
-    } catch {
-      this._live = null; // a page without widgets
-    }
-    if (this._live !== null) {
       this.addWidget(this._live);
       this._observer.observe(this._live.node, {
         childList: true,
@@ -55,12 +69,15 @@ class SavedDashboard extends Panel {
       });
       // Without a kernel this waits for ever, and while a cell runs for the cell's end.
       void this._live.renderModel(model).finally(() => this._choose());
+      this._choose();
     }
-    this._choose();
-    await this._still.renderModel(model);
+    if (this._still?.isHidden !== true) {
+      this._timer = window.setTimeout(() => this._follow(model), FOLLOW_INTERVAL);
+    }
   }
 
   override dispose(): void {
+    window.clearTimeout(this._timer);
     this._observer.disconnect();
     super.dispose();
   }
@@ -78,6 +95,8 @@ class SavedDashboard extends Panel {
 
   private readonly _rendermime: Rendermime;
   private readonly _observer: MutationObserver;
+  private _factory: ReturnType<Rendermime['getFactory']>;
+  private _timer = 0;
   private _still: Renderer | null = null;
   private _live: Renderer | null = null;
 }

@@ -13,8 +13,6 @@ from cellmill_widgets import picture
 from cellmill_widgets.bars import View, duration, pace, text
 
 STATIC = Path(__file__).parent / "static"
-LIVE = "application/vnd.cellmill.dashboard+json"
-"""For JupyterLab's extension, which shows the picture and the table where there is no widget."""
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 _class: Any = None

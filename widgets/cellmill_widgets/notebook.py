@@ -8,6 +8,8 @@ from typing import Any
 
 from cellmill_widgets.bars import View, html, listing, svg
 
+LIVE = "application/vnd.cellmill.dashboard+json"
+"""For JupyterLab's extension, which shows the HTML of an output where there is no widget."""
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -90,6 +92,7 @@ class CellOutput:
     def _bundle(self, views: Sequence[View], markup: str) -> dict[str, Any]:
         content: dict[str, Any] = {"text/plain": listing(views), "text/html": markup}
         if self._widget is not None:
+            content[LIVE] = {"version": 1}  # a page that was reloaded meanwhile finds no widget
             content[_WIDGET] = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
         return content
 

@@ -65,7 +65,11 @@ export class ControlComm {
     }
   }
 
-  private _message(type: string, channel: string, content: JSONObject): KernelMessage.IShellMessage {
+  private _message(
+    type: string,
+    channel: string,
+    content: JSONObject
+  ): KernelMessage.IShellMessage {
     return KernelMessage.createMessage({
       msgType: type,
       channel,
@@ -100,7 +104,9 @@ export class ControlComm {
 
   private _endSubshell(): void {
     if (this._subshell !== null) {
-      void this._ask('delete_subshell_request', { subshell_id: this._subshell }).catch(() => undefined);
+      void this._ask('delete_subshell_request', { subshell_id: this._subshell }).catch(
+        () => undefined
+      );
       this._subshell = null;
     }
   }

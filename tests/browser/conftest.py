@@ -49,11 +49,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running JupyterLab: where it answers, and the folder it serves."""
+    """A running JupyterLab: where it answers, the folder it serves, and where it looks for kernels first."""
 
     url: str
     token: str
     root: Path
+    jupyter_path: Path
 
     def get(self, path: str) -> object:
         request = urllib.request.Request(
@@ -111,7 +112,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     scratch = tmp_path_factory.mktemp("lab")
     root = scratch / "notebooks"
     root.mkdir()
-    running = Server(f"http://127.0.0.1:{free_port()}", "cellmill-test", root)
+    running = Server(f"http://127.0.0.1:{free_port()}", "cellmill-test", root, scratch / "jupyter_path")
     port = running.url.rsplit(":", 1)[1]
     command = [
         sys.executable,
@@ -128,6 +129,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         f"--IdentityProvider.token={running.token}",
     ]
     command += [f"--ServerApp.root_dir={root}", "--LabApp.extension_manager=readonly"]
+    # A kernel that dies again and again is given up soon.
+    command += ["--AsyncIOLoopKernelRestarter.restart_limit=1", "--KernelRestarter.time_to_dead=1.0"]
     command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     log = scratch / "server.log"
     with log.open("wb") as sink:

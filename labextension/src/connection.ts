@@ -15,6 +15,9 @@ import type { Command, Frame, Shown, Watch } from './protocol';
 /** What a kernel is asked for beside its counters while no view shows more. */
 export const NOTHING: Watch = { cellmill: VERSION, kind: 'watch', sections: [] };
 
+/** Milliseconds after which a kernel that has not answered is taken to be busy. */
+const PATIENCE = 2000;
+
 /** Seconds on the page's monotonic clock. */
 export function now(): number {
   return performance.now() / 1000;
@@ -63,7 +66,8 @@ export class KernelLink implements IDisposable {
       heard: this.model.presence,
       kernel: kernel !== null ? true : this._context.hasNoKernel ? false : null,
       status: kernel?.status ?? 'unknown',
-      language: this._language
+      language: this._language,
+      late: this._late
     });
   }
 
@@ -103,6 +107,7 @@ export class KernelLink implements IDisposable {
       return;
     }
     this._disposed = true;
+    window.clearTimeout(this._lateness);
     this._closeControl();
     Signal.clearData(this);
   }
@@ -213,6 +218,12 @@ export class KernelLink implements IDisposable {
   private async _meet(): Promise<void> {
     const kernel = this._kernel;
     this._language = '';
+    this._late = false;
+    window.clearTimeout(this._lateness);
+    this._lateness = window.setTimeout(() => {
+      this._late = true; // after a reload JupyterLab does not know that a kernel is busy, either
+      this._changed.emit();
+    }, PATIENCE);
     void this._probe();
     const spec = await kernel?.spec;
     if (!this._disposed && kernel === this._kernel && spec !== undefined) {
@@ -313,6 +324,8 @@ export class KernelLink implements IDisposable {
   private _watched = false;
   private _restarted = false;
   private _language = '';
+  private _late = false;
+  private _lateness = 0;
   private _disposed = false;
 }
 

@@ -18,7 +18,7 @@ export type Heard =
 /** What a view shows of a kernel, and what it tells when there is nothing to show. */
 export type Presence =
   | Heard
-  /** it has not answered, because a cell runs */
+  /** it was asked a while ago and has not answered: a cell runs */
   | 'busy'
   /** its language has no Cellmill */
   | 'foreign'
@@ -35,10 +35,12 @@ export interface Circumstances {
   readonly status: string;
   /** the kernel's language as its specification names it, empty while it is not known */
   readonly language: string;
+  /** whether it was asked a while ago */
+  readonly late: boolean;
 }
 
 /** The one thing to tell: a dead kernel before all that it said while it lived. */
-export function presenceOf({ heard, kernel, status, language }: Circumstances): Presence {
+export function presenceOf({ heard, kernel, status, language, late }: Circumstances): Presence {
   if (kernel === false) {
     return 'no-kernel';
   }
@@ -56,5 +58,6 @@ export function presenceOf({ heard, kernel, status, language }: Circumstances): 
   if (language !== '' && language.toLowerCase() !== 'python') {
     return 'foreign';
   }
-  return heard === 'unknown' && status === 'busy' ? 'busy' : heard;
+  const silent = status === 'busy' || (late && status !== 'starting');
+  return heard === 'unknown' && kernel === true && silent ? 'busy' : heard;
 }

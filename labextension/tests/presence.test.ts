@@ -17,7 +17,8 @@ test('what is told is what matters most', () => {
     heard: 'unknown',
     kernel: true,
     status: 'idle',
-    language: 'python'
+    language: 'python',
+    late: false
   };
   const cases: [Partial<Circumstances>, Presence][] = [
     [{}, 'unknown'],
@@ -27,6 +28,9 @@ test('what is told is what matters most', () => {
     [{ status: 'restarting' }, 'restarting'],
     [{ status: 'autorestarting', heard: 'live' }, 'restarting'],
     [{ status: 'busy' }, 'busy'],
+    [{ status: 'unknown', late: true }, 'busy'],
+    [{ status: 'starting', late: true }, 'unknown'],
+    [{ kernel: null, late: true }, 'unknown'],
     [{ status: 'busy', heard: 'absent' }, 'absent'],
     [{ status: 'busy', heard: 'live' }, 'live'],
     [{ language: 'R' }, 'foreign'],

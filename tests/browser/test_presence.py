@@ -90,11 +90,9 @@ def test_kernels_with_nothing_to_show(lab: OpenLab, server: Any) -> None:
     one.run_cell(4)
     one.wait_panel("d.presence === 'dead'")
     assert "has died" in text(one)
-    one.page.keyboard.press("Escape")
-    for button in one.page.locator(".jp-Dialog button.jp-mod-accept").all():
-        button.click()  # JupyterLab says it, too
     one.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     one.wait_panel("d.presence === 'no-kernel'")
+    one.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.save()")
     one.page.evaluate("() => window.jupyterapp.shell.currentWidget.close()")
     one.wait_panel("d.presence === 'none'")
     assert "Open a notebook" in text(one)

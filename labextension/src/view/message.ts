@@ -34,7 +34,7 @@ export function messageOf(presence: Presence, trans: Translator): Message {
     case 'busy':
       return tell(
         trans.__(
-          'The kernel runs a cell and has not answered yet. If it has tasks, they appear within seconds; ' +
+          'The kernel has not answered yet: it seems to run a cell. If it has tasks, they appear within seconds; ' +
             'otherwise it answers when the cell is done.'
         )
       );

@@ -62,6 +62,21 @@ enum { CSCHED_STAGES = 8 };
 
 /* csched_figures_t.of: the seven intervals between the stages, and these two */
 enum { CSCHED_PICKLE = 7, CSCHED_BESIDE = 8, CSCHED_INTERVALS = 9, CSCHED_EVERY_RUN = -1 };
+/* states of the map: of a task, and of a cell that stands for one */
+enum {
+    CSCHED_MAP_NONE = 0,
+    CSCHED_MAP_WAITING = 1, /* for inputs, or to be tried again */
+    CSCHED_MAP_QUEUED = 2,
+    CSCHED_MAP_RUNNING = 3,
+    CSCHED_MAP_DONE = 4,
+    CSCHED_MAP_FAILED = 5,
+    CSCHED_MAP_CANCELLED = 6,
+    CSCHED_MAP_LOST = 7,
+    CSCHED_MAP_STATES = 8
+};
+/* A cell that stands for several: how many fifteenths of them are done, 0 and 15 only when none and all are, and
+ * whether any failed or was lost, runs, waits for inputs or for a worker, was cancelled. */
+enum { CSCHED_CELL_FAILED = 16, CSCHED_CELL_RUNNING = 32, CSCHED_CELL_WAITING = 64, CSCHED_CELL_CANCELLED = 128 };
 
 typedef struct csched csched_t;
 typedef struct csched_worker csched_worker_t;
@@ -90,6 +105,7 @@ typedef struct { /* what csched_submit_with takes beside the payload */
     uint64_t not_before; /* kept back until this time; 0: at once */
     uint32_t attempt;  /* how often it was tried before, for its journey */
     uint32_t ask;      /* 1: after each failed attempt that is not the last, CSCHED_ATTEMPT asks what to do */
+    uint64_t position; /* in the map, plus one, where it was submitted before; 0: a new one */
 } csched_options_t;
 
 typedef struct { /* many tasks at once, for csched_submit_many; `ends` says where the part of each task ends */
@@ -143,7 +159,8 @@ typedef struct { /* 96 bytes: one row of the journey ring */
     uint8_t status;
     uint8_t attempt;
     uint64_t stamps[8]; /* submitted ready dispatched received started finished returned resolved; 0: unknown */
-    uint64_t pack_ns;   /* time spent pickling in the kernel */
+    float pack_ns;      /* time spent pickling in the kernel */
+    uint32_t position;  /* in the map, its lower half: in the order of submission */
 } csched_journey_t;
 
 typedef struct { /* 64 bytes: tasks that a worker ran one after the other, or one of them */
@@ -183,6 +200,13 @@ typedef struct {
     uint32_t spans, functions;
     uint32_t behind;    /* 1: there is more to read */
 } csched_timeline_state_t;
+typedef struct { /* what csched_map is asked for, and answers */
+    uint64_t first, last; /* positions from, and up to: wanted, then told */
+    uint64_t next;     /* positions ever given */
+    uint64_t counts[8]; /* of those told, by state */
+    uint32_t span;     /* positions a cell, a power of two, at most 65,536 */
+    uint32_t cells;    /* written */
+} csched_map_t;
 
 typedef struct {
     uint64_t submitted, waiting, queued, running, succeeded, failed, cancelled;
@@ -382,6 +406,16 @@ int csched_timeline_running(csched_t *s, uint32_t most, csched_span_t *spans); /
  * an even choice of them.  `found`: how many there are */
 int csched_timeline_window(csched_t *s, uint64_t from, uint64_t to, uint32_t most, csched_span_t *spans,
                            uint64_t *found);
+/* the state map: a byte for each task, or element of a chunk, in the order of submission; the newest 4,194,304 */
+int csched_map(csched_t *s, csched_map_t *wanted, uint8_t *cells, uint32_t most); /* to be called without the GIL */
+uint64_t csched_map_next(csched_t *s); /* positions ever given */
+int csched_map_add(csched_t *s, uint32_t count, uint32_t state); /* those of tasks that never come to be submitted */
+/* outcomes that the scheduler does not see: of elements within a chunk */
+int csched_map_set(csched_t *s, uint64_t position, uint32_t count, uint32_t state);
+uint64_t csched_task_position(csched_t *s, uint32_t slot); /* of its first element; 2^64-1: there is no such task */
+/* PackBits: n < 128 is followed by n + 1 cells, n > 128 by one that comes 257 - n times.  How many bytes: at most
+ * count + count / 128 + 1 */
+uint32_t csched_map_pack(const uint8_t *cells, uint32_t count, uint8_t *packed);
 
 /* for benchmarks: a ring of messages with nothing else, in zeroed, page-aligned memory shared by two processes.  Each
  * side opens it; one puts, the other takes, without waiting: CSCHED_EFULL, CSCHED_EAGAIN. */

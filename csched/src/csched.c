@@ -86,6 +86,8 @@ CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **schedu
     if (!rc)
         rc = journey_open(&s->journey, s->config.journey_rows);
     if (!rc)
+        rc = map_open(&s->map);
+    if (!rc)
         rc = open_kernel_heap(s);
     if (!rc && s->config.helper)
         rc = helper_start(s);
@@ -158,6 +160,7 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     graph_close(&s->graph);
     journey_close(&s->journey);
     lineage_close(&s->lineage);
+    map_close(&s->map);
     if (s->bell >= 0)
         close(s->bell);
     free(s->workers);

@@ -27,7 +27,9 @@ int message_push(csched_t *s, const csched_message_t *message)
 
 void task_ready(csched_t *s, uint32_t slot)
 {
-    task_at(s, slot)->ready = s->now;
+    task_t *task = task_at(s, slot);
+    task->ready = s->now;
+    map_task(&s->map, task, CSCHED_MAP_QUEUED);
     ready_push(&s->graph, slot);
 }
 
@@ -42,7 +44,9 @@ int task_delay(csched_t *s, uint32_t slot)
         s->delayed_capacity = capacity;
     }
     s->delayed[s->delayed_count++] = slot;
-    task_at(s, slot)->state = TASK_DELAYED;
+    task_t *task = task_at(s, slot);
+    task->state = TASK_DELAYED;
+    map_task(&s->map, task, CSCHED_MAP_WAITING);
     s->graph.waiting_count++;
     return CSCHED_OK;
 }
@@ -113,6 +117,7 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
     task->detail = detail;
     task->next = NO_TASK;
     count_outcome(s, task);
+    map_end(&s->map, task);
     if (s->completions.tail != NO_TASK)
         task_at(s, s->completions.tail)->next = slot;
     else

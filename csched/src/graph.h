@@ -69,6 +69,7 @@ typedef struct {
     uint8_t priority; /* 0 .. PRIORITIES-1, larger first */
     uint8_t retries, attempt;
     uint8_t flags;
+    uint32_t first; /* position of its first element in the map */
 } task_t;
 
 _Static_assert(sizeof(task_t) <= 128, "a task record is at most 128 bytes");

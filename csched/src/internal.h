@@ -9,6 +9,7 @@
 #include "heap.h"
 #include "journey.h"
 #include "lineage.h"
+#include "map.h"
 #include "policy.h"
 #include "ring.h"
 
@@ -84,6 +85,7 @@ struct csched {
     graph_t graph;
     journey_t journey;
     lineage_t lineage;
+    map_t map;
     heap_t heap;
 
     region_t *regions;

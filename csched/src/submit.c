@@ -69,6 +69,8 @@ static int prepare(csched_t *s, task_t *task, const call_t *call)
         rc = blob_from_bytes(call->data, call->size, &payload);
     if (rc < 0)
         return rc;
+    uint32_t count = call->options ? call->options->count : 1;
+    uint64_t again = call->options ? call->options->position : 0;
     *task = (task_t){.ticket = graph_ticket(&s->graph, call->slot),
                      .submitted = s->now,
                      .ready = s->now,
@@ -76,13 +78,16 @@ static int prepare(csched_t *s, task_t *task, const call_t *call)
                      .payload = payload,
                      .function = call->function,
                      .run = call->run,
-                     .count = 1,
+                     .count = count,
+                     .first = again ? (uint32_t)(again - 1) : map_add(&s->map, count, CSCHED_MAP_QUEUED),
                      .dependents = NO_EDGE,
                      .next = NO_TASK,
                      .previous = NO_TASK,
                      .row = NO_ROW,
                      .worker = NO_WORKER,
                      .priority = -PRIORITY_MIN};
+    if (again) /* not queued again: the chunk it failed in may not be over, and counts what is queued as its own */
+        map_task(&s->map, task, call->options->attempt ? CSCHED_MAP_WAITING : CSCHED_MAP_QUEUED);
     return CSCHED_OK;
 }
 
@@ -102,7 +107,6 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
 {
     const csched_options_t *o = call->options;
     uint32_t failed = NO_TASK;
-    task->count = o->count;
     task->priority = (uint8_t)(o->priority - PRIORITY_MIN);
     task->retries = (uint8_t)o->retries;
     task->attempt = (uint8_t)o->attempt;
@@ -117,6 +121,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
         log_inputs(s, task, call);
         if (failed == NO_TASK && task->missing) {
             s->graph.waiting_count++;
+            map_task(&s->map, task, CSCHED_MAP_WAITING);
             return CSCHED_OK;
         }
     }
@@ -131,7 +136,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
     return CSCHED_OK;
 }
 
-static void undo(csched_t *s, task_t *task)
+static void undo(csched_t *s, task_t *task, uint64_t position)
 {
     if (task->inputs) {
         for (uint32_t i = 0; i < task->inputs->count; i++)
@@ -144,6 +149,8 @@ static void undo(csched_t *s, task_t *task)
         s->regions[REGION_KERNEL].live--;
         free(task->payload);
     }
+    if (!position)
+        s->map.next -= task->count; /* nothing was submitted since */
     function_over(s, task->function);
     *task = (task_t){0};
 }
@@ -174,7 +181,7 @@ int64_t task_submit(csched_t *s, const call_t *call)
         ready_push(&s->graph, call->slot);
     if (rc < 0) {
         u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) - 1);
-        undo(s, task);
+        undo(s, task, call->options->position);
         return rc;
     }
     count_submitted(s, task);

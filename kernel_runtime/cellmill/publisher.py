@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from cellmill import commands, runs, schema
 from cellmill.executor import Executor
-from cellmill.sections import SECTIONS, SectionOfWork
+from cellmill.sections import SECTIONS, FollowsWork, SectionOfWork
 from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 
 INTERVAL = 0.1  # seconds between frames, and between looks at the counters while something runs
@@ -60,6 +60,9 @@ class Publisher:
         self._section_due = dict.fromkeys(SECTIONS, 0.0)
         self._fold = ProgressFold()
         self._fold_lock = threading.Lock()
+        for section in self._sections.values():
+            if isinstance(section, FollowsWork):
+                section.follow(lambda: self._fold.bounds)
         self._last: schema.Snapshot | None = None
         self._sent_at = 0.0
         self._in_cell = True  # made by a magic or a call, that is inside a cell
@@ -294,6 +297,7 @@ def take_sample(executor: Executor) -> Sample:
         succeeded=stats.succeeded,
         failed=stats.failed,
         cancelled=stats.cancelled,
+        position=states.next if (states := getattr(executor._backend, "states", None)) else 0,
     )
 
 

@@ -17,7 +17,7 @@ from types import TracebackType
 from . import comm, publisher, schema
 from .errors import UsageError, in_words
 from .executor import peek_default_executor
-from .sections import SECTIONS, SectionOfWork
+from .sections import SECTIONS, FollowsWork, SectionOfWork
 from .telemetry.journal import JournalFull, JournalWriter
 from .telemetry.progress import ProgressFold
 
@@ -105,6 +105,9 @@ class _Watcher:
         self._take = take
         self._fold = ProgressFold()
         self._sections = {name: make() for name, make in SECTIONS.items()}
+        for section in self._sections.values():
+            if isinstance(section, FollowsWork):
+                section.follow(lambda: self._fold.bounds)
         self._due = dict.fromkeys(SECTIONS, 0.0)
         self._last: schema.Snapshot | None = None
         self._over = threading.Event()

@@ -46,6 +46,8 @@ BUFFERS: dict[str, tuple[str, ...]] = {
     "graph-states": ("states", "seconds"),
     "timeline": ("spans", "running"),
     "timeline-detail": ("spans",),
+    "state-map": ("cells",),
+    "map-part": ("cells",),
 }
 
 
@@ -340,6 +342,56 @@ class ZoomTimeline(TypedDict):
     end: float  # the same
 
 
+class MapCounts(TypedDict):
+    """Tasks of a part of the state map, by state."""
+
+    waiting: int  # for inputs, or to be tried again
+    queued: int  # for a worker
+    running: int  # in user code now
+    done: int  # ended well
+    failed: int  # ended with an exception, a failed input or at the time limit
+    cancelled: int  # given up
+    lost: int  # their worker died
+
+
+class StateMap(TypedDict):
+    """The state of every task of the present piece of work, in the order of submission."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["state-map"]  # which frame this is
+    work: int  # number of the piece of work
+    origin: int  # position of its first task in the kernel
+    start: int  # position of the first task told: those before it are forgotten
+    end: int  # position after the last one told: later ones have not been sent yet
+    total: int  # tasks of this work, those to come included
+    span: int  # tasks a cell, a power of two
+    counts: MapCounts  # of the tasks told
+    cells: bytes  # one byte a cell, PackBits; as csched.h says, a state where span is 1, else a sum
+
+
+class MapPart(TypedDict):
+    """A part of the state map, as zoom-map asked for it."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["map-part"]  # which frame this is
+    request: int  # the number that the view gave
+    start: int  # position of the first task told
+    end: int  # position after the last one told
+    span: int  # tasks a cell, a power of two
+    counts: MapCounts  # of the tasks told
+    cells: bytes  # as in StateMap
+
+
+class ZoomMap(TypedDict):
+    """Ask for a part of the state map, in full resolution where it is small enough; answered by MapPart."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["zoom-map"]  # which command this is
+    request: int  # comes back with the answer
+    start: int  # position of the first task wanted
+    end: int  # position after the last one
+
+
 # fmt: off
 
 Frame = (  # What the kernel sends.
@@ -354,6 +406,8 @@ Frame = (  # What the kernel sends.
     | Timeline
     | TimelineDetail
     | Journey
+    | StateMap
+    | MapPart
 )
 
 Command = (  # What a view sends.
@@ -366,4 +420,5 @@ Command = (  # What a view sends.
     | SetWorkers
     | ReplaceWorker
     | ZoomTimeline
+    | ZoomMap
 )

@@ -737,8 +737,127 @@ export interface ZoomTimeline {
   readonly end: number;
 }
 
+/** Tasks of a part of the state map, by state. */
+export interface MapCounts {
+  /** for inputs, or to be tried again */
+  readonly waiting: number;
+  /** for a worker */
+  readonly queued: number;
+  /** in user code now */
+  readonly running: number;
+  /** ended well */
+  readonly done: number;
+  /** ended with an exception, a failed input or at the time limit */
+  readonly failed: number;
+  /** given up */
+  readonly cancelled: number;
+  /** their worker died */
+  readonly lost: number;
+}
+
+function parseMapCounts(value: unknown, where: string): MapCounts {
+  const raw = record(value, where);
+  return {
+    waiting: integer(raw.waiting, where + '.waiting'),
+    queued: integer(raw.queued, where + '.queued'),
+    running: integer(raw.running, where + '.running'),
+    done: integer(raw.done, where + '.done'),
+    failed: integer(raw.failed, where + '.failed'),
+    cancelled: integer(raw.cancelled, where + '.cancelled'),
+    lost: integer(raw.lost, where + '.lost')
+  };
+}
+
+/** The state of every task of the present piece of work, in the order of submission. */
+export interface StateMap {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'state-map';
+  /** number of the piece of work */
+  readonly work: number;
+  /** position of its first task in the kernel */
+  readonly origin: number;
+  /** position of the first task told: those before it are forgotten */
+  readonly start: number;
+  /** position after the last one told: later ones have not been sent yet */
+  readonly end: number;
+  /** tasks of this work, those to come included */
+  readonly total: number;
+  /** tasks a cell, a power of two */
+  readonly span: number;
+  /** of the tasks told */
+  readonly counts: MapCounts;
+  /** one byte a cell, PackBits; as csched.h says, a state where span is 1, else a sum */
+  readonly cells: Uint8Array;
+}
+
+function parseStateMap(value: unknown, where: string, buffers: Buffers): StateMap {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'state-map', where + '.kind'),
+    work: integer(raw.work, where + '.work'),
+    origin: integer(raw.origin, where + '.origin'),
+    start: integer(raw.start, where + '.start'),
+    end: integer(raw.end, where + '.end'),
+    total: integer(raw.total, where + '.total'),
+    span: integer(raw.span, where + '.span'),
+    counts: parseMapCounts(raw.counts, where + '.counts'),
+    cells: bytes(buffers, 0, where + '.cells')
+  };
+}
+
+/** A part of the state map, as zoom-map asked for it. */
+export interface MapPart {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'map-part';
+  /** the number that the view gave */
+  readonly request: number;
+  /** position of the first task told */
+  readonly start: number;
+  /** position after the last one told */
+  readonly end: number;
+  /** tasks a cell, a power of two */
+  readonly span: number;
+  /** of the tasks told */
+  readonly counts: MapCounts;
+  /** as in StateMap */
+  readonly cells: Uint8Array;
+}
+
+function parseMapPart(value: unknown, where: string, buffers: Buffers): MapPart {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'map-part', where + '.kind'),
+    request: integer(raw.request, where + '.request'),
+    start: integer(raw.start, where + '.start'),
+    end: integer(raw.end, where + '.end'),
+    span: integer(raw.span, where + '.span'),
+    counts: parseMapCounts(raw.counts, where + '.counts'),
+    cells: bytes(buffers, 0, where + '.cells')
+  };
+}
+
+/** Ask for a part of the state map, in full resolution where it is small enough; answered by MapPart. */
+export interface ZoomMap {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'zoom-map';
+  /** comes back with the answer */
+  readonly request: number;
+  /** position of the first task wanted */
+  readonly start: number;
+  /** position after the last one */
+  readonly end: number;
+}
+
 /** What the kernel sends. */
-export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates | Timeline | TimelineDetail | Journey;
+export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates | Timeline | TimelineDetail | Journey | StateMap | MapPart;
 
 /** Read Frame from a message's data; throws ProtocolError. */
 export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
@@ -766,10 +885,14 @@ export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
       return parseTimelineDetail(value, 'TimelineDetail', buffers);
     case 'journey':
       return parseJourney(value, 'Journey');
+    case 'state-map':
+      return parseStateMap(value, 'StateMap', buffers);
+    case 'map-part':
+      return parseMapPart(value, 'MapPart', buffers);
     default:
       throw new ProtocolError(`Frame.kind is unknown: ${String(kind)}`);
   }
 }
 
 /** What a view sends. */
-export type Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ZoomTimeline;
+export type Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ZoomTimeline | ZoomMap;

@@ -22,42 +22,49 @@ STEPS = st.lists(
 )
 
 
+Place = tuple[Any, Any, int | None]  # key, item, position in the state map
+
+
 @given(STEPS)
 def test_like_a_list(steps: list[tuple[str, int]]) -> None:
     queue = Elements()
-    model: list[tuple[Any, Any]] = []
+    model: list[Place] = []
     number = 0
-    last: list[tuple[Any, Any]] = []
+    last: list[Place] = []
     for step, size in steps:
         if step == "add":
             added = range(number, number + size)
-            model.extend((key, f"item {key}") for key in added)
+            model.extend((key, f"item {key}", None) for key in added)
             queue.add(added, [f"item {key}" for key in added])
             number += size
         elif step == "add one":
-            model.append((number, f"item {number}"))
+            model.append((number, f"item {number}", None))
             queue.add([number], [f"item {number}"])
             number += 1
         elif step == "put back":
             back, last = last[:size], last[size:]
-            queue.put_back([key for key, _ in back], [item for _, item in back])
-            model[:0] = back
+            queue.put_back([key for key, _, _ in back], [item for _, item, _ in back], 1000)
+            model[:0] = [(key, item, 1000 + i) for i, (key, item, _) in enumerate(back)]
         elif step == "take" and model:
-            count = min(size, len(model))
-            keys, items = queue.take(count)
-            last, model[:count] = model[:count], []
-            assert list(zip(keys, items, strict=True)) == last
+            keys, items, position = queue.take(min(size, len(model)))
+            last, model[: len(keys)] = model[: len(keys)], []
+            places = [None if position is None else position + i for i in range(len(keys))]
+            assert list(zip(keys, items, places, strict=True)) == last
+            wanted = min(size, len(model) + len(keys))
+            assert len(keys) == wanted or position is not None or model[0][2] is not None
         elif step == "remove":
             # keys are compared by identity: small whole numbers are one object each
-            found = next((pair for pair in model if pair[0] == size), None)
-            assert queue.remove(size) == (found is not None)
+            found = next((place for place in model if place[0] == size), None)
+            removed = queue.remove(size)
+            assert removed == (None if found is None else ([found[0]], [found[1]], found[2]))
             if found is not None:
                 model.remove(found)
         elif step == "clear":
-            assert queue.clear() == [key for key, _ in model]
+            assert [key for keys, _, _ in queue.clear() for key in keys] == [key for key, _, _ in model]
             model.clear()
         assert len(queue) == len(model)
-        assert all(key in queue for key, _ in model)
+        assert queue.keys() == [key for key, _, _ in model]
+        assert all(key in queue for key, _, _ in model)
 
 
 def test_chunks_of_a_map_keep_ranges() -> None:
@@ -66,5 +73,5 @@ def test_chunks_of_a_map_keep_ranges() -> None:
     for start in range(0, 100, 10):
         queue.add(range(start, start + 10), list(range(start, start + 10)))
     taken = [queue.take(size) for size in (3, 24, 1, 72)]
-    assert [keys for keys, _ in taken] == [range(3), range(3, 27), range(27, 28), range(28, 100)]
-    assert [item for _, items in taken for item in items] == list(range(100))
+    assert [keys for keys, _, _ in taken] == [range(3), range(3, 27), range(27, 28), range(28, 100)]
+    assert [item for _, items, _ in taken for item in items] == list(range(100))

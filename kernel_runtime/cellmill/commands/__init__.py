@@ -12,7 +12,7 @@ from cellmill import schema
 from cellmill.errors import CellmillError, UsageError
 from cellmill.executor import Executor
 
-from . import control, timeline
+from . import control, state_map, timeline
 
 __all__ = ["obey", "refused"]
 
@@ -49,4 +49,5 @@ _ACTS: dict[str, Callable[[Executor, Mapping[str, Any]], schema.Frame | None]] =
     "set-workers": control.set_workers,
     "replace-worker": control.replace_worker,
     "zoom-timeline": timeline.zoom,
+    "zoom-map": state_map.zoom_map,
 }

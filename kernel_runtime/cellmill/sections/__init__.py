@@ -14,6 +14,7 @@ from cellmill.executor import Executor
 
 from .graph import GraphSection
 from .journey import JourneySection
+from .state_map import StateMapSection
 from .timeline import TimelineSection
 from .workers import WorkersSection
 
@@ -38,7 +39,16 @@ class SectionOfWork(Section, Protocol):
         """Before each frame: the work's number, and a moment before its first task in monotonic seconds."""
 
 
+@runtime_checkable
+class FollowsWork(Protocol):
+    """A section that shows the present piece of work alone, and asks for its bounds when it likes."""
+
+    def follow(self, bounds: Callable[[], tuple[int, int, int]]) -> None:
+        """Called once; ``bounds`` are `ProgressFold.bounds` at any moment."""
+
+
 SECTIONS: dict[str, Callable[[], Section]] = {
+    "state-map": StateMapSection,
     "journey": JourneySection,
     "timeline": TimelineSection,
     "workers": WorkersSection,

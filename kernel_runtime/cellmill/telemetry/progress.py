@@ -28,6 +28,7 @@ class Sample:
     succeeded: int
     failed: int
     cancelled: int
+    position: int = 0  # in the state map, of the next task
 
     @property
     def done(self) -> int:
@@ -59,10 +60,18 @@ class _Start:
     done: int = 0
     failed: int = 0
     cancelled: int = 0
+    position: int = 0
 
     @classmethod
     def at(cls, sample: Sample) -> _Start:
-        return cls(sample.executor, sample.submitted, sample.done, sample.failed, sample.cancelled)
+        return cls(
+            sample.executor,
+            sample.submitted,
+            sample.done,
+            sample.failed,
+            sample.cancelled,
+            sample.position,
+        )
 
 
 class ProgressFold:
@@ -77,6 +86,12 @@ class ProgressFold:
         self._next_began = 0.0
         self._changed = 0.0  # the last moment at which its counts changed
         self._seen: tuple[int, ...] = ()
+        self._total = 0
+
+    @property
+    def bounds(self) -> tuple[int, int, int]:
+        """The present piece of work: its number, the position of its first task in the state map, its tasks so far."""
+        return self._work, self._start.position, self._total
 
     @property
     def work(self) -> tuple[int, float]:
@@ -99,6 +114,7 @@ class ProgressFold:
         done = sample.done - start.done
         expected = sum(max(0, run.expected - run.submitted) for run in runs if run.expected is not None)
         running = min(sample.running, max(0, submitted - done))
+        self._total = submitted + expected
         return {
             "cellmill": schema.VERSION,
             "kind": "snapshot",
@@ -110,7 +126,7 @@ class ProgressFold:
             "wanted": sample.wanted,
             "paused": sample.paused,
             "counts": {
-                "total": submitted + expected,
+                "total": self._total,
                 "done": done,
                 "failed": sample.failed - start.failed,
                 "cancelled": sample.cancelled - start.cancelled,

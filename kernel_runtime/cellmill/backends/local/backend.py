@@ -42,6 +42,7 @@ from .pool import Pool
 from .resolver import Resolver
 from .scheduler import NO_WORKER, Scheduler, check, ffi, held
 from .sender import Sender
+from .states import States
 from .stopping import Stopper
 from .stream import Stream
 
@@ -99,6 +100,7 @@ class LocalBackend:
         self.scheduler = Scheduler(
             arena_bytes=memory, spin_us=10 if crowded else 50, worker_tasks=max_tasks_per_child or 0
         )
+        self.states = States(self.scheduler)
         self.functions = FunctionTable(self._add_function, self.scheduler.drop_function)
         self.resolver = Resolver(self, self.scheduler)
         self.stopper = Stopper(self)
@@ -292,7 +294,7 @@ class LocalBackend:
 
     def journey_rows(self) -> Iterator[dict[str, Any]]:
         for row in self.scheduler.journeys():
-            ticket, run, function, element, worker, status, attempt, *stamps, pack_ns = row
+            ticket, run, function, element, worker, status, attempt, *stamps, pack_ns, position = row
             yield {
                 "task": ticket,
                 "run": run,
@@ -301,7 +303,8 @@ class LocalBackend:
                 "worker": worker if worker != NO_WORKER else None,
                 "status": STATUSES[status],
                 "attempt": attempt,
-                "pack_ns": pack_ns,
+                "pack_ns": int(pack_ns),
+                "position": position,
                 **{stage: stamp or None for stage, stamp in zip(STAGES, stamps, strict=True)},
             }
 

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-Span = tuple[Sequence[Any], list[Any]]
-"""Keys (a range of places, or a list of futures) and as many items."""
+Span = tuple[Sequence[Any], list[Any], int | None]
+"""Keys (a range of places, or a list of futures), as many items, and the first one's position in the state map: those
+that were sent before and come back have one already, one after the other."""
 
 
 class Elements:
@@ -22,7 +23,7 @@ class Elements:
         return self._count
 
     def __contains__(self, key: Any) -> bool:
-        return any(key is other for keys, _ in self._left() for other in keys)
+        return any(key is other for keys, _, _ in self._left() for other in keys)
 
     def add(self, keys: Sequence[Any], items: list[Any]) -> None:
         """More elements, behind the others; ``items`` is kept and may grow here."""
@@ -30,26 +31,28 @@ class Elements:
             return
         self._count += len(items)
         if self._spans and type(keys) is range:
-            last_keys, last_items = self._spans[-1]
-            if (
-                type(last_keys) is range and last_keys.stop == keys.start
-            ):  # one span: chunks keep ranges as keys
-                self._spans[-1] = (range(last_keys.start, keys.stop), last_items)
+            last_keys, last_items, position = self._spans[-1]
+            if position is None and type(last_keys) is range and last_keys.stop == keys.start:
+                # one span: chunks keep ranges as keys
+                self._spans[-1] = (range(last_keys.start, keys.stop), last_items, None)
                 last_items.extend(items)
                 return
-        self._spans.append((keys, items))
+        self._spans.append((keys, items, None))
 
-    def put_back(self, keys: Sequence[Any], items: list[Any]) -> None:
-        """These come next."""
+    def put_back(self, keys: Sequence[Any], items: list[Any], position: int) -> None:
+        """These come next, by themselves; they were sent before."""
         if items:
-            self._spans = deque([(keys, items), *self._left()])
+            self._spans = deque([(keys, items, position), *self._left()])
             self._start = 0
             self._count += len(items)
 
     def take(self, count: int) -> Span:
-        """The next ``count`` elements; there must be as many."""
-        keys, items = self._spans[0]
+        """The next ``count`` elements, fewer only where some come back; there must be as many."""
+        keys, items, position = self._spans[0]
         start, end = self._start, self._start + count
+        if position is not None:
+            end = min(end, len(items))
+            position, count = position + start, end - start
         if end <= len(items):
             self._count -= count
             if end < len(items):
@@ -57,41 +60,48 @@ class Elements:
             else:
                 self._spans.popleft()
                 self._start = 0
-            return (keys, items) if count == len(items) else (keys[start:end], items[start:end])
+            if count == len(items):
+                return keys, items, position
+            return keys[start:end], items[start:end], position
         taken_keys: list[Any] = []
         taken_items: list[Any] = []
-        while (missing := count - len(taken_items)) > 0:
-            keys, items = self.take(min(missing, len(self._spans[0][1]) - self._start))
+        while (missing := count - len(taken_items)) > 0 and self._spans[0][2] is None:
+            keys, items, _ = self.take(min(missing, len(self._spans[0][1]) - self._start))
             taken_keys.extend(keys)
             taken_items.extend(items)
-        return taken_keys, taken_items
+        return taken_keys, taken_items, None
 
-    def remove(self, key: Any) -> bool:
-        """Take one element out; False when it is not here."""
-        for place, (keys, items) in enumerate(spans := self._left()):
+    def remove(self, key: Any) -> Span | None:
+        """Take one element out; None when it is not here."""
+        for place, (keys, items, position) in enumerate(spans := self._left()):
             for i, other in enumerate(keys):
                 if other is key:
-                    spans[place] = ([*keys[:i], *keys[i + 1 :]], [*items[:i], *items[i + 1 :]])
+                    rest = _part(spans[place], i + 1, len(items))
+                    spans[place : place + 1] = [_part(spans[place], 0, i), rest]
                     self._spans = deque(span for span in spans if span[1])
                     self._start = 0
                     self._count -= 1
-                    return True
-        return False
+                    return [key], [items[i]], None if position is None else position + i
+        return None
 
     def keys(self) -> list[Any]:
         """Of all that are here, in order."""
-        return [key for keys, _ in self._left() for key in keys]
+        return [key for keys, _, _ in self._left() for key in keys]
 
-    def clear(self) -> list[Any]:
-        """Drop everything; returns the keys."""
-        keys = self.keys()
+    def clear(self) -> list[Span]:
+        """Drop everything; returns what was here."""
+        spans = self._left()
         self._spans.clear()
         self._start = self._count = 0
-        return keys
+        return spans
 
     def _left(self) -> list[Span]:
         spans = list(self._spans)
         if self._start:
-            keys, items = spans[0]
-            spans[0] = (keys[self._start :], items[self._start :])
+            spans[0] = _part(spans[0], self._start, len(spans[0][1]))
         return spans
+
+
+def _part(span: Span, start: int, end: int) -> Span:
+    keys, items, position = span
+    return keys[start:end], items[start:end], None if position is None else position + start

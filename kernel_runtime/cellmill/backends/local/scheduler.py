@@ -30,7 +30,7 @@ free_cast: Callable[[str, int], Any] = _csched.ffi.cast
 NO_BLOCK = 2**64 - 1
 COMPLETION = struct.Struct("=IHHIIQQQQII")
 MESSAGE = struct.Struct("=IIIIIIQQQQQ")
-JOURNEY = struct.Struct("=QIIIHBB8QQ")
+JOURNEY = struct.Struct("=QIIIHBB8QfI")
 NO_WORKER = 2**16 - 1
 NO_ELEMENT = 2**32 - 1
 BATCH = 1024

@@ -16,7 +16,7 @@ from ...futures import Future
 from ...interrupts import whole
 from ...payload import INLINE_MAX, Encoded, explain_argument
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
-from . import outcomes
+from . import outcomes, states
 from .packing import FailedInput, Inputs, add_input, pack
 from .plain import PlainSubmit
 from .retrying import RetriedFuture
@@ -169,6 +169,7 @@ class Sender:
     def _failed(self, run: int, cause: Future) -> Future:
         """A future of a call that one of its inputs has failed already."""
         self.backend.adjust_run(run, submitted=1, failed=1)
+        self.backend.states.put(None, 1, states.FAILED)
         future = Future(self.backend)
         future.settle(None, outcomes.dependency_failed(cause, 0))
         return future
@@ -230,10 +231,11 @@ class Sender:
             if encoded.buffers or encoded.size > INLINE_MAX:
                 data, block = ffi.NULL, self.store(encoded)
             slot = self.resolver.take_slot()
-            self.resolver.table[slot] = chunk
+            self.resolver.table[slot], chunk.slot = chunk, slot
             self.backend.adjust_run(run, submitted=-count)  # counted when they were added to the stream
             form, _keep = self._form(options, inputs, block)
             form.count, form.retries, form.ask, form.attempt = count, 0, 0, chunk.attempt
+            form.position = 0 if chunk.position is None else chunk.position + 1
             form.not_before = _NOW() + int(chunk.delay * 1e9) if chunk.delay else 0
             ticket = held.csched_submit_with(
                 self.scheduler.handle, slot, number, run, data, encoded.size, _NOW() - start, form

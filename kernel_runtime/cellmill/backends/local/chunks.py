@@ -1,0 +1,235 @@
+"""A chunk in the kernel: some elements of a stream as one task, and what becomes of each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any
+
+from ...functions import function_name
+from ...raised import load_error
+from ...task import short_repr
+from . import outcomes, states
+from .salvage import mark_in, salvage
+from .scheduler import NO_ELEMENT, held
+
+if TYPE_CHECKING:
+    from .stream import Stream
+
+NOT_LOADED = 0  # failures that a worker reports of a chunk which it could not unpickle
+
+
+class Chunk:
+    """Some elements of a stream as one task of the scheduler."""
+
+    __slots__ = (
+        "_cancellations",
+        "attempt",
+        "counted",
+        "delay",
+        "items",
+        "keys",
+        "over",
+        "position",
+        "received",
+        "slot",
+        "stream",
+    )
+
+    def __init__(
+        self,
+        stream: Stream,
+        keys: Sequence[Any],
+        items: list[Any],
+        attempt: int,
+        delay: float | None,
+        position: int | None,
+    ) -> None:
+        self.stream = stream
+        self.attempt = attempt  # how often it was tried before
+        self.delay = delay or 0.0  # seconds until it may start
+        self.counted = (
+            delay is None
+        )  # among the chunks in flight: what waits to be tried again holds back no other
+        self._cancellations = stream.cancellations
+        self.keys = keys
+        self.items = items
+        self.received = 0  # elements whose outcome has come
+        self.over = False
+        self.position = position  # of its first element in the state map, once it is known
+        self.slot = -1
+
+    @property
+    def cancelled(self) -> bool:
+        """It was sent before its stream was cancelled: what has not begun will not."""
+        return self._cancellations != self.stream.cancellations
+
+    def partial(self, view: memoryview) -> None:
+        """Outcomes of the next elements, from a worker that is still at it."""
+        first, values, errors = self._outcomes(view)
+        self._put(self.received, first + len(values), states.DONE)
+        self._take(first, values, errors)
+
+    def _position_of(self, place: int) -> int:
+        """An element's position in the state map; asked for when something went wrong."""
+        if self.position is None:
+            self.position = self.stream.backend.states.position(self.slot)
+        return self.position + place
+
+    def _put(self, first: int, end: int, state: int) -> None:
+        """Write the state of some elements into the map: the scheduler sees the chunk as a whole."""
+        if end > first:
+            self.stream.backend.states.put(self._position_of(first), end - first, state)
+
+    def _outcomes(self, view: memoryview) -> tuple[int, Any, dict[int, Any]]:
+        """What a worker sent: (first element, values, errors). A result that does not unpickle fails alone."""
+        taken, error = outcomes.load_value(view)
+        if error is None:
+            first, values, errors = taken
+            return first, values, errors
+        try:
+            first, values, errors = salvage(view)
+            values = list(values)
+        except Exception:  # not even its outline
+            count = len(self.items) - self.received
+            return self.received, [None] * count, dict.fromkeys(range(self.received, len(self.items)), error)
+        marks = [(first + i, mark) for i, mark in enumerate(map(mark_in, values)) if mark is not None]
+        self.stream.backend.adjust_run(self.stream.run, succeeded=-len(marks), failed=len(marks))
+        return first, values, errors | {i: outcomes.not_loaded(mark.problem) for i, mark in marks}
+
+    def _take(self, first: int, values: Any, errors: dict[int, Any]) -> None:
+        """Deliver outcomes from element ``first`` on; those that were taken before an interrupt are passed over."""
+        stream = self.stream
+        values = values if type(values) is list else list(values)  # a batch function may return an array
+        end = first + len(values)
+        retried = stopped = 0  # counted as failed by the scheduler
+        for stop in [*sorted(i for i in errors if i >= self.received), end]:
+            if self.received < stop:
+                here, self.received = self.received, stop
+                stream.settle(self.keys[here:stop], values[here - first : stop - first])
+            if stop < end:
+                self.received = stop + 1
+                error = errors[stop]
+                if isinstance(error, bytes):
+                    error = load_error(error)
+                if self.cancelled and isinstance(error, KeyboardInterrupt):
+                    error = outcomes.cancelled()
+                    stopped += 1
+                self._put(stop, stop + 1, _state_of(error))
+                retried += not self._fail(stop, error)
+        if retried or stopped:
+            stream.backend.adjust_run(stream.run, failed=-retried - stopped, cancelled=stopped)
+
+    def _fail(self, place: int, error: BaseException) -> bool:
+        """Deliver an error, or try the element again; True when it is over."""
+        if self.cancelled:
+            self.stream._settle_error(self.keys[place], error)
+            return True
+        position = self._position_of(place)
+        return self.stream.fail_or_retry(self.keys[place], self.items[place], error, position)
+
+    def complete(self, status: int, worker: int, detail: int, view: memoryview | None, run_ns: int) -> None:
+        """The chunk is over; called by the resolver, again if an interrupt came in between."""
+        stream = self.stream
+        if not self.over:
+            if status == held.CSCHED_VALUE and view is not None:
+                error = None
+                self._take(*self._outcomes(view))
+                stream.sizes.observe(len(self.items), run_ns)
+            elif status == held.CSCHED_LOST:
+                error = None
+                self._lost(worker, detail)
+            elif status == held.CSCHED_DEPENDENCY or self._not_loaded(status, detail):
+                error = None
+                self._not_run()
+            else:
+                error = outcomes.error_of(
+                    status, view, function_name(stream.function), stream.options.timeout
+                )
+            if error is not None:
+                self._fail_rest(status, error)
+            self.over = True
+            with stream._lock:
+                stream.sent -= self.counted
+        stream.send()
+
+    def _not_loaded(self, status: int, detail: int) -> bool:
+        """Whether the worker could not unpickle the elements, and ran none."""
+        return bool(status == held.CSCHED_ERROR and detail == NOT_LOADED and len(self.items) > 1)
+
+    def _fail_rest(self, status: int, error: BaseException) -> None:
+        """What has no outcome yet ends so; the scheduler counted the whole chunk."""
+        good, retried = self.received, 0
+        self._put(good, len(self.items), _state_of(error))
+        while self.received < len(self.items):
+            retried += not self._fail(self.received, error)
+            self.received += 1
+        stream = self.stream
+        if status == held.CSCHED_CANCELLED:
+            stream.backend.adjust_run(stream.run, succeeded=good, cancelled=-good)
+        elif status != held.CSCHED_VALUE:
+            stream.backend.adjust_run(stream.run, succeeded=good, failed=-good - retried)
+
+    def _not_run(self) -> None:
+        """An input failed, or does not load: sent again in parts, until the element with it stands alone."""
+        self.stream.backend.adjust_run(self.stream.run, failed=-len(self.items))
+        self._send_halves()
+
+    def _send_halves(self) -> None:
+        """What has no outcome yet, in two chunks."""
+        stream, first, end = self.stream, self.received, len(self.items)
+        self.received = end
+        if self.cancelled:
+            self._put(first, end, states.CANCELLED)
+            self._cancel_rest(self.keys[first:end])
+            return
+        middle = (first + end) // 2
+        for part in (slice(first, middle), slice(middle, end)):
+            if self.items[part]:
+                stream._submit(self.keys[part], self.items[part], position=self._position_of(part.start))
+
+    def _lost(self, worker: int, element: int) -> None:
+        """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere.
+
+        Between elements, while all of them are packed or unpacked, and in a batch nobody knows which it was: halves are
+        sent, until the culprit stands alone.
+        """
+        stream, good = self.stream, self.received
+        over = False
+        left = len(self.items) - good
+        if left > 1 and (stream.options.batch or element == NO_ELEMENT):
+            self._send_halves()
+        elif left:
+            culprit = good + min(max(element - good, 0), left - 1)
+            before, after = slice(good, culprit), slice(culprit + 1, None)
+            key, item = self.keys[culprit], self.items[culprit]
+            error = outcomes.lost(
+                stream.backend.pool.exits.get(worker), function_name(stream.function), short_repr(item)
+            )
+            self._put(good, len(self.items), states.CANCELLED if self.cancelled else states.QUEUED)
+            self._put(culprit, culprit + 1, states.LOST)
+            if self.cancelled:
+                over = True
+                stream._settle_error(key, error)
+                self._cancel_rest([*self.keys[before], *self.keys[after]])
+            else:
+                over = stream.fail_or_retry(key, item, error, self._position_of(culprit))
+                with stream._lock:
+                    for part in (after, before):
+                        position = self._position_of(part.start)
+                        stream.waiting.put_back(self.keys[part], self.items[part], position)
+        self.received = len(self.items)
+        # the scheduler counted the whole chunk as failed
+        stream.backend.adjust_run(stream.run, succeeded=good, failed=over - len(self.items))
+
+    def _cancel_rest(self, keys: Sequence[Any]) -> None:
+        """Elements that were to be sent again, and are not."""
+        stream = self.stream
+        stream.backend.adjust_run(stream.run, cancelled=len(keys))
+        for key in keys:
+            stream._settle_error(key, outcomes.cancelled())
+
+
+def _state_of(error: BaseException) -> int:
+    """In the state map."""
+    return int(states.CANCELLED if isinstance(error, CancelledError) else states.FAILED)

@@ -1,0 +1,70 @@
+"""The state map: what became of each task, in the order of submission, a byte each in the scheduler's memory.
+
+The scheduler writes it as tasks come and end. What it does not see is written from here: elements that failed within
+their chunk, and tasks that ended before they were submitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .scheduler import Scheduler, check, ffi, free, free_cast, held
+
+WAITING, QUEUED, RUNNING = held.CSCHED_MAP_WAITING, held.CSCHED_MAP_QUEUED, held.CSCHED_MAP_RUNNING
+DONE, FAILED = held.CSCHED_MAP_DONE, held.CSCHED_MAP_FAILED
+CANCELLED, LOST = held.CSCHED_MAP_CANCELLED, held.CSCHED_MAP_LOST
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A part of the map: positions from ``first`` up to ``last``, of those asked for what is known.
+
+    ``counts`` are tasks by state; ``cells`` are packed (PackBits): states, or sums of ``span`` tasks (csched.h).
+    """
+
+    first: int
+    last: int
+    span: int
+    counts: tuple[int, ...]
+    cells: bytes
+
+
+class States:
+    """The map of one scheduler."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+
+    @property
+    def next(self) -> int:
+        """How many positions were ever given."""
+        return int(held.csched_map_next(self._scheduler.handle))
+
+    def picture(self, first: int, last: int, span: int, most: int) -> Picture:
+        """At most ``most`` cells of ``span`` tasks, a power of two, from position ``first`` on. Without the GIL."""
+        wanted = ffi.new("csched_map_t *")
+        wanted.first, wanted.last, wanted.span = first, last, span
+        cells, packed = ffi.new("uint8_t[]", most), ffi.new("uint8_t[]", most + most // 128 + 1)
+        scheduler = self._scheduler
+        form, to = _free("csched_map_t *", wanted), _free("uint8_t *", cells)
+        check(free.csched_map(scheduler.free_handle, form, to, most), "drawing the map")
+        size = held.csched_map_pack(cells, wanted.cells, packed)
+        return Picture(
+            wanted.first, wanted.last, span, tuple(wanted.counts), bytes(ffi.buffer(packed)[:size])
+        )
+
+    def position(self, slot: int) -> int:
+        """Of the first element of the task in this slot, which is not committed yet."""
+        return int(held.csched_task_position(self._scheduler.handle, slot))
+
+    def put(self, position: int | None, count: int, state: int) -> None:
+        """Write the state of so many tasks; those without a position get the next ones."""
+        if position is None:
+            held.csched_map_add(self._scheduler.handle, count, state)
+        else:
+            held.csched_map_set(self._scheduler.handle, position, count, state)
+
+
+def _free(kind: str, pointer: object) -> object:
+    """The same pointer for the module that releases the GIL."""
+    return free_cast(kind, int(ffi.cast("uintptr_t", pointer)))

@@ -1,5 +1,6 @@
 /** What a kernel said, folded into what a view draws. Knows neither the kernel nor the page. */
 
+import { History, type Course } from './history';
 import type { Heard, Presence } from './presence';
 import type { Frame, Refused, Snapshot } from './protocol';
 import { Sections } from './sections';
@@ -12,6 +13,8 @@ export interface KernelState {
   readonly rate: number;
   /** tasks per second in equal steps of time, oldest first, the last one ending now */
   readonly history: readonly number[];
+  /** rates, queued and running over the last seconds, or since this piece of work began for null */
+  readonly course: (seconds: number | null, steps: number) => Course;
   /** why the kernel did not obey the last command, for as long as a person needs to read it */
   readonly refusal: string;
   /** what was wrong with a frame that came just now and could not be read */
@@ -70,6 +73,7 @@ export class KernelModel {
     this._presence = presence;
     this._snapshot = null;
     this._points = [];
+    this._record.clear();
     this._earlier = 0;
     this._refused = null;
     this._unreadable = null;
@@ -99,6 +103,7 @@ export class KernelModel {
       snapshot: this._snapshot,
       rate: this._rate(time),
       history: this._history(time),
+      course: (seconds, steps) => this._record.course(seconds, this._end(seconds, time), steps),
       refusal:
         this._refused !== null && now - this._refused.at < NOTICE_TIME
           ? this._refused.frame.reason
@@ -123,15 +128,25 @@ export class KernelModel {
     if (last !== null && last.work !== frame.work) {
       this._earlier += last.counts.done;
       this._points.push({ time: frame.time - frame.elapsed, done: this._earlier });
+      this._record.begin(frame.time - frame.elapsed, this._earlier);
     } else if (last === null) {
       this._points.push({ time: frame.time, done: frame.counts.done });
+      this._record.began = frame.time - frame.elapsed;
     }
     this._snapshot = frame;
     this._points.push({ time: frame.time, done: this._earlier + frame.counts.done });
+    const { queued, running } = frame.counts;
+    this._record.push(frame.time, this._earlier + frame.counts.done, queued, running);
     const oldest = frame.time - (HISTORY_STEPS + 2) * HISTORY_STEP;
     while (this._points.length > 2 && (this._points[1]?.time ?? Infinity) < oldest) {
       this._points.shift();
     }
+  }
+
+  /** Where a window ends: now; that of the whole run, once it is over, with its last change. */
+  private _end(seconds: number | null, time: number): number {
+    const elapsed = this._snapshot?.elapsed ?? 0;
+    return seconds === null && !this.busy ? this._record.began + elapsed : time;
   }
 
   private _rate(time: number): number {
@@ -181,6 +196,7 @@ export class KernelModel {
     return before?.done ?? 0;
   }
 
+  private readonly _record = new History();
   private readonly _sections = new Sections();
   private _presence: Heard = 'unknown';
   private _snapshot: Snapshot | null = null;

@@ -1,8 +1,11 @@
 /** What a kernel said beside its counters, folded for the views that show it. One model for each section. */
 
 import { readGraph, withStates, type TaskGraph } from './graphModel';
-import type { Frame, Journey, Workers } from './protocol';
+import type { Frame, Journey, MapPart, StateMap, Workers } from './protocol';
 import { TimelineModel } from './timeline';
+
+/** Each view that looks closely at the map has one; parts that other pages asked for come here, too. */
+const MOST_PARTS = 8;
 
 /** The sections of one kernel; views read them, frames change them. */
 export class Sections {
@@ -14,6 +17,12 @@ export class Sections {
   journey: Journey | null = null;
   /** what the workers did when */
   timeline = new TimelineModel();
+
+  /** the state of every task; null before anybody asked */
+  stateMap: StateMap | null = null;
+
+  /** parts of the state map that were asked for, by the number of the request: the newest few */
+  readonly mapParts = new Map<number, MapPart>();
 
   /** Take one frame; `now` is the page's clock in seconds. Frames of no section change nothing. */
   push(frame: Frame, now: number): void {
@@ -36,6 +45,18 @@ export class Sections {
       case 'timeline-detail':
         this.timeline.pushDetail(frame);
         return;
+      case 'state-map':
+        this.stateMap = frame;
+        return;
+      case 'map-part':
+        this.mapParts.delete(frame.request);
+        this.mapParts.set(frame.request, frame);
+        for (const request of this.mapParts.keys()) {
+          if (this.mapParts.size > MOST_PARTS) {
+            this.mapParts.delete(request);
+          }
+        }
+        return;
       default:
     }
   }
@@ -46,5 +67,7 @@ export class Sections {
     this.graph = null;
     this.journey = null;
     this.timeline = new TimelineModel();
+    this.stateMap = null;
+    this.mapParts.clear();
   }
 }

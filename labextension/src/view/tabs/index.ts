@@ -2,8 +2,17 @@
 
 import { graphTab } from './graph';
 import { journeyTab } from './journey';
+import { mapTab } from './map';
+import { nowTab } from './now';
 import type { TabKind } from './tab';
 import { timelineTab } from './timeline';
 import { workersTab } from './workers';
 
-export const TABS: readonly TabKind[] = [timelineTab, journeyTab, graphTab, workersTab];
+export const TABS: readonly TabKind[] = [
+  nowTab,
+  mapTab,
+  timelineTab,
+  journeyTab,
+  graphTab,
+  workersTab
+];

@@ -1,0 +1,152 @@
+/** What happened over time: tasks done, queued and running, from the frames that came. */
+
+/** The counters at one moment; `done` counts over all pieces of work. */
+interface Point {
+  readonly time: number;
+  readonly done: number;
+  readonly queued: number;
+  readonly running: number;
+}
+
+/** Values in equal steps of time, oldest first. */
+export interface Course {
+  /** seconds: before now in a window of fixed length, since the work began in one of the whole run */
+  readonly time: readonly number[];
+  /** tasks per second; null before anything was seen */
+  readonly rate: readonly (number | null)[];
+  readonly queued: readonly (number | null)[];
+  readonly running: readonly (number | null)[];
+}
+
+/** Points of the last seconds are all kept; of those before them one a second; then fewer, the older they are. */
+const FINE = 35;
+const MEDIUM = 320;
+const COARSE_POINTS = 400;
+const MOST_POINTS = 1600;
+/** Seconds over which a rate is taken, at least: slow tasks end one by one. */
+const RATE_TIME = 1;
+/** Seconds that a window shows, at least. */
+const SHORTEST = 0.1;
+
+/** Bounded however long the run. Times are seconds of the kernel's clock. */
+export class History {
+  /** when the present piece of work began */
+  began = 0;
+
+  push(time: number, done: number, queued: number, running: number): void {
+    const last = this._points.at(-1);
+    if (last !== undefined && time < last.time) {
+      return;
+    }
+    this._points.push({ time, done, queued, running });
+    if (this._points.length > MOST_POINTS) {
+      this._thin(time);
+    }
+  }
+
+  /** A piece of work begins, with nothing queued; `done` are the tasks of those before it. */
+  begin(time: number, done: number): void {
+    const last = this._points.at(-1);
+    this.began = last === undefined ? time : Math.max(time, last.time);
+    if (last !== undefined) {
+      this.push(this.began, done, 0, 0);
+    }
+  }
+
+  clear(): void {
+    this._points = [];
+    this.began = 0;
+  }
+
+  /** How many points are kept. */
+  get size(): number {
+    return this._points.length;
+  }
+
+  /** The course in `steps` steps: of the last `seconds`, or since the work began for null. */
+  course(seconds: number | null, now: number, steps: number): Course {
+    const whole = seconds === null;
+    const length = whole ? Math.max(SHORTEST, now - this.began) : seconds;
+    const from = whole ? this.began : now - length;
+    const step = length / steps;
+    const over = Math.max(step, Math.min(RATE_TIME, length / 8));
+    const time: number[] = [];
+    const rate: (number | null)[] = [];
+    const queued: (number | null)[] = [];
+    const running: (number | null)[] = [];
+    const first = this._points[0]?.time ?? Infinity;
+    for (let index = 0; index <= steps; index++) {
+      const at = from + index * step;
+      time.push(whole ? index * step : at - now);
+      if (at < first) {
+        rate.push(null);
+        queued.push(null);
+        running.push(null);
+        continue;
+      }
+      const before = Math.max(first, whole ? Math.max(from, at - over) : at - over);
+      const gone = at - before;
+      rate.push(gone > 0 ? Math.max(0, this._doneAt(at) - this._doneAt(before)) / gone : 0);
+      const point = this._before(at);
+      queued.push(point?.queued ?? null);
+      running.push(point?.running ?? null);
+    }
+    if (whole && rate.length > 1) {
+      rate[0] = rate[1] ?? null; // nothing lies before the beginning
+    }
+    return { time, rate, queued, running };
+  }
+
+  /** Index of the last point at or before a moment, -1 when there is none. */
+  private _index(time: number): number {
+    let low = 0;
+    let high = this._points.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this._points[middle]?.time ?? Infinity) <= time) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low - 1;
+  }
+
+  private _before(time: number): Point | undefined {
+    return this._points[this._index(time)];
+  }
+
+  /** Tasks done at a moment, on the straight line between the points around it. */
+  private _doneAt(time: number): number {
+    const index = this._index(time);
+    const before = this._points[index];
+    const after = this._points[index + 1];
+    if (before === undefined || after === undefined || after.time === before.time) {
+      return before?.done ?? after?.done ?? 0;
+    }
+    const part = (time - before.time) / (after.time - before.time);
+    return before.done + part * (after.done - before.done);
+  }
+
+  private _thin(now: number): void {
+    const oldest = this._points[0]?.time ?? now;
+    const coarse = Math.max(1, (now - oldest) / COARSE_POINTS);
+    const kept: Point[] = [];
+    let last = Infinity;
+    for (let index = this._points.length - 1; index >= 0; index--) {
+      const point = this._points[index];
+      if (point === undefined) {
+        continue;
+      }
+      const age = now - point.time;
+      const gap = age < FINE ? 0 : age < MEDIUM ? 1 : coarse;
+      if (last - point.time >= gap || index === 0) {
+        kept.push(point);
+        last = point.time;
+      }
+    }
+    this._points = kept.reverse();
+  }
+
+  private _points: Point[] = [];
+}

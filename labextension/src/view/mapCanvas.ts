@@ -1,0 +1,195 @@
+/** The state map's picture: coloured squares on a canvas, in the colours of the theme. */
+
+import { FORGOTTEN, STATES, cellOf, gridOf, type Grid, type MapPicture } from '../stateMap';
+
+/** The largest side of a cell, and the least from which cells stand apart, in CSS pixels. */
+const LARGEST = 14;
+const APART = 5;
+/** The picture is at most so high, in CSS pixels and as a part of its width. */
+const HIGHEST = 340;
+const LEAST_HIGH = 180;
+const PROPORTION = 0.75;
+const ALL = 15;
+const FAILED = STATES.indexOf('failed');
+/** The side of a failure's mark, where cells are smaller and no more than this part of them has one. */
+const MARK = 4;
+const RARE = 0.02;
+
+type Colours = Readonly<Record<(typeof STATES)[number], string>>;
+
+/** A run of pixels in one colour. */
+interface Stripe {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Draws pictures and finds cells in them. */
+export class MapCanvas {
+  constructor(readonly element: HTMLCanvasElement) {}
+
+  /** Draw a picture over the element's width; its height follows. */
+  draw(picture: MapPicture): void {
+    const width = this.element.clientWidth;
+    const context = this.element.getContext('2d');
+    if (width === 0 || context === null) {
+      return;
+    }
+    const scale = window.devicePixelRatio;
+    const high = Math.min(HIGHEST, Math.max(LEAST_HIGH, width * PROPORTION));
+    this._grid = gridOf(picture.cells.length, width, high, LARGEST);
+    const height = Math.ceil(this._grid.rows * this._grid.side);
+    this.element.style.height = `${height}px`;
+    this._fit(Math.round(width * scale), Math.round(height * scale));
+    context.clearRect(0, 0, this.element.width, this.element.height);
+    this._paint(context, picture, this._grid, scale);
+  }
+
+  /** The cell at a point of the element, in CSS pixels, or null. */
+  cellAt(x: number, y: number, cells: number): number | null {
+    const { columns, side } = this._grid;
+    const column = Math.floor(x / side);
+    const cell = Math.floor(y / side) * columns + column;
+    return x >= 0 && y >= 0 && column < columns && cell < cells ? cell : null;
+  }
+
+  /** Where a cell lies, in CSS pixels. */
+  place(cell: number): { readonly x: number; readonly y: number; readonly side: number } {
+    const { columns, side } = this._grid;
+    return { x: (cell % columns) * side, y: Math.floor(cell / columns) * side, side };
+  }
+
+  /** Cells in a row. */
+  get columns(): number {
+    return this._grid.columns;
+  }
+
+  /** Setting a canvas's size clears it and takes new memory: only where it differs. */
+  private _fit(width: number, height: number): void {
+    if (this.element.width !== width || this.element.height !== height) {
+      this.element.width = width;
+      this.element.height = height;
+    }
+  }
+
+  private _paint(
+    context: CanvasRenderingContext2D,
+    picture: MapPicture,
+    grid: Grid,
+    scale: number
+  ): void {
+    const colours = coloursOf(this.element);
+    const gap = grid.side >= APART ? Math.max(1, Math.round(scale)) : 0;
+    const { cells, span } = picture;
+    const edge = (index: number): number => Math.round(index * grid.side * scale);
+    // Equal cells side by side are one stripe, unless they stand apart.
+    for (let row = 0; row < grid.rows; row++) {
+      const y = edge(row);
+      const height = edge(row + 1) - y - gap;
+      const end = Math.min(cells.length, (row + 1) * grid.columns);
+      for (let cell = row * grid.columns; cell < end;) {
+        const value = cells[cell] ?? 0;
+        let next = cell + 1;
+        while (gap === 0 && next < end && cells[next] === value) {
+          next++;
+        }
+        const x = edge(cell - row * grid.columns);
+        const width = edge(next - row * grid.columns) - x - gap;
+        const stripe = { x, y, width, height };
+        if (value === FORGOTTEN) {
+          fill(context, stripe, colours.unknown, 1);
+        } else if (span === 1) {
+          fill(context, stripe, colours[STATES[value] ?? 'unknown'], 1);
+        } else {
+          paintSum(context, stripe, value, colours);
+        }
+        cell = next;
+      }
+    }
+    this._paintRare(context, picture, grid, scale, colours.failed);
+    context.globalAlpha = 1;
+  }
+
+  /** A few failures among many small cells are still to be seen: their marks are larger than the cells. */
+  private _paintRare(
+    context: CanvasRenderingContext2D,
+    { cells, span }: MapPicture,
+    grid: Grid,
+    scale: number,
+    colour: string
+  ): void {
+    if (grid.side >= MARK) {
+      return;
+    }
+    const failed: number[] = [];
+    for (let cell = 0; cell < cells.length; cell++) {
+      const value = cells[cell] ?? 0;
+      if (value !== FORGOTTEN && (span === 1 ? value === FAILED : cellOf(value).failed)) {
+        failed.push(cell);
+      }
+    }
+    if (failed.length > cells.length * RARE) {
+      return;
+    }
+    const size = Math.round(MARK * scale);
+    for (const cell of failed) {
+      const { x, y, side } = this.place(cell);
+      const left = Math.round((x + side / 2) * scale - size / 2);
+      const top = Math.round((y + side / 2) * scale - size / 2);
+      fill(context, { x: left, y: top, width: size, height: size }, colour, 1);
+    }
+  }
+
+  private _grid: Grid = { columns: 1, rows: 1, side: 1 };
+}
+
+/** The more of it is done, the more it looks so; a failure is a bar at its foot, however few failed. */
+function paintSum(
+  context: CanvasRenderingContext2D,
+  stripe: Stripe,
+  value: number,
+  colours: Colours
+): void {
+  const { share, failed, running, waiting, cancelled } = cellOf(value);
+  const under = running
+    ? colours.running
+    : waiting
+      ? colours.queued
+      : cancelled
+        ? colours.cancelled
+        : failed
+          ? colours.failed
+          : colours.done;
+  fill(context, stripe, under, 1);
+  if (share > 0 && share < ALL) {
+    fill(context, stripe, colours.done, running ? (0.7 * share) / ALL : share / ALL);
+  } else if (share === ALL) {
+    fill(context, stripe, colours.done, 1);
+  }
+  if (failed) {
+    const height = Math.max(1, Math.round(stripe.height * 0.4));
+    fill(context, { ...stripe, y: stripe.y + stripe.height - height, height }, colours.failed, 1);
+  }
+}
+
+function fill(
+  context: CanvasRenderingContext2D,
+  { x, y, width, height }: Stripe,
+  colour: string,
+  alpha: number
+): void {
+  context.globalAlpha = alpha;
+  context.fillStyle = colour;
+  context.fillRect(x, y, width, height);
+}
+
+/** The style sheet's colours, as they are now: the theme may have changed. */
+function coloursOf(element: Element): Colours {
+  const style = getComputedStyle(element);
+  const entries = STATES.map(state => [
+    state,
+    style.getPropertyValue(`--cellmill-map-${state}`).trim()
+  ]);
+  return Object.fromEntries(entries) as Colours;
+}

@@ -33,6 +33,9 @@ class SavedDashboard extends Panel {
     super();
     this._rendermime = rendermime;
     this._observer = new MutationObserver(() => this._choose());
+    this.node.addEventListener('cellmill-ended', () => {
+      this._live?.hide();
+    });
   }
 
   /** Draw an output; the promise is that of its still. */

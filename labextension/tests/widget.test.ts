@@ -65,7 +65,8 @@ function gather(model: Model): { transport: Transport; frames: Frame[]; waits: b
   const waits: boolean[] = [];
   const transport = new Transport(model, {
     frame: frame => frames.push(frame),
-    waiting: waiting => waits.push(waiting)
+    waiting: waiting => waits.push(waiting),
+    ended: () => undefined
   });
   return { transport, frames, waits };
 }

@@ -120,7 +120,7 @@ def test_reload_restart_and_a_notebook_without_a_kernel(lab: OpenLab, tmp_path: 
     save(one)
     one.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
     one.page.locator(".cellmill-still").first.wait_for()
-    one.page.wait_for_selector(ROOT, state="detached")
+    one.page.wait_for_selector(ROOT, state="hidden")
     one.page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
     load_without_kernel(one)
     one.page.locator(".cellmill-still table").first.wait_for()

@@ -33,6 +33,11 @@ class InlineView {
       },
       waiting: waiting => {
         this._notice.hidden = !waiting;
+      },
+      ended: () => {
+        this._notice.textContent = words.__('The kernel has ended. This was the last state.');
+        this._notice.hidden = false;
+        this._root.dispatchEvent(new CustomEvent('cellmill-ended', { bubbles: true }));
       }
     });
     this._view = new DashboardView(this._root, words, command => this._transport.send(command));

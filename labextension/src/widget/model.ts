@@ -14,6 +14,10 @@ export interface Comm {
 export interface Kernel {
   readonly handleComms: boolean;
   createComm(target: string): Comm;
+  readonly statusChanged?: {
+    connect(slot: (sender: unknown, status: string) => void): void;
+    disconnect(slot: (sender: unknown, status: string) => void): void;
+  };
 }
 
 /** One binary part of a message. */

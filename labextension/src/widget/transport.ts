@@ -1,7 +1,7 @@
 /** The widget's way to its kernel: frames in over the widget's own comm, commands out over the fastest way there is. */
 
 import { VERSION, parseFrame, type Command, type Frame } from '../protocol';
-import { kernelOf, type Chunk, type Comm, type WidgetModel } from './model';
+import { kernelOf, type Chunk, type Comm, type Kernel, type WidgetModel } from './model';
 
 /** The target which the kernel's side of the widgets listens on. */
 const TARGET = 'cellmill.widget';
@@ -17,6 +17,8 @@ interface Handlers {
   readonly frame: (frame: Frame) => void;
   /** Whether commands wait for the running cell's end. */
   readonly waiting: (waiting: boolean) => void;
+  /** The kernel is gone, and what the view belongs to with it. */
+  readonly ended: () => void;
 }
 
 /**
@@ -30,6 +32,8 @@ export class Transport {
     this._handlers = handlers;
     this._onCustom = (content, buffers) => this._take(content, buffers);
     model.on('msg:custom', this._onCustom);
+    this._kernel = kernelOf(model);
+    this._kernel?.statusChanged?.connect(this._onStatus);
     void this._open();
   }
 
@@ -50,6 +54,7 @@ export class Transport {
     this._disposed = true;
     window.clearTimeout(this._timer);
     this._model.off('msg:custom', this._onCustom);
+    this._kernel?.statusChanged?.disconnect(this._onStatus);
     if (this._control === null) {
       this._model.send({ view: this._view, closed: true });
     } else if (!this._control.isDisposed) {
@@ -63,7 +68,7 @@ export class Transport {
   }
 
   private async _open(): Promise<void> {
-    const control = kernelOf(this._model)?.createComm(TARGET) ?? null;
+    const control = this._kernel?.createComm(TARGET) ?? null;
     if (control !== null) {
       control.onMsg = ({ content, buffers }) => this._take(content.data, buffers ?? []);
       control.onClose = () => {
@@ -120,7 +125,14 @@ export class Transport {
     }
   }
 
+  private readonly _onStatus = (_: unknown, status: string): void => {
+    if (status === 'restarting' || status === 'autorestarting' || status === 'dead') {
+      this._handlers.ended();
+    }
+  };
+
   private readonly _model: WidgetModel;
+  private readonly _kernel: Kernel | null;
   private readonly _handlers: Handlers;
   private readonly _onCustom: (content: unknown, buffers: readonly Chunk[]) => void;
   private readonly _view = `${VERSION}-${Math.random().toString(36).slice(2)}`;

@@ -58,6 +58,44 @@ enum {
     CSCHED_ATTEMPT = 6  /* an attempt failed, `detail` says how: csched_retry or csched_give_up answers */
 };
 
+/* what a row of csched_find is: a bit for each */
+enum {
+    CSCHED_IS_WAITING = 1,   /* for inputs */
+    CSCHED_IS_DELAYED = 2,   /* kept back until a time */
+    CSCHED_IS_QUEUED = 4,    /* ready, for a worker */
+    CSCHED_IS_SENT = 8,      /* in a worker's ring, behind others */
+    CSCHED_IS_RUNNING = 16,
+    CSCHED_IS_STOPPING = 32, /* it runs, and is to end */
+    CSCHED_IS_DONE = 64,
+    CSCHED_IS_FAILED = 128,  /* with an error, at its time limit, without room */
+    CSCHED_IS_LOST = 256,
+    CSCHED_IS_CANCELLED = 512,
+    CSCHED_IS_NOT_RUN = 1024, /* an input failed */
+    CSCHED_IS_RETRIED = 2048 /* an attempt that failed, and another one followed */
+};
+
+/* in which order csched_find gives its rows */
+enum {
+    CSCHED_BY_NEWS = 0,   /* what happened last, first */
+    CSCHED_BY_NEWEST = 1, /* submitted last, first */
+    CSCHED_BY_OLDEST = 2,
+    CSCHED_BY_RUN = 3,    /* the longest time in user code first */
+    CSCHED_BY_QUEUE = 4,  /* the longest time from ready to a worker */
+    CSCHED_BY_ATTEMPTS = 5
+};
+
+enum {
+    CSCHED_WHY_OVER = 0, /* or never heard of */
+    CSCHED_WHY_RUNNING = 1,
+    CSCHED_WHY_STOPPING = 2,
+    CSCHED_WHY_INPUTS = 3,
+    CSCHED_WHY_DELAYED = 4,
+    CSCHED_WHY_PAUSED = 5,
+    CSCHED_WHY_NO_WORKER = 6, /* none is ready */
+    CSCHED_WHY_QUEUED = 7,
+    CSCHED_WHY_SENT = 8 /* in a worker's ring */
+};
+
 enum { CSCHED_STAGES = 8 };
 
 /* csched_figures_t.of: the seven intervals between the stages, and these two */
@@ -271,6 +309,52 @@ typedef struct { /* tasks of one function at one depth, 48 bytes */
 typedef struct { /* an edge between groups */
     uint32_t from, to, count;
 } csched_dag_link_t;
+typedef struct { /* what csched_find looks for: every condition that is there must hold */
+    uint32_t kinds;         /* bit mask of CSCHED_IS_ */
+    uint32_t order;         /* CSCHED_BY_ */
+    uint32_t by_run, run;   /* by_run 1: of this run alone */
+    const uint64_t *functions; /* bit set of function numbers; a task of one of these, */
+    uint32_t function_words;
+    uint32_t ticket_count;
+    const uint64_t *tickets; /* or one of these: tickets, or serial numbers (below 2^32); sorted */
+    uint32_t by_text;       /* 1: functions and tickets are looked at */
+    uint32_t reserved;
+} csched_query_t;
+
+typedef struct { /* 128 bytes: an attempt that is over (of each element), or a task that is not (its elements in one) */
+    csched_journey_t journey; /* what is not known yet is 0; `received` of one that runs: since when */
+    uint32_t kind;  /* CSCHED_IS_ */
+    uint32_t count; /* elements it stands for */
+    int32_t priority; /* of those that are not over */
+    uint32_t reserved;
+    uint64_t key;   /* what it is ordered by */
+    uint64_t matched; /* in the first row: all that matched, however many rows were asked for */
+} csched_row_t;
+
+typedef struct { /* why a task waits, or what it does instead */
+    uint32_t reason; /* CSCHED_WHY_ */
+    uint32_t run, function, count;
+    int32_t priority;
+    uint32_t worker;  /* in whose ring it stands, or that runs it; UINT32_MAX: none */
+    uint32_t inputs, missing; /* that it takes, and of those: not there yet */
+    uint32_t named;   /* of those: how many are in `waits_for` */
+    uint32_t attempt, retries;
+    uint32_t workers, ready; /* that there are, and of those: started */
+    uint32_t asked;   /* 1: kept back until who submitted it has decided */
+    uint64_t waits_for[8]; /* tickets */
+    uint64_t higher, same, others; /* queued: elements before it, of a higher priority; of its own run; and of other runs
+                                    * with the same priority, with whom it takes turns */
+    uint64_t ahead;   /* sent: tasks before it in that worker's ring */
+    uint64_t ticket;  /* sent: what runs there now, 0: nothing */
+    uint64_t since;   /* that, or it, began; or it has been ready */
+    uint64_t until;   /* kept back until then */
+} csched_why_t;
+
+typedef struct { /* a task that has not been committed yet */
+    uint64_t ticket;
+    uint64_t address, size; /* failed: its payload, in place until it is committed */
+    uint32_t run, function, worker, attempt;
+} csched_ended_t;
 
 typedef struct { /* what csched_worker_next hands to a worker; valid until the next call of it */
     uint32_t kind, slot, function, count;
@@ -416,6 +500,18 @@ uint64_t csched_task_position(csched_t *s, uint32_t slot); /* of its first eleme
 /* PackBits: n < 128 is followed by n + 1 cells, n > 128 by one that comes 257 - n times.  How many bytes: at most
  * count + count / 128 + 1 */
 uint32_t csched_map_pack(const uint8_t *cells, uint32_t count, uint8_t *packed);
+/* questions, for views.  They look at all there is in steps that hold the lock for well below a millisecond, so what they
+ * see of different tasks may differ by some; without the GIL. */
+int csched_find(csched_t *s, const csched_query_t *query, uint32_t most, csched_row_t *rows); /* how many, best first */
+int csched_why(csched_t *s, uint64_t ticket, csched_why_t *why);
+/* of tasks that have not begun: 1 or the number of elements; 0: too late.  Those behind them in rings come back first */
+int csched_set_priority(csched_t *s, uint64_t ticket, int32_t priority);
+int64_t csched_set_run_priority(csched_t *s, uint32_t run, int32_t priority);
+int csched_ended(csched_t *s, uint32_t slot, csched_ended_t *ended);
+/* the size of the payload of a task that is not over, copied if there is room for it */
+int64_t csched_payload(csched_t *s, uint64_t ticket, void *data, uint64_t room);
+/* Elements of a chunk that is over and not committed: how they ended, which only their results tell; for journeys. */
+int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t status, const uint32_t *elements, uint32_t count);
 
 /* for benchmarks: a ring of messages with nothing else, in zeroed, page-aligned memory shared by two processes.  Each
  * side opens it; one puts, the other takes, without waiting: CSCHED_EFULL, CSCHED_EAGAIN. */

@@ -22,12 +22,20 @@ void after_cancel(csched_t *s, uint32_t last)
     dispatch(s);
 }
 
+/* Of those that somebody cancels one by one there is a row to be found; a whole run of them would only push others out. */
+void cancel_leaves_a_row(csched_t *s, task_t *task)
+{
+    task->row = journey_record_cut(&s->journey, task, NO_WORKER, CSCHED_CANCELLED, 0);
+}
+
 CSCHED_EXPORT int csched_cancel(csched_t *s, uint64_t ticket)
 {
     pthread_mutex_lock(&s->lock);
     uint32_t last = s->completions.tail;
     task_t *task = graph_find(&s->graph, ticket);
     int won = task && task_cancel(s, task, ticket_slot(ticket));
+    if (won)
+        cancel_leaves_a_row(s, task);
     after_cancel(s, last);
     pthread_mutex_unlock(&s->lock);
     if (won)

@@ -108,8 +108,10 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
 {
     task_t *task = task_at(s, slot);
     release_inputs(s, task);
-    blob_release(s, task->payload);
-    task->payload = NULL;
+    if (status != CSCHED_ERROR) { /* of a call that failed it is kept until its commit: who asks may see what it was */
+        blob_release(s, task->payload);
+        task->payload = NULL;
+    }
     function_over(s, task->function);
     task->state = TASK_DONE;
     task->status = (uint8_t)status;

@@ -90,6 +90,13 @@ uint64_t journey_record_cut(journey_t *journey, const task_t *task, uint32_t ind
     return number;
 }
 
+void journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t status)
+{
+    csched_journey_t *found = journey_row(journey, row);
+    if (row < journey->written && found->ticket == ticket)
+        found->status = (uint8_t)status;
+}
+
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when)
 {
     uint64_t oldest = journey->written > journey->capacity ? journey->written - journey->capacity : 0;

@@ -250,6 +250,17 @@ uint32_t ready_take(graph_t *graph)
     return slot;
 }
 
+uint32_t ready_of_run(const graph_t *graph, uint32_t run, uint32_t priority)
+{
+    const ready_t *ready = &graph->ready;
+    for (uint32_t i = 0; i < ready->active; i++) {
+        const queue_t *queue = &ready->queues[ready->heap[i]];
+        if (queue->run == run && queue->priority != priority && ready->heap[i])
+            return queue->head;
+    }
+    return NO_TASK;
+}
+
 void ready_learn(graph_t *graph, uint32_t run, uint32_t priority, uint64_t duration_ns)
 {
     ready_t *ready = &graph->ready;

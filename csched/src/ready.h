@@ -45,6 +45,8 @@ void ready_push_front(struct graph *graph, uint32_t slot); /* one that was taken
 uint32_t ready_first(const struct graph *graph);           /* the one that `ready_take` would take, or NO_TASK */
 uint32_t ready_take(struct graph *graph);                  /* there must be one */
 void ready_remove(struct graph *graph, uint32_t slot);     /* wherever it stands */
+/* The first task of the run in a queue of another priority than this, or NO_TASK. */
+uint32_t ready_of_run(const struct graph *graph, uint32_t run, uint32_t priority);
 void ready_learn(struct graph *graph, uint32_t run, uint32_t priority, uint64_t duration_ns);
 
 #endif

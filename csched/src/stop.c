@@ -138,6 +138,8 @@ CSCHED_EXPORT int csched_stop_task(csched_t *s, uint64_t ticket, csched_target_t
     look_at_clock(s);
     task_t *task = graph_find(&s->graph, ticket);
     int found = task ? stop_one(s, task, ticket_slot(ticket), target) : 0;
+    if (found == 1)
+        cancel_leaves_a_row(s, task);
     after_cancel(s, last);
     pthread_mutex_unlock(&s->lock);
     if (found == 1)

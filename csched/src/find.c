@@ -1,0 +1,353 @@
+/* Finding tasks: the best rows of the journey ring and of the records that are not over, in one scan.
+ *
+ * The lock is held for some thousand rows at a time.  Records come first: a task that ends meanwhile may be seen twice,
+ * never missed, and its row of the ring stands. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "segment.h"
+
+enum { ROWS_AT_A_TIME = 4096, SLOTS_AT_A_TIME = 4096, MOST_ROWS = 4096 };
+
+typedef struct {
+    const csched_query_t *query;
+    csched_row_t *rows; /* a heap, the worst on top, while it is full; then sorted */
+    uint32_t *heap;
+    uint32_t most, count;
+    uint64_t matched, now;
+} search_t;
+
+/* -- order */
+
+static uint64_t last_news(const csched_journey_t *row)
+{
+    uint64_t latest = 0;
+    for (int i = 0; i < CSCHED_STAGES; i++)
+        latest = row->stamps[i] > latest ? row->stamps[i] : latest;
+    return latest;
+}
+
+static uint64_t span(uint64_t from, uint64_t to)
+{
+    return from && to > from ? to - from : 0;
+}
+
+static uint64_t key_of(const search_t *search, const csched_journey_t *row, uint32_t kind)
+{
+    const uint64_t *stamps = row->stamps;
+    bool runs = kind & (CSCHED_IS_RUNNING | CSCHED_IS_STOPPING), waits = kind & (CSCHED_IS_QUEUED | CSCHED_IS_SENT);
+    switch (search->query->order) {
+    case CSCHED_BY_NEWEST:
+        return stamps[0];
+    case CSCHED_BY_OLDEST:
+        return UINT64_MAX - stamps[0];
+    case CSCHED_BY_RUN:
+        return runs ? span(stamps[3], search->now) : span(stamps[4], stamps[5]);
+    case CSCHED_BY_QUEUE:
+        return span(stamps[1], waits ? search->now : stamps[3]);
+    case CSCHED_BY_ATTEMPTS:
+        return row->attempt;
+    default:
+        return last_news(row);
+    }
+}
+
+/* Of equal keys the later task first, and within it the earlier element; the other way round for the oldest. */
+static bool better(const search_t *search, const csched_row_t *a, const csched_row_t *b)
+{
+    if (a->key != b->key)
+        return a->key > b->key;
+    uint32_t one = (uint32_t)(a->journey.ticket >> 32), other = (uint32_t)(b->journey.ticket >> 32);
+    if (one != other)
+        return ((int32_t)(one - other) > 0) != (search->query->order == CSCHED_BY_OLDEST);
+    if (a->journey.element != b->journey.element)
+        return a->journey.element < b->journey.element;
+    return a->journey.attempt > b->journey.attempt;
+}
+
+static bool worse_at(const search_t *search, uint32_t a, uint32_t b)
+{
+    return better(search, &search->rows[search->heap[b]], &search->rows[search->heap[a]]);
+}
+
+static void swap(search_t *search, uint32_t a, uint32_t b)
+{
+    uint32_t row = search->heap[a];
+    search->heap[a] = search->heap[b];
+    search->heap[b] = row;
+}
+
+static void sink(search_t *search, uint32_t place)
+{
+    for (uint32_t below; (below = 2 * place + 1) < search->count; place = below) {
+        if (below + 1 < search->count && worse_at(search, below + 1, below))
+            below++;
+        if (!worse_at(search, below, place))
+            return;
+        swap(search, below, place);
+    }
+}
+
+static void rise(search_t *search, uint32_t place)
+{
+    for (; place && worse_at(search, place, (place - 1) / 2); place = (place - 1) / 2)
+        swap(search, place, (place - 1) / 2);
+}
+
+static void keep(search_t *search, const csched_row_t *row)
+{
+    search->matched += row->count;
+    if (search->count < search->most) {
+        search->heap[search->count] = search->count;
+        search->rows[search->count++] = *row;
+        rise(search, search->count - 1);
+    } else if (search->most && better(search, row, &search->rows[search->heap[0]])) {
+        search->rows[search->heap[0]] = *row;
+        sink(search, 0);
+    }
+}
+
+/* -- conditions */
+
+static bool ticket_wanted(const csched_query_t *query, uint64_t ticket)
+{
+    uint64_t wanted[2] = {ticket, ticket >> 32};
+    for (int i = 0; i < 2; i++) {
+        uint32_t low = 0, high = query->ticket_count;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (query->tickets[middle] < wanted[i])
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < query->ticket_count && query->tickets[low] == wanted[i])
+            return true;
+    }
+    return false;
+}
+
+static bool wanted(const csched_query_t *query, uint32_t kind, uint32_t run, uint32_t function, uint64_t ticket)
+{
+    if (!(query->kinds & kind) || (query->by_run && query->run != run))
+        return false;
+    if (!query->by_text)
+        return true;
+    if (function / 64 < query->function_words && query->functions[function / 64] >> function % 64 & 1)
+        return true;
+    return ticket_wanted(query, ticket);
+}
+
+static uint32_t kind_of_status(uint32_t status)
+{
+    static const uint32_t kinds[] = {CSCHED_IS_DONE,   CSCHED_IS_DONE,      CSCHED_IS_FAILED,
+                                     CSCHED_IS_LOST,   CSCHED_IS_CANCELLED, CSCHED_IS_NOT_RUN,
+                                     CSCHED_IS_FAILED, CSCHED_IS_FAILED,    CSCHED_IS_RETRIED};
+    return status < sizeof kinds / sizeof *kinds ? kinds[status] : CSCHED_IS_FAILED;
+}
+
+static bool runs_now(const csched_t *s, const task_t *task)
+{
+    const segment_t *segment = s->workers[task->worker]->segment;
+    return segment && u64_acquire(&segment->claim_ticket) == task->ticket; /* partner: claim in worker.c */
+}
+
+static uint32_t kind_of_record(const csched_t *s, const task_t *task)
+{
+    switch (task->state) {
+    case TASK_WAITING:
+        return CSCHED_IS_WAITING;
+    case TASK_DELAYED:
+        return CSCHED_IS_DELAYED;
+    case TASK_QUEUED:
+        return CSCHED_IS_QUEUED;
+    case TASK_SENT:
+        if (!runs_now(s, task))
+            return CSCHED_IS_SENT;
+        return task->flags & FLAG_STOPPING ? CSCHED_IS_STOPPING : CSCHED_IS_RUNNING;
+    case TASK_DONE: /* else it has rows of its own */
+        return task->row == NO_ROW ? kind_of_status(task->status) : 0;
+    default:
+        return 0;
+    }
+}
+
+/* -- records */
+
+static csched_row_t row_of_record(const csched_t *s, const task_t *task, uint32_t kind)
+{
+    csched_row_t row = {.journey = {.ticket = task->ticket,
+                                    .run = task->run,
+                                    .function = task->function,
+                                    .element = UINT32_MAX,
+                                    .worker = NO_WORKER,
+                                    .status = task->status,
+                                    .attempt = task->attempt,
+                                    .stamps = {task->submitted},
+                                    .pack_ns = task->pack_ns},
+                        .kind = kind,
+                        .count = task->count,
+                        .priority = (int32_t)task->priority + PRIORITY_MIN};
+    if (task->state == TASK_QUEUED || task->state == TASK_SENT)
+        row.journey.stamps[1] = task->ready;
+    if (task->state == TASK_SENT) {
+        row.journey.stamps[2] = task->dispatched;
+        row.journey.worker = task->worker;
+    }
+    if (kind & (CSCHED_IS_RUNNING | CSCHED_IS_STOPPING)) {
+        const segment_t *segment = s->workers[task->worker]->segment;
+        row.journey.stamps[3] = u64_relaxed(&segment->claim_since);
+        row.journey.element = task->count > 1 ? u32_relaxed(&segment->claim_element) : 0;
+    }
+    return row;
+}
+
+static void search_records(csched_t *s, search_t *search)
+{
+    uint32_t slot = 0;
+    bool more = true;
+    while (more) {
+        pthread_mutex_lock(&s->lock);
+        uint32_t end = slot + SLOTS_AT_A_TIME < s->graph.capacity ? slot + SLOTS_AT_A_TIME : s->graph.capacity;
+        for (; slot < end; slot++) {
+            const task_t *task = task_at(s, slot);
+            if (task->state == TASK_FREE)
+                continue;
+            uint32_t kind = kind_of_record(s, task);
+            if (!wanted(search->query, kind, task->run, task->function, task->ticket))
+                continue;
+            csched_row_t row = row_of_record(s, task, kind);
+            row.key = key_of(search, &row.journey, kind);
+            keep(search, &row);
+        }
+        more = slot < s->graph.capacity;
+        pthread_mutex_unlock(&s->lock);
+    }
+}
+
+/* -- the journey ring */
+
+static void look_at_row(search_t *search, const csched_journey_t *journey)
+{
+    uint32_t kind = kind_of_status(journey->status);
+    if (!wanted(search->query, kind, journey->run, journey->function, journey->ticket))
+        return;
+    csched_row_t row = {.kind = kind, .count = 1, .key = key_of(search, journey, kind)};
+    memcpy(&row.journey, journey, sizeof *journey);
+    keep(search, &row);
+}
+
+/* From the newest row back, or from the oldest on: the best come early, and the rest is passed by. */
+static void search_journeys(csched_t *s, search_t *search)
+{
+    bool forward = search->query->order == CSCHED_BY_OLDEST, more = true, begun = false;
+    uint64_t at = 0, end = 0;
+    while (more) {
+        pthread_mutex_lock(&s->lock);
+        const journey_t *journey = &s->journey;
+        uint64_t oldest = journey->written > journey->capacity ? journey->written - journey->capacity : 0;
+        if (!begun) {
+            at = forward ? oldest : journey->written;
+            end = journey->written;
+            begun = true;
+        }
+        at = at < oldest ? oldest : at;
+        for (uint32_t n = 0; n < ROWS_AT_A_TIME && (more = forward ? at < end : at > oldest); n++)
+            look_at_row(search, journey_row(journey, forward ? at++ : --at));
+        pthread_mutex_unlock(&s->lock);
+    }
+}
+
+/* -- the whole */
+
+static uint32_t sorted(search_t *search, csched_row_t *out)
+{
+    uint32_t count = search->count;
+    for (uint32_t i = count; i-- > 0;) { /* the worst goes to the end */
+        out[i] = search->rows[search->heap[0]];
+        search->heap[0] = search->heap[--search->count];
+        sink(search, 0);
+    }
+    return count;
+}
+
+/* Of a task that ended during the scan its row stands, and its record goes. */
+static uint32_t without_doubles(csched_row_t *rows, uint32_t count)
+{
+    const uint32_t over = CSCHED_IS_DONE | CSCHED_IS_FAILED | CSCHED_IS_LOST | CSCHED_IS_CANCELLED | CSCHED_IS_NOT_RUN;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool twice = false;
+        for (uint32_t j = 0; !(rows[i].kind & over) && !twice && j < count; j++)
+            twice = rows[j].kind & over && rows[j].journey.ticket == rows[i].journey.ticket;
+        if (!twice)
+            rows[kept++] = rows[i];
+    }
+    return kept;
+}
+
+CSCHED_EXPORT int csched_find(csched_t *s, const csched_query_t *query, uint32_t most, csched_row_t *rows)
+{
+    if (most > MOST_ROWS || query->order > CSCHED_BY_ATTEMPTS)
+        return CSCHED_EINVAL;
+    search_t search = {.query = query, .most = most, .now = csched_now()};
+    search.rows = malloc((most + 1) * sizeof *search.rows);
+    search.heap = malloc((most + 1) * sizeof *search.heap);
+    int rc = CSCHED_ENOMEM;
+    if (search.rows && search.heap) {
+        search_records(s, &search);
+        search_journeys(s, &search);
+        rc = (int)without_doubles(rows, sorted(&search, rows));
+        if (rc)
+            rows[0].matched = search.matched;
+    }
+    free(search.rows);
+    free(search.heap);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_ended(csched_t *s, uint32_t slot, csched_ended_t *ended)
+{
+    pthread_mutex_lock(&s->lock);
+    const task_t *task = slot < s->graph.capacity ? task_at(s, slot) : NULL;
+    int rc = task && task->state != TASK_FREE ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc) {
+        bool failed = task->state == TASK_DONE && task->payload;
+        *ended = (csched_ended_t){.ticket = task->ticket,
+                                  .address = failed ? (uint64_t)(uintptr_t)blob_data(s, task->payload) : 0,
+                                  .size = failed ? task->payload->size : 0,
+                                  .run = task->run,
+                                  .function = task->function,
+                                  .worker = task->worker,
+                                  .attempt = task->attempt};
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+CSCHED_EXPORT int64_t csched_payload(csched_t *s, uint64_t ticket, void *data, uint64_t room)
+{
+    pthread_mutex_lock(&s->lock);
+    const task_t *task = graph_find(&s->graph, ticket);
+    int64_t size = !task || (task->state == TASK_DONE && !task->payload) ? CSCHED_EINVAL : 0;
+    if (!size && task->payload)
+        size = (int64_t)task->payload->size;
+    if (size > 0 && (uint64_t)size <= room)
+        memcpy(data, blob_data(s, task->payload), (size_t)size);
+    pthread_mutex_unlock(&s->lock);
+    return size;
+}
+
+CSCHED_EXPORT int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t status, const uint32_t *elements,
+                                       uint32_t count)
+{
+    pthread_mutex_lock(&s->lock);
+    const task_t *task = slot < s->graph.capacity ? task_at(s, slot) : NULL;
+    bool over = task && task->state == TASK_DONE && task->row != NO_ROW && task->status <= CSCHED_NONE;
+    for (uint32_t i = 0; over && i < count; i++)
+        if (elements[i] < task->count)
+            journey_mark(&s->journey, task->row + elements[i], task->ticket, status);
+    pthread_mutex_unlock(&s->lock);
+    return over ? CSCHED_OK : CSCHED_EINVAL;
+}

@@ -1,0 +1,220 @@
+#include "world.h"
+
+#include "internal.h"
+
+enum { ALL_KINDS = 4095, MANY = SCALED(20000) };
+
+static int find(world_t *w, uint32_t kinds, uint32_t order, uint32_t most, csched_row_t *rows)
+{
+    csched_query_t query = {.kinds = kinds, .order = order};
+    return csched_find(w->s, &query, most, rows);
+}
+
+static void each_state_is_found(void)
+{
+    world_t *w = world_open(1);
+    world_thread(w);
+    csched_row_t rows[16];
+    EQUAL(find(w, ALL_KINDS, CSCHED_BY_NEWEST, 16, rows), 0);
+    uint64_t failed = submit(w, JOB_FAIL, 0, 9);
+    submit(w, JOB_NONE, 1, 0);
+    finish(w, 2);
+    uint64_t running = submit(w, JOB_GATE, 2, 1);
+    UNTIL(csched_task_state(w->s, running) == 3);
+    OK(csched_pause(w->s, 1));
+    uint64_t queued = submit(w, JOB_NONE, 3, 0);
+    csched_options_t options = plain();
+    options.inputs = &running;
+    options.input_count = 1;
+    uint64_t waiting = submit_with(w, (job_t){JOB_NONE, 4, 0}, &options);
+    options = plain();
+    options.not_before = csched_now() + UINT64_C(3600000000000);
+    options.priority = 7;
+    uint64_t delayed = submit_with(w, (job_t){JOB_NONE, 5, 0}, &options);
+    EQUAL(find(w, ALL_KINDS, CSCHED_BY_NEWEST, 16, rows), 6);
+    EQUAL(rows[0].matched, 6);
+    const uint64_t tickets[] = {delayed, waiting, queued, running};
+    const uint32_t kinds[] = {CSCHED_IS_DELAYED, CSCHED_IS_WAITING, CSCHED_IS_QUEUED,
+                              CSCHED_IS_RUNNING, CSCHED_IS_DONE,    CSCHED_IS_FAILED};
+    for (int i = 0; i < 6; i++)
+        EQUAL(rows[i].kind, kinds[i]);
+    for (int i = 0; i < 4; i++)
+        EQUAL(rows[i].journey.ticket, tickets[i]);
+    EQUAL(rows[0].priority, 7);
+    EQUAL(rows[3].journey.worker, 0);
+    CHECK(rows[3].journey.stamps[3] > 0 && rows[3].journey.stamps[4] == 0);
+    EQUAL(find(w, CSCHED_IS_FAILED | CSCHED_IS_LOST, CSCHED_BY_NEWS, 16, rows), 1);
+    EQUAL(rows[0].journey.ticket, failed);
+    OK(csched_pause(w->s, 0));
+    EQUAL(csched_cancel(w->s, delayed), 1);
+    EQUAL(find(w, CSCHED_IS_CANCELLED, CSCHED_BY_NEWS, 16, rows), 1);
+    EQUAL(rows[0].journey.ticket, delayed);
+    char bytes[64];
+    EQUAL(csched_payload(w->s, waiting, bytes, sizeof bytes), sizeof(job_t));
+    EQUAL(((const job_t *)(const void *)bytes)->tag, 4);
+    EQUAL(csched_payload(w->s, waiting, NULL, 0), sizeof(job_t));
+    EQUAL(csched_payload(w->s, failed, bytes, sizeof bytes), CSCHED_EINVAL);
+    open_gate(1);
+    finish(w, 6);
+    world_close(w);
+}
+
+static void conditions_are_joined(void)
+{
+    world_t *w = world_open(1);
+    csched_row_t rows[16];
+    uint32_t run, function;
+    OK(csched_run_open(w->s, &run));
+    OK(csched_function_add(w->s, "f", 1, UINT64_MAX, &function));
+    uint64_t tickets[6];
+    OK(csched_reserve(w->s, 6));
+    for (uint32_t i = 0; i < 6; i++) {
+        job_t job = {JOB_NONE, i, 0};
+        int64_t ticket =
+            csched_submit(w->s, w->next_slot++, i & 1 ? function : 0, i & 2 ? run : UINT32_MAX, &job, sizeof job, 0);
+        CHECK(ticket > 0);
+        tickets[i] = (uint64_t)ticket;
+    }
+    csched_query_t query = {.kinds = ALL_KINDS, .order = CSCHED_BY_OLDEST, .by_run = 1, .run = run};
+    EQUAL(csched_find(w->s, &query, 16, rows), 2);
+    EQUAL(rows[0].journey.ticket, tickets[2]);
+    EQUAL(rows[1].journey.ticket, tickets[3]);
+    uint64_t functions = UINT64_C(1) << function;
+    query = (csched_query_t){
+        .kinds = ALL_KINDS, .order = CSCHED_BY_OLDEST, .by_text = 1, .functions = &functions, .function_words = 1};
+    EQUAL(csched_find(w->s, &query, 16, rows), 3);
+    EQUAL(rows[0].journey.ticket, tickets[1]);
+    uint64_t named[2] = {tickets[4] >> 32, tickets[0]}; /* a serial number and a ticket */
+    query.tickets = named;
+    query.ticket_count = 2;
+    EQUAL(csched_find(w->s, &query, 16, rows), 5);
+    query.by_run = 1;
+    query.run = run;
+    EQUAL(csched_find(w->s, &query, 16, rows), 1);
+    EQUAL(rows[0].journey.ticket, tickets[3]);
+    EQUAL(csched_find(w->s, &query, 5000, rows), CSCHED_EINVAL);
+    query.order = 99;
+    EQUAL(csched_find(w->s, &query, 16, rows), CSCHED_EINVAL);
+    world_thread(w);
+    finish(w, 6);
+    world_close(w);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return one < other ? 1 : one > other ? -1 : 0;
+}
+
+/* The heap against a sort of everything, on rows of random stamps. */
+static void the_best_rows_come_in_order(void)
+{
+    world_t *w = world_open(0);
+    enum { RANDOM = 4000, BEST = 100 };
+    static uint64_t keys[RANDOM];
+    csched_row_t rows[BEST];
+    uint64_t seed = 42;
+    for (uint32_t i = 0; i < RANDOM; i++) {
+        csched_journey_t *row = journey_append(&w->s->journey);
+        uint64_t start = 1000 + next_random(&seed) % 100000, run = next_random(&seed) % 1000000;
+        *row = (csched_journey_t){.ticket = (uint64_t)(i + 1) << 32,
+                                  .stamps = {start, start, start, start + 5, start + 9, start + 9 + run}};
+        keys[i] = run;
+    }
+    EQUAL(find(w, ALL_KINDS, CSCHED_BY_RUN, BEST, rows), BEST);
+    EQUAL(rows[0].matched, RANDOM);
+    qsort(keys, RANDOM, sizeof *keys, by_key);
+    for (uint32_t i = 0; i < BEST; i++)
+        EQUAL(rows[i].key, keys[i]);
+    EQUAL(find(w, ALL_KINDS, CSCHED_BY_QUEUE, BEST, rows), BEST);
+    EQUAL(rows[0].key, 5);
+    EQUAL(rows[0].journey.ticket >> 32, RANDOM); /* all the same: the latest first */
+    EQUAL(rows[1].journey.ticket >> 32, RANDOM - 1);
+    world_close(w);
+}
+
+static void a_ring_that_ran_over(void)
+{
+    csched_config_t config = {.ring_bytes = 65536, .arena_bytes = 1 << 20, .journey_rows = 1024};
+    world_t *w = world_open_with(&config);
+    csched_row_t rows[8];
+    for (uint64_t i = 1; i <= 3000; i++)
+        *journey_append(&w->s->journey) = (csched_journey_t){.ticket = i << 32, .attempt = i == 2500, .stamps = {i}};
+    EQUAL(find(w, ALL_KINDS, CSCHED_BY_OLDEST, 8, rows), 8);
+    EQUAL(rows[0].journey.ticket >> 32, 3000 - 1024 + 1);
+    EQUAL(rows[0].matched, 1024);
+    EQUAL(find(w, ALL_KINDS, CSCHED_BY_ATTEMPTS, 8, rows), 8);
+    EQUAL(rows[0].journey.ticket >> 32, 2500);
+    EQUAL(find(w, ALL_KINDS, CSCHED_BY_NEWEST, 0, rows), 0);
+    world_close(w);
+}
+
+/* Found by one thread while others submit, run and collect: every task is seen, in one of its states. */
+static void nothing_is_missed_meanwhile(void)
+{
+    world_t *w = world_open(1);
+    world_threads(w, 2);
+    static csched_row_t rows[4];
+    for (uint32_t i = 0; i < MANY; i++) {
+        uint64_t ticket = submit(w, JOB_NONE, i, 0);
+        if (i % 512 == 0) {
+            csched_query_t query = {.kinds = ALL_KINDS, .by_text = 1, .tickets = &ticket, .ticket_count = 1};
+            EQUAL(csched_find(w->s, &query, 4, rows), 1);
+            EQUAL(rows[0].journey.ticket, ticket);
+        }
+        if (i % 64 == 0)
+            collect_some(w);
+    }
+    finish(w, MANY);
+    world_close(w);
+}
+
+static void what_a_failed_call_was(void)
+{
+    world_t *w = world_open(1);
+    csched_ended_t ended;
+    world_thread(w);
+    EQUAL(csched_ended(w->s, 0, &ended), CSCHED_EINVAL);
+    EQUAL(csched_ended(w->s, UINT32_MAX, &ended), CSCHED_EINVAL);
+    uint64_t failed = submit(w, JOB_FAIL, 3, 9), good = submit(w, JOB_NONE, 4, 0);
+    csched_completion_t completions[2];
+    UNTIL(csched_poll(w->s, 0) == 2);
+    EQUAL(csched_collect(w->s, 2, completions), 2);
+    OK(csched_ended(w->s, (uint32_t)failed, &ended));
+    EQUAL(ended.ticket, failed);
+    EQUAL(ended.size, sizeof(job_t));
+    EQUAL(((const job_t *)(uintptr_t)ended.address)->tag, 3);
+    OK(csched_ended(w->s, (uint32_t)good, &ended));
+    EQUAL(ended.ticket, good);
+    EQUAL(ended.size, 0);
+    finish(w, 2);
+    EQUAL(csched_ended(w->s, (uint32_t)failed, &ended), CSCHED_EINVAL);
+    world_close(w);
+}
+
+static void elements_that_failed_are_marked(void)
+{
+    world_t *w = world_open(1);
+    csched_row_t rows[8];
+    csched_completion_t completion;
+    csched_options_t options = plain();
+    options.count = 4;
+    world_thread(w);
+    uint64_t chunk = submit_with(w, (job_t){JOB_CHUNK, 0, 2}, &options);
+    UNTIL(csched_poll(w->s, 0) == 1);
+    EQUAL(csched_collect(w->s, 1, &completion), 1);
+    uint32_t elements[] = {1, 3, 77};
+    OK(csched_mark_elements(w->s, (uint32_t)chunk, CSCHED_ERROR, elements, 3));
+    EQUAL(csched_mark_elements(w->s, 7777777, CSCHED_ERROR, elements, 3), CSCHED_EINVAL);
+    finish(w, 1);
+    EQUAL(csched_mark_elements(w->s, (uint32_t)chunk, CSCHED_ERROR, elements, 3), CSCHED_EINVAL);
+    EQUAL(find(w, CSCHED_IS_FAILED, CSCHED_BY_NEWEST, 8, rows), 2);
+    EQUAL(rows[0].journey.element, 1);
+    EQUAL(rows[1].journey.element, 3);
+    EQUAL(find(w, CSCHED_IS_DONE, CSCHED_BY_NEWEST, 8, rows), 2);
+    world_close(w);
+}
+
+MAIN(TEST(each_state_is_found), TEST(conditions_are_joined), TEST(the_best_rows_come_in_order),
+     TEST(a_ring_that_ran_over), TEST(nothing_is_missed_meanwhile), TEST(what_a_failed_call_was),
+     TEST(elements_that_failed_are_marked))

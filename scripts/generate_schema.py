@@ -28,6 +28,7 @@ PYTHON_TYPES = {
 }
 TYPESCRIPT_TYPES = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean"}
 
+LONGEST_LINE = 110  # of Python
 Field = dict[str, Any]
 
 

@@ -323,11 +323,11 @@ typedef struct { /* what csched_find looks for: every condition that is there mu
 
 typedef struct { /* 128 bytes: an attempt that is over (of each element), or a task that is not (its elements in one) */
     csched_journey_t journey; /* what is not known yet is 0; `received` of one that runs: since when */
-    uint32_t kind;  /* CSCHED_IS_ */
+    uint32_t kind; /* CSCHED_IS_ */
     uint32_t count; /* elements it stands for */
     int32_t priority; /* of those that are not over */
     uint32_t reserved;
-    uint64_t key;   /* what it is ordered by */
+    uint64_t key; /* what it is ordered by */
     uint64_t matched; /* in the first row: all that matched, however many rows were asked for */
 } csched_row_t;
 
@@ -335,19 +335,20 @@ typedef struct { /* why a task waits, or what it does instead */
     uint32_t reason; /* CSCHED_WHY_ */
     uint32_t run, function, count;
     int32_t priority;
-    uint32_t worker;  /* in whose ring it stands, or that runs it; UINT32_MAX: none */
+    uint32_t worker; /* in whose ring it stands, or that runs it; UINT32_MAX: none */
     uint32_t inputs, missing; /* that it takes, and of those: not there yet */
-    uint32_t named;   /* of those: how many are in `waits_for` */
+    uint32_t named; /* of those: how many are in `waits_for` */
     uint32_t attempt, retries;
     uint32_t workers, ready; /* that there are, and of those: started */
-    uint32_t asked;   /* 1: kept back until who submitted it has decided */
+    uint32_t asked; /* 1: kept back until who submitted it has decided */
     uint64_t waits_for[8]; /* tickets */
-    uint64_t higher, same, others; /* queued: elements before it, of a higher priority; of its own run; and of other runs
+    uint64_t higher, same,
+        others; /* queued: elements before it, of a higher priority; of its own run; and of other runs
                                     * with the same priority, with whom it takes turns */
-    uint64_t ahead;   /* sent: tasks before it in that worker's ring */
-    uint64_t ticket;  /* sent: what runs there now, 0: nothing */
-    uint64_t since;   /* that, or it, began; or it has been ready */
-    uint64_t until;   /* kept back until then */
+    uint64_t ahead; /* sent: tasks before it in that worker's ring */
+    uint64_t ticket; /* sent: what runs there now, 0: nothing */
+    uint64_t since; /* that, or it, began; or it has been ready */
+    uint64_t until; /* kept back until then */
 } csched_why_t;
 
 typedef struct { /* a task that has not been committed yet */
@@ -360,7 +361,7 @@ typedef struct { /* what csched_worker_next hands to a worker; valid until the n
     uint32_t kind, slot, function, count;
     uint64_t ticket;
     uint64_t address, size; /* of the payload */
-    uint32_t inputs;        /* number of results of other tasks that come with it */
+    uint32_t inputs; /* number of results of other tasks that come with it */
     uint32_t flags;
 } csched_item_t;
 
@@ -375,8 +376,8 @@ const char *csched_error_name(int code);
 
 /* the kernel's end: life */
 int csched_create(const csched_config_t *config, csched_t **scheduler);
-int csched_close(csched_t *s);   /* takes no more tasks; those it has go on */
-int csched_stop(csched_t *s);    /* takes no more tasks and lets its workers go; payloads stay readable */
+int csched_close(csched_t *s); /* takes no more tasks; those it has go on */
+int csched_stop(csched_t *s); /* takes no more tasks and lets its workers go; payloads stay readable */
 int csched_destroy(csched_t *s); /* stops, and unmaps everything: no view of a payload may be left */
 int csched_forked(csched_t *s); /* in a forked child: lets go of everything but the payloads that are looked at */
 int csched_set_policy(csched_t *s, const char *name);
@@ -386,7 +387,7 @@ uint64_t csched_surroundings(void); /* another one when this process's directory
 
 /* workers: fds = segment, bell, control socket, arena (all close-on-exec, to be passed on and closed) */
 int csched_worker_add(csched_t *s, uint32_t *index, int fds[4]);
-int csched_worker_lost(csched_t *s, uint32_t index);   /* it is dead: give its work to others */
+int csched_worker_lost(csched_t *s, uint32_t index); /* it is dead: give its work to others */
 int csched_worker_retire(csched_t *s, uint32_t index); /* no new work; it stops when its ring is empty */
 int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info);
 int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket); /* see stop.c; 1: kill it */

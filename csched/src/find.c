@@ -275,12 +275,12 @@ static uint32_t sorted(search_t *search, csched_row_t *out)
 /* Of a task that ended during the scan its row stands, and its record goes. */
 static uint32_t without_doubles(csched_row_t *rows, uint32_t count)
 {
-    const uint32_t over = CSCHED_IS_DONE | CSCHED_IS_FAILED | CSCHED_IS_LOST | CSCHED_IS_CANCELLED | CSCHED_IS_NOT_RUN;
+    const uint32_t live = CSCHED_IS_DONE - 1;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         bool twice = false;
-        for (uint32_t j = 0; !(rows[i].kind & over) && !twice && j < count; j++)
-            twice = rows[j].kind & over && rows[j].journey.ticket == rows[i].journey.ticket;
+        for (uint32_t j = 0; rows[i].kind & live && !twice && j < count; j++)
+            twice = !(rows[j].kind & (live | CSCHED_IS_RETRIED)) && rows[j].journey.ticket == rows[i].journey.ticket;
         if (!twice)
             rows[kept++] = rows[i];
     }

@@ -192,6 +192,23 @@ static void what_a_failed_call_was(void)
     world_close(w);
 }
 
+static void each_attempt_is_a_row(void)
+{
+    world_t *w = world_open(1);
+    csched_row_t rows[8];
+    csched_options_t options = plain();
+    options.retries = 2;
+    world_thread(w);
+    submit_with(w, (job_t){JOB_FAIL, 0, 9}, &options);
+    finish(w, 1);
+    EQUAL(find(w, ALL_KINDS, CSCHED_BY_ATTEMPTS, 8, rows), 3);
+    EQUAL(rows[0].kind, CSCHED_IS_FAILED);
+    EQUAL(rows[1].kind, CSCHED_IS_RETRIED);
+    EQUAL(rows[2].kind, CSCHED_IS_RETRIED);
+    EQUAL(rows[2].journey.attempt, 0);
+    world_close(w);
+}
+
 static void elements_that_failed_are_marked(void)
 {
     world_t *w = world_open(1);
@@ -217,4 +234,4 @@ static void elements_that_failed_are_marked(void)
 
 MAIN(TEST(each_state_is_found), TEST(conditions_are_joined), TEST(the_best_rows_come_in_order),
      TEST(a_ring_that_ran_over), TEST(nothing_is_missed_meanwhile), TEST(what_a_failed_call_was),
-     TEST(elements_that_failed_are_marked))
+     TEST(each_attempt_is_a_row), TEST(elements_that_failed_are_marked))

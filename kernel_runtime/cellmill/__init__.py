@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from .recording import record as record
     from .task import Retry as Retry
     from .task import TaskFailure as TaskFailure
+    from .tasks import set_priority as set_priority
+    from .tasks import why as why
 
 __version__ = "0.1.0"
 
@@ -65,6 +67,7 @@ _HOMES = {
     "output": ("output",),
     "recording": ("Recording", "record"),
     "task": ("Retry", "TaskFailure"),
+    "tasks": ("set_priority", "why"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -143,6 +143,12 @@ class FunctionTable:
         self._evict()
         return entry.number
 
+    def by_number(self, number: int) -> Any:
+        """The function with a number, if it is still known; None for 0, which comes with each call."""
+        with self._lock:
+            entries = list(self._entries.values()) if number else []
+        return next((entry.function for entry in entries if entry.number == number), None)
+
     def look_up_again(self) -> None:
         """A module was loaded again: functions that were found in it by their names may not be there any more."""
         with self._lock:

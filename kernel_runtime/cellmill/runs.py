@@ -136,6 +136,12 @@ class Run:
         backend = self._backend
         return backend.stop_run(self.key) if backend is not None else 0
 
+    def set_priority(self, priority: int) -> int:
+        """From -100 to 100, larger first, for what has not begun and for what comes; how many tasks waited."""
+        backend = self._backend
+        inspector = getattr(backend, "inspector", None)
+        return int(inspector.set_run_priority(self.key, priority)) if inspector is not None else 0
+
     def finish(self) -> None:
         """No task of it is left: keep the last counts and give its number back."""
         with _lock:

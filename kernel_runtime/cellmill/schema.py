@@ -392,6 +392,143 @@ class ZoomMap(TypedDict):
     end: int  # position after the last one
 
 
+class ListTasks(TypedDict):
+    """A view asks for the best rows of all tasks, by an order, under conditions; the answer is a task-list."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["list-tasks"]  # which command this is
+    request: int  # a number of the view's own, which the answer carries
+    states: list[str]  # states of TaskRow that are wanted; none: all
+    order: str  # news, newest, oldest, run, queue or attempts
+    text: str  # part of a function's name, or of a kept failure's error or arguments; or a task's number
+    run: int | None  # a run's id; null: all
+    count: int  # rows wanted, at most 500
+
+
+class ShowTask(TypedDict):
+    """A view asks for all that is known of one task; the answer is a task-detail."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["show-task"]  # which command this is
+    request: int  # a number of the view's own, which the answer carries
+    task: str  # its ticket or serial number, in decimal digits
+    element: int | None  # the element of a map, by its place in the task; null: the task
+
+
+class CancelTask(TypedDict):
+    """Cancel one task; one that runs is stopped."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["cancel-task"]  # which command this is
+    task: str  # its ticket, in decimal digits
+
+
+class SetPriority(TypedDict):
+    """Have what has not begun of a task or a run go earlier or later."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["set-priority"]  # which command this is
+    task: str  # its ticket, in decimal digits; empty: the run
+    run: int | None  # a run's id, where no task is named
+    priority: int  # from -100 to 100, larger first
+
+
+class RerunTask(TypedDict):
+    """Submit the call of a failed task again, as a new task; the answer is a task-rerun."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["rerun-task"]  # which command this is
+    request: int  # a number of the view's own, which the answer carries
+    task: str  # its ticket, in decimal digits
+    element: int | None  # the element of a map
+
+
+class TaskRow(TypedDict):
+    """A task that is not over, or one attempt at a task or an element that is."""
+
+    task: str  # its ticket, in decimal digits
+    number: int  # its serial number, as people see it
+    element: int | None  # its place in a chunk of a map
+    count: int  # elements that it stands for
+    function: str  # the function's name
+    # waiting, delayed, queued, sent, running, stopping, done, failed, lost, cancelled, not-run or retried
+    state: str
+    worker: int | None  # the worker's place in the pool
+    attempt: int  # 1 for the first
+    priority: int | None  # of a task that is not over
+    age: float  # seconds since it was submitted
+    queued: float | None  # seconds from ready to a worker, so far for one that waits
+    run: float | None  # seconds in user code, so far for one that runs
+
+
+class FailureGroup(TypedDict):
+    """All failures of one type with one traceback."""
+
+    type: str  # of the exception
+    function: str  # of the first
+    message: str  # of the first
+    count: int  # how many there were
+    tasks: list[str]  # tickets of the first few
+    elements: list[int]  # their elements
+
+
+class TaskList(TypedDict):
+    """The rows that a view asked for."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["task-list"]  # which frame this is
+    request: int  # of the command
+    matched: int  # tasks and elements that fulfil the conditions, of those that are known still
+    rows: list[TaskRow]  # the best of them, in order
+    failures: list[FailureGroup]  # all failures of this pool, folded, the latest first
+
+
+class TaskAttempt(TypedDict):
+    """One attempt at a task that is over, or the task as it stands."""
+
+    state: str  # as in TaskRow
+    worker: int | None  # the worker's place in the pool
+    element: int | None  # its place in a chunk
+    attempt: int  # 1 for the first
+    stamps: list[float]  # seconds from its submission to each of the stages, -1 where that is not known
+    pack: float  # seconds spent pickling its arguments in the kernel
+
+
+class TaskDetail(TypedDict):
+    """All that is known of one task."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["task-detail"]  # which frame this is
+    request: int  # of the command
+    task: str  # its ticket, in decimal digits
+    number: int  # its serial number, as people see it; 0: there is no such task any more
+    element: int | None  # the element that was asked for
+    count: int  # elements that it stands for
+    function: str  # the function's name
+    state: str  # as in TaskRow, or unknown
+    priority: int | None  # of a task that is not over
+    why: str  # why it waits, in words
+    attempts: list[TaskAttempt]  # the latest first
+    arguments: str | None  # as short text; null: not kept
+    output: str  # the end of what it printed
+    error: str  # type of what it failed with, or nothing
+    message: str  # of that
+    traceback: str  # from the worker
+    memory: float | None  # the most that its worker took, in bytes, where that is known
+    result: str | None  # of a call that was made again from here, as short text
+    reruns: list[str]  # tickets of later runs of this call
+    can: list[str]  # what may be done: cancel, priority, rerun, debug
+
+
+class TaskRerun(TypedDict):
+    """The call of a failed task was submitted again."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["task-rerun"]  # which frame this is
+    request: int  # of the command
+    task: str  # the new task's ticket, in decimal digits
+
+
 # fmt: off
 
 Frame = (  # What the kernel sends.
@@ -408,6 +545,9 @@ Frame = (  # What the kernel sends.
     | Journey
     | StateMap
     | MapPart
+    | TaskList
+    | TaskDetail
+    | TaskRerun
 )
 
 Command = (  # What a view sends.
@@ -421,4 +561,9 @@ Command = (  # What a view sends.
     | ReplaceWorker
     | ZoomTimeline
     | ZoomMap
+    | ListTasks
+    | ShowTask
+    | CancelTask
+    | SetPriority
+    | RerunTask
 )

@@ -856,8 +856,305 @@ export interface ZoomMap {
   readonly end: number;
 }
 
+/** A view asks for the best rows of all tasks, by an order, under conditions; the answer is a task-list. */
+export interface ListTasks {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'list-tasks';
+  /** a number of the view's own, which the answer carries */
+  readonly request: number;
+  /** states of TaskRow that are wanted; none: all */
+  readonly states: readonly string[];
+  /** news, newest, oldest, run, queue or attempts */
+  readonly order: string;
+  /** part of a function's name, or of a kept failure's error or arguments; or a task's number */
+  readonly text: string;
+  /** a run's id; null: all */
+  readonly run: number | null;
+  /** rows wanted, at most 500 */
+  readonly count: number;
+}
+
+/** A view asks for all that is known of one task; the answer is a task-detail. */
+export interface ShowTask {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'show-task';
+  /** a number of the view's own, which the answer carries */
+  readonly request: number;
+  /** its ticket or serial number, in decimal digits */
+  readonly task: string;
+  /** the element of a map, by its place in the task; null: the task */
+  readonly element: number | null;
+}
+
+/** Cancel one task; one that runs is stopped. */
+export interface CancelTask {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'cancel-task';
+  /** its ticket, in decimal digits */
+  readonly task: string;
+}
+
+/** Have what has not begun of a task or a run go earlier or later. */
+export interface SetPriority {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'set-priority';
+  /** its ticket, in decimal digits; empty: the run */
+  readonly task: string;
+  /** a run's id, where no task is named */
+  readonly run: number | null;
+  /** from -100 to 100, larger first */
+  readonly priority: number;
+}
+
+/** Submit the call of a failed task again, as a new task; the answer is a task-rerun. */
+export interface RerunTask {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which command this is */
+  readonly kind: 'rerun-task';
+  /** a number of the view's own, which the answer carries */
+  readonly request: number;
+  /** its ticket, in decimal digits */
+  readonly task: string;
+  /** the element of a map */
+  readonly element: number | null;
+}
+
+/** A task that is not over, or one attempt at a task or an element that is. */
+export interface TaskRow {
+  /** its ticket, in decimal digits */
+  readonly task: string;
+  /** its serial number, as people see it */
+  readonly number: number;
+  /** its place in a chunk of a map */
+  readonly element: number | null;
+  /** elements that it stands for */
+  readonly count: number;
+  /** the function's name */
+  readonly function: string;
+  /** waiting, delayed, queued, sent, running, stopping, done, failed, lost, cancelled, not-run or retried */
+  readonly state: string;
+  /** the worker's place in the pool */
+  readonly worker: number | null;
+  /** 1 for the first */
+  readonly attempt: number;
+  /** of a task that is not over */
+  readonly priority: number | null;
+  /** seconds since it was submitted */
+  readonly age: number;
+  /** seconds from ready to a worker, so far for one that waits */
+  readonly queued: number | null;
+  /** seconds in user code, so far for one that runs */
+  readonly run: number | null;
+}
+
+function parseTaskRow(value: unknown, where: string): TaskRow {
+  const raw = record(value, where);
+  return {
+    task: string(raw.task, where + '.task'),
+    number: integer(raw.number, where + '.number'),
+    element: raw.element === null ? null : integer(raw.element, where + '.element'),
+    count: integer(raw.count, where + '.count'),
+    function: string(raw.function, where + '.function'),
+    state: string(raw.state, where + '.state'),
+    worker: raw.worker === null ? null : integer(raw.worker, where + '.worker'),
+    attempt: integer(raw.attempt, where + '.attempt'),
+    priority: raw.priority === null ? null : integer(raw.priority, where + '.priority'),
+    age: number(raw.age, where + '.age'),
+    queued: raw.queued === null ? null : number(raw.queued, where + '.queued'),
+    run: raw.run === null ? null : number(raw.run, where + '.run')
+  };
+}
+
+/** All failures of one type with one traceback. */
+export interface FailureGroup {
+  /** of the exception */
+  readonly type: string;
+  /** of the first */
+  readonly function: string;
+  /** of the first */
+  readonly message: string;
+  /** how many there were */
+  readonly count: number;
+  /** tickets of the first few */
+  readonly tasks: readonly string[];
+  /** their elements */
+  readonly elements: readonly number[];
+}
+
+function parseFailureGroup(value: unknown, where: string): FailureGroup {
+  const raw = record(value, where);
+  return {
+    type: string(raw.type, where + '.type'),
+    function: string(raw.function, where + '.function'),
+    message: string(raw.message, where + '.message'),
+    count: integer(raw.count, where + '.count'),
+    tasks: array(raw.tasks, string, where + '.tasks'),
+    elements: array(raw.elements, integer, where + '.elements')
+  };
+}
+
+/** The rows that a view asked for. */
+export interface TaskList {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'task-list';
+  /** of the command */
+  readonly request: number;
+  /** tasks and elements that fulfil the conditions, of those that are known still */
+  readonly matched: number;
+  /** the best of them, in order */
+  readonly rows: readonly TaskRow[];
+  /** all failures of this pool, folded, the latest first */
+  readonly failures: readonly FailureGroup[];
+}
+
+function parseTaskList(value: unknown, where: string): TaskList {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'task-list', where + '.kind'),
+    request: integer(raw.request, where + '.request'),
+    matched: integer(raw.matched, where + '.matched'),
+    rows: array(raw.rows, parseTaskRow, where + '.rows'),
+    failures: array(raw.failures, parseFailureGroup, where + '.failures')
+  };
+}
+
+/** One attempt at a task that is over, or the task as it stands. */
+export interface TaskAttempt {
+  /** as in TaskRow */
+  readonly state: string;
+  /** the worker's place in the pool */
+  readonly worker: number | null;
+  /** its place in a chunk */
+  readonly element: number | null;
+  /** 1 for the first */
+  readonly attempt: number;
+  /** seconds from its submission to each of the stages, -1 where that is not known */
+  readonly stamps: readonly number[];
+  /** seconds spent pickling its arguments in the kernel */
+  readonly pack: number;
+}
+
+function parseTaskAttempt(value: unknown, where: string): TaskAttempt {
+  const raw = record(value, where);
+  return {
+    state: string(raw.state, where + '.state'),
+    worker: raw.worker === null ? null : integer(raw.worker, where + '.worker'),
+    element: raw.element === null ? null : integer(raw.element, where + '.element'),
+    attempt: integer(raw.attempt, where + '.attempt'),
+    stamps: array(raw.stamps, number, where + '.stamps'),
+    pack: number(raw.pack, where + '.pack')
+  };
+}
+
+/** All that is known of one task. */
+export interface TaskDetail {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'task-detail';
+  /** of the command */
+  readonly request: number;
+  /** its ticket, in decimal digits */
+  readonly task: string;
+  /** its serial number, as people see it; 0: there is no such task any more */
+  readonly number: number;
+  /** the element that was asked for */
+  readonly element: number | null;
+  /** elements that it stands for */
+  readonly count: number;
+  /** the function's name */
+  readonly function: string;
+  /** as in TaskRow, or unknown */
+  readonly state: string;
+  /** of a task that is not over */
+  readonly priority: number | null;
+  /** why it waits, in words */
+  readonly why: string;
+  /** the latest first */
+  readonly attempts: readonly TaskAttempt[];
+  /** as short text; null: not kept */
+  readonly arguments: string | null;
+  /** the end of what it printed */
+  readonly output: string;
+  /** type of what it failed with, or nothing */
+  readonly error: string;
+  /** of that */
+  readonly message: string;
+  /** from the worker */
+  readonly traceback: string;
+  /** the most that its worker took, in bytes, where that is known */
+  readonly memory: number | null;
+  /** of a call that was made again from here, as short text */
+  readonly result: string | null;
+  /** tickets of later runs of this call */
+  readonly reruns: readonly string[];
+  /** what may be done: cancel, priority, rerun, debug */
+  readonly can: readonly string[];
+}
+
+function parseTaskDetail(value: unknown, where: string): TaskDetail {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'task-detail', where + '.kind'),
+    request: integer(raw.request, where + '.request'),
+    task: string(raw.task, where + '.task'),
+    number: integer(raw.number, where + '.number'),
+    element: raw.element === null ? null : integer(raw.element, where + '.element'),
+    count: integer(raw.count, where + '.count'),
+    function: string(raw.function, where + '.function'),
+    state: string(raw.state, where + '.state'),
+    priority: raw.priority === null ? null : integer(raw.priority, where + '.priority'),
+    why: string(raw.why, where + '.why'),
+    attempts: array(raw.attempts, parseTaskAttempt, where + '.attempts'),
+    arguments: raw.arguments === null ? null : string(raw.arguments, where + '.arguments'),
+    output: string(raw.output, where + '.output'),
+    error: string(raw.error, where + '.error'),
+    message: string(raw.message, where + '.message'),
+    traceback: string(raw.traceback, where + '.traceback'),
+    memory: raw.memory === null ? null : number(raw.memory, where + '.memory'),
+    result: raw.result === null ? null : string(raw.result, where + '.result'),
+    reruns: array(raw.reruns, string, where + '.reruns'),
+    can: array(raw.can, string, where + '.can')
+  };
+}
+
+/** The call of a failed task was submitted again. */
+export interface TaskRerun {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'task-rerun';
+  /** of the command */
+  readonly request: number;
+  /** the new task's ticket, in decimal digits */
+  readonly task: string;
+}
+
+function parseTaskRerun(value: unknown, where: string): TaskRerun {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'task-rerun', where + '.kind'),
+    request: integer(raw.request, where + '.request'),
+    task: string(raw.task, where + '.task')
+  };
+}
+
 /** What the kernel sends. */
-export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates | Timeline | TimelineDetail | Journey | StateMap | MapPart;
+export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates | Timeline | TimelineDetail | Journey | StateMap | MapPart | TaskList | TaskDetail | TaskRerun;
 
 /** Read Frame from a message's data; throws ProtocolError. */
 export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
@@ -889,10 +1186,16 @@ export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
       return parseStateMap(value, 'StateMap', buffers);
     case 'map-part':
       return parseMapPart(value, 'MapPart', buffers);
+    case 'task-list':
+      return parseTaskList(value, 'TaskList');
+    case 'task-detail':
+      return parseTaskDetail(value, 'TaskDetail');
+    case 'task-rerun':
+      return parseTaskRerun(value, 'TaskRerun');
     default:
       throw new ProtocolError(`Frame.kind is unknown: ${String(kind)}`);
   }
 }
 
 /** What a view sends. */
-export type Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ZoomTimeline | ZoomMap;
+export type Command = Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ZoomTimeline | ZoomMap | ListTasks | ShowTask | CancelTask | SetPriority | RerunTask;

@@ -22,7 +22,7 @@ PACKAGES = {
 LAYERS = [
     {"errors", "schema", "interrupts", "imported", "origin", "tail", "reporting", "examples"},
     {"task", "payload", "mishaps"},
-    {"preview", "raised", "references"},
+    {"preview", "raised", "references", "questions"},
     {"runs", "kernel_modules"},
     {"futures", "frames", "transcript", "functions", "telemetry"},
     {
@@ -37,7 +37,7 @@ LAYERS = [
         "zygote",
     },
     {"backends"},
-    {"executor", "journeys", "output"},
+    {"executor", "journeys", "output", "tasks"},
     {"parallel"},
     {
         "magics",

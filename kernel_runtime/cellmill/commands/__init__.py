@@ -12,7 +12,7 @@ from cellmill import schema
 from cellmill.errors import CellmillError, UsageError
 from cellmill.executor import Executor
 
-from . import control, state_map, timeline
+from . import control, state_map, tasks, timeline
 
 __all__ = ["obey", "refused"]
 
@@ -50,4 +50,9 @@ _ACTS: dict[str, Callable[[Executor, Mapping[str, Any]], schema.Frame | None]] =
     "replace-worker": control.replace_worker,
     "zoom-timeline": timeline.zoom,
     "zoom-map": state_map.zoom_map,
+    "list-tasks": tasks.list_tasks,
+    "show-task": tasks.show_task,
+    "cancel-task": tasks.cancel_task,
+    "set-priority": tasks.set_priority,
+    "rerun-task": tasks.rerun_task,
 }

@@ -19,7 +19,7 @@ from cellmill.task import POLICIES
 
 Matcher = Callable[[CompletionContext], SimpleMatcherResult]
 
-_LINE = re.compile(r"\s*(%cellmill|%journeys|%%parallel|%%pfor|%%task)\s+(.*)$", re.DOTALL)
+_LINE = re.compile(r"\s*(%cellmill|%journeys|%why|%%parallel|%%pfor|%%task)\s+(.*)$", re.DOTALL)
 _FRAGMENT = re.compile(r"[^\s,=]*$")
 _DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 
@@ -57,6 +57,8 @@ def _offers(
         return _control(words, fragment), "keyword"
     if magic == "%journeys":
         return ([] if words else journeys.names()), "variable"
+    if magic == "%why":
+        return _futures(ip, words), "variable"
     options = {"%%parallel": parallel.OPTIONS, "%%pfor": pfor.OPTIONS, "%%task": task.OPTIONS}[magic]
     rest, value_expected = _after_options(words, options)
     if value_expected:
@@ -112,9 +114,13 @@ def _task(ip: InteractiveShell, rest: list[str]) -> tuple[Iterable[str], str]:
     if len(rest) == 1:
         return ["after"], "keyword"
     if len(rest) > 1 and rest[1] == "after":
-        names = [name for name, value in ip.user_ns.items() if isinstance(value, Future)]
-        return (name for name in names if name[:1] != "_" and name not in rest), "variable"
+        return _futures(ip, rest), "variable"
     return (), "variable"
+
+
+def _futures(ip: InteractiveShell, rest: list[str]) -> Iterable[str]:
+    names = [name for name, value in ip.user_ns.items() if isinstance(value, Future)]
+    return (name for name in names if name[:1] != "_" and name not in rest)
 
 
 def _pfor(ip: InteractiveShell, rest: list[str], body: str) -> tuple[Iterable[str], str]:

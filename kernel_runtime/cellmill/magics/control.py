@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 import cellmill
 from cellmill import recording
+from cellmill.magics import debugging
 from cellmill.magics.lines import Line, Word, did_you_mean
 from cellmill.magics.status import Status
 
 USAGE = (
     "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | output label|plain|lines N"
-    " | record FILE|stop | restart | stop | pause | resume | help]"
+    " | record FILE|stop | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
 )
 
 HELP = """Show the workers, or change their settings.
@@ -29,10 +30,12 @@ HELP = """Show the workers, or change their settings.
     %cellmill restart              new workers; what runs is finished first
     %cellmill stop                 cancel every task that has not begun
     %cellmill pause | resume       start no more tasks | go on
+    %cellmill debug [TASK]         the call of a failed task here, under the debugger (the latest failure if not named)
     %cellmill help                 this text
 
 The other magics: %%parallel (functions become parallel), %%pfor (a parallel loop), %%task
-(a cell in the background) and %journeys (where the time went); `%%pfor?` shows their help.
+(a cell in the background), %journeys (where the time went) and %why (why a task waits);
+`%%pfor?` shows their help.
 """
 
 
@@ -192,5 +195,6 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "stop": _stop,
     "pause": _pause,
     "resume": _resume,
+    "debug": debugging.debug,
 }
 SUBCOMMANDS = (*COMMANDS, "help")

@@ -14,7 +14,7 @@ import cellmill.comm
 import cellmill.runs
 import cellmill_widgets.progress
 from cellmill import dashboards, kernel_modules
-from cellmill.magics import control, dashboard, journeys, parallel, pfor, task
+from cellmill.magics import control, dashboard, journeys, parallel, pfor, task, why
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
@@ -127,12 +127,17 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
         __tracebackhide__ = True
         task.run_task(ip, arrivals, line, cell)
 
+    def why_magic(line: str) -> None:
+        __tracebackhide__ = True
+        why.run_why(ip, line)
+
     cellmill_magic.__doc__ = control.HELP
     dashboard_magic.__doc__ = dashboard.HELP
     journeys_magic.__doc__ = journeys.HELP
     parallel_magic.__doc__ = parallel.HELP
     pfor_magic.__doc__ = pfor.HELP
     task_magic.__doc__ = task.HELP
+    why_magic.__doc__ = why.HELP
     return {
         ("line", "cellmill"): no_var_expand(cellmill_magic),
         ("line", "dashboard"): no_var_expand(dashboard_magic),
@@ -140,4 +145,5 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
         ("cell", "parallel"): no_var_expand(parallel_magic),
         ("cell", "pfor"): no_var_expand(pfor_magic),
         ("cell", "task"): no_var_expand(task_magic),
+        ("line", "why"): no_var_expand(why_magic),
     }

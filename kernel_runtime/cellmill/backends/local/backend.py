@@ -36,6 +36,8 @@ from . import ending, forked, outcomes
 from . import memory as memory_watch
 from .cpus import available_cpus
 from .dependencies import DependencyPicture
+from .failure_log import FailureLog
+from .inspecting import Inspector
 from .listening import Listener
 from .mapping import MapResults, iterate, streams_of
 from .pool import Pool
@@ -104,6 +106,8 @@ class LocalBackend:
         self.functions = FunctionTable(self._add_function, self.scheduler.drop_function)
         self.resolver = Resolver(self, self.scheduler)
         self.stopper = Stopper(self)
+        self.failures = FailureLog(self)
+        self.inspector = Inspector(self)
         self._cell_began = 0
         self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun
         self.broken: BaseException | None = None
@@ -232,15 +236,16 @@ class LocalBackend:
         held.csched_run_adjust(self.scheduler.handle, run, submitted, succeeded, failed, cancelled)
 
     def cancel_run(self, run: int) -> int:
-        count = sum(s.cancel_all() for s in list(self._streams(run)))
+        count = sum(s.cancel_all() for s in list(self.streams(run)))
         return count + self.cancel_sent(run)
 
-    def _streams(self, run: int) -> Iterator[Stream]:
+    def streams(self, run: int) -> Iterator[Stream]:
+        """Of a run: its maps and batches that are not over."""
         yield from streams_of(self, run)
         yield from (s for (_, _, r), s in list(self.sender.batches.items()) if r == run)
 
     def stop_run(self, run: int) -> int:
-        count = sum(s.cancel_waiting() for s in list(self._streams(run))) + self.stopper.stop_run(run)
+        count = sum(s.cancel_waiting() for s in list(self.streams(run))) + self.stopper.stop_run(run)
         self.resolver.resolve()
         return count
 

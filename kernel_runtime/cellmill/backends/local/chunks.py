@@ -11,7 +11,7 @@ from ...raised import load_error
 from ...task import short_repr
 from . import outcomes, states
 from .salvage import mark_in, salvage
-from .scheduler import NO_ELEMENT, held
+from .scheduler import NO_ELEMENT, ffi, held
 
 if TYPE_CHECKING:
     from .stream import Stream
@@ -29,6 +29,7 @@ class Chunk:
         "delay",
         "items",
         "keys",
+        "marks",
         "over",
         "position",
         "received",
@@ -55,6 +56,7 @@ class Chunk:
         self.keys = keys
         self.items = items
         self.received = 0  # elements whose outcome has come
+        self.marks: dict[int, list[int]] | None = None  # elements that did not end well, by status
         self.over = False
         self.position = position  # of its first element in the state map, once it is known
         self.slot = -1
@@ -116,17 +118,36 @@ class Chunk:
                     error = outcomes.cancelled()
                     stopped += 1
                 self._put(stop, stop + 1, _state_of(error))
-                retried += not self._fail(stop, error)
+                over = self._fail(stop, error)
+                retried += not over
+                self._mark(stop, error, over)
         if retried or stopped:
             stream.backend.adjust_run(stream.run, failed=-retried - stopped, cancelled=stopped)
 
     def _fail(self, place: int, error: BaseException) -> bool:
         """Deliver an error, or try the element again; True when it is over."""
         if self.cancelled:
+            over = True
             self.stream._settle_error(self.keys[place], error)
-            return True
-        position = self._position_of(place)
-        return self.stream.fail_or_retry(self.keys[place], self.items[place], error, position)
+        else:
+            position = self._position_of(place)
+            over = self.stream.fail_or_retry(self.keys[place], self.items[place], error, position)
+        if over and not isinstance(error, CancelledError):
+            self.stream.backend.failures.of_element(self, place, error)
+        return over
+
+    def _mark(self, place: int, error: BaseException, over: bool) -> None:
+        """For its journey, once the chunk is over: the scheduler knows that some failed, and not which."""
+        ended = (
+            held.CSCHED_RETRIED
+            if not over
+            else held.CSCHED_CANCELLED
+            if isinstance(error, CancelledError)
+            else held.CSCHED_ERROR
+        )
+        if self.marks is None:
+            self.marks = {}
+        self.marks.setdefault(ended, []).append(place)
 
     def complete(self, status: int, worker: int, detail: int, view: memoryview | None, run_ns: int) -> None:
         """The chunk is over; called by the resolver, again if an interrupt came in between."""
@@ -148,6 +169,11 @@ class Chunk:
                 )
             if error is not None:
                 self._fail_rest(status, error)
+            for ended, places in (self.marks or {}).items():
+                handle = stream.backend.scheduler.handle
+                held.csched_mark_elements(
+                    handle, self.slot, ended, ffi.new("uint32_t[]", places), len(places)
+                )
             self.over = True
             with stream._lock:
                 stream.sent -= self.counted
@@ -218,6 +244,8 @@ class Chunk:
                     for part in (after, before):
                         position = self._position_of(part.start)
                         stream.waiting.put_back(self.keys[part], self.items[part], position)
+            if over:
+                stream.backend.failures.of_element(self, culprit, error)
         self.received = len(self.items)
         # the scheduler counted the whole chunk as failed
         stream.backend.adjust_run(stream.run, succeeded=good, failed=over - len(self.items))

@@ -199,6 +199,9 @@ class Resolver:
                 )
                 if error is not None:
                     note_failure(run, self.backend, error)
+                    came = status in (held.CSCHED_LOST, held.CSCHED_TIMEOUT) and size
+                    arguments = self.scheduler.view(address, size) if came else None
+                    self.backend.failures.of_task(entry, slot, status, error, arguments)
                 called = entry.settle(value, error)
             if entry._inputs:
                 entry._inputs = ()  # or the last of a chain would keep all results before it

@@ -24,7 +24,7 @@ except ImportError as error:  # pragma: no cover - a build without the C part
     ) from error
 
 ffi, held = _csched_held.ffi, _csched_held.lib
-free = _csched.lib
+free, free_ffi = _csched.lib, _csched.ffi
 free_cast: Callable[[str, int], Any] = _csched.ffi.cast
 
 NO_BLOCK = 2**64 - 1

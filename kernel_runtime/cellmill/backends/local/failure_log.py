@@ -1,0 +1,341 @@
+"""Failures, for those who come to look: the latest in full, all of them folded by type and traceback.
+
+Everything here is on the failing path alone, called by the resolver. What is kept is bounded: some hundred calls, their
+arguments as the bytes that were sent, where these are few.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import re
+import threading
+import time
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from ... import payload
+from ...errors import UsageError, WorkerLostError, text_of
+from ...functions import function_name
+from ...futures import Future
+from ...preview import preview
+from ...task import short_arguments
+from .scheduler import ffi, held
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+    from .chunks import Chunk
+
+MOST_FAILURES, FIRST_OF_A_KIND = 256, 8
+MOST_GROUPS = 100
+MOST_KEYS = 4096  # texts of tracebacks whose group is known
+KEPT_BYTES = 16_384  # of one call's arguments
+LOOKED_AT_BYTES = 1 << 20  # larger arguments are only counted
+TEXT, MESSAGE = 16_384, 2_000  # characters
+_FRAME = re.compile(r'^ +File "[^"]*", line \d+, in .*$', re.MULTILINE)
+_OTHER = "(more kinds of failures)"
+
+
+@dataclass(slots=True)
+class Group:
+    """Failures of one type with one traceback."""
+
+    type: str
+    function: str
+    message: str  # of the first
+    traceback: str  # of the first
+    count: int = 0
+    first: list[tuple[int, int]] = field(default_factory=list)  # tasks and their elements
+    latest: float = 0.0
+
+
+@dataclass(slots=True)
+class Failure:
+    """One task or element that failed for good."""
+
+    task: int
+    element: int
+    run: int
+    function: str
+    type: str
+    message: str
+    traceback: str
+    attempts: int
+    worker: int
+    at: float
+    group: Group
+    output: str = ""
+    peak_rss: int | None = None
+    shown: str | None = None  # its arguments, where they are not kept
+    data: bytes | None = None  # its arguments as they were sent
+    form: str = "call"  # what `data` is: call, element, star or batch
+    code: Any = None
+    inputs: tuple[Any, ...] = ()  # weak references to the futures whose results it took
+    again: list[Any] = field(default_factory=list)  # futures of later runs of this call
+
+    @property
+    def arguments(self) -> str:
+        """As short text; no code of theirs is run."""
+        if self.shown is None and self.data is not None:
+            try:
+                self.shown = _shown(preview(memoryview(self.data)), self.form)
+            except Exception:
+                self.shown = "<arguments that cannot be shown>"
+        return self.shown or ""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the call can be made again."""
+        return self.data is not None and (
+            self.code is not None or self.form == "call"
+        )  # else it is in the data
+
+    def call(self) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        """Function, arguments and keyword arguments, unpickled here: code of theirs may run. Raises `UsageError`."""
+        if not self.is_kept:
+            raise UsageError(
+                f"the call {self.function}({self.arguments}) is not kept: only arguments of up to {KEPT_BYTES:,} bytes "
+                "are; call the function here yourself"
+            )
+        assert self.data is not None
+        payload.inputs.loading = self._input
+        try:
+            body = pickle.loads(self.data)
+        finally:
+            payload.inputs.loading = None
+        if self.form == "call":
+            if type(body) is list:
+                args, kwargs = body[-2:]
+                return (body[0] if len(body) == 3 else self.code), args, kwargs
+            return self.code, body, {}
+        if self.form == "batch":
+            return self.code, ([body],), {}
+        return self.code, (tuple(body) if self.form == "star" else (body,)), {}
+
+    def _input(self, position: int) -> Any:
+        future = self.inputs[position]() if position < len(self.inputs) else None
+        if future is None:
+            raise UsageError(
+                f"the call {self.function}(...) took the result of another task, which is gone: keep its future in a "
+                "variable, or make the call here yourself"
+            )
+        return future.result()
+
+
+class FailureLog:
+    """The failures of one backend."""
+
+    def __init__(self, backend: LocalBackend) -> None:
+        self._backend = backend
+        self._lock = threading.Lock()
+        self._groups: OrderedDict[tuple[str, str], Group] = OrderedDict()
+        self._known: dict[tuple[str, str], Group] = {}
+        self._kept: dict[tuple[int, int], Failure] = {}
+        self._latest: deque[tuple[int, int]] = deque()  # keys of those that make room for later ones
+        self.total = 0
+
+    # -- from the resolver
+
+    def of_task(
+        self, future: Future, slot: int, status: int, error: BaseException, arguments: memoryview | None
+    ) -> None:
+        """A single task failed; ``arguments``, where the completion brought them."""
+        ended = self._ended(slot)
+        if ended is None:
+            return
+        if status in (held.CSCHED_VALUE, held.CSCHED_NONE):  # its result does not unpickle
+            held.csched_mark_elements(
+                self._backend.scheduler.handle, slot, held.CSCHED_ERROR, ffi.new("uint32_t *", 0), 1
+            )
+        name = self._backend.functions.names.get(ended.function, "?")
+        if arguments is None and ended.size:
+            arguments = self._backend.scheduler.view(ended.address, ended.size)
+        with self._lock:
+            made = self._add(ended, 0, name, error)
+            if made is None:
+                return
+            made.code = self._backend.functions.by_number(ended.function)
+            made.inputs = tuple(map(weakref.ref, future._inputs))
+            if arguments is not None:
+                _keep_bytes(made, arguments)
+
+    def of_element(self, chunk: Chunk, place: int, error: BaseException) -> None:
+        """An element of a chunk failed."""
+        ended = self._ended(chunk.slot)
+        if ended is None:
+            return
+        stream = chunk.stream
+        with self._lock:
+            made = self._add(ended, place, function_name(stream.function), error)
+            if made is None:
+                return
+            made.attempts = chunk.attempt + 1
+            made.code = stream.function
+            made.form = "batch" if stream.options.batch else "star" if stream.star else "element"
+            _keep_item(made, chunk.items[place])
+
+    def _ended(self, slot: int) -> Any:
+        ended = ffi.new("csched_ended_t *")
+        return ended if held.csched_ended(self._backend.scheduler.handle, slot, ended) == 0 else None
+
+    def _add(self, ended: Any, element: int, name: str, error: BaseException) -> Failure | None:
+        """Count it; the record to be filled in, None when it was seen before (an interrupt came in between)."""
+        key = (int(ended.ticket), element)
+        if key in self._kept:
+            return None
+        text = getattr(error.__cause__, "tb", None)
+        text = text.strip('\n"') if isinstance(text, str) else ""
+        group = self._group(type(error).__qualname__, name, text, error)
+        group.count += 1
+        group.latest = time.time()
+        self.total += 1
+        lost = error if isinstance(error, WorkerLostError) else None
+        made = Failure(
+            task=key[0],
+            element=element,
+            run=int(ended.run),
+            function=name,
+            type=type(error).__qualname__,
+            message=_cut(text_of(error), MESSAGE),
+            traceback=group.traceback if text == group.traceback else _cut(text, TEXT),
+            attempts=int(ended.attempt) + 1,
+            worker=int(ended.worker),
+            at=group.latest,
+            group=group,
+            output=lost.output if lost else "",
+            peak_rss=lost.peak_rss if lost else None,
+        )
+        self._kept[key] = made
+        if len(group.first) < FIRST_OF_A_KIND and group.type != _OTHER:
+            group.first.append(key)
+        else:
+            self._latest.append(key)
+            while len(self._latest) > MOST_FAILURES:
+                self._kept.pop(self._latest.popleft(), None)
+        return made
+
+    def _group(self, kind: str, name: str, text: str, error: BaseException) -> Group:
+        head = text[: text.rstrip().rfind("\n")]  # without the message
+        known = self._known.get((kind, head or name))
+        if known is not None:
+            return known
+        frames = "\n".join(_FRAME.findall(text))
+        key = (kind, frames or name)
+        group = self._groups.get(key)
+        if group is None:
+            if len(self._groups) >= MOST_GROUPS:
+                key = (_OTHER, "")
+            group = self._groups.get(key)
+        if group is None:
+            shown = kind if key[0] != _OTHER else _OTHER
+            group = Group(shown, name, _cut(text_of(error), MESSAGE), _cut(text, TEXT))
+            self._groups[key] = group
+        if len(self._known) >= MOST_KEYS:
+            self._known.clear()
+        self._known[kind, head or name] = group
+        return group
+
+    # -- for those who look
+
+    def groups(self, most: int) -> list[Group]:
+        """The kinds of failures, the latest first."""
+        with self._lock:
+            return sorted(self._groups.values(), key=lambda group: -group.latest)[:most]
+
+    def find(self, task: int, element: int | None = None) -> Failure | None:
+        """A failure by its task (ticket or serial number), and element; without one the task's first."""
+        with self._lock:
+            found = self._kept.get((task, element or 0))
+            if found is not None or (element is not None and task >> 32):
+                return found
+            for key, failure in self._kept.items():
+                if task in (key[0], key[0] >> 32) and element in (None, key[1]):
+                    return failure
+        return None
+
+    def latest(self) -> Failure | None:
+        """The one that came last."""
+        with self._lock:
+            return max(self._kept.values(), key=lambda failure: failure.at, default=None)
+
+    def search(self, text: str) -> set[tuple[int, int]]:
+        """Tasks and elements of the kept failures in whose type, message, arguments or function the text stands,
+        whatever its case.
+        """
+        wanted = text.casefold()
+        with self._lock:
+            kept = list(self._kept.values())
+        return {
+            (failure.task, failure.element)
+            for failure in kept
+            if any(wanted in part.casefold() for part in _parts(failure))
+        }
+
+
+def _parts(failure: Failure) -> Iterator[str]:
+    yield failure.message
+    yield failure.type
+    yield failure.function
+    yield failure.arguments
+
+
+def _cut(text: str, most: int) -> str:
+    """Its beginning and its end, where it is long."""
+    if len(text) <= most:
+        return text
+    part = most // 2
+    return f"{text[:part]}\n… {len(text) - 2 * part:,} characters …\n{text[-part:]}"
+
+
+def _keep_bytes(failure: Failure, view: memoryview) -> None:
+    if len(view) <= KEPT_BYTES and not payload.has_buffers(view):
+        failure.data = bytes(view)
+    elif len(view) <= LOOKED_AT_BYTES or payload.has_buffers(view):
+        try:
+            failure.shown = _shown(preview(view), "call")
+        except Exception:
+            failure.shown = "<arguments that cannot be shown>"
+    else:
+        failure.shown = f"<{len(view):,} bytes>"
+
+
+class _Full(Exception):
+    pass
+
+
+class _Few(io.BytesIO):
+    """Takes so many bytes and no more."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(memoryview(data)) > KEPT_BYTES:
+            raise _Full
+        return super().write(data)
+
+
+def _keep_item(failure: Failure, item: Any) -> None:
+    """An element as bytes, if they are few; it was pickled before, so that works, or nearly."""
+    for pickler in (pickle.Pickler, cloudpickle.CloudPickler):
+        file = _Few()
+        try:
+            pickler(file, 5).dump(item)
+        except _Full:
+            break
+        except BaseException:
+            continue
+        if pickler is cloudpickle.CloudPickler or b"__main__" not in file.getvalue():
+            failure.data = file.getvalue()
+            return
+    failure.shown = f"<{type(item).__qualname__} of more than {KEPT_BYTES:,} bytes>"
+
+
+def _shown(body: Any, form: str) -> str:
+    if form == "call":
+        return short_arguments(*body[-2:]) if type(body) is list else short_arguments(body, {})
+    if form == "star":
+        return short_arguments(tuple(body), {})
+    return short_arguments((body,), {})

@@ -1,0 +1,263 @@
+"""Questions about single tasks, and what may be done to one: for tables, `%why` and the panel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UsageError
+from ...functions import check_batch
+from ...futures import Future
+from ...preview import preview
+from ...questions import KINDS, MOST_ROWS, ORDERS, Row, Waits
+from ...task import NO_RUN, PRIORITIES, check_whole, short_arguments
+from ...transcript import kept
+from .failure_log import LOOKED_AT_BYTES, Failure, Group
+from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, ffi, free, free_ffi, held
+
+if TYPE_CHECKING:
+    from .backend import LocalBackend
+
+_REASONS = ("over", "running", "stopping", "inputs", "delayed", "paused", "no-worker", "queued", "sent")
+_BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
+_NAME = {bit: kind for kind, bit in _BIT.items()}
+_OVER = ("done", "failed", "lost", "cancelled", "not-run", "retried")
+_REMEMBERED = 64  # results of calls that were made again
+
+
+class Inspector:
+    """Answers for one backend. Its methods may be called from any thread."""
+
+    def __init__(self, backend: LocalBackend) -> None:
+        self._backend = backend
+        self._handle = backend.scheduler.handle
+        self._again: dict[int, Future] = {}  # by ticket
+
+    # -- finding
+
+    def find(
+        self,
+        *,
+        kinds: tuple[str, ...] = KINDS,
+        run: int | None = None,
+        text: str = "",
+        task: int | None = None,
+        order: str = "news",
+        offset: int = 0,
+        most: int = 100,
+    ) -> tuple[list[Row], int]:
+        """The best rows by an order, and how many there are in all.
+
+        ``run`` is the scheduler's number. ``text``: a part of the function's name, or of the error or the arguments of
+        a failure that is kept. ``task``: a ticket or a serial number.
+        """
+        query = free_ffi.new("csched_query_t *")
+        query.kinds = sum(_BIT[kind] for kind in kinds)
+        query.order = ORDERS.index(order)
+        if run is not None:
+            query.by_run, query.run = 1, run
+        tickets: list[int] = [] if task is None else [task]
+        failed: set[tuple[int, int]] = set()
+        words = None
+        if text and task is None:
+            words = self._functions_like(text)
+            failed = self._backend.failures.search(text)
+            tickets = sorted({ticket for ticket, _ in failed})
+            query.functions, query.function_words = words, len(words)
+        named = free_ffi.new("uint64_t[]", tickets)
+        if text or task is not None:
+            query.by_text, query.tickets, query.ticket_count = 1, named, len(tickets)
+        wanted = min(offset + most, MOST_ROWS)
+        rows = free_ffi.new("csched_row_t[]", max(1, wanted))
+        count = free.csched_find(self._backend.scheduler.free_handle, query, wanted, rows)
+        found = [self._row(rows[i]) for i in range(offset, max(offset, count))]
+        matched = int(rows[0].matched)
+        if failed:  # of a chunk, the elements that are meant
+            wanted_text, every = text.casefold(), len(found)
+            found = [
+                row
+                for row in found
+                if (row.task, row.element or 0) in failed or wanted_text in row.function.casefold()
+            ]
+            matched -= every - len(found)
+        return found, matched
+
+    def _functions_like(self, text: str) -> Any:
+        wanted = text.casefold()
+        numbers = [n for n, name in list(self._backend.functions.names.items()) if wanted in name.casefold()]
+        words = [0] * (max(numbers, default=0) // 64 + 1)
+        for number in numbers:
+            words[number // 64] |= 1 << number % 64
+        return free_ffi.new("uint64_t[]", words)
+
+    def _row(self, row: Any) -> Row:
+        place = free_ffi.addressof(row, "journey")
+        ticket, run, function, element, worker, _, attempt, *stamps, pack_ns = JOURNEY.unpack(
+            free_ffi.buffer(place)
+        )
+        kind = _NAME[int(row.kind)]
+        return Row(
+            task=ticket,
+            run=run,
+            function=self._name(function, ticket),
+            element=None if element == NO_ELEMENT else element,
+            count=int(row.count),
+            kind=kind,
+            worker=None if worker == NO_WORKER else worker,
+            attempt=attempt,
+            priority=None if kind in _OVER else int(row.priority),
+            pack_ns=pack_ns,
+            stamps=tuple(stamps),
+        )
+
+    def _name(self, function: int, ticket: int) -> str:
+        name = self._backend.functions.names.get(function, "?")
+        if name == "?":
+            found = self._backend.failures.find(ticket)
+            name = found.function if found is not None else name
+        return name
+
+    def ticket(self, task: int) -> int:
+        """The ticket of a serial number, or itself; 0 when there is no such task (any more)."""
+        if task >> 32:
+            return task
+        rows, _ = self.find(task=task, most=1)
+        return rows[0].task if rows else 0
+
+    # -- one task
+
+    def why(self, task: int) -> Waits:
+        """Why it waits, or what it does instead."""
+        found = free_ffi.new("csched_why_t *")
+        free.csched_why(self._backend.scheduler.free_handle, self.ticket(task), found)
+        now = int(held.csched_now())
+        runs_there = int(found.ticket)
+        return Waits(
+            reason=_REASONS[found.reason],
+            function=self._backend.functions.names.get(int(found.function), "?"),
+            run=int(found.run),
+            count=int(found.count),
+            priority=int(found.priority),
+            worker=None if found.worker == NO_RUN else int(found.worker),
+            inputs=int(found.inputs),
+            missing=int(found.missing),
+            waits_for=tuple(self._named(found.waits_for[i]) for i in range(found.named)),
+            attempt=int(found.attempt),
+            retries=int(found.retries),
+            workers=int(found.workers),
+            ready=int(found.ready),
+            asked=bool(found.asked),
+            higher=int(found.higher),
+            same=int(found.same),
+            others=int(found.others),
+            ahead=int(found.ahead),
+            runs_there=self._named(runs_there) if runs_there else None,
+            since_ns=max(0, now - int(found.since)) if found.since else 0,
+            until_ns=int(found.until) - now if found.until else 0,
+        )
+
+    def _named(self, ticket: int) -> tuple[int, str]:
+        ended = ffi.new("csched_ended_t *")
+        known = held.csched_ended(self._handle, int(ticket) & NO_RUN, ended) == 0 and ended.ticket == ticket
+        return int(ticket), self._backend.functions.names.get(int(ended.function), "?") if known else "a task"
+
+    def failure(self, task: int, element: int | None = None) -> Failure | None:
+        """What is kept of its failure."""
+        return self._backend.failures.find(task, element)
+
+    def latest_failure(self) -> Failure | None:
+        """The one that came last, of those that are kept."""
+        return self._backend.failures.latest()
+
+    def failures(self, most: int) -> list[Group]:
+        """All of them, folded; the latest first."""
+        return self._backend.failures.groups(most)
+
+    def arguments(self, task: int, element: int | None) -> str | None:
+        """Of a task that is not over, or whose failure is kept, as short text; None when nobody knows any more."""
+        found = self.failure(task, element)
+        if found is not None:
+            return found.arguments
+        size = int(held.csched_payload(self._handle, task, ffi.NULL, 0))
+        if size < 0:
+            return None
+        if size > LOOKED_AT_BYTES:
+            return f"<{size:,} bytes>"
+        data = ffi.new("char[]", max(1, size))
+        if held.csched_payload(self._handle, task, data, size) != size:
+            return None  # it ended meanwhile
+        try:
+            return _shown(preview(memoryview(ffi.buffer(data, size))) if size else (), element)
+        except Exception:
+            return "<arguments that cannot be shown>"
+
+    def output(self, task: int, element: int | None) -> str:
+        """The end of what it printed."""
+        found = self.failure(task, element)
+        words = str(kept.text((id(self._backend), task, element or 0)))
+        return words or (found.output if found is not None else "")
+
+    # -- control
+
+    def set_priority(self, task: int, priority: int) -> bool:
+        """Of a task that has not begun; False when it has."""
+        check_whole("priority", priority, PRIORITIES)
+        return int(held.csched_set_priority(self._handle, self.ticket(task), priority)) > 0
+
+    def set_run_priority(self, run: int, priority: int) -> int:
+        """Of what a run has not begun, and of what comes; how many elements and calls of it wait now."""
+        check_whole("priority", priority, PRIORITIES)
+        waiting = 0
+        for stream in list(self._backend.streams(run)):
+            stream.options = stream.options.changed(priority=priority)
+            waiting += len(stream.waiting)
+        return waiting + int(free.csched_set_run_priority(self._backend.scheduler.free_handle, run, priority))
+
+    def cancel(self, task: int) -> bool:
+        """Cancel it, or stop it when it runs; False when it is over."""
+        ticket = self.ticket(task)
+        stopped = self._backend.stopper.stop_task(ticket) if ticket else None
+        if stopped:
+            self._backend.resolver.resolve()
+        return stopped is not None
+
+    def again(self, task: int, element: int | None = None) -> Future:
+        """The call of a failed task, submitted anew; the failed one's future stays as it is. Raises `UsageError`."""
+        found = self.failure(task, element)
+        if found is None:
+            raise UsageError(
+                "of this task nothing is kept: only the calls of failures are, of the latest ones"
+            )
+        function, args, kwargs = found.call()
+        if found.form == "batch":
+            function = _OneOfBatch(function, found.function)
+        future = self._backend.submit_plain(function, args, kwargs)
+        found.again.append(future)
+        del found.again[:-4]
+        self._again[future._ticket] = future
+        while len(self._again) > _REMEMBERED:
+            self._again.pop(next(iter(self._again)))
+        return future
+
+    def result(self, task: int) -> Future | None:
+        """The future of a call that was made again."""
+        return self._again.get(task)
+
+
+class _OneOfBatch:
+    """A batch function called with one item, checked as a batch is."""
+
+    def __init__(self, function: Any, name: str) -> None:
+        self.function = function
+        self.__qualname__ = name
+
+    def __call__(self, items: list[Any]) -> Any:
+        return check_batch(self.__qualname__, self.function(items), len(items))[0]
+
+
+def _shown(body: Any, element: int | None) -> str:
+    if type(body) is dict:  # a chunk
+        items = body.get("items", [])
+        if element is None or element >= len(items):
+            return f"{len(items):,} elements: {short_arguments(tuple(items), {})}"
+        return short_arguments(tuple(items[element]) if body.get("star") else (items[element],), {})
+    return short_arguments(*body[-2:]) if type(body) is list else short_arguments(body, {})

@@ -1,0 +1,47 @@
+"""`%cellmill debug`: the call of a failed task again, here, and the debugger where it fails."""
+
+from __future__ import annotations
+
+from IPython.core.getipython import get_ipython
+
+import cellmill
+from cellmill.magics.lines import Line, Word
+from cellmill.task import short_repr
+from cellmill.tasks import inspector_of
+
+
+def debug(line: Line, command: Word, arguments: list[Word]) -> str:
+    """Make the call in this process; an exception opens the debugger in the frame that raised it."""
+    ip = get_ipython()
+    numbers = [_number(line, word) for word in arguments[:2]]
+    if len(arguments) > 2:
+        raise line.at("debug takes a task, and the element of a map", arguments[2])
+    try:
+        inspector = inspector_of()
+        found = inspector.failure(*numbers) if numbers else inspector.latest_failure()
+        if found is None:
+            raise cellmill.UsageError(
+                "of this task no failure is kept; the panel's table lists those that are"
+                if numbers
+                else "no task has failed so far"
+            )
+        function, args, kwargs = found.call()
+    except cellmill.CellmillError as error:
+        raise line.error(str(error), command.start) from None
+    print(f"{found.function}({found.arguments}), here in this process:", flush=True)
+    try:
+        value = function(*args, **kwargs)
+    except Exception:
+        if ip is None:
+            raise
+        ip.showtraceback()
+        ip.debugger(force=True)  # type: ignore[no-untyped-call]
+        return "debugged"
+    return f"it did not fail here: {short_repr(value)}"
+
+
+def _number(line: Line, word: Word) -> int:
+    digits = word.text.removeprefix("#")
+    if not digits.isdecimal() or len(digits) > 19:
+        raise line.at(f"debug takes the number of a task, not {word.text!r}", word)
+    return int(digits)

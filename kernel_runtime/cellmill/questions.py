@@ -1,0 +1,172 @@
+"""What views ask about single tasks, and what is answered: rows of a table, why a task waits, how one failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KINDS = (
+    "waiting",
+    "delayed",
+    "queued",
+    "sent",
+    "running",
+    "stopping",
+    "done",
+    "failed",
+    "lost",
+    "cancelled",
+    "not-run",
+    "retried",
+)  # of a row, in the order of the scheduler's bits
+ORDERS = ("news", "newest", "oldest", "run", "queue", "attempts")  # of rows, in the scheduler's order
+MOST_ROWS = 500  # that are given at once
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A task that is not over (``count`` elements of a map in one), or one attempt at a task or an element that is.
+
+    ``stamps`` as in `schema.STAGES`, in nanoseconds of the monotonic clock, 0 where they are not known.
+    """
+
+    task: int
+    run: int
+    function: str
+    element: int | None
+    count: int
+    kind: str
+    worker: int | None
+    attempt: int
+    priority: int | None
+    pack_ns: int
+    stamps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Why a task waits, as the scheduler tells it. Times in nanoseconds, 0 where there is none."""
+
+    reason: str  # over, running, stopping, inputs, delayed, paused, no-worker, queued, sent
+    function: str = ""
+    run: int = 0
+    count: int = 1
+    priority: int = 0
+    worker: int | None = None
+    inputs: int = 0
+    missing: int = 0
+    waits_for: tuple[tuple[int, str], ...] = ()  # task and function of some of those that are missing
+    attempt: int = 0
+    retries: int = 0
+    workers: int = 0
+    ready: int = 0
+    asked: bool = False
+    higher: int = 0
+    same: int = 0
+    others: int = 0
+    ahead: int = 0
+    runs_there: tuple[int, str] | None = None
+    since_ns: int = 0  # how long ago
+    until_ns: int = 0  # from now
+
+    @property
+    def waiting(self) -> bool:
+        """It has not begun and is not over."""
+        return self.reason not in ("over", "running", "stopping")
+
+    def __str__(self) -> str:
+        return _WORDS[self.reason](self)
+
+
+def number(task: int) -> str:
+    """A task as people name it: by its serial number."""
+    return f"#{task >> 32}" if task >> 32 else f"#{task}"
+
+
+def span(nanoseconds: float) -> str:
+    """A duration as people read it."""
+    for unit, size in (("min", 60e9), ("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= size:
+            value = nanoseconds / size
+            return f"{value:,.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def _tasks(count: int) -> str:
+    return "1 task" if count == 1 else f"{count:,} tasks"
+
+
+def _inputs(waits: Waits) -> str:
+    named = ", ".join(f"{function} {number(task)}" for task, function in waits.waits_for)
+    rest = waits.missing - len(waits.waits_for)
+    if named and rest > 0:
+        named += f" and {rest:,} more"
+    which = f": {named}" if named else ""
+    return (
+        f"It waits for the results of {_tasks(waits.missing)}{which} "
+        f"({waits.inputs - waits.missing:,} of its {waits.inputs:,} inputs are there)."
+    )
+
+
+def _delayed(waits: Waits) -> str:
+    if waits.asked:
+        return (
+            "Its last attempt failed, and its retry rule is being asked whether and when the next one begins."
+        )
+    again = (
+        f"attempt {waits.attempt + 1} of {waits.retries + 1} begins" if waits.attempt else "it is made ready"
+    )
+    return f"It is kept back: {again} in {span(max(0, waits.until_ns))}."
+
+
+def _queued(waits: Waits) -> str:
+    before = waits.higher + waits.same + waits.others
+    if not before:
+        return f"It is the next one: a worker takes it as soon as one of the {waits.ready:,} has room."
+    parts = []
+    if waits.higher:
+        parts.append(f"{_tasks(waits.higher)} of a higher priority")
+    if waits.same:
+        parts.append(f"{_tasks(waits.same)} of its own run")
+    words = f"It is queued behind {' and '.join(parts)}" if parts else "It is the next one of its run"
+    if waits.others:
+        words += f"{',' if parts else ', and'} takes turns with {_tasks(waits.others)} of other runs"
+    return f"{words}. To have it run sooner, raise its priority (it is {waits.priority}) or add workers."
+
+
+def _sent(waits: Waits) -> str:
+    if waits.runs_there is None:
+        return f"Worker {waits.worker} has it and takes it next."
+    task, function = waits.runs_there
+    between = waits.ahead - 1
+    more = f" and {_tasks(between)} more" if between > 0 else ""
+    return (
+        f"Worker {waits.worker} has it, behind {function} {number(task)}, which has run for {span(waits.since_ns)}"
+        f"{more}. If that takes long, the next worker with nothing to do takes it over."
+    )
+
+
+def _no_worker(waits: Waits) -> str:
+    if waits.workers:
+        return "No worker is ready yet: they are starting."
+    return "There is no worker: `%cellmill restart` starts new ones, `%cellmill workers N` sets their number."
+
+
+_WORDS = {
+    "over": lambda waits: "It is over, or there has been no such task: nothing to wait for.",
+    "running": lambda waits: (
+        f"It does not wait: it has run for {span(waits.since_ns)} on worker {waits.worker}."
+    ),
+    "stopping": lambda waits: (
+        f"It was cancelled while it ran on worker {waits.worker}, and is stopping: what does not hear is killed "
+        "half a second later."
+    ),
+    "inputs": _inputs,
+    "delayed": _delayed,
+    "paused": lambda waits: (
+        "The workers are paused: `%cellmill resume`, or Resume in the panel, goes on."
+        + (f" {_tasks(waits.higher + waits.same)} are before it." if waits.higher + waits.same else "")
+    ),
+    "no-worker": _no_worker,
+    "queued": _queued,
+    "sent": _sent,
+}

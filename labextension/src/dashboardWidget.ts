@@ -8,6 +8,7 @@ import { Widget } from '@lumino/widgets';
 import { NOTHING, now } from './connection';
 import { millIcon } from './icon';
 import type { Command, Watch } from './protocol';
+import { runLine } from './runLine';
 import type { Entry, Sessions, Viewer } from './sessions';
 import type { Settings } from './settings';
 import { DashboardView } from './view/dashboard';
@@ -33,7 +34,12 @@ export abstract class DashboardWidget extends Widget implements Viewer {
     this.title.icon = millIcon;
     this.node.setAttribute('role', 'region');
     this._tab = this._settings.values.tab;
-    this._view = new DashboardView(this.node, this.trans, command => this._command(command));
+    this._view = new DashboardView(
+      this.node,
+      this.trans,
+      command => this._command(command),
+      line => runLine(this.entry?.widget ?? null, line)
+    );
     this._view.showTab(this._tab);
     this.sessions.changed.connect(this._onChanged, this);
     this._settings.changed.connect(this._onSettings, this);

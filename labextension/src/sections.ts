@@ -1,11 +1,27 @@
 /** What a kernel said beside its counters, folded for the views that show it. One model for each section. */
 
 import { readGraph, withStates, type TaskGraph } from './graphModel';
-import type { Frame, Journey, MapPart, StateMap, Workers } from './protocol';
+import type {
+  Frame,
+  Journey,
+  MapPart,
+  StateMap,
+  TaskDetail,
+  TaskList,
+  TaskRerun,
+  Workers
+} from './protocol';
 import { TimelineModel } from './timeline';
 
 /** Each view that looks closely at the map has one; parts that other pages asked for come here, too. */
 const MOST_PARTS = 8;
+
+/** The latest answers about single tasks, of whichever view asked: each knows its own by their requests. */
+export class TaskAnswers {
+  list: TaskList | null = null;
+  detail: TaskDetail | null = null;
+  rerun: TaskRerun | null = null;
+}
 
 /** The sections of one kernel; views read them, frames change them. */
 export class Sections {
@@ -23,6 +39,9 @@ export class Sections {
 
   /** parts of the state map that were asked for, by the number of the request: the newest few */
   readonly mapParts = new Map<number, MapPart>();
+
+  /** answers about single tasks */
+  tasks = new TaskAnswers();
 
   /** Take one frame; `now` is the page's clock in seconds. Frames of no section change nothing. */
   push(frame: Frame, now: number): void {
@@ -57,6 +76,15 @@ export class Sections {
           }
         }
         return;
+      case 'task-list':
+        this.tasks.list = frame;
+        return;
+      case 'task-detail':
+        this.tasks.detail = frame;
+        return;
+      case 'task-rerun':
+        this.tasks.rerun = frame;
+        return;
       default:
     }
   }
@@ -69,5 +97,6 @@ export class Sections {
     this.timeline = new TimelineModel();
     this.stateMap = null;
     this.mapParts.clear();
+    this.tasks = new TaskAnswers();
   }
 }

@@ -133,3 +133,76 @@ def test_without_workers_there_is_nothing_to_command() -> None:
             ask("pause")
     finally:
         cellmill.set_default_executor(before)
+
+
+def answer(kind: str, **more: Any) -> Any:
+    """What a view is told."""
+    return commands.obey({"cellmill": schema.VERSION, "kind": kind, "request": 5, **more})
+
+
+def listed(**more: Any) -> Any:
+    return answer(
+        "list-tasks", **{"states": [], "order": "news", "text": "", "run": None, "count": 100, **more}
+    )
+
+
+def odd(number: int) -> int:
+    if number % 2:
+        raise ValueError(f"odd: {number} <b>")
+    return number
+
+
+def test_a_list_of_tasks_and_one_in_full(executor: cellmill.Executor) -> None:
+    results = list(executor.map(odd, range(30), chunksize=5, return_exceptions=True))
+    assert sum(isinstance(result, ValueError) for result in results) == 15
+    found = listed(states=["failed"], count=10)
+    assert (found["request"], found["matched"], len(found["rows"])) == (5, 15, 10)
+    assert [group["count"] for group in found["failures"]] == [15]
+    assert listed(text="odd: 17 ")["matched"] == 1
+    row = listed(text="odd: 17 ")["rows"][0]
+    assert row["function"] == "odd"
+    assert row["run"] > 0
+    one = answer("show-task", task=row["task"], element=row["element"])
+    assert one["state"] == "failed"
+    assert one["arguments"] == "17"
+    assert (one["error"], one["message"]) == ("ValueError", "odd: 17 <b>")
+    assert "in odd" in one["traceback"]
+    stamps = one["attempts"][0]["stamps"]
+    assert stamps == sorted(stamps)
+    assert one["can"] == ["rerun", "debug"]
+    assert listed(text=f"#{row['number']}")["matched"] >= 1
+    unknown = answer("show-task", task="1", element=None)
+    assert (unknown["state"], unknown["number"], unknown["can"]) == ("unknown", 0, [])
+
+
+def test_one_task_is_changed(executor: cellmill.Executor) -> None:
+    ask("pause")
+    future, other = executor.submit(abs, -1), executor.submit(abs, -2)
+    task = str(future._ticket)
+    shown = answer("show-task", task=task, element=None)
+    assert "paused" in shown["why"]
+    assert shown["can"] == ["cancel", "priority"]
+    ask("set-priority", task=task, run=None, priority=7)
+    assert answer("show-task", task=task, element=None)["priority"] == 7
+    ask("cancel-task", task=task)
+    assert answer("show-task", task=task, element=None)["state"] == "cancelled"
+    with pytest.raises(cellmill.UsageError, match="over already"):
+        ask("cancel-task", task=task)
+    with pytest.raises(cellmill.UsageError, match="begun already"):
+        ask("set-priority", task=task, run=None, priority=1)
+    ask("resume")
+    assert other.result(WAIT) == 2
+    assert future.cancelled()
+
+
+def test_a_failed_call_is_made_again(executor: cellmill.Executor) -> None:
+    future = executor.submit(odd, 3)
+    assert future.exception(WAIT) is not None
+    made = answer("rerun-task", task=str(future._ticket), element=None)
+    assert made["request"] == 5
+    assert answer("show-task", task=str(future._ticket), element=None)["reruns"] == [made["task"]]
+    for wrong in ("", "x", "-3", "9" * 30):
+        with pytest.raises(cellmill.UsageError, match="by its number"):
+            answer("show-task", task=wrong, element=None)
+    with pytest.raises(cellmill.UsageError, match="ordered by"):
+        listed(order="colour")

@@ -20,7 +20,13 @@ export interface DashboardInput {
 
 /** The root element carries the numbers as data attributes, for tests and style sheets. */
 export class DashboardView {
-  constructor(parent: HTMLElement, trans: Translator, send: (command: Command) => void) {
+  /** `runLine` runs a line of a notebook in a new cell, where there is one. */
+  constructor(
+    parent: HTMLElement,
+    trans: Translator,
+    send: (command: Command) => void,
+    runLine?: (line: string) => void
+  ) {
     this._trans = trans;
     this._root = child(parent, 'section', 'cellmill-dashboard');
     this._title = child(this._root, 'h2', 'cellmill-title');
@@ -47,7 +53,7 @@ export class DashboardView {
     this._runs = new RunsView(this._body, trans, run => {
       send({ cellmill: VERSION, kind: 'cancel-run', run });
     });
-    this._tabs = new TabStrip(this._body, trans, send);
+    this._tabs = new TabStrip(this._body, trans, send, runLine);
     this._spoken = child(this._root, 'p', 'cellmill-spoken');
     this._spoken.setAttribute('role', 'status');
   }

@@ -11,9 +11,15 @@ let strips = 0;
 
 /** Makes a tab when it is first chosen, keeps it, and tells the kernel which sections are shown. */
 export class TabStrip {
-  constructor(parent: HTMLElement, trans: Translator, send: (command: Command) => void) {
+  constructor(
+    parent: HTMLElement,
+    trans: Translator,
+    send: (command: Command) => void,
+    runLine?: (line: string) => void
+  ) {
     this._trans = trans;
     this._send = send;
+    this._runLine = runLine;
     this._prefix = `cellmill-tab-${strips++}`;
     this._list = child(parent, 'div', 'cellmill-tabs');
     this._list.setAttribute('role', 'tablist');
@@ -21,6 +27,11 @@ export class TabStrip {
     this._list.addEventListener('keydown', event => this._move(event));
     this._pages = child(parent, 'div', 'cellmill-pages');
     this._buttons = TABS.map(kind => this._addButton(kind));
+    // A task that is pressed in any tab is shown by the table of tasks.
+    this._pages.addEventListener('cellmill-task', event => {
+      this.choose('tasks');
+      this._made.get('tasks')?.tab.open?.((event as CustomEvent<unknown>).detail);
+    });
     const first = TABS[0];
     if (first !== undefined) {
       this.choose(first.id);
@@ -93,7 +104,12 @@ export class TabStrip {
     page.id = `${this._prefix}-${kind.id}-page`;
     page.setAttribute('role', 'tabpanel');
     page.setAttribute('aria-labelledby', `${this._prefix}-${kind.id}`);
-    const tab = kind.make({ parent: page, trans: this._trans, send: this._send });
+    const tab = kind.make({
+      parent: page,
+      trans: this._trans,
+      send: this._send,
+      runLine: this._runLine
+    });
     this._made.set(kind.id, { page, tab });
     this._buttons[TABS.indexOf(kind)]?.setAttribute('aria-controls', page.id);
   }
@@ -119,6 +135,7 @@ export class TabStrip {
 
   private readonly _trans: Translator;
   private readonly _send: (command: Command) => void;
+  private readonly _runLine: ((line: string) => void) | undefined;
   private readonly _prefix: string;
   private readonly _list: HTMLElement;
   private readonly _pages: HTMLElement;

@@ -5,6 +5,7 @@ import { journeyTab } from './journey';
 import { mapTab } from './map';
 import { nowTab } from './now';
 import type { TabKind } from './tab';
+import { tasksTab } from './tasks';
 import { timelineTab } from './timeline';
 import { workersTab } from './workers';
 
@@ -13,6 +14,7 @@ export const TABS: readonly TabKind[] = [
   mapTab,
   timelineTab,
   journeyTab,
+  tasksTab,
   graphTab,
   workersTab
 ];

@@ -10,12 +10,16 @@ export interface TabOptions {
   readonly parent: HTMLElement;
   readonly trans: Translator;
   readonly send: (command: Command) => void;
+  /** run a line below the cell in front; absent where there is no notebook to run it in */
+  readonly runLine?: ((line: string) => void) | undefined;
 }
 
 /** One picture among several: drawn at most ten times a second, and only while it shows. */
 export interface Tab {
   /** Draw a state of a kernel that has tasks; state.sections holds what the kernel said. */
   draw(state: KernelState): void;
+  /** Show what another tab names in the detail of a `cellmill-task` event. */
+  open?(named: unknown): void;
   dispose(): void;
 }
 

@@ -150,7 +150,8 @@ export class DetailView {
       return;
     }
     if (detail.why !== '') {
-      this._part(trans.__('Why it waits'), 'cellmill-why').textContent = detail.why;
+      const title = detail.state === 'stopping' ? trans.__('Now') : trans.__('Why it waits');
+      this._part(title, 'cellmill-why').textContent = detail.why;
     }
     if (detail.error !== '') {
       const part = this._part(trans.__('Error'), 'cellmill-detail-error');

@@ -137,6 +137,7 @@ class FailureLog:
         self._known: dict[tuple[str, str], Group] = {}
         self._kept: dict[tuple[int, int], Failure] = {}
         self._latest: deque[tuple[int, int]] = deque()  # keys of those that make room for later ones
+        self._code: tuple[int, Any] = (0, None)
         self.total = 0
 
     # -- from the resolver
@@ -159,10 +160,16 @@ class FailureLog:
             made = self._add(ended, 0, name, error)
             if made is None:
                 return
-            made.code = self._backend.functions.by_number(ended.function)
+            made.code = self._function(int(ended.function))
             made.inputs = tuple(map(weakref.ref, future._inputs))
             if arguments is not None:
                 _keep_bytes(made, arguments)
+
+    def _function(self, number: int) -> Any:
+        """Most failures are those of one function."""
+        if self._code[0] != number:
+            self._code = (number, self._backend.functions.by_number(number))
+        return self._code[1]
 
     def of_element(self, chunk: Chunk, place: int, error: BaseException) -> None:
         """An element of a chunk failed."""

@@ -92,6 +92,8 @@ void map_look(map_t *map, const task_t *task, uint32_t element)
         map_set(map, task->first, CSCHED_MAP_RUNNING);
     } else if (element < task->count) {
         settle(map, task->first, element, CSCHED_MAP_QUEUED, CSCHED_MAP_DONE);
+        if (element + 1 < task->count) /* as long as it was not known which one runs, all of them seemed to */
+            settle(map, task->first + element + 1, task->count - element - 1, CSCHED_MAP_QUEUED, CSCHED_MAP_QUEUED);
         map_set(map, task->first + element, CSCHED_MAP_RUNNING);
     } else { /* one call for all of them, or they are packed or unpacked */
         settle(map, task->first, task->count, CSCHED_MAP_QUEUED, CSCHED_MAP_RUNNING);

@@ -128,6 +128,8 @@ static void a_chunk_has_a_position_for_each_element(void)
     EQUAL(map.counts[CSCHED_MAP_WAITING], 1);
     EQUAL(map.counts[CSCHED_MAP_DONE], 2);
     EQUAL(cells[4], CSCHED_MAP_RUNNING);
+    EQUAL(map.counts[CSCHED_MAP_RUNNING], 1);
+    EQUAL(map.counts[CSCHED_MAP_QUEUED], 6);
     OK(csched_worker_finished(worker));
     OK(csched_worker_publish(worker, CSCHED_VALUE, 1, NULL, 0, IN_LINE));
     csched_poll(w->s, 0);

@@ -170,18 +170,20 @@ def test_retried_elements_keep_their_places(fresh: Executor, tmp_path: Path) -> 
     assert states_of(fresh)[60:] == ["failed"]
 
 
-def test_a_chunk_in_the_middle_of_its_work(fresh: Executor, tmp_path: Path) -> None:
-    gate = str(tmp_path / "gate")
-    items = [(i, gate if i == 6 else "") for i in range(10)]
-    results = fresh.map(hold_some, items, chunksize=10)
-    until(lambda: states_of(fresh) == ["done"] * 6 + ["running"] + ["queued"] * 3)
-    Path(gate).touch()
-    assert list(results) == list(range(10))
-    assert states_of(fresh) == ["done"] * 10
+def test_a_chunk_in_the_middle_of_its_work(tmp_path: Path) -> None:
+    """One worker, so that chunks are run in order: the elements before the one that runs count as done."""
+    gate = tmp_path / "gate"
+    with Executor(1) as one:
+        results = one.map(hold_some, [(i, str(gate) if i >= 6 else "") for i in range(20)], chunksize=20)
+        until(lambda: states_of(one) == ["done"] * 6 + ["running"] + ["queued"] * 13)
+        gate.touch()
+        assert list(results) == list(range(20))
+        assert states_of(one) == ["done"] * 20
 
 
 def test_stopped_maps_end_cancelled_whole(fresh: Executor, tmp_path: Path) -> None:
     items = [(i, str(tmp_path / "gate") if i >= 20 else "") for i in range(500)]
+    fresh.set_workers(1)  # in order
     results = fresh.map(hold_some, items, chunksize=5, return_exceptions=True)
     until(lambda: states_of(fresh).count("done") == 20)
     for run in runs.active_runs():

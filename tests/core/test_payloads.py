@@ -242,3 +242,30 @@ def test_exception_of_a_module_that_is_not_here(pool: Executor) -> None:
     assert isinstance(error, Exception)
     assert "hello" in str(error)
     assert "Strange" in str(error) + type(error).__name__
+
+
+def test_views_that_are_garbage_together_with_their_pool(script: Callable[..., str]) -> None:
+    """The memory goes with whichever of them goes last."""
+    out = script(
+        """
+        import ctypes, gc, pickle, weakref
+        from cellmill import Executor
+        ctypes.CDLL(None).mallopt(-6, 165)  # M_PERTURB: memory that was freed holds rubbish
+        class Box:
+            def __init__(self, data):
+                self.data = data
+            def __reduce_ex__(self, protocol):
+                return Box, (pickle.PickleBuffer(self.data),)
+        for _ in range(5):
+            pool = Executor(1)
+            pool.kept = [pool, *(pool.submit(lambda: Box(bytes(1_000_000))).result() for _ in range(3))]
+            assert type(pool.kept[1].data) is memoryview
+            gone = weakref.ref(pool)
+            pool.shutdown()
+            del pool
+            gc.collect()
+            assert gone() is None
+        print("alive")
+        """
+    )
+    assert out == "alive\n"

@@ -137,7 +137,8 @@ def test_without_workers_there_is_nothing_to_command() -> None:
 
 def answer(kind: str, **more: Any) -> Any:
     """What a view is told."""
-    return commands.obey({"cellmill": schema.VERSION, "kind": kind, "request": 5, **more})
+    command = {"cellmill": schema.VERSION, "kind": kind, "request": 5, **more}
+    return commands.obey(command, cellmill.peek_default_executor())
 
 
 def listed(**more: Any) -> Any:

@@ -17,8 +17,8 @@ import pytest
 
 import cellmill
 from cellmill import Executor, commands, runs, schema
-from cellmill.comm import take_sample
 from cellmill.errors import UsageError
+from cellmill.publisher import take_sample
 from cellmill.sections.state_map import BYTES_PER_SECOND, MOST_CELLS, StateMapSection, span_for
 from cellmill.telemetry.progress import ProgressFold
 
@@ -285,14 +285,14 @@ def test_a_closer_look(fresh: Executor) -> None:
     try:
         list(fresh.map(every_third, range(100), return_exceptions=True))
         ask = {"cellmill": schema.VERSION, "kind": "zoom-map", "request": 9, "start": 30, "end": 40}
-        part = commands.obey(ask)
+        part = commands.obey(ask, fresh)
         assert part is not None
         assert part["kind"] == "map-part"
         assert (part["request"], part["start"], part["end"], part["span"]) == (9, 30, 40, 1)
         assert unpack(part["cells"]) == bytes(4 if x % 3 else 5 for x in range(30, 40))
         for wrong in ({"start": 40}, {"start": -1}, {"end": "40"}, {"end": 1 << 60}, {"request": None}):
             with pytest.raises(UsageError):
-                commands.obey({**ask, **wrong})
+                commands.obey({**ask, **wrong}, fresh)
     finally:
         cellmill.set_default_executor(before)
 

@@ -172,7 +172,8 @@ def test_a_flood_stays_within_its_frame(executor: cellmill.Executor) -> None:
 
 
 def ask(**more: Any) -> Any:
-    return commands.obey({"cellmill": schema.VERSION, "kind": "zoom-timeline", **more})
+    command = {"cellmill": schema.VERSION, "kind": "zoom-timeline", **more}
+    return commands.obey(command, cellmill.peek_default_executor())
 
 
 def test_a_zoom_answers_with_the_tasks_of_the_window(executor: cellmill.Executor) -> None:

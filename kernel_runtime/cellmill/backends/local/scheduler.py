@@ -6,6 +6,8 @@ or copy much.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import struct
 from collections.abc import Callable, Iterator
@@ -35,6 +37,7 @@ NO_WORKER = 2**16 - 1
 NO_ELEMENT = 2**32 - 1
 BATCH = 1024
 
+_views = itertools.count()
 _CHARS = ffi.typeof("char *")
 # Bytes from which the GIL is released while they are copied. To get it back beside a busy thread takes up to 5 ms, in
 # which time ten times as much is copied.
@@ -88,6 +91,46 @@ def check(rc: int, what: str) -> int:
     raise InternalError(f"{what}: {name} ({rc}); please report this with what you ran")
 
 
+class _Life:
+    """Of the C object: it goes when both the scheduler and the last view of a payload have gone.
+
+    Which of them goes first is not ours to choose where they are garbage of one cycle, with the traceback of an error.
+    """
+
+    __slots__ = ("_handles", "_over", "_process", "_views")
+
+    def __init__(self, handle: Any, free_handle: Any) -> None:
+        self._handles = [(handle, free_handle)]
+        self._views: set[int] = set()
+        self._over = False
+        self._process = os.getpid()
+
+    def viewed(self, blob: int) -> Callable[[Any], None]:
+        """A view of this payload, which holds a reference, is made; call what this returns when it has gone."""
+        handle = self._handles[0][0]
+        number = next(_views)
+        self._views.add(number)
+
+        def release(_: Any) -> None:
+            if os.getpid() == self._process:
+                held.csched_blob_release(handle, blob)
+                self._views.discard(number)
+                self._destroy()
+
+        return release
+
+    def end(self) -> None:
+        """The scheduler has gone."""
+        self._over = True
+        self._destroy()
+
+    def _destroy(self) -> None:
+        # in a forked child the memory is the parent's to manage
+        if self._over and not self._views and os.getpid() == self._process:
+            with contextlib.suppress(IndexError):  # another thread is at it
+                free.csched_destroy(self._handles.pop()[1])
+
+
 class Scheduler:
     """One csched_t. Freed with the last payload view that refers to it."""
 
@@ -115,9 +158,9 @@ class Scheduler:
         )
         out = ffi.new("csched_t **")
         check(held.csched_create(config, out), "starting the scheduler")
-        self._process = os.getpid()
         self.handle = out[0]
         self.free_handle = free_cast("csched_t *", int(ffi.cast("uintptr_t", self.handle)))
+        self._life = _Life(self.handle, self.free_handle)
         self._fill: Fill = partial(held.csched_block_fill, self.handle)
         self._fill_long: Fill = partial(free.csched_block_fill, self.free_handle)
         self._completions = ffi.new("csched_completion_t[]", BATCH)
@@ -133,9 +176,9 @@ class Scheduler:
         self._message_bytes = memoryview(ffi.buffer(self._messages))
 
     def __del__(self) -> None:
-        # in a forked child the memory is the parent's to manage
-        if getattr(self, "handle", None) is not None and os.getpid() == self._process:
-            free.csched_destroy(self.free_handle)
+        life = getattr(self, "_life", None)
+        if life is not None:
+            life.end()
 
     # -- payloads
 
@@ -194,12 +237,7 @@ class Scheduler:
     def lasting_view(self, blob: int, address: int, size: int) -> memoryview:
         """Memory of a payload that lives as long as anything refers to the view."""
         held.csched_blob_retain(self.handle, blob)
-
-        def release(_: Any, self: Scheduler = self, blob: int = blob) -> None:
-            if os.getpid() == self._process:
-                held.csched_blob_release(self.handle, blob)
-
-        owner = ffi.gc(ffi.cast("char *", address), release, size)
+        owner = ffi.gc(ffi.cast("char *", address), self._life.viewed(blob), size)
         return memoryview(ffi.buffer(owner, size)).toreadonly()
 
     # -- results

@@ -137,14 +137,17 @@ export class Shell implements Surroundings {
   private _openByItself(): void {
     const { settings } = this._options;
     const entry = this._front();
-    if (!settings.values.openByItself || entry?.link.model.busy !== true) {
+    const snapshot = entry?.link.model.snapshot ?? null;
+    if (entry === null || snapshot === null || snapshot.counts.total === 0) {
       return;
     }
-    const work = entry.link.model.snapshot?.work ?? 0;
-    if (this._opened.get(entry) === work) {
+    const before = this._seen.get(entry);
+    this._seen.set(entry, snapshot.work);
+    // Short work is over before its first frame; what was over before the page knew the kernel did not begin now.
+    const begins = before === undefined ? entry.link.model.busy : before !== snapshot.work;
+    if (!begins || !settings.values.openByItself) {
       return;
     }
-    this._opened.set(entry, work);
     const focused = document.activeElement;
     if (settings.values.place === 'main' && this.openInMain !== null) {
       this.openInMain(entry.widget.sessionContext.path);
@@ -159,5 +162,6 @@ export class Shell implements Surroundings {
   private readonly _options: ShellOptions;
   private readonly _panel: CellmillPanel;
   private readonly _views = new WidgetTracker<MainView>({ namespace: 'cellmill-dashboards' });
-  private readonly _opened = new WeakMap<Entry, number>();
+  /** the piece of work that each kernel was seen with last */
+  private readonly _seen = new WeakMap<Entry, number>();
 }

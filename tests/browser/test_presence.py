@@ -99,6 +99,7 @@ def test_kernels_with_nothing_to_show(lab: OpenLab, server: Any) -> None:
     assert one.errors == []
 
 
+@pytest.mark.long
 def test_a_busy_kernel_that_has_not_answered(lab: OpenLab, tmp_path: Path) -> None:
     one = lab(
         f"import pathlib, time\nwhile not pathlib.Path({str(tmp_path / 'door')!r}).exists(): time.sleep(0.05)"

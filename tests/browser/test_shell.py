@@ -129,6 +129,7 @@ def test_status_bar_main_view_and_context_menu(lab: OpenLab, tmp_path: Path) -> 
     assert one.errors == []
 
 
+@pytest.mark.long
 def test_settings_take_effect_at_once(lab: OpenLab, tmp_path: Path) -> None:
     one = open_running(lab, tmp_path / "door")
     page = one.page

@@ -253,7 +253,9 @@ def interact(one: Lab) -> None:
     before = canvas.evaluate("one => one.toDataURL()")
     one.page.keyboard.press("+")
     one.page.keyboard.press("Shift+ArrowLeft")
-    assert canvas.evaluate("one => one.toDataURL()") != before
+    one.page.wait_for_function(
+        "([one, before]) => one.toDataURL() !== before", arg=[canvas.element_handle(), before]
+    )
     box = canvas.bounding_box()
     assert box is not None
     one.page.mouse.move(box["x"] + 20, box["y"] + 20)

@@ -117,10 +117,10 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
     assert words(one) == "Task 80: queued"
     looks(one, "map-small")
 
-    # a click on a task is told to whoever listens
+    # a click on a task is told to whoever listens; here it goes no further, to the table of tasks
     page.evaluate(
         """() => document.querySelector('#cellmill-panel').addEventListener(
-            'cellmill-task', event => { window.chosen = event.detail; })"""
+            'cellmill-task', event => { window.chosen = event.detail; event.stopPropagation(); }, true)"""
     )
     canvas.click(position={"x": 3, "y": 3})
     assert page.evaluate("() => window.chosen") == {"task": 1, "position": 0}

@@ -276,7 +276,8 @@ def test_executors_inside_tasks_run_inline(script: Callable[..., str]) -> None:
         + """
 import os
 def nested():
-    import cellmill
+    import cellmill, warnings
+    warnings.simplefilter("ignore")
     with cellmill.Executor(4) as inner:
         here = list(inner.map(lambda _: os.getpid(), range(3)))
         return inner.backend, cellmill.default_executor().backend, set(here) == {os.getpid()}, cellmill.in_worker()

@@ -14,7 +14,7 @@ from cellmill import commands, schema
 from cellmill.errors import UsageError
 from cellmill.sections.journey import JourneySection
 from cellmill.sections.timeline import TimelineSection
-from cellmill.telemetry.work_fold import INTERVALS, SPAN
+from cellmill.sections.work_fold import INTERVALS, SPAN
 
 WAIT = 60
 NAMES = ("start", "end", "ticket", "count", "failed", "cut", "worker", "running")

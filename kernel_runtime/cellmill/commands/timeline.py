@@ -9,7 +9,7 @@ from typing import Any
 from cellmill import schema
 from cellmill.errors import UsageError
 from cellmill.executor import Executor
-from cellmill.telemetry.work_fold import function_names, functions_in, name_of, scheduler_of
+from cellmill.sections.work_fold import function_names, functions_in, name_of, scheduler_of
 
 MOST_TASKS = 4000
 _LONGEST = 2.0**62 / 1e9  # seconds that fit into the clock

@@ -8,7 +8,7 @@ from html import escape
 import cellmill
 from cellmill import runs, schema
 from cellmill.magics.lines import Line, UsageError, did_you_mean
-from cellmill.telemetry.work_fold import INTERVALS, fold_all, function_names, journeys_of, scheduler_of
+from cellmill.sections.work_fold import INTERVALS, fold_all, function_names, journeys_of, scheduler_of
 
 USAGE = "%journeys [RUN]"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cellmill import schema
 from cellmill.executor import Executor
-from cellmill.telemetry.work_fold import WorkFold, function_names, journeys_of
+from cellmill.sections.work_fold import WorkFold, function_names, journeys_of
 
 MOST_FUNCTIONS = 24
 

@@ -6,7 +6,7 @@ import time
 
 from cellmill import schema
 from cellmill.executor import Executor
-from cellmill.telemetry.work_fold import Folded, WorkFold, function_names, functions_in, name_of
+from cellmill.sections.work_fold import Folded, WorkFold, function_names, functions_in, name_of
 
 BYTES_PER_SECOND = 120_000  # after a frame with all spans the next one waits so long that this holds
 

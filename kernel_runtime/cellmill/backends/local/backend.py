@@ -282,6 +282,9 @@ class LocalBackend:
     def stats(self) -> Stats:
         s = ffi.new("csched_stats_t *")
         held.csched_stats(self.scheduler.handle, s)
+        if s.ready_workers < self.max_workers and not self.foreign:
+            self.scheduler.poll()  # hears of workers that have become ready, also while nothing runs
+            held.csched_stats(self.scheduler.handle, s)
         over = s.succeeded + s.failed + s.cancelled
         queued = max(0, s.submitted - over - s.running - s.waiting)
         return Stats(

@@ -199,7 +199,7 @@ class FailureLog:
         text = text.strip('\n"') if isinstance(text, str) else ""
         group = self._group(type(error).__qualname__, name, text, error)
         group.count += 1
-        group.latest = time.time()
+        group.latest = time.monotonic()
         self.total += 1
         lost = error if isinstance(error, WorkerLostError) else None
         made = Failure(

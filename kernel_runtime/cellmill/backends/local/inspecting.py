@@ -91,7 +91,7 @@ class Inspector:
 
     def _row(self, row: Any) -> Row:
         place = free_ffi.addressof(row, "journey")
-        ticket, run, function, element, worker, _, attempt, *stamps, pack_ns = JOURNEY.unpack(
+        ticket, run, function, element, worker, _, attempt, *stamps, pack_ns, _ = JOURNEY.unpack(
             free_ffi.buffer(place)
         )
         kind = _NAME[int(row.kind)]
@@ -105,7 +105,7 @@ class Inspector:
             worker=None if worker == NO_WORKER else worker,
             attempt=attempt,
             priority=None if kind in _OVER else int(row.priority),
-            pack_ns=pack_ns,
+            pack_ns=int(pack_ns),
             stamps=tuple(stamps),
         )
 

@@ -49,7 +49,7 @@ TINY: dict[str, dict[str, Any]] = {
     "docking": {"molecules": 200, "serial_molecules": 50, "slow_molecules": 50},
 }
 KILLS = {"kills_seconds", "kills_lost", "kills_wrong", "kills_leaks"}
-GUARDED = {"replaced_ms", "guarded_submit", "guarded_map", "print_us"}
+GUARDED = {"replaced_ms", "guarded_submit", "guarded_map", "limited_submit", "limited_map", "print_us"}
 ONLY: dict[tuple[str, str], set[str]] = {
     ("latency", "bare-pipe"): {"after_idleness_p50"},
     ("granularity", "bare-ring"): {"metg_submit"},

@@ -237,7 +237,10 @@ def interact(one: Lab) -> None:
     one.page.evaluate(
         """() => {
             window.asked = [];
-            document.addEventListener('cellmill-task', event => window.asked.push(event.detail.task));
+            document.addEventListener('cellmill-task', event => {
+                window.asked.push(event.detail.task);
+                event.stopPropagation();  // else the table of tasks comes to the front
+            }, true);
         }"""
     )
     canvas.focus()

@@ -154,6 +154,7 @@ def test_settings_take_effect_at_once(lab: OpenLab, tmp_path: Path) -> None:
     assert one.errors == []
 
 
+@pytest.mark.long
 def test_reload_second_tab_and_closed_notebook(lab: OpenLab, tmp_path: Path) -> None:
     """The main-area view comes back in the middle of a cell; another page sees and cancels the same tasks."""
     one = open_running(lab, tmp_path / "door")

@@ -92,6 +92,7 @@ def test_live_and_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None
     assert one.errors == []
 
 
+@pytest.mark.long
 def test_reload_restart_and_a_notebook_without_a_kernel(lab: OpenLab, tmp_path: Path) -> None:
     open_doors(tmp_path, "first")
     one = lab(LOAD, DEFINE, "%dashboard --inline", run_gated(tmp_path, 60), "%dashboard --inline")

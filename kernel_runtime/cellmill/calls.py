@@ -6,7 +6,7 @@ import pickle
 from typing import Any
 
 from . import payload
-from .backends.local.scheduler import ffi
+from .backends.scheduled.scheduler import ffi
 
 
 class PlainCalls:

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from . import payload
-from .backends.local.scheduler import NO_ELEMENT, held
+from .backends.scheduled.scheduler import NO_ELEMENT, held
 from .functions import check_batch
 from .raised import encode_error
 from .worker import FLUSH_NS

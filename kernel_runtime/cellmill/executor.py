@@ -412,7 +412,7 @@ def _finish_all() -> None:
             _stop_notebook(executor)
         else:
             executor.shutdown(wait=True, cancel_futures=executor is _default)
-    ending = sys.modules.get("cellmill.backends.local.ending")
+    ending = sys.modules.get("cellmill.backends.scheduled.ending")
     if ending is not None:
         ending.join_all()
     client = sys.modules.get("cellmill.backends.local.zygote_client")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .backends.local.scheduler import held
+from .backends.scheduled.scheduler import held
 from .displays import Displays
 from .frames import NOWHERE, Channel, Place
 from .standard_streams import StandardStreams

@@ -12,7 +12,7 @@ from .questions import Waits
 from .runs import Run
 
 if TYPE_CHECKING:
-    from .backends.local.inspecting import Inspector
+    from .backends.scheduled.inspecting import Inspector
 
 __all__ = ["inspector_of", "set_priority", "why"]
 

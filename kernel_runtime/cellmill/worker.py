@@ -18,7 +18,7 @@ from collections import OrderedDict
 from typing import Any
 
 from . import imported, payload, worker_fork
-from .backends.local.scheduler import NO_BLOCK, ffi, free, free_cast, held
+from .backends.scheduled.scheduler import NO_BLOCK, ffi, free, free_cast, held
 from .calls import PlainCalls
 from .errors import InternalError, PayloadError
 from .functions import load_function

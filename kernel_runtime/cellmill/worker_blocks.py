@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import Any
 
-from .backends.local.scheduler import Fill, ffi, fill, free, held
+from .backends.scheduled.scheduler import Fill, ffi, fill, free, held
 from .errors import PayloadError
 from .payload import Encoded
 

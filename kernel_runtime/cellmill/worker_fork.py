@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .backends.local.scheduler import held
+from .backends.scheduled.scheduler import held
 
 
 def watch(handle: Any) -> None:

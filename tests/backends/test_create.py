@@ -39,6 +39,6 @@ def test_inline_does_not_load_the_scheduler() -> None:
         "import sys, cellmill\n"
         "with cellmill.Executor(backend='inline') as ex:\n"
         "    assert list(ex.map(abs, [-1])) == [1]\n"
-        "assert not [m for m in sys.modules if m.startswith(('cellmill._csched', 'cellmill.backends.local'))]\n"
+        "assert not [m for m in sys.modules if m.startswith(('cellmill._csched', 'cellmill.backends.scheduled'))]\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cellmill.backends.local.elements import Elements
+from cellmill.backends.scheduled.elements import Elements
 
 STEPS = st.lists(
     st.one_of(

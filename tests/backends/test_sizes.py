@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cellmill.backends.local.sizes import (
+from cellmill.backends.scheduled.sizes import (
     CHUNK_NS,
     LONGEST_BATCH_NS,
     MOST_MARKED,

@@ -27,7 +27,7 @@ def gil_is_kept() -> Iterator[None]:
 
 @pytest.mark.usefixtures("gil_is_kept")
 def test_a_chain_needs_no_gil(fresh: Executor) -> None:
-    from cellmill.backends.local.scheduler import ffi, held
+    from cellmill.backends.scheduled.scheduler import ffi, held
 
     assert fresh.submit(tasks.same, 0).result() == 0
     scheduler = fresh._backend.scheduler  # type: ignore[attr-defined]

@@ -53,8 +53,13 @@ LAYERS = [
     },
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-SCHEDULER = "cellmill.backends.local.scheduler"  # the worker side shares the binding with the kernel side
-MAY_IMPORT_CSCHED = ("cellmill.backends.local", "cellmill.backends.threads")
+SCHEDULER = "cellmill.backends.scheduled.scheduler"  # the worker side shares the binding with the kernel side
+MAY_IMPORT_CSCHED = (
+    "cellmill.backends.scheduled",
+    "cellmill.backends.local",
+    "cellmill.backends.threads",
+    "cellmill.backends.cluster",
+)
 WIDGETS_MAY_USE = {"errors", "schema", "task", "runs", "telemetry", "interrupts", "mishaps"}
 
 
@@ -143,7 +148,7 @@ def test_every_module_has_a_layer() -> None:
         ("cellmill.executor", "from ._csched import lib", 1),
         ("cellmill.backends.local.pool", "from ... import _csched, payload", 0),
         ("cellmill.backends.local.pool", "from ...parallel import parallel", 1),
-        ("cellmill.worker", "from .backends.local.scheduler import held", 0),
+        ("cellmill.worker", "from .backends.scheduled.scheduler import held", 0),
         ("cellmill.worker", "from .backends.local.pool import Pool", 1),
         (
             "cellmill.task",

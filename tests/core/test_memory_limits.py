@@ -13,7 +13,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.backends.local.scheduler import ffi, held
+from cellmill.backends.scheduled.scheduler import ffi, held
 from tests.core import tasks
 from tests.core.helpers import Gate, run_script
 

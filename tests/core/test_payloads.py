@@ -125,7 +125,7 @@ def test_map_of_arrays_gives_memory_back(pool: Executor) -> None:
 
 def arena_used(executor: Executor) -> int:
     """Bytes of the kernel's payload blocks in use."""
-    from cellmill.backends.local.scheduler import ffi, held
+    from cellmill.backends.scheduled.scheduler import ffi, held
 
     stats = ffi.new("csched_stats_t *")
     held.csched_stats(executor._backend.scheduler.handle, stats)  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cellmill import DependencyError, Executor, Future, WorkerLostError
-from cellmill.backends.local.scheduler import held
+from cellmill.backends.scheduled.scheduler import held
 from cellmill.bench import census
 from tests.core import tasks
 from tests.core.helpers import comes_down

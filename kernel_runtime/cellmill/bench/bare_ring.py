@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..backends.local.scheduler import check, ffi, held
+from ..backends.scheduled.scheduler import check, ffi, held
 from . import bodies
 
 RING_BYTES = 1 << 18

@@ -11,7 +11,7 @@ import os
 import signal
 import time
 
-from ..backends.local.scheduler import Scheduler, check, ffi, held
+from ..backends.scheduled.scheduler import Scheduler, check, ffi, held
 
 
 def rate(workers: int, seconds: float, most: int) -> tuple[float, int]:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..backends.local.scheduler import Scheduler, ffi, held
+from ..backends.scheduled.scheduler import Scheduler, ffi, held
 from ..executor import Executor
 from ..futures import Future
 from ..runs import active_runs

@@ -37,7 +37,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
 
 def missing(key: str) -> str | None:
     """What the scheduler says to a policy's name."""
-    from ..backends.local.scheduler import Scheduler, held
+    from ..backends.scheduled.scheduler import Scheduler, held
 
     kind, _, policy = key.partition(":")
     if kind != "policy":

@@ -122,7 +122,7 @@ class ZeroWorld:
     """The C scheduler with zero workers in this process; stopped with the process."""
 
     def __init__(self, workers: int, policy: str) -> None:
-        from ..backends.local.scheduler import Scheduler, check, ffi, held
+        from ..backends.scheduled.scheduler import Scheduler, check, ffi, held
 
         self._ffi, self._held, self._check = ffi, held, check
         self._scheduler = Scheduler(

@@ -14,7 +14,7 @@ from cellmill.task import short_repr
 from cellmill.tasks import inspector_of
 
 if TYPE_CHECKING:
-    from cellmill.backends.local.inspecting import Inspector
+    from cellmill.backends.scheduled.inspecting import Inspector
 
 MOST_GROUPS = 20  # of failures in a list
 MOST_OUTPUT, MOST_ATTEMPTS = 16_384, 50

@@ -26,7 +26,7 @@ def zoom(executor: Executor, command: Mapping[str, Any]) -> schema.TimelineDetai
     scheduler = scheduler_of(executor)
     if scheduler is None:
         raise UsageError(f"the {executor.backend} backend does not tell when its tasks ran")
-    from cellmill.backends.local.timeline import window
+    from cellmill.backends.scheduled.timeline import window
 
     spans, found = window(scheduler, int(start * 1e9), int(end * 1e9), MOST_TASKS)
     names = function_names(executor)

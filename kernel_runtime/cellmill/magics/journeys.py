@@ -117,7 +117,7 @@ def run_journeys(text: str) -> Journeys:
     scheduler = scheduler_of(executor)
     if scheduler is None:
         raise line.error(f"the {executor.backend} backend does not tell what its tasks went through")
-    from cellmill.backends.local.timeline import EVERY_RUN, Timeline
+    from cellmill.backends.scheduled.timeline import EVERY_RUN, Timeline
 
     run = _find(line, executor) if words else None
     timeline = Timeline()

@@ -10,7 +10,7 @@ from cellmill import schema
 from cellmill.executor import Executor
 
 if TYPE_CHECKING:
-    from cellmill.backends.local.states import States
+    from cellmill.backends.scheduled.states import States
 
 MOST_CELLS = 16384
 MOST_SPAN = 65536

@@ -43,7 +43,7 @@ class TimelineSection:
             return self._unknown()
         if time.monotonic() < self._free_at:
             return None
-        from cellmill.backends.local.timeline import running_spans
+        from cellmill.backends.scheduled.timeline import running_spans
 
         running = running_spans(folded.scheduler)
         state = folded.state

@@ -15,8 +15,8 @@ from cellmill import schema
 from cellmill.executor import Executor
 
 if TYPE_CHECKING:
-    from cellmill.backends.local.scheduler import Scheduler
-    from cellmill.backends.local.timeline import FunctionFigures, Timeline
+    from cellmill.backends.scheduled.scheduler import Scheduler
+    from cellmill.backends.scheduled.timeline import FunctionFigures, Timeline
 
 OTHER_FUNCTIONS = 2**32 - 1
 SPAN = struct.Struct("=QQQIIIHHIIIBBBBII")  # csched_span_t
@@ -88,7 +88,7 @@ class WorkFold:
         return Folded(work[0], fold_all(self._timeline, scheduler), self._timeline, scheduler)
 
     def _begin(self, scheduler: Scheduler, work: tuple[int, float]) -> None:
-        from cellmill.backends.local.timeline import Timeline
+        from cellmill.backends.scheduled.timeline import Timeline
 
         if self._timeline is None or self._of is None or self._of() is not scheduler:
             self._timeline = Timeline()

@@ -22,9 +22,9 @@ from ...frames import DISPLAY, END, FRAME, PART, PIPE_BYTES, STDERR, STDOUT
 from ...functions import function_name
 from ...task import NO_RUN
 from ...transcript import QUIET_SECONDS, Settings, Transcript, Voice
+from ..scheduled.scheduler import NO_ELEMENT, ffi, held
+from ..scheduled.stream import Chunk
 from .pipes import WorkerPipes
-from .scheduler import NO_ELEMENT, ffi, held
-from .stream import Chunk
 
 if TYPE_CHECKING:
     from .backend import LocalBackend

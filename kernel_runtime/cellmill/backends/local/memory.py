@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..scheduled.scheduler import held
 from . import zygote_client
-from .scheduler import held
 
 if TYPE_CHECKING:
     from .backend import LocalBackend

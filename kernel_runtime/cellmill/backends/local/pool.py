@@ -21,11 +21,12 @@ from ...functions import encode_function
 from ...raised import encode_error, load_error
 from ...task import WorkerInfo
 from ...worker import CALL, IMPORTS, INITIALIZER_FAILED, WORLD
-from . import outcomes, zygote_client
+from ..scheduled import outcomes
+from ..scheduled.scheduler import NO_ELEMENT, Full, check, ffi, held
+from . import zygote_client
 from .children import Exit, Member
 from .failed_starts import FailedStarts
 from .pipes import WorkerPipes
-from .scheduler import NO_ELEMENT, Full, check, ffi, held
 from .stale import StaleModules
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...zygote import descendants
+from ..scheduled.scheduler import ffi, held
 from . import zygote_client
-from .scheduler import ffi, held
 
 if TYPE_CHECKING:
     from .backend import LocalBackend

@@ -19,8 +19,8 @@ from ... import reporting, runs
 from ...errors import BackendError
 from ...reporting import Reporting, ReportingWatch
 from ...zygote import PACKET, World, receive
+from ..scheduled.scheduler import held
 from .children import Child, Exit, OnExit, disown, orphan, watch_orphans
-from .scheduler import held
 
 PACKAGE_PARENT = str(Path(__file__).resolve().parents[3])
 START = (

@@ -21,7 +21,7 @@ from .scheduler import BATCH, MESSAGE, Scheduler, held
 from .stream import Chunk
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
 
 SLICE_MS = 50  # no sleep is longer: signals are looked at in between
 SPIN_US = 20
@@ -38,7 +38,7 @@ class Resolver:
     committed is seen again and what was settled is not settled twice.
     """
 
-    def __init__(self, backend: LocalBackend, scheduler: Scheduler) -> None:
+    def __init__(self, backend: ScheduledBackend, scheduler: Scheduler) -> None:
         self.backend = backend
         self.scheduler = scheduler
         self.table: list[Any] = []

@@ -15,7 +15,7 @@ from .failure_log import LOOKED_AT_BYTES, Failure, Group
 from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, ffi, free, free_ffi, held
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
 
 _REASONS = ("over", "running", "stopping", "inputs", "delayed", "paused", "no-worker", "queued", "sent")
 _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
@@ -27,7 +27,7 @@ _REMEMBERED = 64  # results of calls that were made again
 class Inspector:
     """Answers for one backend. Its methods may be called from any thread."""
 
-    def __init__(self, backend: LocalBackend) -> None:
+    def __init__(self, backend: ScheduledBackend) -> None:
         self._backend = backend
         self._handle = backend.scheduler.handle
         self._again: dict[int, Future] = {}  # by ticket

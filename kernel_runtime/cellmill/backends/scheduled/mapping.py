@@ -18,7 +18,7 @@ from .scheduler import held
 from .stream import Stream
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
 
 MOST_OUTSTANDING = 1_000_000  # elements taken from the input and not yet read as results
 LARGEST_BLOCK = 4096  # elements taken from the input at a time
@@ -27,7 +27,7 @@ SLOW_INPUT_S = 0.005
 _open: set[MapResults] = set()
 
 
-def streams_of(backend: LocalBackend, run: int | None) -> Iterator[Stream]:
+def streams_of(backend: ScheduledBackend, run: int | None) -> Iterator[Stream]:
     """Streams of unfinished maps, of one run or of all."""
     for results in list(_open):
         stream = results.stream
@@ -40,7 +40,7 @@ class MapResults:
 
     def __init__(
         self,
-        backend: LocalBackend,
+        backend: ScheduledBackend,
         function: Any,
         iterables: tuple[Iterable[Any], ...],
         options: TaskOptions,

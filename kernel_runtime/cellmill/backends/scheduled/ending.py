@@ -1,4 +1,4 @@
-"""How a local backend ends: in order, or because no worker can be had any more."""
+"""How a backend over the scheduler ends: in order, or because no worker can be had any more."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .scheduler import held
 from .stream import Stream
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
 
 
 FIRST_TASK_SECONDS = 1.0
@@ -23,12 +23,12 @@ FIRST_TASK_SECONDS = 1.0
 _finishing: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 
-def _streams(backend: LocalBackend) -> Iterator[Stream]:
+def _streams(backend: ScheduledBackend) -> Iterator[Stream]:
     yield from list(streams_of(backend, None))
     yield from list(backend.sender.batches.values())
 
 
-def break_down(backend: LocalBackend, error: CellmillError) -> None:
+def break_down(backend: ScheduledBackend, error: CellmillError) -> None:
     """Everything outstanding fails with the reason."""
     backend.broken = error
     for stream in _streams(backend):
@@ -47,7 +47,7 @@ def break_down(backend: LocalBackend, error: CellmillError) -> None:
     backend.resolver.resolve()
 
 
-def cancel_everything(backend: LocalBackend) -> int:
+def cancel_everything(backend: ScheduledBackend) -> int:
     """Cancel every task that has not begun; how many those were."""
     before = backend.stats().cancelled
     for stream in _streams(backend):
@@ -60,7 +60,7 @@ def cancel_everything(backend: LocalBackend) -> int:
     return backend.stats().cancelled - before
 
 
-def shut_down(backend: LocalBackend, wait: bool, cancel_futures: bool) -> None:
+def shut_down(backend: ScheduledBackend, wait: bool, cancel_futures: bool) -> None:
     """Finish or cancel what is outstanding, then let the workers go."""
     if cancel_futures:
         _let_begin(backend)
@@ -79,7 +79,7 @@ def join_all() -> None:
         thread.join()
 
 
-def _let_begin(backend: LocalBackend) -> None:
+def _let_begin(backend: ScheduledBackend) -> None:
     """A pool that has just been made gets as far as its first tasks, as the standard executors do, which start their
     processes before they return from `submit`: what was asked for first is not cancelled because workers are slow.
     """
@@ -92,7 +92,7 @@ def _let_begin(backend: LocalBackend) -> None:
         backend.scheduler.wait(5)
 
 
-def _finish(backend: LocalBackend) -> None:
+def _finish(backend: ScheduledBackend) -> None:
     resolver = backend.resolver
     held.csched_pause(backend.scheduler.handle, 0)  # paused, what is outstanding would never be over
     _work_off(backend)
@@ -105,12 +105,12 @@ def _finish(backend: LocalBackend) -> None:
     resolver.stop()
 
 
-def _work_off(backend: LocalBackend) -> None:
+def _work_off(backend: ScheduledBackend) -> None:
     while not backend.resolver.stopped and backend.broken is None and _busy(backend):
         backend.resolver.resolve()
         backend.scheduler.wait(50)
 
 
-def _busy(backend: LocalBackend) -> bool:
+def _busy(backend: ScheduledBackend) -> bool:
     stats = backend.stats()
     return stats.done < stats.submitted

@@ -25,7 +25,7 @@ from .scheduler import NO_BLOCK, StaleInput, check, ffi, held
 from .stream import Chunk, Stream
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
 
 LONGEST_S = 1e9  # of a time limit: thirty years
 
@@ -37,7 +37,7 @@ _FORM = ffi.typeof("csched_options_t *")
 class Sender:
     """Turns calls into tasks of one backend."""
 
-    def __init__(self, backend: LocalBackend) -> None:
+    def __init__(self, backend: ScheduledBackend) -> None:
         self.backend = backend
         self.scheduler = backend.scheduler
         self._room = Room(backend)

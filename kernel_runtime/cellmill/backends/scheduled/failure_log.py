@@ -28,7 +28,7 @@ from ...task import short_arguments
 from .scheduler import ffi, held
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
     from .chunks import Chunk
 
 MOST_FAILURES, FIRST_OF_A_KIND = 256, 8
@@ -130,7 +130,7 @@ class Failure:
 class FailureLog:
     """The failures of one backend."""
 
-    def __init__(self, backend: LocalBackend) -> None:
+    def __init__(self, backend: ScheduledBackend) -> None:
         self._backend = backend
         self._lock = threading.Lock()
         self._groups: OrderedDict[tuple[str, str], Group] = OrderedDict()

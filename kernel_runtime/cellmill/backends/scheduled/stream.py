@@ -23,7 +23,7 @@ from .scheduler import Closed
 from .sizes import BatchSizes, ChunkSizes, FixedSizes, Sizes
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
 
 __all__ = ["Chunk", "Receiver", "Stream"]
 
@@ -45,7 +45,7 @@ class Stream:
 
     def __init__(
         self,
-        backend: LocalBackend,
+        backend: ScheduledBackend,
         function: Any,
         options: TaskOptions,
         run: int,

@@ -14,7 +14,7 @@ from ...reporting import ReportingWatch
 from .scheduler import check, ffi, held
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
     from .resolver import Resolver
 
 # The kernel's directory, environment, path, filters of warnings and log levels are looked at before each call, so that
@@ -54,7 +54,7 @@ class PlainSubmit:
 
     def __init__(
         self,
-        backend: LocalBackend,
+        backend: ScheduledBackend,
         functions: FunctionTable,
         resolver: Resolver,
         long_way: Callable[..., Future],

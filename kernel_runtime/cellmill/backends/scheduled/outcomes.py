@@ -22,7 +22,7 @@ from .scheduler import held
 
 if TYPE_CHECKING:
     from ...futures import Future
-    from .children import Exit
+    from ..local.children import Exit
 
 LAST_LINES = 5  # of a dead worker's output, in the message
 

@@ -11,7 +11,7 @@ from ...futures import FINISHED, OVER, Future
 from ...payload import Encoded
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
 
 
 class Inputs(list[Future]):
@@ -29,7 +29,7 @@ class FailedInput(Exception):
 
 
 def pack(
-    backend: LocalBackend,
+    backend: ScheduledBackend,
     function: Any,
     body: Any,
     args: tuple[Any, ...],
@@ -53,12 +53,12 @@ def pack(
         payload.inputs.packing = None
 
 
-def _of_this_backend(backend: LocalBackend, future: Any) -> bool:
+def _of_this_backend(backend: ScheduledBackend, future: Any) -> bool:
     """Whether the scheduler knows the future's task; others are waited for, and their values sent along."""
     return getattr(future, "_home", None) is backend and future._ticket != 0
 
 
-def _place(backend: LocalBackend, future: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
+def _place(backend: ScheduledBackend, future: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
     """What a future in the arguments is replaced by: its place among the inputs, or its value."""
     if future._state not in OVER:
         if _of_this_backend(backend, future):
@@ -71,13 +71,13 @@ def _place(backend: LocalBackend, future: Any, inputs: Inputs) -> tuple[Any, tup
     return payload.same, (future._result,)
 
 
-def _note_over(backend: LocalBackend, future: Any, inputs: Inputs) -> None:
+def _note_over(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:
     """For who draws what hangs on what: the scheduler does not hear of this input."""
     if _of_this_backend(backend, future):
         inputs.over += (future._ticket,)
 
 
-def add_input(backend: LocalBackend, future: Any, inputs: Inputs) -> None:
+def add_input(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:
     """An ``after=``: the task waits for it and does not use its value."""
     if future._state not in OVER:
         if _of_this_backend(backend, future):

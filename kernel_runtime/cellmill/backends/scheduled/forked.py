@@ -16,12 +16,12 @@ from .scheduler import held
 from .stream import Chunk
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
 
-_backends: weakref.WeakSet[LocalBackend] = weakref.WeakSet()
+_backends: weakref.WeakSet[ScheduledBackend] = weakref.WeakSet()
 
 
-def watch(backend: LocalBackend) -> None:
+def watch(backend: ScheduledBackend) -> None:
     """From now on forked children disown this backend."""
     _backends.add(backend)
 
@@ -38,7 +38,7 @@ def _disown() -> None:
             future.disown(parents.error())
 
 
-def _unfinished(backend: LocalBackend) -> Iterator[Future]:
+def _unfinished(backend: ScheduledBackend) -> Iterator[Future]:
     table: list[Any] = backend.resolver.table
     for entry in table:
         if isinstance(entry, Future):

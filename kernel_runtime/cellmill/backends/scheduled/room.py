@@ -13,7 +13,7 @@ from ...payload import Encoded
 from .scheduler import DiskFull, Full, TooLarge
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
 
 # Memory that is full is worth a wait while tasks run that hold some of it. Not a long one: what they wait for may be
 # what the caller does next.
@@ -25,7 +25,7 @@ DISK_PATIENCE_S = 5.0
 class Room:
     """Finds blocks for the payloads of one backend."""
 
-    def __init__(self, backend: LocalBackend) -> None:
+    def __init__(self, backend: ScheduledBackend) -> None:
         self._backend = backend
         self._scheduler = backend.scheduler
         self._full_at = -1  # so many tasks had ended when waiting was of no use

@@ -9,7 +9,7 @@ from ... import _csched
 from .scheduler import check, free
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from .backend import ScheduledBackend
 
 _ffi = _csched.ffi
 SEVERAL = 2**32 - 1
@@ -18,7 +18,7 @@ SEVERAL = 2**32 - 1
 class DependencyPicture:
     """See `Picture`. It keeps its scheduler alive."""
 
-    def __init__(self, backend: LocalBackend) -> None:
+    def __init__(self, backend: ScheduledBackend) -> None:
         self._backend = backend
         self._scheduler = backend.scheduler
         self._process = os.getpid()

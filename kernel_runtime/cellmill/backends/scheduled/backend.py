@@ -1,0 +1,446 @@
+"""A backend over the C scheduler, whatever its workers are.
+
+It puts the parts together: `sender` packs calls and hands them to the scheduler, `resolver` turns completions into
+results, `stream` and `mapping` do both for many calls at once, the `pool` of each kind of backend keeps the workers,
+`ending` lets them go.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...errors import CellmillError, UsageError, WorkerLostError, describe_exit
+from ...functions import FunctionTable, function_name
+from ...futures import Future
+from ...payload import Encoded
+from ...preview import preview
+from ...runs import Run, stop_with_cells
+from ...schema import STAGES
+from ...task import (
+    NO_RUN,
+    POLICIES,
+    RunCounts,
+    Stats,
+    TaskOptions,
+    WorkerEnd,
+    WorkerInfo,
+    short_arguments,
+)
+from ...transcript import OUTPUT_LINES, Settings, whole_lines
+from .. import parents
+from . import ending, forked, outcomes
+from .dependencies import DependencyPicture
+from .failure_log import FailureLog
+from .inspecting import Inspector
+from .mapping import MapResults, iterate, streams_of
+from .resolver import Resolver
+from .scheduler import NO_WORKER, Scheduler, check, ffi, held
+from .sender import Sender
+from .states import States
+from .stream import Stream
+
+if TYPE_CHECKING:
+    from ..local.children import Exit
+
+__all__ = ["ScheduledBackend"]
+
+STATUSES = (
+    "done",
+    "done",
+    "failed",
+    "lost",
+    "cancelled",
+    "dependency",
+    "timeout",
+    "failed",
+    "retried",
+)  # of a journey, by CSCHED_ code
+
+_NOW = time.monotonic_ns
+
+
+class WorkerPool(Protocol):
+    """The workers of a backend; called from any thread."""
+
+    preloaded: list[str]
+    restarts: int
+
+    @property
+    def members(self) -> Mapping[int, Any]: ...
+
+    @property
+    def exits(self) -> Mapping[int, Exit]:
+        """By worker: how the last one at that place ended."""
+
+    @property
+    def world(self) -> Any: ...
+
+    def touched(self) -> bool:
+        """At a glance: whether `sync_world` has something to do."""
+
+    def sync_world(self) -> None: ...
+
+    def resize(self, count: int) -> None: ...
+
+    def infos(self) -> list[WorkerInfo]: ...
+
+    def replace(self, index: int) -> None: ...
+
+    def kill(self, index: int, reason: str = "") -> None: ...
+
+    def restart(self) -> None: ...
+
+    def preload(self, modules: Iterable[str]) -> None: ...
+
+    def call_everywhere(self, function: Callable[..., Any]) -> list[Any]: ...
+
+    def reply(self, index: int, number: int, data: bytes) -> None: ...
+
+    def close(self, wait: bool) -> None: ...
+
+
+class TaskStopper(Protocol):
+    """Ends tasks that run; called from any thread."""
+
+    def stop_run(self, run: int, after: int = 0) -> int: ...
+
+    def stop_task(self, ticket: int) -> bool | None: ...
+
+    def overdue(self, ticket: int) -> None: ...
+
+
+class OutputListener(Protocol):
+    """Hears what tasks print."""
+
+    def end_of_task(self, worker: int, ticket: int, run: int) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def disown(self) -> None: ...
+
+
+class ScheduledBackend:
+    """Tasks through the C scheduler. A subclass sets `name`, and makes `listener`, `stopper` and `pool` before it calls
+    `open`.
+    """
+
+    name = "?"
+    forks = False
+    pool: WorkerPool
+    stopper: TaskStopper
+    listener: OutputListener
+
+    def __init__(
+        self,
+        max_workers: int,
+        cpus: int,
+        *,
+        memory: int = 0,
+        label_output: bool = False,
+        output_lines: int = OUTPUT_LINES,
+        worker_tasks: int = 0,
+        memory_per_worker: int = 0,
+    ) -> None:
+        self.max_workers = max_workers
+        if (
+            not isinstance(self.max_workers, int)
+            or isinstance(self.max_workers, bool)
+            or self.max_workers < 1
+        ):
+            raise UsageError(f"max_workers must be a whole number of at least 1, not {max_workers!r}")
+        self._cpus = cpus
+        crowded = self.max_workers >= cpus
+        self.worker_spin_us = 10 if crowded else 50
+        self.policy = "least-loaded"
+        self.memory_per_worker = memory_per_worker
+        self.scheduler = Scheduler(
+            arena_bytes=memory, spin_us=10 if crowded else 50, worker_tasks=worker_tasks
+        )
+        self.states = States(self.scheduler)
+        self.functions = FunctionTable(self._add_function, self.scheduler.drop_function)
+        self.resolver = Resolver(self, self.scheduler)
+        self.failures = FailureLog(self)
+        self.inspector = Inspector(self)
+        self._cell_began = 0
+        self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun
+        self.broken: BaseException | None = None
+        self.closed = False
+        self.foreign = False  # this is a forked child: everything here is its parent's
+        sender = self.sender = Sender(self)
+        self.submit = sender.submit
+        self.submit_plain = sender.plain.submit
+        self.submit_chunk = sender.submit_chunk
+        self.shown = Settings(label_output, whole_lines(output_lines))
+
+    def open(self) -> None:
+        """Ask for the workers, and take part in what happens around."""
+        self.pool.resize(self.max_workers)
+        forked.watch(self)
+        stop_with_cells(self)
+
+    @property
+    def crowding(self) -> float:
+        """Workers per CPU."""
+        return self.max_workers / self._cpus
+
+    def check_process(self) -> None:
+        """Waiting in a forked child would be for ever, and draining there would steal the parent's results."""
+        if self.foreign:
+            raise parents.error()
+
+    def refuse(self) -> None:
+        """Raise why no task can be taken."""
+        self.check_process()
+        if self.closed:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        assert self.broken is not None
+        raise WorkerLostError(f"this executor is broken: {self.broken}") from self.broken
+
+    def _add_function(self, encoded: Encoded) -> int:
+        return self.scheduler.add_function(encoded)
+
+    # -- many calls
+
+    def map(
+        self,
+        function: Any,
+        iterables: tuple[Iterable[Any], ...],
+        options: TaskOptions,
+        run: Run,
+        *,
+        chunksize: int | None,
+        timeout: float | None,
+        ordered: bool,
+        return_exceptions: bool,
+    ) -> Iterator[Any]:
+        if self.closed or self.broken is not None:
+            self.refuse()
+        self.pool.sync_world()
+        self.functions.number_anew(function)  # one that cannot be sent raises here, once
+        results = MapResults(
+            self,
+            function,
+            iterables,
+            options,
+            run,
+            chunksize=chunksize,
+            timeout=timeout,
+            ordered=ordered,
+            return_exceptions=return_exceptions,
+        )
+        return iterate(results)
+
+    def cancel_sent(self, run: int) -> int:
+        """Cancel tasks of a run that are in the scheduler."""
+        count = int(held.csched_cancel_run(self.scheduler.handle, run))
+        self.resolver.resolve()
+        return count
+
+    # -- questions of futures
+
+    def wait(self, future: Future, timeout: float | None) -> None:
+        self.resolver.wait(future, timeout)
+
+    def cancel(self, future: Future) -> bool:
+        if self.foreign or not future._ticket:
+            return False
+        return bool(held.csched_cancel(self.scheduler.handle, future._ticket))
+
+    def is_running(self, future: Future) -> bool:
+        if self.foreign or self.resolver.stopped:
+            return False
+        return int(held.csched_task_state(self.scheduler.handle, future._ticket)) >= 3
+
+    def is_stopping(self, future: Future) -> bool:
+        if self.foreign or self.resolver.stopped:
+            return False
+        return int(held.csched_task_state(self.scheduler.handle, future._ticket)) == 4
+
+    def stop(self, future: Future) -> bool | None:
+        if self.foreign or not future._ticket:
+            return None
+        return self.stopper.stop_task(future._ticket)
+
+    # -- runs and figures
+
+    def open_run(self) -> int:
+        number = ffi.new("uint32_t *")
+        check(held.csched_run_open(self.scheduler.handle, number), "opening a run")
+        return int(number[0])
+
+    def run_counts(self, run: int) -> RunCounts:
+        counts = ffi.new("csched_run_t *")
+        held.csched_run_counts(self.scheduler.handle, run, counts)
+        return RunCounts(counts.submitted, counts.succeeded, counts.failed, counts.cancelled, counts.stopping)
+
+    def adjust_run(
+        self, run: int, *, submitted: int = 0, succeeded: int = 0, failed: int = 0, cancelled: int = 0
+    ) -> None:
+        """Correct the counts for what the scheduler does not see."""
+        held.csched_run_adjust(self.scheduler.handle, run, submitted, succeeded, failed, cancelled)
+
+    def cancel_run(self, run: int) -> int:
+        count = sum(s.cancel_all() for s in list(self.streams(run)))
+        return count + self.cancel_sent(run)
+
+    def streams(self, run: int) -> Iterator[Stream]:
+        """Of a run: its maps and batches that are not over."""
+        yield from streams_of(self, run)
+        yield from (s for (_, _, r), s in list(self.sender.batches.items()) if r == run)
+
+    def stop_run(self, run: int) -> int:
+        count = sum(s.cancel_waiting() for s in list(self.streams(run))) + self.stopper.stop_run(run)
+        self.resolver.resolve()
+        return count
+
+    # -- cells
+
+    def begin_cell(self) -> None:
+        """What is submitted from now on belongs to another cell."""
+        if self.foreign:
+            return
+        self._cell_began = int(held.csched_serial(self.scheduler.handle))
+        stats = self.stats()
+        if stats.done >= stats.submitted and self._cell_began != self._works[1]:
+            self._works = (self._works[1], self._cell_began)
+
+    def work_began(self) -> int:
+        """The serial number after which the present piece of work was submitted; 0: with the first task."""
+        before, latest = self._works
+        return before if int(held.csched_serial(self.scheduler.handle)) == latest else latest
+
+    def stop_cell(self) -> int:
+        """Stop what the present cell submitted outside of any run."""
+        if self.foreign:
+            return 0
+        count = self.stopper.stop_run(NO_RUN, self._cell_began)
+        self.resolver.resolve()
+        return count
+
+    def cancel_everything(self) -> int:
+        return ending.cancel_everything(self)
+
+    def close_run(self, run: int) -> None:
+        held.csched_run_close(self.scheduler.handle, run)
+
+    def stats(self) -> Stats:
+        s = ffi.new("csched_stats_t *")
+        held.csched_stats(self.scheduler.handle, s)
+        if s.ready_workers < self.max_workers and not self.foreign:
+            self.scheduler.poll()  # hears of workers that have become ready, also while nothing runs
+            held.csched_stats(self.scheduler.handle, s)
+        over = s.succeeded + s.failed + s.cancelled
+        queued = max(0, s.submitted - over - s.running - s.waiting)
+        return Stats(
+            _NOW(),
+            s.ready_workers,
+            s.submitted,
+            s.waiting,
+            queued,
+            s.running,
+            s.succeeded,
+            s.failed,
+            s.cancelled,
+            s.stopping,
+        )
+
+    def journey_rows(self) -> Iterator[dict[str, Any]]:
+        for row in self.scheduler.journeys():
+            ticket, run, function, element, worker, status, attempt, *stamps, pack_ns, position = row
+            yield {
+                "task": ticket,
+                "run": run,
+                "function": self.functions.names.get(function, "?"),
+                "element": element,
+                "worker": worker if worker != NO_WORKER else None,
+                "status": STATUSES[status],
+                "attempt": attempt,
+                "pack_ns": int(pack_ns),
+                "position": position,
+                **{stage: stamp or None for stage, stamp in zip(STAGES, stamps, strict=True)},
+            }
+
+    def workers(self) -> list[WorkerInfo]:
+        return self.pool.infos()
+
+    def worker_ends(self) -> list[WorkerEnd]:
+        """How worker processes ended that were not asked to, oldest first."""
+        return [
+            WorkerEnd(index, end.reason or describe_exit(end.signal, end.exitcode), end.peak_rss)
+            for index, end in list(self.pool.exits.items())
+            if end.exitcode != 0 or end.task is not None
+        ]
+
+    def replace_worker(self, index: int) -> None:
+        self.pool.replace(index)
+
+    def dependencies(self) -> DependencyPicture:
+        """A new picture of what hangs on what, for one thread at a time."""
+        return DependencyPicture(self)
+
+    # -- control
+
+    def set_workers(self, count: int) -> None:
+        self.pool.resize(count)
+        self.max_workers = count
+
+    def set_policy(self, name: str) -> None:
+        if held.csched_set_policy(self.scheduler.handle, name.encode()) < 0:
+            raise UsageError(f"unknown policy {name!r}; there are: {', '.join(POLICIES)}")
+        self.policy = name
+
+    def run_on_workers(self, function: Callable[..., Any]) -> list[Any]:
+        return self.pool.call_everywhere(function)
+
+    def preload(self, modules: Iterable[str]) -> None:
+        self.pool.preload(modules)
+        self.pool.restart()
+
+    def pause(self, on: bool) -> None:
+        held.csched_pause(self.scheduler.handle, on)
+
+    def restart(self) -> None:
+        self.broken = None
+        self.pool.restart()
+
+    def report(self, error: BaseException) -> None:
+        """An error of ours in a thread of ours: told once, never fatal."""
+        import warnings
+
+        warnings.warn(
+            f"cellmill: {type(error).__name__}: {error}; please report this", RuntimeWarning, stacklevel=2
+        )
+
+    def explain_loss(
+        self, status: int, worker: int, function: int, view: memoryview | None, limit: float
+    ) -> BaseException:
+        """The error of a task whose worker died, or that ran past its limit of so many seconds."""
+        args: tuple[Any, ...] = ()
+        kwargs: dict[str, Any] = {}
+        name = self.functions.names.get(function, "a task")
+        try:
+            found = preview(view) if view is not None else ()
+            if isinstance(found, list):
+                name = function_name(found[0]) if len(found) == 3 else name
+                args, kwargs = found[-2:]
+            else:
+                args = found
+            arguments = short_arguments(args, kwargs)
+        except Exception:
+            arguments = "<arguments that cannot be shown>"
+        if status == held.CSCHED_LOST:
+            return outcomes.lost(self.pool.exits.get(worker), name, arguments)
+        return outcomes.error_of(status, None, f"{name}({arguments})", limit)
+
+    # -- the end
+
+    def break_down(self, error: CellmillError) -> None:
+        """No worker can be had: everything outstanding fails with the reason, and so does what comes."""
+        ending.break_down(self, error)
+
+    def shutdown(self, wait: bool, cancel_futures: bool) -> None:
+        self.closed = True
+        if not self.foreign:
+            ending.shut_down(self, wait, cancel_futures)

@@ -187,17 +187,23 @@ static PyObject *nothing(void)
     Py_RETURN_NONE;
 }
 
+/* Where a call is counted, and how it is to be run. */
+typedef struct {
+    int64_t run;
+    const csched_options_t *options; /* NULL: as any other */
+} manner_t;
+
 /* The future is in the table before the task can end.  A refusal (the function was renewed, memory) leaves no trace:
  * the caller tries again by the long way, which says what is wrong. */
-static PyObject *send(csched_plain_t *plain, PyObject *future, int64_t number, int64_t run, const pickle_t *p,
+static PyObject *send(csched_plain_t *plain, PyObject *future, int64_t number, manner_t how, const pickle_t *p,
                       uint64_t start)
 {
     int64_t slot = take_slot(plain);
     if (slot < 0 || set_slot(plain, slot, future) < 0)
         return PyErr_Occurred() ? NULL : nothing();
     uint64_t pack_ns = p->size ? now_ns() - start : 0;
-    int64_t ticket =
-        csched_submit(plain->s, (uint32_t)slot, (uint32_t)number, (uint32_t)run, p->data, p->size, pack_ns);
+    int64_t ticket = csched_submit_with(plain->s, (uint32_t)slot, (uint32_t)number, (uint32_t)how.run, p->data, p->size,
+                                        pack_ns, how.options);
     if (ticket < 0) {
         PyObject *free = PyLong_FromLongLong(slot);
         PyObject *back = free && set_slot(plain, slot, Py_None) == 0
@@ -218,7 +224,7 @@ static PyObject *send(csched_plain_t *plain, PyObject *future, int64_t number, i
     return future;
 }
 
-static PyObject *plain_call(csched_plain_t *plain, PyObject *function, PyObject *arguments, int64_t run)
+static PyObject *plain_call(csched_plain_t *plain, PyObject *function, PyObject *arguments, manner_t how)
 {
     uint64_t start = now_ns();
     int clear = clear_to_go(plain, start);
@@ -231,7 +237,7 @@ static PyObject *plain_call(csched_plain_t *plain, PyObject *function, PyObject 
     if ((number = number_of(plain, function)) <= 0)
         return number < 0 ? NULL : nothing();
     PyObject *future = PyObject_CallFunctionObjArgs(plain->future, plain->home, NULL);
-    PyObject *sent = future ? send(plain, future, number, run, &p, start) : NULL;
+    PyObject *sent = future ? send(plain, future, number, how, &p, start) : NULL;
     Py_XDECREF(future);
     return sent;
 }
@@ -243,12 +249,14 @@ static csched_plain_t *plain_of(PyObject *self)
 
 static PyObject *submit_plain(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
-    if (count != 3 || !PyTuple_CheckExact(given[1])) {
-        PyErr_SetString(PyExc_TypeError, "a plain submit takes a function, a tuple of arguments and a run");
+    if (count != 4 || !PyTuple_CheckExact(given[1])) {
+        PyErr_SetString(PyExc_TypeError, "a plain submit takes a function, a tuple of arguments, a run and options");
         return NULL;
     }
-    int64_t run = PyLong_AsLongLong(given[2]);
-    return run < 0 ? PyErr_Occurred() ? NULL : nothing() : plain_call(plain_of(self), given[0], given[1], run);
+    manner_t how = {.run = PyLong_AsLongLong(given[2]), .options = PyLong_AsVoidPtr(given[3])};
+    if (PyErr_Occurred())
+        return NULL;
+    return how.run < 0 ? nothing() : plain_call(plain_of(self), given[0], given[1], how);
 }
 
 static PyObject *submit(PyObject *self, PyObject *const *given, Py_ssize_t count)
@@ -258,7 +266,7 @@ static PyObject *submit(PyObject *self, PyObject *const *given, Py_ssize_t count
         PyErr_SetString(PyExc_TypeError, "submit takes a function, a tuple of arguments and a dict of keywords");
         return NULL;
     }
-    PyObject *future = PyDict_Size(given[2]) ? nothing() : plain_call(plain, given[0], given[1], NO_RUN);
+    PyObject *future = PyDict_Size(given[2]) ? nothing() : plain_call(plain, given[0], given[1], (manner_t){.run = NO_RUN});
     if (future != Py_None)
         return future;
     Py_DECREF(future);
@@ -285,7 +293,7 @@ static int append_function(PyObject *out, PyMethodDef *method, PyObject *self)
 int csched_plain_submit(csched_plain_t *plain, void *owner, void *out)
 {
     static PyMethodDef short_way = {"submit_plain", (PyCFunction)(void (*)(void))submit_plain, METH_FASTCALL,
-                                    "submit_plain(function, arguments, run, /)\n--\n\nA future, or None."};
+                                    "submit_plain(function, arguments, run, options, /)\n--\n\nA future, or None."};
     static PyMethodDef whole = {"submit", (PyCFunction)(void (*)(void))submit, METH_FASTCALL,
                                 "submit(function, arguments, keywords, /)\n--\n\nA future."};
     static PyMethodDef tracked = {"track", track, METH_O, "track(future, /)\n--\n\nIt may be part of a cycle."};

@@ -33,7 +33,8 @@ typedef struct {
 } csched_plain_t; /* borrowed references; it and they outlive the function made from it */
 
 /* Appends three functions to the list `out`; the first two keep `owner` alive, which keeps `plain`.
- * (function, arguments, run) -> a future, or None: no plain call, or something is to be looked after first.
+ * (function, arguments, run, options) -> a future, or None: no plain call, or something is to be looked after first.
+ * The options are the address of a csched_options_t, or 0: a call without any.
  * (function, arguments, keywords) -> a future in any case: of a task in no run.
  * (future) -> None: the cycle collector is to look at it from now on.  Plain futures are kept from it until something is
  * stored in them that may refer to them: it would go through every one that waits, again and again. */

@@ -121,6 +121,11 @@ class TaskOptions:
             not self.retries and self.timeout is None and not self.priority and not self.after
         )
 
+    @property
+    def simple(self) -> bool:
+        """Nothing but numbers."""
+        return self is DEFAULT_OPTIONS or not (self.after or self.batch or isinstance(self.retries, Retry))
+
 
 _INSTEAD = {"memory": "; limit each worker with Executor(memory_per_worker=...)"}
 DEFAULT_OPTIONS = TaskOptions()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from concurrent.futures import CancelledError, wait
 from pathlib import Path
 from typing import Any
@@ -167,3 +168,15 @@ def test_workers_are_replaced_after_so_many_tasks(count: int) -> None:
 def test_senseless_counts(count: Any) -> None:
     with pytest.raises(cellmill.UsageError, match="max_tasks_per_child"):
         Executor(1, max_tasks_per_child=count)
+
+
+def test_many_kinds_of_options_at_once(fresh: Executor) -> None:
+    """More than are kept in the form that C reads: each task has its own."""
+    views = [fresh.options(timeout=30.0 + i, retries=i % 3, priority=i % 100) for i in range(200)]
+    futures = [view.submit(pow, i, 2) for i, view in enumerate(views)]
+    assert [future.result(60) for future in futures] == [i * i for i in range(200)]
+    hasty = fresh.options(timeout=0.2, retries=1).submit(time.sleep, 60)
+    with pytest.raises(cellmill.TaskTimeoutError, match=r"0\.2"):
+        hasty.result(60)
+    rows = [row for row in fresh.journey_rows() if row["function"].endswith("sleep")]
+    assert [row["status"] for row in rows] == ["retried", "timeout"]

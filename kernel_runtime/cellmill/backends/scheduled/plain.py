@@ -46,8 +46,9 @@ IN_A_ROW_NS = _time_for_a_change()
 
 
 class PlainSubmit:
-    """Two ways in: ``call(function, args, run)`` gives the future of a plain call, or None where it needs the long way;
-    ``submit(function, args, kwargs)`` gives a future in any case, of a task in no run and without options.
+    """Two ways in: ``call(function, args, run, form)`` gives the future of a plain call, or None where it needs the
+    long way; ``submit(function, args, kwargs)`` gives a future in any case, of a task in no run and without options.
+    ``form``: the address of its csched_options_t, which outlives the call, or 0.
 
     The C works with borrowed references, to things that live as long as this object.
     """
@@ -77,7 +78,7 @@ class PlainSubmit:
         made: list[Any] = []
         owner, out = (ffi.cast("void *", id(thing)) for thing in (self, made))
         check(held.csched_plain_submit(self.form, owner, out), "preparing to submit")
-        self.call: Callable[[Any, tuple[Any, ...], int], Future | None]
+        self.call: Callable[[Any, tuple[Any, ...], int, int], Future | None]
         self.submit: Callable[..., Future]
         self.call, self.submit, futures.track = made
         runs.watch_cells(self)

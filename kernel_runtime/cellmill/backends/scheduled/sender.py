@@ -27,11 +27,13 @@ from .stream import Chunk, Stream
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
 
+MOST_FORMS = 64
 LONGEST_S = 1e9  # of a time limit: thirty years
 
 _NOW = time.monotonic_ns
 _NULL = ffi.NULL  # each look-up on a cffi library or ffi costs as much as a short call
 _FORM = ffi.typeof("csched_options_t *")
+_NO_FORM: tuple[int, Any] = (0, None)
 
 
 class Sender:
@@ -43,6 +45,7 @@ class Sender:
         self._room = Room(backend)
         self.functions = backend.functions
         self.resolver = backend.resolver
+        self._forms: dict[Any, tuple[int, Any]] = {}  # by their options: address, and what lies there
         self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
         self.plain = PlainSubmit(backend, self.functions, self.resolver, self._submit_any)
 
@@ -50,11 +53,24 @@ class Sender:
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
     ) -> Future:
         """One call as a task; its future at once."""
-        if options.plain and not kwargs and not options.batch:
-            future: Future | None = self.plain.call(function, args, run)  # most calls: csched/python/submit.c
+        if not kwargs and options.simple:
+            form = _NO_FORM if options.plain else self._form_of(options)  # held on to here, until it was read
+            # most calls: csched/python/submit.c
+            future: Future | None = self.plain.call(function, args, run, form[0])
             if future is not None:
                 return future
         return self._long_way(function, args, kwargs, options, run)
+
+    def _form_of(self, options: TaskOptions) -> tuple[int, Any]:
+        """What the scheduler is told of such options, made once, and its address before it."""
+        key = (options.retries, options.timeout, options.priority)
+        found = self._forms.get(key)
+        if found is None:
+            if len(self._forms) >= MOST_FORMS:
+                self._forms.clear()
+            form, _ = self._form(options, [], NO_BLOCK)
+            found = self._forms[key] = (int(ffi.cast("uintptr_t", form)), form)
+        return found
 
     def _submit_any(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future:
         return self._long_way(function, args, kwargs, DEFAULT_OPTIONS, NO_RUN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import pickle
 import signal
 import threading
@@ -15,25 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from ... import payload
 from ...errors import BackendError, CellmillError, UsageError, describe_exit
-from ...functions import encode_function
-from ...raised import encode_error, load_error
+from ...raised import load_error
 from ...task import WorkerInfo
-from ...worker import CALL, IMPORTS, INITIALIZER_FAILED, WORLD
-from ..scheduled import outcomes
-from ..scheduled.scheduler import NO_ELEMENT, Full, check, ffi, held
+from ...worker import IMPORTS, INITIALIZER_FAILED, WORLD
+from ..scheduled.scheduler import NO_ELEMENT, ffi, held
 from . import zygote_client
 from .children import Exit, Member
 from .failed_starts import FailedStarts
 from .pipes import WorkerPipes
+from .requests import REPLY_SECONDS, Requests
 from .stale import StaleModules
 
 if TYPE_CHECKING:
     from .backend import LocalBackend
 
 STATES = ("lost", "starting", "idle", "lost")
-REPLY_SECONDS = 60.0
 
 
 class Pool:
@@ -55,8 +51,7 @@ class Pool:
         self.closed = False
         self.restarts = 0
         self._failed_starts = FailedStarts()
-        self._requests = itertools.count(1)
-        self._replies: dict[int, tuple[threading.Event, list[Any]]] = {}
+        self.requests = Requests(backend)
         self._lock = threading.RLock()
         self.world = zygote_client.WorldWatch()
         self.modules = StaleModules(self)
@@ -314,73 +309,29 @@ class Pool:
             world = zygote_client.current_world()
         # A worker that is being started is among these, or will be given what the zygote has heard by then.
         for index in list(self.members):
-            self._request(index, 0, (WORLD, world))
-
-    def _request(self, index: int, number: int, body: Any) -> None:
-        data = pickle.dumps(body)
-        while True:
-            try:
-                rc = held.csched_control(self.backend.scheduler.handle, index, number, data, len(data))
-                if rc == held.CSCHED_EINVAL:  # that worker has just gone
-                    return
-                check(rc, "a request to a worker")
-                return
-            except Full:
-                self.backend.scheduler.wait(5)
+            self.requests.send(index, 0, (WORLD, world))
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once on each worker; their values, in the order of the workers."""
         self.sync_world()
-        body = encode_function(function)
-        if body.buffers or body.size > payload.INLINE_MAX:
-            raise UsageError(
-                "a function for run_on_workers must be small (8 kB pickled): share data by a file"
-            )
         with self._lock:  # it is started under it
             starter = self._starter
         if starter is not None:
             starter.join(REPLY_SECONDS)
-        waiting = []
-        for index in sorted(m.index for m in list(self.members.values()) if not m.retiring):
-            number = next(self._requests)
-            answer: tuple[threading.Event, list[Any]] = (threading.Event(), [])
-            self._replies[number] = answer
-            self._request(index, number, (CALL, body.data))
-            waiting.append((index, number, answer))
-        values = []
-        for index, number, (event, replies) in waiting:
-            deadline = time.monotonic() + REPLY_SECONDS
-            while not event.is_set():
-                self.backend.scheduler.wait(10)  # nobody else drains while no task is outstanding
-                self.backend.resolver.resolve()
-                if self.backend.broken is not None:
-                    raise BackendError(
-                        f"this executor is broken: {self.backend.broken}"
-                    ) from self.backend.broken
-                if index not in self.members or time.monotonic() > deadline:
-                    raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
-            del self._replies[number]
-            good, value = replies[0]
-            if not good:
-                raise load_error(value)
-            values.append(value)
-        return values
+        return self.requests.call(
+            function, sorted(m.index for m in list(self.members.values()) if not m.retiring)
+        )
 
     def reply(self, index: int, number: int, data: bytes) -> None:
-        """A worker's answer; number 0 is a failed initializer."""
+        """A worker's answer to a request, or a word of its own."""
         if number == IMPORTS:
             self.modules.hear(index, *pickle.loads(data))
-            return
-        if number == 0:
+        elif number == 0:
             error = BackendError("the initializer of the workers failed")
             error.__cause__ = load_error(data)
             self.backend.break_down(error)
-            return
-        answer = self._replies.get(number)
-        if answer is not None:
-            value, problem = outcomes.load_value(memoryview(data))
-            answer[1].append((False, encode_error(problem, "run_on_workers")) if problem else value)
-            answer[0].set()
+        else:
+            self.requests.reply(number, data)
 
     def infos(self) -> list[WorkerInfo]:
         """One record per worker process."""

@@ -221,7 +221,7 @@ print(len(refused), set(refused))
 def test_shutdown_while_a_map_is_read(program: Callable[[str], str]) -> None:
     """What was taken from its input runs; the rest is refused where it would have been taken."""
     out = program("""
-from cellmill.backends.local import mapping
+from cellmill.backends.scheduled import mapping
 mapping.MOST_OUTSTANDING = 1000
 ex = Executor(2)
 results = ex.map(abs, range(-5000, 0))

@@ -248,7 +248,7 @@ static void administer(scene_t *scene, input_t *in)
         csched_worker_retire(scene->s, index);
         break;
     case 2:
-        csched_interrupt(scene->s, ticket, &target);
+        csched_interrupt(scene->s, ticket, NO_ELEMENT, &target);
         break;
     case 3:
         csched_pause(scene->s, (int)below(in, 2));

@@ -264,7 +264,7 @@ typedef struct { /* a task that runs and shall end */
     uint64_t ticket;
     uint64_t since; /* when its worker took it */
     uint32_t worker;
-    uint32_t reserved;
+    uint32_t element; /* of a chunk, when it is meant alone; else 2^32-1 */
 } csched_target_t;
 
 typedef struct {
@@ -390,7 +390,7 @@ int csched_worker_add(csched_t *s, uint32_t *index, int fds[4]);
 int csched_worker_lost(csched_t *s, uint32_t index); /* it is dead: give its work to others */
 int csched_worker_retire(csched_t *s, uint32_t index); /* no new work; it stops when its ring is empty */
 int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info);
-int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket); /* see stop.c; 1: kill it */
+int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket, uint32_t element); /* see stop.c; 1: kill it */
 int csched_worker_overhear(csched_t *s, uint32_t index,
                            uint64_t ticket); /* its native output is read here: say when it ends */
 int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size);
@@ -425,9 +425,10 @@ int csched_stop_task(csched_t *s, uint64_t ticket, csched_target_t *target); /* 
 /* number of targets.  `after`: only tasks with later serial numbers, 0: all; `cancelled`: how many had not begun */
 int csched_stop_run(csched_t *s, uint32_t run, uint32_t after, csched_target_t *targets, uint32_t most,
                     uint32_t *cancelled);
-int csched_interrupt(csched_t *s, uint64_t ticket, csched_target_t *target); /* 1: it runs, and is to hear it */
-int csched_unheard(csched_t *s,
-                   uint64_t ticket); /* 1: signal again; 0: it was heard; CSCHED_EAGAIN: the task is over */
+int csched_interrupt(csched_t *s, uint64_t ticket, uint32_t element,
+                     csched_target_t *target); /* 1: it runs, and is to hear it; of a chunk this element, 2^32-1: all */
+/* 1: signal again; 0: it was heard; CSCHED_EAGAIN: the task, or this element, is over */
+int csched_unheard(csched_t *s, uint64_t ticket, uint32_t element);
 
 /* answers to CSCHED_ATTEMPT */
 int csched_retry(csched_t *s, uint64_t ticket, uint64_t delay_ns);
@@ -547,6 +548,7 @@ int csched_worker_turn(csched_worker_t *w, uint32_t status, uint32_t failures, c
 int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data, uint64_t size,
                        uint64_t block);
 int csched_worker_interrupted(csched_worker_t *w); /* 1: the kernel wants the task in hand ended; from any handler */
+int csched_worker_overdue(csched_worker_t *w); /* 1: and of its elements only the one in hand, past its limit */
 int csched_worker_heard(csched_worker_t *w); /* KeyboardInterrupt is being raised in it; from any handler */
 uint64_t csched_worker_current(csched_worker_t *w); /* ticket of the task in user code now; any thread or handler */
 uint64_t csched_worker_index(csched_worker_t *w);

@@ -325,6 +325,26 @@ uint32_t drain_worker(csched_t *s, uint32_t index)
     return taken;
 }
 
+/* The limit of a chunk holds for each of its elements. */
+static void check_element(csched_t *s, uint32_t index, const task_t *task, uint64_t now)
+{
+    worker_t *worker = s->workers[index];
+    segment_t *segment = worker->segment;
+    uint32_t element = u32_acquire(&segment->claim_element); /* partner: csched_worker_element */
+    uint64_t since = u64_relaxed(&segment->element_since); /* of this element, or of a later one */
+    if (element == NO_ELEMENT || now < since || now - since < task->timeout_ns ||
+        (worker->overdue == task->ticket && worker->overdue_element == element))
+        return;
+    worker->overdue = task->ticket;
+    worker->overdue_element = element;
+    csched_message_t message = {.kind = CSCHED_OVERDUE,
+                                .worker = index,
+                                .slot = ticket_slot(task->ticket),
+                                .detail = element,
+                                .ticket = task->ticket};
+    message_push(s, &message);
+}
+
 static void check_limit(csched_t *s, uint32_t index, uint64_t now)
 {
     segment_t *segment = s->workers[index]->segment;
@@ -333,10 +353,15 @@ static void check_limit(csched_t *s, uint32_t index, uint64_t now)
     task_t *task = ticket ? graph_find(&s->graph, ticket) : NULL;
     if (!task || task->state != TASK_SENT || !task->timeout_ns || task->flags & FLAG_OVERDUE)
         return;
+    if (task->count > 1) {
+        check_element(s, index, task, now);
+        return;
+    }
     if (now < since || now - since < task->timeout_ns)
         return;
     task->flags |= FLAG_OVERDUE;
-    csched_message_t message = {.kind = CSCHED_OVERDUE, .worker = index, .slot = ticket_slot(ticket), .ticket = ticket};
+    csched_message_t message = {
+        .kind = CSCHED_OVERDUE, .worker = index, .slot = ticket_slot(ticket), .detail = NO_ELEMENT, .ticket = ticket};
     message_push(s, &message);
 }
 

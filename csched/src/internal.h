@@ -44,6 +44,9 @@ typedef struct {
     held_t *held; /* first in, first out: the order in which the worker takes them */
     uint32_t held_head, held_count, held_capacity;
 
+    uint64_t overdue; /* a chunk, of which this element ran past its limit: it was reported */
+    uint32_t overdue_element;
+    uint32_t condemned_element; /* for which it is to be killed; NO_ELEMENT: not for one */
     uint64_t sent; /* elements ever */
     bool gave_way; /* tasks came back for one of a higher priority, and there has been no result since */
     uint64_t finished;

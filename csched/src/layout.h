@@ -60,12 +60,15 @@ typedef struct {
     shared_u64 claim_since;
     shared_u32 claim_slot, claim_element;
     shared_u32 ready;
-    shared_u64 heard_ticket; /* the task in which the interrupt was raised */
+    shared_u64 heard_ticket; /* the task in which the interrupt was raised, and the element that ran in it */
+    shared_u64 element_since;
+    shared_u32 heard_element;
 
     _Alignas(LINE) shared_u32 kernel_sleeping; /* ring the bell after the next result that matters */
     shared_u32 retire;
     shared_u64 wanted; /* the task whose result somebody waits for, or WANT_ */
-    shared_u64 interrupt_ticket; /* the task that a signal is meant for */
+    shared_u64 interrupt_ticket; /* the task that a signal is meant for, */
+    shared_u32 interrupt_element; /* and which element of it; NO_ELEMENT: whatever runs of it */
     shared_u64 overheard; /* the task whose native output the kernel reads itself */
 
     _Alignas(LINE) shared_u64 frees_tail; /* kernel */

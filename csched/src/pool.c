@@ -110,6 +110,7 @@ static int open_worker(csched_t *s, uint32_t index, int fds[4])
     worker->control = pair[0];
     fds[2] = pair[1];
     worker->state = WORKER_STARTING;
+    worker->condemned_element = NO_ELEMENT;
     s->loads[index] = (load_t){0};
     announce(s);
     return CSCHED_OK;
@@ -143,15 +144,18 @@ CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])
 /* Its running task fails or starts again; what it only held goes back to the front of the queue, in order. */
 static void give_back(csched_t *s, worker_t *worker)
 {
-    uint32_t element = u32_relaxed(&worker->segment->claim_element);
+    uint32_t element = worker->condemned_element; /* whichever of that chunk ran when the signal came */
+    bool overdue = element != NO_ELEMENT;
+    if (!overdue)
+        element = u32_relaxed(&worker->segment->claim_element);
     for (uint32_t i = worker->held_count; i-- > 0;) {
         held_t *held = held_at(worker, i);
         if (held->slot == NO_TASK)
             continue;
         task_t *task = task_at(s, held->slot);
-        uint32_t status = task->flags & FLAG_STOPPING  ? CSCHED_CANCELLED
-                          : task->flags & FLAG_OVERDUE ? CSCHED_TIMEOUT
-                                                       : CSCHED_LOST;
+        uint32_t status = task->flags & FLAG_STOPPING             ? CSCHED_CANCELLED
+                          : task->flags & FLAG_OVERDUE || overdue ? CSCHED_TIMEOUT
+                                                                  : CSCHED_LOST;
         drop_bundle(s, task);
         if (held_revoke(worker, held)) {
             ready_push_front(&s->graph, held->slot);

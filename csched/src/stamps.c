@@ -18,9 +18,11 @@ CSCHED_EXPORT int csched_worker_finished(csched_worker_t *w)
 
 CSCHED_EXPORT int csched_worker_element(csched_worker_t *w, uint32_t element)
 {
-    u32_store_relaxed(&w->segment->claim_element, element);
+    uint64_t now = now_ns();
+    u64_store_relaxed(&w->segment->element_since, now);
+    u32_store_release(&w->segment->claim_element, element); /* partner: check_element */
     if (element < MARKS_MAX) {
-        w->marks[element] = now_ns();
+        w->marks[element] = now;
         w->mark_count = element + 1;
     }
     FAULT(w, element_begun);

@@ -95,13 +95,22 @@ CSCHED_EXPORT int csched_give_up(csched_t *s, uint64_t ticket, uint32_t status)
     return task ? CSCHED_OK : CSCHED_EINVAL;
 }
 
+static bool element_runs(const segment_t *segment, uint64_t ticket, uint32_t element)
+{
+    return u64_acquire(&segment->claim_ticket) == ticket && /* partner: claim */
+           (element == NO_ELEMENT || u32_acquire(&segment->claim_element) == element);
+}
+
 /* Tells the worker of a task that it could not take back: it runs, or is about to. */
-static void mark(csched_t *s, const task_t *task, csched_target_t *target)
+static void mark(csched_t *s, const task_t *task, uint32_t element, csched_target_t *target)
 {
     segment_t *segment = s->workers[task->worker]->segment;
+    u32_store_relaxed(&segment->interrupt_element, element);
     u64_store_release(&segment->interrupt_ticket, task->ticket); /* partner: csched_worker_interrupted */
     uint64_t since = u64_acquire(&segment->claim_ticket) == task->ticket ? u64_relaxed(&segment->claim_since) : s->now;
-    *target = (csched_target_t){.ticket = task->ticket, .since = since, .worker = task->worker};
+    if (element != NO_ELEMENT)
+        since = u64_relaxed(&segment->element_since);
+    *target = (csched_target_t){.ticket = task->ticket, .since = since, .worker = task->worker, .element = element};
 }
 
 /* Of those that the worker has taken the last one may run, or be about to; the others wait in its ring as results. */
@@ -127,7 +136,7 @@ static int stop_one(csched_t *s, task_t *task, uint32_t slot, csched_target_t *t
     if (!is_last_taken(s->workers[task->worker], slot))
         return 0;
     task->flags |= FLAG_STOPPING;
-    mark(s, task, target);
+    mark(s, task, NO_ELEMENT, target);
     return 2;
 }
 
@@ -177,38 +186,44 @@ static task_t *find_sent(csched_t *s, uint64_t ticket)
     return task && task->state == TASK_SENT && s->workers[task->worker]->segment ? task : NULL;
 }
 
-CSCHED_EXPORT int csched_interrupt(csched_t *s, uint64_t ticket, csched_target_t *target)
+CSCHED_EXPORT int csched_interrupt(csched_t *s, uint64_t ticket, uint32_t element, csched_target_t *target)
 {
     pthread_mutex_lock(&s->lock);
     look_at_clock(s);
     const task_t *task = find_sent(s, ticket);
+    if (task && task->flags & FLAG_STOPPING)
+        element = NO_ELEMENT; /* it is meant as a whole already */
     if (task)
-        mark(s, task, target);
+        mark(s, task, element, target);
     pthread_mutex_unlock(&s->lock);
     return task != NULL;
 }
 
-CSCHED_EXPORT int csched_unheard(csched_t *s, uint64_t ticket)
+CSCHED_EXPORT int csched_unheard(csched_t *s, uint64_t ticket, uint32_t element)
 {
     pthread_mutex_lock(&s->lock);
     const task_t *task = find_sent(s, ticket);
     int rc = CSCHED_EAGAIN;
     if (task) {
         const segment_t *segment = s->workers[task->worker]->segment;
-        rc = u64_acquire(&segment->heard_ticket) != ticket; /* partner: csched_worker_heard */
+        rc = u64_acquire(&segment->heard_ticket) != ticket || /* partner: csched_worker_heard */
+             (element != NO_ELEMENT && u32_relaxed(&segment->heard_element) != element);
+        if (element != NO_ELEMENT && !element_runs(segment, ticket, element))
+            rc = CSCHED_EAGAIN;
     }
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
 
 /* Before a worker is killed for the task it runs: what it only holds is taken back and nothing is sent to it any more,
- * so that the signal cannot hit another task.  1: the task still runs there; 0: it does not, and the worker goes on. */
-CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket)
+ * so that the signal cannot hit another task.  1: the task still runs there; 0: it does not, and the worker goes on.
+ * It can hit a later element of the same chunk: that one, as all the others, runs again. */
+CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket, uint32_t element)
 {
     pthread_mutex_lock(&s->lock);
     worker_t *worker = index < s->worker_count ? s->workers[index] : NULL;
     bool runs = false;
-    if (worker && worker->segment && u64_acquire(&worker->segment->claim_ticket) == ticket) { /* partner: claim */
+    if (worker && worker->segment && element_runs(worker->segment, ticket, element)) {
         look_at_clock(s);
         for (uint32_t i = worker->held_count; i-- > 0;) {
             uint32_t slot = i < worker->held_count ? held_at(worker, i)->slot : NO_TASK;
@@ -216,8 +231,9 @@ CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ti
                 ready_push_front(&s->graph, slot);
         }
         fence_seq_cst(); /* nothing is left to be claimed: what is claimed now stays until its result is there */
-        runs = u64_acquire(&worker->segment->claim_ticket) == ticket;
+        runs = element_runs(worker->segment, ticket, element);
         if (runs) {
+            worker->condemned_element = element;
             worker->retiring = true;
             s->loads[index].window = 0;
         }

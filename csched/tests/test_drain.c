@@ -4,15 +4,6 @@
 
 enum { MANY = SCALED(100000) };
 
-static csched_message_t only_message(world_t *w, uint32_t kind)
-{
-    csched_message_t message;
-    UNTIL((csched_poll(w->s, 0), csched_messages(w->s, 1, &message) == 1));
-    EQUAL(message.kind, kind);
-    OK(csched_messages_commit(w->s, 1));
-    return message;
-}
-
 static void errors_are_retried(void)
 {
     world_t *w = world_open(1);

@@ -266,22 +266,22 @@ static void interrupts_name_their_task(void)
     next_item(worker, CSCHED_TASK);
     EQUAL(csched_worker_interrupted(worker), 0);
     csched_target_t target;
-    EQUAL(csched_interrupt(w->s, second, &target), 1); /* sent, and not begun */
+    EQUAL(csched_interrupt(w->s, second, NO_ELEMENT, &target), 1); /* sent, and not begun */
     EQUAL(csched_worker_interrupted(worker), 0);
-    EQUAL(csched_interrupt(w->s, first, &target), 1);
+    EQUAL(csched_interrupt(w->s, first, NO_ELEMENT, &target), 1);
     EQUAL(target.worker, 0);
     EQUAL(csched_worker_interrupted(worker), 1);
-    EQUAL(csched_unheard(w->s, first), 1);
+    EQUAL(csched_unheard(w->s, first, NO_ELEMENT), 1);
     OK(csched_worker_heard(worker));
-    EQUAL(csched_unheard(w->s, first), 0);
+    EQUAL(csched_unheard(w->s, first, NO_ELEMENT), 0);
     publish_none(worker);
     EQUAL(csched_worker_interrupted(worker), 0);
     next_item(worker, CSCHED_TASK);
     EQUAL(csched_worker_interrupted(worker), 0);
     publish_none(worker);
     finish(w, 2);
-    EQUAL(csched_interrupt(w->s, first, &target), 0); /* it is over */
-    EQUAL(csched_unheard(w->s, first), CSCHED_EAGAIN);
+    EQUAL(csched_interrupt(w->s, first, NO_ELEMENT, &target), 0); /* it is over */
+    EQUAL(csched_unheard(w->s, first, NO_ELEMENT), CSCHED_EAGAIN);
     OK(csched_worker_detach(worker));
     world_close(w);
 }

@@ -377,6 +377,15 @@ void finish(world_t *w, uint64_t count)
     EQUAL(w->done, count);
 }
 
+csched_message_t only_message(world_t *w, uint32_t kind)
+{
+    csched_message_t message;
+    UNTIL((csched_poll(w->s, 0), csched_messages(w->s, 1, &message) == 1));
+    EQUAL(message.kind, kind);
+    OK(csched_messages_commit(w->s, 1));
+    return message;
+}
+
 csched_stats_t stats_of(world_t *w)
 {
     csched_stats_t stats;

@@ -91,6 +91,7 @@ void open_gate(uint32_t gate);
 
 csched_stats_t stats_of(world_t *w);
 csched_worker_info_t info_of(world_t *w, uint32_t index);
+csched_message_t only_message(world_t *w, uint32_t kind); /* waits for it, and commits it */
 
 /* A worker driven by hand, in the test's own thread; ready when this returns. */
 csched_worker_t *by_hand(world_t *w);

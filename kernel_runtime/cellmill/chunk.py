@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .worker import Worker
 
 MOST_MARKED = 4096
+PAST_LIMIT = b""  # in the place of an element's error: it was stopped for its limit of time
 CHECK_EVERY, CHECK_ALL = 64, 256  # look at the clock this often; after each element of small chunks
 
 
@@ -37,7 +38,8 @@ def run_chunk(worker: Worker, function: Any, name: str, count: int, arguments: d
         outcomes.values = _run_batch(function, name, arguments.pop("items"), 0, outcomes.errors)
         failures = len(outcomes.errors)
     else:
-        outcomes, failures = _run_elements(worker, function, name, arguments.pop("items"), arguments["star"])
+        run = _run_limited if "limited" in arguments else _run_elements
+        outcomes, failures = run(worker, function, name, arguments.pop("items"), arguments["star"])
     worker.in_user_code = False
     held.csched_worker_finished(worker.handle)
     worker.end_output()
@@ -73,13 +75,60 @@ def _run_elements(
             and i + 1 < len(items)
             and since_flush(handle) > FLUSH_NS
         ):
-            element(handle, NO_ELEMENT)
-            worker.end_output(native=True)
-            worker.emit(held.CSCHED_PARTIAL, i + 1, _encode(outcomes, name))
-            outcomes = _Outcomes(i + 1)
+            outcomes = _flush(worker, outcomes, i + 1, name)
             values = outcomes.values
     element(handle, NO_ELEMENT)
     return outcomes, failures
+
+
+def _flush(worker: Worker, outcomes: _Outcomes, end: int, name: str) -> _Outcomes:
+    """Send what there is of the elements before ``end``; where the next ones go."""
+    held.csched_worker_element(worker.handle, NO_ELEMENT)
+    worker.end_output(native=True)
+    worker.emit(held.CSCHED_PARTIAL, end, _encode(outcomes, name))
+    return _Outcomes(end)
+
+
+def _run_limited(
+    worker: Worker, function: Any, name: str, items: list[Any], star: bool
+) -> tuple[_Outcomes, int]:
+    """The same where each element has a limit of time: one that is interrupted for it ends alone.
+
+    Its interrupt may come a moment late, or twice. One sign tells how far this has come, the number of values; an
+    outcome that is there stands.
+    """
+    handle = worker.handle
+    outcomes = _Outcomes(0)
+    failures = 0
+    while (i := outcomes.first + len(outcomes.values)) < len(items):
+        error = PAST_LIMIT
+        try:
+            error = _limited(handle, i, function, name, items[i] if star else (items[i],), outcomes.values)
+        except KeyboardInterrupt:
+            held.csched_worker_element(handle, NO_ELEMENT)
+        if outcomes.first + len(outcomes.values) == i:
+            ended = 1 if error == PAST_LIMIT or not held.csched_worker_interrupted(handle) else len(items) - i
+            outcomes.errors.update(dict.fromkeys(range(i, i + ended), error))  # Stop is meant for all of them
+            outcomes.values.extend([None] * ended)
+            failures += ended
+        elif i + 1 < len(items) and held.csched_worker_since_flush(handle) > FLUSH_NS:
+            outcomes = _flush(worker, outcomes, i + 1, name)
+    return outcomes, failures
+
+
+def _limited(handle: Any, i: int, function: Any, name: str, arguments: Any, values: list[Any]) -> bytes:
+    """One element: its value goes to the others, else the error is returned. Between elements nothing is interrupted
+    for a limit.
+    """
+    try:
+        held.csched_worker_element(handle, i)
+        values.append(function(*arguments))
+        held.csched_worker_element(handle, NO_ELEMENT)
+        return PAST_LIMIT
+    except BaseException as raised:
+        error = PAST_LIMIT if held.csched_worker_overdue(handle) else encode_error(raised, name)
+        held.csched_worker_element(handle, NO_ELEMENT)
+        return error
 
 
 def _run_batch(function: Any, name: str, items: list[Any], first: int, errors: dict[int, bytes]) -> Any:

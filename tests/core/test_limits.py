@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
+from collections import Counter
 from concurrent.futures import CancelledError, wait
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ import cellmill
 from cellmill import Executor
 from cellmill.backends.local import memory
 from cellmill.backends.local.backend import LocalBackend
-from cellmill.task import memory_of
+from cellmill.task import Retry, memory_of
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate, ends
 
@@ -180,3 +183,51 @@ def test_many_kinds_of_options_at_once(fresh: Executor) -> None:
         hasty.result(60)
     rows = [row for row in fresh.journey_rows() if row["function"].endswith("sleep")]
     assert [row["status"] for row in rows] == ["retried", "timeout"]
+
+
+# -- of elements
+
+LIMIT = 1.0  # seconds: long for an element that does nothing, on any machine
+
+
+def late(x: int) -> int:
+    """Some take for ever, or until they are stopped."""
+    if x % 100 == 7:
+        tasks.spin(60)
+    if x == 30:
+        raise ValueError(x)
+    return -x
+
+
+def deaf(x: int) -> int:
+    """One hears no interrupt."""
+    if x == 70:
+        ctypes.PyDLL(None).sleep(60)  # with the GIL held
+    return -x
+
+
+def test_a_limit_holds_for_each_element(fresh: Executor) -> None:
+    """The slow ones are tried again and fail, the others do not run again; chunks are as long as without a limit."""
+    fresh.run_on_workers(partial(late, 0))  # what it takes to import this does not count
+    limited = fresh.options(timeout=LIMIT, retries=Retry(1, when=cellmill.TaskTimeoutError))
+    results = list(limited.map(late, range(200), chunksize=100, return_exceptions=True))
+    slow = [results[7], results[107]]
+    assert all(isinstance(result, cellmill.TaskTimeoutError) for result in slow)
+    assert "late(107)" in str(slow[1])
+    assert "limit of 1 s" in str(slow[1])
+    assert isinstance(results[30], ValueError)
+    assert [r for r in results if isinstance(r, int)] == [-x for x in range(200) if x not in (7, 30, 107)]
+    rows = list(fresh.journey_rows())
+    assert Counter(row["status"] for row in rows) == {"done": 197, "failed": 1, "retried": 2, "timeout": 2}
+    assert len({row["task"] for row in rows}) < 20
+    assert fresh.stats().failed == 3
+
+
+def test_an_element_that_hears_nothing_goes_with_its_worker(fresh: Executor) -> None:
+    """And no other element with it."""
+    fresh.run_on_workers(partial(deaf, 0))
+    limited = fresh.options(timeout=LIMIT)
+    results = list(limited.map(deaf, range(100), chunksize=100, return_exceptions=True))
+    assert isinstance(results.pop(70), cellmill.TaskTimeoutError)
+    assert results == [-x for x in range(100) if x != 70]
+    assert list(fresh.map(deaf, range(3))) == [0, -1, -2]

@@ -23,6 +23,7 @@ class LocalBackend(ScheduledBackend):
     """Tasks on worker processes of this machine."""
 
     name = "local"
+    limits_elements = True
     pool: Pool
     stopper: Stopper
     listener: Listener

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..scheduled.scheduler import held
+from ..scheduled.scheduler import NO_ELEMENT, held
 from . import zygote_client
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def check(backend: LocalBackend) -> None:
         ticket = int(backend.pool._info(index).ticket)
         if not ticket:
             backend.pool.replace(index)
-        elif held.csched_worker_condemn(backend.scheduler.handle, index, ticket):
+        elif held.csched_worker_condemn(backend.scheduler.handle, index, ticket, NO_ELEMENT):
             backend.pool.kill(
                 index,
                 f"was stopped: it used {size / 1e6:,.0f} MB of memory, more than memory_per_worker, "

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...zygote import descendants
-from ..scheduled.scheduler import ffi, held
+from ..scheduled.scheduler import NO_ELEMENT, ffi, held
 from . import zygote_client
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 @dataclass(slots=True)
 class Target:
-    """A task that runs and shall end. Times in nanoseconds of the monotonic clock."""
+    """A task, or an element of a chunk, that runs and shall end. Times in nanoseconds of the monotonic clock."""
 
     ticket: int
     since: int
     worker: int
+    element: int = NO_ELEMENT  # of a chunk, if only that is meant
     pid: int = 0
     children: list[int] = field(default_factory=list)  # descriptors
     signalled: float = 0.0
@@ -65,10 +66,10 @@ class Stopper:
             self._end([_target(found)])
         return None if rc == 0 else rc == 1
 
-    def overdue(self, ticket: int) -> None:
-        """A task ran past its time limit."""
+    def overdue(self, ticket: int, element: int) -> None:
+        """A task ran past its time limit, or this element of a chunk."""
         found = ffi.new("csched_target_t *")
-        if held.csched_interrupt(self._handle, ticket, found):
+        if held.csched_interrupt(self._handle, ticket, element, found):
             self._end([_target(found)])
 
     def _end(self, targets: list[Target]) -> None:
@@ -91,7 +92,7 @@ class Stopper:
 
     def _is_over(self, target: Target, late: float) -> bool:
         """Whether nothing is left of it; after the grace, see to that."""
-        unheard = int(held.csched_unheard(self._handle, target.ticket))
+        unheard = int(held.csched_unheard(self._handle, target.ticket, target.element))
         runs = unheard >= 0
         if late < 0:
             if unheard == 1 and time.monotonic() - target.signalled > AGAIN_SECONDS:
@@ -99,7 +100,7 @@ class Stopper:
             if runs or any(map(_lives, target.children)):
                 return False
         elif runs and late < MOST_SECONDS:
-            if not held.csched_worker_condemn(self._handle, target.worker, target.ticket):
+            if not held.csched_worker_condemn(self._handle, target.worker, target.ticket, target.element):
                 return False
             self._backend.pool.kill(target.worker)
         for child in target.children:
@@ -134,7 +135,7 @@ class Stopper:
 
 
 def _target(found: Any) -> Target:
-    return Target(int(found.ticket), int(found.since), int(found.worker))
+    return Target(int(found.ticket), int(found.since), int(found.worker), int(found.element))
 
 
 def _family(worker: int, zygote: int) -> Iterator[int]:

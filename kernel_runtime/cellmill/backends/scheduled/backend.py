@@ -108,7 +108,7 @@ class TaskStopper(Protocol):
 
     def stop_task(self, ticket: int) -> bool | None: ...
 
-    def overdue(self, ticket: int) -> None: ...
+    def overdue(self, ticket: int, element: int) -> None: ...
 
 
 class OutputListener(Protocol):
@@ -128,6 +128,7 @@ class ScheduledBackend:
 
     name = "?"
     forks = False
+    limits_elements = False  # whether the elements of a chunk can be stopped one by one
     pool: WorkerPool
     stopper: TaskStopper
     listener: OutputListener

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
+from ...errors import TaskTimeoutError
 from ...functions import function_name
 from ...raised import load_error
 from ...task import short_repr
@@ -113,7 +114,7 @@ class Chunk:
                 self.received = stop + 1
                 error = errors[stop]
                 if isinstance(error, bytes):
-                    error = load_error(error)
+                    error = load_error(error) if error else self._timeout(stop)
                 if self.cancelled and isinstance(error, KeyboardInterrupt):
                     error = outcomes.cancelled()
                     stopped += 1
@@ -143,6 +144,8 @@ class Chunk:
             if not over
             else held.CSCHED_CANCELLED
             if isinstance(error, CancelledError)
+            else held.CSCHED_TIMEOUT
+            if isinstance(error, TaskTimeoutError)
             else held.CSCHED_ERROR
         )
         if self.marks is None:
@@ -157,16 +160,16 @@ class Chunk:
                 error = None
                 self._take(*self._outcomes(view))
                 stream.sizes.observe(len(self.items), run_ns)
-            elif status == held.CSCHED_LOST:
+            elif status == held.CSCHED_LOST or (status == held.CSCHED_TIMEOUT and len(self.items) > 1):
                 error = None
-                self._lost(worker, detail)
+                self._lost(worker, detail, status)
             elif status == held.CSCHED_DEPENDENCY or self._not_loaded(status, detail):
                 error = None
                 self._not_run()
+            elif status == held.CSCHED_TIMEOUT:
+                error = self._timeout(0)
             else:
-                error = outcomes.error_of(
-                    status, view, function_name(stream.function), stream.options.timeout
-                )
+                error = outcomes.error_of(status, view, function_name(stream.function), None)
             if error is not None:
                 self._fail_rest(status, error)
             for ended, places in (self.marks or {}).items():
@@ -188,7 +191,9 @@ class Chunk:
         good, retried = self.received, 0
         self._put(good, len(self.items), _state_of(error))
         while self.received < len(self.items):
-            retried += not self._fail(self.received, error)
+            if not self._fail(self.received, error):
+                retried += 1
+                self._mark(self.received, error, over=False)
             self.received += 1
         stream = self.stream
         if status == held.CSCHED_CANCELLED:
@@ -214,7 +219,12 @@ class Chunk:
             if self.items[part]:
                 stream._submit(self.keys[part], self.items[part], position=self._position_of(part.start))
 
-    def _lost(self, worker: int, element: int) -> None:
+    def _timeout(self, place: int) -> BaseException:
+        """Of an element that was stopped because it ran past its limit."""
+        call = f"{function_name(self.stream.function)}({short_repr(self.items[place])})"
+        return outcomes.error_of(held.CSCHED_TIMEOUT, None, call, self.stream.options.timeout)
+
+    def _lost(self, worker: int, element: int, status: int) -> None:
         """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere.
 
         Between elements, while all of them are packed or unpacked, and in a batch nobody knows which it was: halves are
@@ -229,11 +239,15 @@ class Chunk:
             culprit = good + min(max(element - good, 0), left - 1)
             before, after = slice(good, culprit), slice(culprit + 1, None)
             key, item = self.keys[culprit], self.items[culprit]
-            error = outcomes.lost(
-                stream.backend.pool.exits.get(worker), function_name(stream.function), short_repr(item)
+            error: BaseException = (
+                self._timeout(culprit)
+                if status == held.CSCHED_TIMEOUT
+                else outcomes.lost(
+                    stream.backend.pool.exits.get(worker), function_name(stream.function), short_repr(item)
+                )
             )
             self._put(good, len(self.items), states.CANCELLED if self.cancelled else states.QUEUED)
-            self._put(culprit, culprit + 1, states.LOST)
+            self._put(culprit, culprit + 1, states.LOST if status == held.CSCHED_LOST else states.FAILED)
             if self.cancelled:
                 over = True
                 stream._settle_error(key, error)

@@ -262,7 +262,7 @@ class Resolver:
                 elif kind == held.CSCHED_ATTEMPT:
                     self._again(slot, worker, detail, function, ticket, blob, address, size, limit_ns)
                 elif ticket:
-                    self.backend.stopper.overdue(ticket)
+                    self.backend.stopper.overdue(ticket, detail)
                 else:  # its memory does not hold what it must
                     self.backend.pool.kill(worker)
             held.csched_messages_commit(scheduler.handle, n)

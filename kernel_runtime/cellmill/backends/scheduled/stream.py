@@ -63,7 +63,7 @@ class Stream:
         self.sizes: Sizes
         if chunksize is not None:
             self.sizes = FixedSizes(chunksize)
-        elif options.timeout is not None or options.after:
+        elif options.after or (options.timeout is not None and not self._limits_elements):
             self.sizes = FixedSizes(1)  # a limit holds for one element
         else:
             workers = backend.max_workers
@@ -77,6 +77,11 @@ class Stream:
         self._failure: BaseException | None = None
         self._attempts: dict[Any, int] = {}
         self._lock = threading.RLock()
+
+    @property
+    def _limits_elements(self) -> bool:
+        """Whether one element of a chunk can be stopped for its time, and the others go on."""
+        return self.backend.limits_elements and not self.options.batch
 
     def add(self, keys: Sequence[Any], items: list[Any]) -> None:
         """More elements; `send` gets them going."""
@@ -108,6 +113,8 @@ class Stream:
         """One chunk; ``position``: in the state map, of elements that were submitted before."""
         chunk = Chunk(self, keys, items, attempt, delay, position)
         body = {"items": items, "batch": self.options.batch, "star": self.star}
+        if self.options.timeout is not None:
+            body["limited"] = True
         try:
             self.backend.submit_chunk(self.function, body, chunk, self.options, self.run)
         except Closed:

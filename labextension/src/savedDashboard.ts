@@ -40,14 +40,11 @@ class SavedDashboard extends Panel {
 
   /** Draw an output; the promise is that of its still. */
   async renderModel(model: MimeModel): Promise<void> {
-    this._observer.disconnect();
+    this._drop();
     this._factory = undefined;
-    for (const widget of [...this.widgets]) {
-      widget.dispose();
-    }
+    this._still?.dispose();
     this._still = this._rendermime.createRenderer(STILL);
     this.addWidget(this._still);
-    this._live = null;
     this._follow(model);
     await this._still.renderModel(model);
   }
@@ -60,9 +57,8 @@ class SavedDashboard extends Panel {
     window.clearTimeout(this._timer);
     const factory = this._rendermime.getFactory(WIDGET);
     if (factory !== undefined && factory !== this._factory) {
+      this._drop();
       this._factory = factory;
-      this._observer.disconnect();
-      this._live?.dispose();
       this._live = this._rendermime.createRenderer(WIDGET);
       this.addWidget(this._live);
       this._observer.observe(this._live.node, {
@@ -71,7 +67,10 @@ class SavedDashboard extends Panel {
         attributeFilter: ['class']
       });
       // Without a kernel this waits for ever, and while a cell runs for the cell's end.
-      void this._live.renderModel(model).finally(() => this._choose());
+      this._drawn = this._live
+        .renderModel(model)
+        .catch((error: unknown) => console.warn(`cellmill: the live view: ${String(error)}`))
+        .finally(() => this._choose());
       this._choose();
     }
     if (this._still?.isHidden !== true) {
@@ -81,8 +80,22 @@ class SavedDashboard extends Panel {
 
   override dispose(): void {
     window.clearTimeout(this._timer);
-    this._observer.disconnect();
+    this._drop();
     super.dispose();
+  }
+
+  /**
+   * Take the widget out. It is disposed when it is drawn, and its view with it: a renderer of widgets that is disposed
+   * before fails when its view comes, and leaves that behind with its comm.
+   */
+  private _drop(): void {
+    const live = this._live;
+    this._observer.disconnect();
+    this._live = null;
+    if (live !== null) {
+      live.parent = null;
+      void this._drawn.then(() => live.dispose());
+    }
   }
 
   private _choose(): void {
@@ -102,4 +115,5 @@ class SavedDashboard extends Panel {
   private _timer = 0;
   private _still: Renderer | null = null;
   private _live: Renderer | null = null;
+  private _drawn = Promise.resolve();
 }

@@ -30,6 +30,9 @@ class Control implements Comm {
   close(): void {
     this.isDisposed = true;
   }
+  dispose(): void {
+    this.isDisposed = true;
+  }
 }
 
 class Model implements WidgetModel {
@@ -91,6 +94,27 @@ test('commands take a comm of the page where the kernel is in reach', async () =
   assert.equal(waits.at(-1), false);
   transport.dispose();
   assert.equal(control.isDisposed, true);
+});
+
+test('a view that goes before the way is open leaves no comm, and one whose kernel goes takes the other way', async () => {
+  const control = new Control();
+  const { transport } = gather(new Model({ handleComms: true, createComm: () => control }));
+  transport.dispose();
+  await settled();
+  assert.equal(control.opened, null);
+  assert.equal(control.isDisposed, true);
+
+  const late = new Control();
+  late.open = () => {
+    throw new Error('Cannot open');
+  };
+  const model = new Model({ handleComms: true, createComm: () => late });
+  const { transport: other } = gather(model);
+  other.send({ cellmill: 1, kind: 'pause' });
+  await settled();
+  assert.equal(late.sent.length, 0);
+  assert.equal(model.sent.length, 1);
+  other.dispose();
 });
 
 test('without a kernel connection commands take the comm of the widget', async () => {

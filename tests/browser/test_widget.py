@@ -31,6 +31,31 @@ def wait_inline(one: Any, condition: str, root: str = ROOT) -> None:
     )
 
 
+# Draws an output of a dashboard twice, and takes the first away while its widget's view is being made.
+REPLACED = """index => {
+    const { widgets, rendermime } = window.jupyterapp.shell.currentWidget.content;
+    const output = widgets[index].outputArea.model.get(0);
+    const draw = () => {
+        const renderer = rendermime.createRenderer('application/vnd.cellmill.dashboard+json');
+        void renderer.renderModel(output);
+        return { renderer, live: [...renderer.children()][1] };
+    };
+    window.replaced = draw();
+    window.replaced.renderer.dispose();
+    window.successor = draw();
+}"""
+
+
+def replace_while_drawn(one: Any, index: int) -> None:
+    """An output is replaced before its widget is drawn: no error, and the view goes when it comes."""
+    one.page.evaluate(REPLACED, index)
+    view = "live.node.querySelector('.cellmill-inline')"
+    one.page.wait_for_function(f"() => window.successor.{view} !== null")
+    one.page.wait_for_function("() => window.replaced.live.isDisposed")
+    assert one.page.evaluate(f"() => window.replaced.{view} === null")
+    one.page.evaluate("() => window.successor.renderer.dispose()")
+
+
 def save(one: Any) -> None:
     one.command("docmanager:save")
     one.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
@@ -66,6 +91,7 @@ def test_live_and_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None
     one.wait_output(0, "loaded now")
     one.run_cell(2)
     wait_inline(one, "d.presence === 'loaded'")
+    replace_while_drawn(one, 2)
     one.run_cell(3)
     wait_inline(one, "d.total === 60 && d.done === 20 && d.running === 2")
     root = page.locator(ROOT)

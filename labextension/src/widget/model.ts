@@ -8,6 +8,8 @@ export interface Comm {
   open(data: object): unknown;
   send(data: object): unknown;
   close(): unknown;
+  /** Let go of it without a word to the kernel. */
+  dispose(): void;
 }
 
 /** What a kernel connection offers, where the page has one. */

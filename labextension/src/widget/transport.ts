@@ -76,10 +76,15 @@ export class Transport {
       };
       await subshell(control);
       if (this._disposed) {
+        control.dispose(); // with its subshell
         return;
       }
-      control.open({ widget: this._model.get('key') });
-      this._control = control;
+      try {
+        control.open({ widget: this._model.get('key') });
+        this._control = control;
+      } catch {
+        // the kernel went away meanwhile
+      }
     }
     this._ready = true;
     for (const message of this._queue.splice(0)) {

@@ -20,6 +20,8 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.browser.page_errors import listen
+
 ROOT = Path(__file__).resolve().parents[2]
 PANEL = ROOT / "kernel_runtime" / "cellmill" / "labextension"
 SCREENSHOTS = ROOT / "build" / "screenshots"
@@ -174,10 +176,19 @@ class Lab:
         self.server = server
         self.name = name
         self.workspace = name.removesuffix(".ipynb")
-        self.errors: list[str] = []
         self.console: list[str] = []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self._errors = listen(page)
         page.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
+
+    @property
+    def errors(self) -> list[str]:
+        """The page's uncaught errors so far, with their stacks; without known ones of JupyterLab's own."""
+        return self._errors.counted
+
+    @property
+    def known_errors(self) -> list[str]:
+        """Those of JupyterLab and Notebook, which fail no test."""
+        return self._errors.known
 
     def open(self) -> None:
         """Load the page and wait for the notebook and its idle kernel."""
@@ -274,6 +285,8 @@ def lab(
 
     yield open_lab
     for one in opened:
+        for error in one.known_errors:
+            print(f"an error of JupyterLab's own: {error}")
         if request.node.stash.get(FAILED, False):
             print(
                 f"screenshot: {one.screenshot('failed-' + request.node.name)}", *one.console[-20:], sep="\n"

@@ -197,5 +197,4 @@ def test_notebook_7_has_the_panel(lab: OpenLab) -> None:
     one.run_cell(0)
     one.wait_panel("d.presence === 'loaded'")
     one.screenshot("panel-notebook7-light")
-    # Notebook's own plug-ins report errors here, with and without Cellmill.
-    assert [error for error in one.errors if "cellmill" in error.lower()] == []
+    assert one.errors == []

@@ -30,7 +30,7 @@ class Origin:
 
     def stream(self, number: int) -> Any:
         """Where its text goes: what stands there now (a cell may capture its output), but never a later cell's."""
-        return getattr(sys, STREAMS[number]) if self is latest else self._streams[number]
+        return getattr(sys, STREAMS[number]) if self.epoch == latest.epoch else self._streams[number]
 
 
 latest = Origin(0)

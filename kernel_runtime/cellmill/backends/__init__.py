@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from typing import Any
 
 from ..errors import BackendError, UsageError
@@ -18,13 +19,25 @@ def create(name: Any, max_workers: int | None, **options: Any) -> Backend:
     if name == "local":
         from .local.backend import LocalBackend
 
-        return LocalBackend(max_workers, **options)
+        return _made(LocalBackend, name, max_workers, options)
     if name == "inline":
         from .inline import InlineBackend
 
-        return InlineBackend(max_workers, **options)
+        return _made(InlineBackend, name, max_workers, options)
     if not isinstance(name, str):
         raise UsageError(f"backend must be a name, not a {type(name).__name__}")
     close = difflib.get_close_matches(name, KNOWN, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise BackendError(f"unknown backend {name!r}; this version has: {', '.join(KNOWN)}.{hint}")
+
+
+def _made(kind: Any, name: str, max_workers: int | None, options: dict[str, Any]) -> Backend:
+    """One of this class; raises `TypeError` for options that it does not have."""
+    known = [p.name for p in inspect.signature(kind).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            close = difflib.get_close_matches(option, known, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else f" It has: {', '.join(known)}."
+            raise TypeError(f"the {name} backend has no option {option!r}.{hint}")
+    made: Backend = kind(max_workers, **options)
+    return made

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor as BaseExecutor
 from typing import Any, cast
 
-from . import backends, runs
+from . import backends, inside, runs
 from .backends.parents import ParentsBackend
 from .errors import UsageError
 from .functions import function_name
@@ -331,7 +331,8 @@ _default_lock = threading.Lock()
 def in_worker() -> bool:
     """Whether this code runs inside a task."""
     worker = sys.modules.get("cellmill.worker")
-    return getattr(worker, "current", None) is not None  # another thread may be importing it now
+    # another thread may be importing it now
+    return getattr(worker, "current", None) is not None or (inside.used and inside.in_thread())
 
 
 _noted_inline = False
@@ -357,6 +358,8 @@ def _note_inline() -> None:
 def default_executor() -> Executor:
     """The executor that the magics and `parallel` use; made on first use, inline inside tasks."""
     global _default
+    if inside.used and inside.in_thread():
+        return Executor()  # inline: the default one of this process is for those who are not in a task
     found = _default
     if found is not None and not found._closed:
         return found

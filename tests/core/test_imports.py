@@ -20,7 +20,7 @@ PACKAGES = {
 
 # From below to above; a module may import those of its own layer and of lower ones.
 LAYERS = [
-    {"errors", "schema", "interrupts", "imported", "origin", "tail", "reporting", "examples"},
+    {"errors", "schema", "interrupts", "imported", "origin", "tail", "reporting", "examples", "inside"},
     {"task", "payload", "mishaps"},
     {"preview", "raised", "references", "questions"},
     {"runs", "kernel_modules"},

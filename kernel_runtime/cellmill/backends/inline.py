@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .. import inside
 from ..errors import DependencyError, UsageError
 from ..functions import check_batch, function_name
 from ..futures import Future
@@ -41,7 +44,7 @@ class InlineBackend:
         self._runs: dict[int, list[int]] = {}
         self._numbers = itertools.count(1)
         self._totals = [0, 0, 0]
-        self._closed = False
+        self._closed = self._told_of_limits = False
         self.preload(preload)
         if initializer is not None:
             initializer(*initargs)
@@ -84,9 +87,12 @@ class InlineBackend:
             note_failure(run, self, failure)
             future.settle(None, failure)
             return future
+        if options.timeout is not None:
+            self._tell_of_limits()
         for attempt in itertools.count():
             try:
-                value = _of_one(function, args[0]) if options.batch else function(*args, **kwargs)
+                with self._inside_a_task():
+                    value = _of_one(function, args[0]) if options.batch else function(*args, **kwargs)
             except Exception as error:
                 delay = options.retry.delay(attempt, error)
                 if delay is None:
@@ -120,6 +126,26 @@ class InlineBackend:
             calls = iter(list(calls))
             run.finish()
         return _results(calls, run, return_exceptions)
+
+    @contextlib.contextmanager
+    def _inside_a_task(self) -> Iterator[None]:
+        """Code in a call finds what it would find in a worker: parallel functions there are plain ones."""
+        outside = inside.here.worker
+        inside.enter(self)
+        try:
+            yield
+        finally:
+            inside.here.worker = outside
+
+    def _tell_of_limits(self) -> None:
+        if not self._told_of_limits:
+            self._told_of_limits = True
+            warnings.warn(
+                "the inline backend does not watch time limits: tasks run in the caller, which nobody could interrupt. "
+                "This note is shown once.",
+                RuntimeWarning,
+                stacklevel=5,
+            )
 
     def _count(self, run: int, place: int) -> None:
         with self._lock:

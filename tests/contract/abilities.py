@@ -1,0 +1,87 @@
+"""What each backend can do, as a table: the one place where the contract differs between them.
+
+What a backend cannot do it says in words: `Refusal` has the call and what its error must tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import cellmill
+from cellmill import Executor
+from cellmill.schema import STAGES
+
+later = pytest.mark.usefixtures("concurrent")  # not for backends where a call is over when submit returns
+elsewhere = pytest.mark.usefixtures("apart")  # not for backends whose tasks run in this process
+
+ALL = ("local", "threads", "inline", "dask", "ray")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call that this backend does not take: the type of its error and the words in it."""
+
+    what: str
+    call: Callable[[Executor], Any]
+    error: type[BaseException]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """Of one backend.
+
+    ``concurrent``: submit returns before the task ran, so tasks can wait, be cancelled, stopped, limited, paused.
+    ``apart``: tasks run in other processes: what goes there is pickled, and one that dies takes only its task along.
+    ``stages``: the stamps that each finished task has.
+    """
+
+    package: str | None = None
+    concurrent: bool = True
+    apart: bool = True
+    workers: int = 2
+    stages: tuple[str, ...] = STAGES
+    refuses: tuple[Refusal, ...] = ()
+
+
+def _option(name: str, **options: Any) -> Callable[[Executor], Any]:
+    return lambda ex: Executor(backend=name, **options)
+
+
+def _unknown_option(name: str) -> Refusal:
+    return Refusal(
+        "options of another backend",
+        _option(name, cooks=3),
+        TypeError,
+        rf"{name} .*no option 'cooks'",
+    )
+
+
+def _set_policy(ex: Executor) -> None:
+    ex.policy = "random"
+
+
+TABLE = {
+    "local": Abilities(refuses=(_unknown_option("local"),)),
+    "threads": Abilities(apart=False, refuses=(_unknown_option("threads"),)),
+    "inline": Abilities(
+        concurrent=False,
+        apart=False,
+        workers=1,
+        stages=(),
+        refuses=(
+            _unknown_option("inline"),
+            Refusal(
+                "more workers", lambda ex: ex.set_workers(3), cellmill.UsageError, "always has one worker"
+            ),
+            Refusal("a pause", lambda ex: ex.pause(), cellmill.UsageError, "cannot pause"),
+            Refusal("a policy", _set_policy, cellmill.UsageError, "has no policy"),
+        ),
+    ),
+    "dask": Abilities(package="distributed", refuses=(_unknown_option("dask"),)),
+    "ray": Abilities(package="ray", refuses=(_unknown_option("ray"),)),
+}

@@ -1,0 +1,92 @@
+"""One executor of each backend for all tests that leave it usable; tests are grouped by backend."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cellmill import Executor, runs
+from cellmill.backends import KNOWN
+from tests.contract.abilities import ALL, TABLE, Abilities
+from tests.core import tasks
+from tests.core.helpers import SECONDS, Gate
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is not asked of a backend; see `abilities`."""
+    items[:] = [item for item in items if not _senseless(item)]
+
+
+def _senseless(item: pytest.Item) -> bool:
+    wanted = {field for mark in item.iter_markers("usefixtures") for field in mark.args}
+    call = getattr(item, "callspec", None)
+    able = TABLE.get(str(call.params.get("backend"))) if call is not None else None
+    return able is not None and any(not getattr(able, field, True) for field in wanted)
+
+
+@pytest.fixture(scope="session", params=[name for name in ALL if name in KNOWN])
+def backend(request: pytest.FixtureRequest) -> str:
+    """Each backend's name in turn."""
+    name = str(request.param)
+    package = TABLE[name].package
+    if package is not None and importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed: pip install 'cellmill[{name}]'")
+    return name
+
+
+@pytest.fixture(scope="session")
+def able(backend: str) -> Abilities:
+    return TABLE[backend]
+
+
+@pytest.fixture(scope="session")
+def concurrent(able: Abilities) -> None:
+    assert able.concurrent
+
+
+@pytest.fixture(scope="session")
+def apart(able: Abilities) -> None:
+    assert able.apart
+
+
+@pytest.fixture(scope="session")
+def everyones(backend: str, able: Abilities) -> Iterator[Executor]:
+    executor = Executor(able.workers, backend=backend)
+    yield executor
+    executor.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def ex(everyones: Executor) -> Iterator[Executor]:
+    """The executor of this backend; after every test it takes the next task. Each test is a cell of its own."""
+    runs.bump_epoch()
+    yield everyones
+    runs.bump_epoch()
+    assert everyones.submit(tasks.double, 4).result(SECONDS) == 8
+
+
+@pytest.fixture
+def fresh(backend: str, able: Abilities) -> Iterator[Callable[..., Executor]]:
+    """Makes an executor of this backend that the test may close."""
+    made: list[Executor] = []
+
+    def make(**options: Any) -> Executor:
+        made.append(Executor(able.workers, backend=backend, **options))
+        return made[-1]
+
+    yield make
+    for executor in made:
+        executor.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    folder = tmp_path / "gate"
+    folder.mkdir()
+    made = Gate(folder)
+    yield made
+    made.close()

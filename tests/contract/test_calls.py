@@ -1,0 +1,167 @@
+"""Single calls: values, errors, futures, options."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cellmill
+from cellmill import Executor, Retry
+from tests.contract import work
+from tests.contract.abilities import Abilities, later
+from tests.core import tasks
+from tests.core.helpers import SECONDS, Gate
+
+
+def test_value(ex: Executor, backend: str) -> None:
+    assert isinstance(ex, concurrent.futures.Executor)
+    assert ex.backend == backend
+    future = ex.submit(tasks.double, 21)
+    assert isinstance(future, concurrent.futures.Future)
+    assert future.result(SECONDS) == 42
+    assert future.done()
+    assert future.exception() is None
+
+
+def test_positions_and_keywords(ex: Executor) -> None:
+    assert ex.submit(tasks.give).result(SECONDS) == ((), {})
+    future = ex.submit(tasks.give, 1, "b", None, fn=3, self=4, x=[5])
+    assert future.result(SECONDS) == ((1, "b", None), {"fn": 3, "self": 4, "x": [5]})
+
+
+def test_an_error_keeps_its_type_and_tells_where(ex: Executor, able: Abilities) -> None:
+    error = ex.submit(tasks.fail, "no such thing").exception(SECONDS)
+    assert type(error) is LookupError
+    assert str(error) == "no such thing"
+    assert "raise LookupError(message)" in "".join(traceback.format_exception(error))
+    if able.apart:  # the line is another process's
+        assert "raise LookupError(message)" in str(error.__cause__)
+
+
+def test_wait_and_as_completed(ex: Executor) -> None:
+    futures = [ex.submit(tasks.double, i) for i in range(50)]
+    assert concurrent.futures.wait(futures, SECONDS).not_done == set()
+    futures += [ex.submit(tasks.double, i) for i in range(50)]
+    came = list(concurrent.futures.as_completed(futures, SECONDS))
+    assert sorted(f.result() for f in came) == sorted([2 * i for i in range(50)] * 2)
+
+
+def test_callbacks(ex: Executor) -> None:
+    heard: list[Any] = []
+    both = threading.Semaphore(0)
+    for function in (tasks.double, tasks.fail):
+        ex.submit(function, 4).add_done_callback(lambda f: (heard.append(f.exception()), both.release()))
+    assert both.acquire(timeout=SECONDS)
+    assert both.acquire(timeout=SECONDS)
+    assert set(map(type, heard)) == {type(None), LookupError}
+
+
+def test_await(ex: Executor) -> None:
+    async def main() -> list[Any]:
+        return await asyncio.gather(
+            *(ex.submit(tasks.double, i) for i in range(3)), ex.submit(tasks.fail), return_exceptions=True
+        )
+
+    *values, error = asyncio.run(main())
+    assert values == [0, 2, 4]
+    assert isinstance(error, LookupError)
+
+
+def test_parallel_function(ex: Executor) -> None:
+    double = cellmill.parallel(executor=ex)(tasks.double)
+    assert double(4).result(SECONDS) == 8
+    assert list(double.map(range(4))) == [0, 2, 4, 6]
+
+
+def test_two_thousand_calls(ex: Executor) -> None:
+    futures = [ex.submit(tasks.double, i) for i in range(2000)]
+    assert [f.result(SECONDS) for f in futures] == [2 * i for i in range(2000)]
+
+
+def test_from_several_threads(ex: Executor) -> None:
+    sums: list[int] = []
+
+    def use() -> None:
+        sums.append(sum(f.result(SECONDS) for f in [ex.submit(tasks.double, i) for i in range(100)]))
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SECONDS)
+    assert sums == [9900] * 4
+
+
+@pytest.mark.parametrize("priority", [-100, 0, 100])
+def test_priority(ex: Executor, priority: int) -> None:
+    assert ex.options(priority=priority).submit(tasks.double, 1).result(SECONDS) == 2
+
+
+def test_options_that_make_no_sense(ex: Executor) -> None:
+    with pytest.raises(cellmill.UsageError, match="priority must be"):
+        ex.options(priority=1000)
+    with pytest.raises(cellmill.UsageError, match="unknown option"):
+        ex.options(prioritty=1)
+
+
+def test_retries(ex: Executor, tmp_path: Path) -> None:
+    again = ex.options(retries=Retry(3, backoff=0.001, when=lambda error: "attempt" in str(error)))
+    assert again.submit(tasks.fail_first, str(tmp_path), 2).result(SECONDS) == 3
+
+
+def test_retries_for_other_errors_only(ex: Executor, tmp_path: Path) -> None:
+    again = ex.options(retries=Retry(3, when=KeyError))
+    with pytest.raises(ConnectionError, match="attempt 1"):
+        again.submit(tasks.fail_first, str(tmp_path), 9).result(SECONDS)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@later
+def test_a_result_that_takes_longer(ex: Executor, gate: Gate) -> None:
+    future = ex.submit(tasks.hold, gate.folder, 5)
+    with pytest.raises(TimeoutError):
+        future.result(0.01)
+    gate.wait_started()
+    assert future.running()
+    gate.release()
+    assert future.result(SECONDS) == 5
+
+
+def test_time_limit(ex: Executor, able: Abilities) -> None:
+    limited = ex.options(timeout=0.3)
+    if not able.concurrent:  # nobody could interrupt the caller; the user is told
+        with pytest.warns(RuntimeWarning, match="does not watch time limits"):
+            assert limited.submit(tasks.spin, 0.01).result() == "ran"
+        return
+    error = limited.submit(tasks.spin, 60).exception(SECONDS)
+    assert isinstance(error, cellmill.TaskTimeoutError)
+    assert isinstance(error, TimeoutError)
+    for words in ("spin(60)", "0.3 s"):
+        assert words in str(error)
+    assert limited.submit(tasks.double, 1).result(SECONDS) == 2
+
+
+# -- what runs inside a task
+
+
+def test_nested_calls_are_inline(ex: Executor) -> None:
+    double = cellmill.parallel(executor=ex)(tasks.double)
+
+    def nested(x: int) -> list[int]:
+        value = double(x)  # the plain function: a number, not a future
+        return [value, *double.map([x, value])]
+
+    assert ex.submit(nested, 4).result(SECONDS) == [8, 8, 16]
+    assert list(ex.map(nested, [1, 2])) == [[2, 2, 4], [4, 4, 8]]
+
+
+def test_executors_inside_a_task_are_inline(ex: Executor) -> None:
+    assert not cellmill.in_worker()
+    assert ex.submit(work.inside).result(SECONDS) == (True, "inline", [1, 2], "inline", 9)
+    assert not cellmill.in_worker()

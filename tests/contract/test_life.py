@@ -1,0 +1,50 @@
+"""From an executor's start to its end: initializer, shutdown in its ways, use afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import wait
+from pathlib import Path
+
+import pytest
+
+from cellmill import Executor
+from tests.contract import work
+from tests.contract.abilities import Abilities, later
+from tests.core import tasks
+from tests.core.helpers import SECONDS, Gate, ends
+
+
+def test_start_and_end(fresh: Callable[..., Executor], able: Abilities, tmp_path: Path) -> None:
+    ex = fresh(initializer=work.prepare, initargs=(str(tmp_path), "ready"), preload=["colorsys"])
+    assert ex.run_on_workers(work.is_prepared) == [True] * able.workers
+    assert all(ex.map(lambda _: work.is_prepared(), range(20), chunksize=1))
+    assert len(list(tmp_path.glob("ready-*"))) == able.workers
+    assert all(ex.run_on_workers(lambda: work.has_module("colorsys")))
+    processes = [worker.pid for worker in ex.workers()]
+    futures = [ex.submit(tasks.double, i) for i in range(50)]
+    with ex:
+        pass
+    assert ex.closed
+    assert [f.result(0) for f in futures] == [2 * i for i in range(50)]  # what was submitted is finished
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        ex.submit(tasks.double, 1)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        ex.map(tasks.double, [1])
+    ex.shutdown()
+    if able.apart:
+        assert all(ends(pid) for pid in processes)
+
+
+@later
+def test_an_end_that_cancels(fresh: Callable[..., Executor], gate: Gate) -> None:
+    ex = fresh()
+    held = [ex.submit(tasks.hold, gate.folder, i) for i in range(ex.max_workers)]
+    gate.wait_started(ex.max_workers)
+    queued = [ex.submit(tasks.double, i) for i in range(50)]
+    ex.shutdown(wait=False, cancel_futures=True)
+    gate.release(ex.max_workers)
+    assert not wait([*held, *queued], SECONDS).not_done
+    assert [h.result(0) for h in held] == list(range(ex.max_workers))
+    assert all(future.cancelled() for future in queued)
+    ex.shutdown()

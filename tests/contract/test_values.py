@@ -1,0 +1,91 @@
+"""Large values, and values that cannot travel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import cellmill
+from cellmill import Executor
+from tests.contract import work
+from tests.contract.abilities import Abilities, elsewhere
+from tests.core import tasks
+from tests.core.helpers import SECONDS
+
+MEGABYTE = 10**6
+
+
+def test_arrays_in_and_out(ex: Executor) -> None:
+    numpy = pytest.importorskip("numpy")
+    array = numpy.arange(MEGABYTE // 8)
+    result = ex.submit(work.mirror, array).result(SECONDS)
+    assert (result.dtype, result.shape) == (array.dtype, array.shape)
+    assert (result == array + 1).all()
+    for i, made in enumerate(ex.map(work.mirror, [array + i for i in range(20)])):
+        assert int(made[0]) == i + 1
+
+
+def test_arrays_that_come_back_as_they_are(ex: Executor) -> None:
+    numpy = pytest.importorskip("numpy")
+    array = numpy.arange(MEGABYTE // 8)
+    results = [ex.submit(tasks.same, array) for _ in range(5)]
+    assert all((f.result(SECONDS) == array).all() for f in results)
+    first = results[0].result()
+    del results
+    assert int(first.sum()) == int(array.sum())
+
+
+@elsewhere
+def test_arrays_the_caller_writes_to(ex: Executor) -> None:
+    """What was submitted is what the task gets. Tasks in this process read the caller's own objects."""
+    numpy = pytest.importorskip("numpy")
+    array = numpy.ones(MEGABYTE // 8)
+    futures = []
+    for i in range(10):
+        array[:] = i
+        futures.append(ex.submit(numpy.mean, array))
+    assert [float(f.result(SECONDS)) for f in futures] == list(range(10))
+
+
+@pytest.mark.parametrize(
+    "value", [b"x" * MEGABYTE, "y" * MEGABYTE, list(range(100_000)), bytearray(MEGABYTE)]
+)
+def test_other_large_values(ex: Executor, value: Any) -> None:
+    assert ex.submit(tasks.same, value).result(SECONDS) == value
+
+
+def test_a_result_that_cannot_be_pickled(ex: Executor, able: Abilities) -> None:
+    future = ex.submit(tasks.lock)
+    if not able.apart:
+        assert future.result(SECONDS).acquire(False)
+        return
+    error = future.exception(SECONDS)
+    assert isinstance(error, cellmill.PayloadError)
+    assert "the result of lock" in str(error)
+    results = list(ex.map(tasks.lock_if, range(5), [3] * 5, return_exceptions=True))
+    assert isinstance(results.pop(3), cellmill.PayloadError)
+    assert results == [0, 1, 2, 4]
+
+
+def test_an_argument_that_cannot_be_pickled(ex: Executor, able: Abilities) -> None:
+    lock = tasks.lock()
+    if not able.apart:
+        assert ex.submit(tasks.same, lock).result(SECONDS) is lock
+        return
+    with pytest.raises(cellmill.PayloadError, match=r"argument 1 of same.*cannot be sent"):
+        ex.submit(tasks.same, lock).result(SECONDS)
+
+
+def test_an_error_that_does_not_come_back(ex: Executor, able: Abilities) -> None:
+    error = ex.submit(tasks.raise_needs_two).exception(SECONDS)
+    assert "salt and pepper" in str(error)
+    if not able.apart:
+        assert isinstance(error, tasks.NeedsTwo)
+
+
+@elsewhere
+def test_an_argument_that_does_not_load(ex: Executor) -> None:
+    error = ex.submit(tasks.same, tasks.FailsToLoad()).exception(SECONDS)
+    assert error is not None
+    assert ex.submit(tasks.double, 1).result(SECONDS) == 2

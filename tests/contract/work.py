@@ -1,0 +1,88 @@
+"""What the contract lets workers run beside `tests.core.tasks`: importable, and light to import."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+_prepared: set[tuple[int, int]] = set()
+
+
+def who() -> tuple[int, int]:
+    """The process, and the thread in it."""
+    return os.getpid(), threading.get_ident()
+
+
+def prepare(folder: str, word: str) -> None:
+    """An initializer."""
+    Path(folder, f"{word}-{os.getpid()}-{threading.get_ident()}").touch()
+    _prepared.add(who())
+
+
+def is_prepared() -> bool:
+    return who() in _prepared
+
+
+def has_module(name: str) -> bool:
+    return name in sys.modules
+
+
+def stay(folder: str, seconds: float = 120.0) -> str:
+    """Say that it runs, and go on for a long time: in Python, so that it hears when it is told to stop."""
+    with open(Path(folder, "started"), "wb", buffering=0) as started:
+        started.write(b"s")
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.005)
+    return "not stopped"
+
+
+def leave(code: int = 7) -> None:
+    """End the process in the middle of a task."""
+    os._exit(code)
+
+
+def leave_at(x: int, at: int) -> int:
+    if x == at:
+        os._exit(7)
+    return x
+
+
+def touch(folder: str, name: str) -> None:
+    Path(folder, name).touch()
+
+
+def halves(items: list[int]) -> list[float]:
+    """A batch function that chokes on 13."""
+    if 13 in items:
+        raise ValueError(f"13 among {len(items)}")
+    return [item / 2 for item in items]
+
+
+def inside() -> tuple[bool, str, list[int], str, int]:
+    """What a task sees of Cellmill: everything there is inline."""
+    import warnings
+
+    import cellmill
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        default = cellmill.default_executor()
+        with cellmill.Executor(2) as made:
+            value = made.submit(pow, 3, 2).result()
+            return cellmill.in_worker(), default.backend, list(default.map(abs, [-1, 2])), made.backend, value
+
+
+def say(text: str) -> str:
+    print(text)
+    print(f"{text} to stderr", file=sys.stderr)
+    return text
+
+
+def mirror(array: Any) -> Any:
+    """A new array of the same size."""
+    return array + 1

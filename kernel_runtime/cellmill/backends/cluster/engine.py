@@ -1,0 +1,80 @@
+"""What is asked of an engine (Dask, Ray), and what it tells: packs of tasks go to places and replies come back.
+
+A *place* runs one pack at a time: a worker of Dask, an actor of Ray.  A *pack* is a list of buffers that
+`cellmill.backends.cluster.remote.run` takes at the place; its reply is what that returned.  Which tasks are in
+a pack, and what becomes of them when a place is lost, is no business of the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cellmill.errors import BackendError
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a pack can run."""
+
+    key: Hashable  # the engine's name for it
+    label: str  # for people: host and process
+    host: str
+    pid: int  # 0: not known
+
+
+class Lanes(Protocol):
+    """What an engine tells; from any thread, also from within a call of the engine.  Nothing here blocks for long."""
+
+    def came(self, place: Place) -> None:
+        """The place takes packs from now on."""
+
+    def gone(self, key: Hashable, reason: str) -> None:
+        """The place is lost, and with it every pack that was sent there and has not been replied to."""
+
+    def replied(self, pack: int, reply: Any) -> None:
+        """What `remote.run` returned for this pack."""
+
+    def failed(self, pack: int, error: BaseException) -> None:
+        """The engine could not run the pack; its place still stands."""
+
+    def broken(self, error: BackendError) -> None:
+        """The cluster is gone for good: nothing will come any more."""
+
+
+class Engine(Protocol):
+    """A cluster.  Called from the pool's own threads, never from the cluster's event loop."""
+
+    name: str  # "dask", "ray"
+    owns: bool  # whether the cluster ends with us
+
+    def open(self, lanes: Lanes, workers: int | None) -> int:
+        """Connect or start, within a bound; the number of places expected, each of which `came` tells of.
+
+        Raises:
+            BackendError: it cannot be reached or started; says the likely cause and the next step.
+        """
+
+    def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
+        """Run `remote.run(data)` at the place; the packs of one place run in the order in which they were sent."""
+
+    def tell(self, key: Hashable, message: bytes) -> None:
+        """Call `remote.hear(message)` at the place, also while a pack runs there."""
+
+    def kill(self, key: Hashable, reason: str) -> None:
+        """End the worker at that place at once; `gone` follows, and `came` where it is replaced.
+
+        Raises:
+            BackendError: the cluster gives no way to end it.
+        """
+
+    def resize(self, workers: int) -> None:
+        """Ask for that many places.
+
+        Raises:
+            UsageError: the cluster is somebody else's.
+        """
+
+    def close(self) -> None:
+        """Within a bound: an own cluster is ended, a borrowed one has nothing of ours left."""

@@ -119,6 +119,7 @@ enum { CSCHED_CELL_FAILED = 16, CSCHED_CELL_RUNNING = 32, CSCHED_CELL_WAITING = 
 typedef struct csched csched_t;
 typedef struct csched_worker csched_worker_t;
 typedef struct csched_zero csched_zero_t;
+typedef struct csched_lane csched_lane_t;
 typedef struct csched_dag csched_dag_t;
 typedef struct csched_timeline csched_timeline_t;
 
@@ -130,6 +131,8 @@ typedef struct {
     uint32_t helper;        /* 1: start the helper thread */
     uint64_t file_bytes;    /* the most that one process may hold in its file; 0: 128 GiB */
     uint64_t worker_tasks;  /* a worker that was sent so many tasks ends with the last of them; 0: no such limit */
+    uint64_t window_ns;     /* work that a worker should have in hand; 0: 2 ms */
+    uint32_t window_most;   /* and at most so many tasks; 0: 1,024 */
 } csched_config_t;
 
 typedef struct { /* what csched_submit_with takes beside the payload */
@@ -365,6 +368,29 @@ typedef struct { /* what csched_worker_next hands to a worker; valid until the n
     uint32_t flags;
 } csched_item_t;
 
+/* A task, function or request on its way through a lane, 48 bytes: keep in step with PACKED in Python.  Its bytes lie in
+ * the pack's data at `at`; of a task with inputs these follow, at the next multiple of 8: each its status (4 bytes), 4
+ * bytes of 0, its size (8), and its bytes, filled up to a multiple of 8. */
+typedef struct {
+    uint32_t kind; /* CSCHED_TASK, CSCHED_FUNCTION, CSCHED_CONTROL */
+    uint32_t function; /* of a request: its number */
+    uint64_t ticket;
+    uint32_t count, inputs;
+    uint32_t alone; /* 1: it has the lane for itself */
+    uint32_t reserved;
+    uint64_t at, size;
+} csched_packed_t;
+
+typedef struct { /* what came of it, 56 bytes: keep in step with OUTCOME in Python */
+    uint32_t kind; /* CSCHED_TASK: of the oldest task without one; CSCHED_CONTROL: a reply, `failures` its number */
+    uint32_t status;
+    uint32_t failures;
+    uint32_t marks; /* when each element of a chunk began: 8 bytes each, before the bytes of the result */
+    uint64_t ticket;
+    uint64_t size; /* of the result */
+    uint64_t received, started, finished; /* by the clock of who ran it */
+} csched_outcome_t;
+
 typedef struct { /* one side of a bare ring; private to csched_bare_* */
     void *ends, *data;
     uint64_t fields[4];
@@ -556,6 +582,28 @@ uint32_t csched_worker_place(csched_worker_t *w); /* the element of a chunk that
 /* Read ends of the pipes that are this process's descriptors 1 and 2; before a result they are looked at, if the last
  * look was 50 us ago or more.  The C library's stdout goes there line by line. */
 int csched_worker_listen(csched_worker_t *w, const int native[2]);
+
+/* A lane: a worker that lives elsewhere, on somebody else's cluster.  Its end of the rings belongs to one thread of this
+ * process, its relay, which puts tasks into packs and publishes what comes back (lane.c).  Without the GIL. */
+int csched_lane_open(csched_t *s, uint32_t *index, csched_lane_t **lane);
+int csched_lane_close(csched_lane_t *l); /* with what it has taken and not published: csched_worker_lost */
+int csched_lane_ready(csched_lane_t *l); /* tasks may come */
+/* Number of records of the next pack; 0: nothing lies there, or it was woken.  `most`: tasks; `idle`: nothing that was
+ * taken is outstanding.  CSCHED_ETOOBIG: the first does not fit, `used` says what it takes; CSCHED_EAGAIN: the first
+ * has to wait until nothing is outstanding. */
+int csched_lane_take(csched_lane_t *l, uint32_t timeout_ms, uint32_t most, void *data, uint64_t room,
+                     csched_packed_t *records, uint32_t record_most, uint64_t *used);
+/* Outcomes of the oldest tasks, in the order in which they were taken.  `ahead_ns`: of the clock that stamped them,
+ * against ours.  How many were published; fewer: the next one finds no room in memory or on disk. */
+int csched_lane_publish(csched_lane_t *l, uint32_t count, const csched_outcome_t *outcomes, const void *data,
+                        int64_t ahead_ns);
+/* The oldest `count` tasks have not been run: they go back to the queue.  `alone` 1: one of them may have killed who
+ * ran them, each gets a lane for itself. */
+int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32_t alone);
+uint32_t csched_lane_outstanding(const csched_lane_t *l); /* tasks that were taken and have no outcome */
+uint32_t csched_lane_oldest(const csched_lane_t *l, uint32_t most, uint64_t *tickets); /* of them */
+int csched_lane_wait(csched_lane_t *l, uint32_t timeout_ms); /* until it is woken */
+int csched_lane_wake(csched_lane_t *l); /* any thread */
 
 /* for benchmarks: one thread of this process that answers every task of these workers at once with None.
  * fds: those of csched_worker_add, four each; taken over.  Stopped before or after the scheduler is destroyed. */

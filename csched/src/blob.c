@@ -108,6 +108,8 @@ const uint8_t *blob_data(const csched_t *s, const blob_t *blob)
 
 void regions_tell(csched_t *s, worker_t *worker)
 {
+    if (worker->lane)
+        return;
     for (; worker->told < s->region_count; worker->told++) {
         region_t *r = &s->regions[worker->told];
         if (r->readonly >= 0 && fd_send(worker->control, worker->told, r->readonly) < 0) {

@@ -11,6 +11,7 @@
 #include "segment.h"
 
 enum { RUNS_REMEMBERED = 4096 };
+enum { WINDOW_NS = 2000000, WINDOW_MOST = 1024 }; /* of work: what the helper may take to notice */
 
 /* Addresses that each process keeps for the payloads of each other: 300 of them fit into what a process has. */
 #define MOST_IN_MEMORY (UINT64_C(256) << 30)
@@ -70,6 +71,8 @@ CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **schedu
     s->config.journey_rows = power_of_two(config->journey_rows, 262144, 1024);
     s->config.arena_bytes = whole_megabytes(config->arena_bytes, machine_memory(), MOST_IN_MEMORY);
     s->config.file_bytes = whole_megabytes(config->file_bytes, MOST_IN_FILE, MOST_IN_FILE);
+    s->config.window_ns = config->window_ns ? config->window_ns : WINDOW_NS;
+    s->config.window_most = config->window_most ? config->window_most : WINDOW_MOST;
     lock_init(s);
     s->completions = (list_t){NO_TASK, NO_TASK};
     s->policy = &policy_least_loaded;

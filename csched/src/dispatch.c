@@ -193,7 +193,7 @@ void dispatch_tick(csched_t *s)
         return;
     look_at_running(s);
     for (uint32_t i = 0; i < s->worker_count; i++) {
-        if (!s->loads[i].window || !is_stuck(&s->loads[i]))
+        if (!s->loads[i].window || !is_stuck(&s->loads[i], 4 * s->config.window_ns))
             continue;
         take_back(s, i, UINT32_MAX, UINT32_MAX);
         s->loads[i].window = s->loads[i].held;

@@ -15,8 +15,8 @@
 
 enum { WORKER_FREE, WORKER_STARTING, WORKER_READY, WORKER_LOST };
 /* task_t.flags: its time limit has been reported; it was cancelled while it ran; who submitted it is asked before it is
- * tried again, and has not answered yet */
-enum { FLAG_OVERDUE = 1, FLAG_STOPPING = 2, FLAG_ASK = 4, FLAG_ASKED = 8 };
+ * tried again, and has not answered yet; it goes through a lane alone */
+enum { FLAG_OVERDUE = 1, FLAG_STOPPING = 2, FLAG_ASK = 4, FLAG_ASKED = 8, FLAG_ALONE = 16 };
 
 typedef struct { /* one entry of a worker's task ring, as the kernel remembers it */
     uint32_t slot; /* NO_TASK: revoked */
@@ -32,6 +32,7 @@ typedef struct {
 typedef struct {
     uint32_t state;
     bool retiring;
+    bool lane; /* its end is in this process: it has no region, and no socket */
     segment_t *segment;
     uint64_t segment_bytes;
     int control; /* our end of its socket: descriptors of regions go out by it */
@@ -199,6 +200,9 @@ void window_pop(csched_t *s, worker_t *worker);                /* its oldest ent
 int window_push_control(csched_t *s, worker_t *worker, uint32_t number, const void *data, uint64_t size);
 void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns);
 void worker_wake(worker_t *worker);
+
+/* pool.c */
+int lane_add(csched_t *s, uint32_t *index);
 
 /* stop.c */
 bool task_again(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker); /* it failed */

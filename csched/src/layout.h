@@ -92,6 +92,8 @@ enum { ENTRY_PAD = 0, ENTRY_TASK = 1, ENTRY_FUNCTION = 2, ENTRY_CONTROL = 3, ENT
 #define WANT_ANY UINT64_C(0)
 #define WANT_NONE UINT64_MAX
 #define ENTRY_URGENT 0x80000000u /* in a task's `attempt`: others depend on it */
+#define ENTRY_ALONE 0x40000000u /* the same: it has a lane for itself */
+#define ENTRY_FLAGS (ENTRY_URGENT | ENTRY_ALONE)
 
 enum { CLAIM_QUEUED = 0, CLAIM_TAKEN = 1, CLAIM_REVOKED = 2 };
 

@@ -57,11 +57,11 @@ static inline uint64_t present_ns(const load_t *load, uint64_t usual_ns)
 }
 
 /* Its present task takes far longer than tasks do there: what waits behind it was sent by a wrong guess. */
-enum { STUCK_NS = 8000000, STUCK_TIMES = 8 };
+enum { STUCK_TIMES = 8 };
 
-static inline bool is_stuck(const load_t *load)
+static inline bool is_stuck(const load_t *load, uint64_t least_ns)
 {
-    return load->running_ns > STUCK_NS && load->running_ns / STUCK_TIMES > load->mean_ns;
+    return load->running_ns > least_ns && load->running_ns / STUCK_TIMES > load->mean_ns;
 }
 
 bool steal_half(const load_t *loads, uint32_t workers, theft_t *theft); /* of the fullest, when one has nothing */

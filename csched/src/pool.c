@@ -116,6 +116,30 @@ static int open_worker(csched_t *s, uint32_t index, int fds[4])
     return CSCHED_OK;
 }
 
+int lane_add(csched_t *s, uint32_t *index)
+{
+    pthread_mutex_lock(&s->lock);
+    int fd = -1, rc = free_index(s, index);
+    if (!rc) {
+        worker_t *worker = s->workers[*index];
+        rc = make_segment(s, worker, *index, &fd);
+        if (fd >= 0)
+            close(fd); /* the mapping is all that either end needs */
+        if (rc < 0) {
+            close_worker(worker);
+        } else {
+            worker->lane = true;
+            worker->condemned_element = NO_ELEMENT;
+            worker->region = REGION_KERNEL; /* results that do not fit into the ring are blocks of the kernel's */
+            worker->state = WORKER_STARTING;
+            s->loads[*index] = (load_t){0};
+            s->stats.workers++;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
 CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])
 {
     pthread_mutex_lock(&s->lock);
@@ -183,7 +207,8 @@ CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
         let_go(s, worker, 0);
         u32_store_release(&worker->segment->retire, 1); /* if it lives after all, it ends; partner: worker_next */
         worker_wake(worker);
-        region_orphan(s, worker->region);
+        if (!worker->lane)
+            region_orphan(s, worker->region);
         close_worker(worker);
         s->stats.workers--;
         dispatch(s);

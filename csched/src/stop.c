@@ -116,6 +116,8 @@ static void mark(csched_t *s, const task_t *task, uint32_t element, csched_targe
 /* Of those that the worker has taken the last one may run, or be about to; the others wait in its ring as results. */
 static bool is_last_taken(worker_t *worker, uint32_t slot)
 {
+    if (worker->lane)
+        return true; /* what has come back was drained just before */
     for (uint32_t i = worker->held_count; i-- > 0;) {
         const held_t *held = held_at(worker, i);
         bool reused = worker->tasks.position - held->position > worker->tasks.capacity;
@@ -123,6 +125,17 @@ static bool is_last_taken(worker_t *worker, uint32_t slot)
             return held->slot == slot;
     }
     return false;
+}
+
+/* Before tasks are stopped: what lanes have published is over. */
+static void drain_lanes(csched_t *s)
+{
+    uint32_t last = s->completions.tail;
+    look_at_clock(s);
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        while (s->workers[i]->lane && s->workers[i]->state == WORKER_READY && drain_worker(s, i))
+            continue;
+    task_propagate(s, last);
 }
 
 /* 1: cancelled; 2: it runs, and will end as cancelled; 0: over. */
@@ -143,6 +156,7 @@ static int stop_one(csched_t *s, task_t *task, uint32_t slot, csched_target_t *t
 CSCHED_EXPORT int csched_stop_task(csched_t *s, uint64_t ticket, csched_target_t *target)
 {
     pthread_mutex_lock(&s->lock);
+    drain_lanes(s);
     uint32_t last = s->completions.tail;
     look_at_clock(s);
     task_t *task = graph_find(&s->graph, ticket);
@@ -160,6 +174,7 @@ CSCHED_EXPORT int csched_stop_run(csched_t *s, uint32_t run, uint32_t after, csc
                                   uint32_t *cancelled)
 {
     pthread_mutex_lock(&s->lock);
+    drain_lanes(s);
     uint32_t last = s->completions.tail, count = 0;
     *cancelled = 0;
     look_at_clock(s);

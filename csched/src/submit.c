@@ -112,6 +112,8 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
     task->attempt = (uint8_t)o->attempt;
     task->flags = o->ask ? FLAG_ASK : 0;
     task->timeout_ns = o->timeout_ns;
+    if (o->timeout_ns)
+        task->flags |= FLAG_ALONE; /* or nobody could tell when it began */
     task->moment = o->not_before;
     task->state = TASK_WAITING;
     if (o->input_count) {

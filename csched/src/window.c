@@ -5,9 +5,8 @@
 #include "internal.h"
 #include "segment.h"
 
-enum { WINDOW_MIN = 2, WINDOW_MAX = 1024 };
+enum { WINDOW_MIN = 2 };
 #define LONGEST_NS UINT64_C(3600000000000)
-enum { WINDOW_NS = 2000000 }; /* work a worker should have in hand: what the helper may take to notice */
 
 /* `entry` has just been reserved. */
 static int held_push(worker_t *worker, uint32_t slot, entry_t *entry)
@@ -48,11 +47,11 @@ void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns)
     duration_ns = duration_ns < LONGEST_NS ? duration_ns + 1 : LONGEST_NS; /* never 0; it comes from shared memory */
     load_t *load = &s->loads[index];
     load->mean_ns = load->mean_ns ? (7 * load->mean_ns + duration_ns + 7) / 8 : duration_ns;
-    uint64_t window = WINDOW_NS / load->mean_ns + WINDOW_MIN;
+    uint64_t window = s->config.window_ns / load->mean_ns + WINDOW_MIN;
     load->running_ns = 0;
     worker->gave_way = false;
     if (!worker->retiring)
-        load->window = window > WINDOW_MAX ? WINDOW_MAX : (uint32_t)window;
+        load->window = window > s->config.window_most ? s->config.window_most : (uint32_t)window;
 }
 
 void worker_wake(worker_t *worker)
@@ -201,7 +200,8 @@ int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
     head->ticket = task->ticket;
     head->function = task->function;
     head->count = task->count;
-    head->attempt = task->attempt | (task->dependents != NO_EDGE ? ENTRY_URGENT : 0);
+    head->attempt =
+        task->attempt | (task->dependents != NO_EDGE ? ENTRY_URGENT : 0) | (task->flags & FLAG_ALONE ? ENTRY_ALONE : 0);
     head->dispatched = now;
     head->inputs = task->input_count;
     head->bundle = !inputs ? ALL_NONE : inputs->bundle ? inputs->bundle->offset : NO_BLOCK;

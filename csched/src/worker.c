@@ -133,7 +133,7 @@ static int take(csched_worker_t *w, task_entry_t *entry, csched_item_t *item)
                             .count = entry->count,
                             .ticket = entry->ticket,
                             .inputs = entry->inputs,
-                            .flags = entry->attempt & ~ENTRY_URGENT};
+                            .flags = entry->attempt & ~ENTRY_FLAGS};
     w->current = entry;
     if (item->kind != CSCHED_TASK)
         FAULT(w, function_taken);

@@ -138,7 +138,7 @@ static void stuck(void)
     load_t load;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         EQUAL(parse(table[i].state, &load), 1);
-        EQUAL(is_stuck(&load), table[i].stuck);
+        EQUAL(is_stuck(&load, 8000000), table[i].stuck);
     }
 }
 

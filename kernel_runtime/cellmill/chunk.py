@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from . import payload
 from .backends.scheduled.scheduler import NO_ELEMENT, held
-from .functions import check_batch
+from .chunk_outcomes import Outcomes, run_batch
 from .raised import encode_error
 from .worker import FLUSH_NS
 
@@ -19,23 +18,14 @@ PAST_LIMIT = b""  # in the place of an element's error: it was stopped for its l
 CHECK_EVERY, CHECK_ALL = 64, 256  # look at the clock this often; after each element of small chunks
 
 
-class _Outcomes:
-    """Values and errors of the elements from ``first`` on that have not been sent yet."""
-
-    def __init__(self, first: int) -> None:
-        self.first = first
-        self.values: Any = []
-        self.errors: dict[int, bytes] = {}
-
-
 def run_chunk(worker: Worker, function: Any, name: str, count: int, arguments: dict[str, Any]) -> None:
     """Run ``{"items": [...], "batch": bool, "star": bool}`` and publish its outcomes."""
     held.csched_worker_started(worker.handle)
     worker.in_user_code = True
     # the items are popped, so that nothing refers to them any more when the outcomes are published
     if arguments["batch"]:
-        outcomes = _Outcomes(0)
-        outcomes.values = _run_batch(function, name, arguments.pop("items"), 0, outcomes.errors)
+        outcomes = Outcomes(0)
+        outcomes.values = run_batch(function, name, arguments.pop("items"), 0, outcomes.errors)
         failures = len(outcomes.errors)
     else:
         run = _run_limited if "limited" in arguments else _run_elements
@@ -43,16 +33,16 @@ def run_chunk(worker: Worker, function: Any, name: str, count: int, arguments: d
     worker.in_user_code = False
     held.csched_worker_finished(worker.handle)
     worker.end_output()
-    worker.publish(held.CSCHED_VALUE, failures, _encode(outcomes, name))
+    worker.publish(held.CSCHED_VALUE, failures, outcomes.encode(name))
 
 
 def _run_elements(
     worker: Worker, function: Any, name: str, items: list[Any], star: bool
-) -> tuple[_Outcomes, int]:
+) -> tuple[Outcomes, int]:
     handle = worker.handle
     element, since_flush = held.csched_worker_element, held.csched_worker_since_flush
     calls = itertools.starmap(function, items) if star else map(function, items)
-    outcomes = _Outcomes(0)
+    outcomes = Outcomes(0)
     values = outcomes.values
     failures = 0
     for i in range(len(items)):
@@ -81,24 +71,24 @@ def _run_elements(
     return outcomes, failures
 
 
-def _flush(worker: Worker, outcomes: _Outcomes, end: int, name: str) -> _Outcomes:
+def _flush(worker: Worker, outcomes: Outcomes, end: int, name: str) -> Outcomes:
     """Send what there is of the elements before ``end``; where the next ones go."""
     held.csched_worker_element(worker.handle, NO_ELEMENT)
     worker.end_output(native=True)
-    worker.emit(held.CSCHED_PARTIAL, end, _encode(outcomes, name))
-    return _Outcomes(end)
+    worker.emit(held.CSCHED_PARTIAL, end, outcomes.encode(name))
+    return Outcomes(end)
 
 
 def _run_limited(
     worker: Worker, function: Any, name: str, items: list[Any], star: bool
-) -> tuple[_Outcomes, int]:
+) -> tuple[Outcomes, int]:
     """The same where each element has a limit of time: one that is interrupted for it ends alone.
 
     Its interrupt may come a moment late, or twice. One sign tells how far this has come, the number of values; an
     outcome that is there stands.
     """
     handle = worker.handle
-    outcomes = _Outcomes(0)
+    outcomes = Outcomes(0)
     failures = 0
     while (i := outcomes.first + len(outcomes.values)) < len(items):
         error = PAST_LIMIT
@@ -129,35 +119,3 @@ def _limited(handle: Any, i: int, function: Any, name: str, arguments: Any, valu
         error = PAST_LIMIT if held.csched_worker_overdue(handle) else encode_error(raised, name)
         held.csched_worker_element(handle, NO_ELEMENT)
         return error
-
-
-def _run_batch(function: Any, name: str, items: list[Any], first: int, errors: dict[int, bytes]) -> Any:
-    """Call the function with the whole list; a list that raises is split until the culprit stands alone."""
-    try:
-        return check_batch(name, function(items), len(items))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        if len(items) == 1 or getattr(error, "_whole_batch", False):
-            for i in range(len(items)):
-                errors[first + i] = encode_error(error, name)
-            return [None] * len(items)
-    half = len(items) // 2
-    before = _run_batch(function, name, items[:half], first, errors)
-    after = _run_batch(function, name, items[half:], first + half, errors)
-    return [*before, *after]
-
-
-def _encode(outcomes: _Outcomes, name: str) -> payload.Encoded:
-    try:
-        return payload.encode((outcomes.first, outcomes.values, outcomes.errors))
-    except BaseException:
-        values = list(outcomes.values)
-        for i, value in enumerate(values):
-            try:
-                payload.encode(value)
-            except BaseException as error:
-                problem = payload.explain_result(name, value, error)
-                outcomes.errors[outcomes.first + i] = encode_error(problem, name)
-                values[i] = None
-        return payload.encode((outcomes.first, values, outcomes.errors))

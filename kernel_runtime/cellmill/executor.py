@@ -332,7 +332,10 @@ def in_worker() -> bool:
     """Whether this code runs inside a task."""
     worker = sys.modules.get("cellmill.worker")
     # another thread may be importing it now
-    return getattr(worker, "current", None) is not None or (inside.used and inside.in_thread())
+    if getattr(worker, "current", None) is not None or (inside.used and inside.in_thread()):
+        return True
+    in_task = getattr(sys.modules.get("cellmill.backends.cluster.remote"), "in_task", None)
+    return in_task is not None and bool(in_task())
 
 
 _noted_inline = False

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import sys
 from typing import Any
 
 from ..errors import BackendError, UsageError
 from ._protocol import Backend
 
-KNOWN = ("local", "inline")
+KNOWN = ("local", "dask", "inline")
+
+_COMMON = ("initializer", "initargs", "preload", "memory", "label_output", "output_lines")  # to all clusters
+_DASK_ADDRESSES = ("tcp://", "tls://", "ws://", "wss://", "inproc://", "ucx://")
 
 __all__ = ["KNOWN", "Backend", "create"]
 
@@ -24,6 +28,11 @@ def create(name: Any, max_workers: int | None, **options: Any) -> Backend:
         from .inline import InlineBackend
 
         return _made(InlineBackend, name, max_workers, options)
+    engine = _engine(name, options)
+    if engine is not None:
+        from .cluster.backend import ClusterBackend
+
+        return ClusterBackend(engine, max_workers, **options)
     if not isinstance(name, str):
         raise UsageError(f"backend must be a name, not a {type(name).__name__}")
     close = difflib.get_close_matches(name, KNOWN, n=1)
@@ -41,3 +50,27 @@ def _made(kind: Any, name: str, max_workers: int | None, options: dict[str, Any]
             raise TypeError(f"the {name} backend has no option {option!r}.{hint}")
     made: Backend = kind(max_workers, **options)
     return made
+
+
+def _engine(name: Any, options: dict[str, Any]) -> Any:
+    """The cluster that a backend's name, address or object stands for; its own options are taken out of ``options``."""
+    own = {key: options.pop(key) for key in list(options) if key not in _COMMON}
+    if name == "dask":
+        from .cluster.dask import DaskEngine
+
+        return DaskEngine(None, **own)
+    if isinstance(name, str) and name.startswith(_DASK_ADDRESSES):
+        from .cluster.dask import DaskEngine
+
+        return DaskEngine(name, **own)
+    if not isinstance(name, str) and (hasattr(name, "scheduler_address") or _is_dask_client(name)):
+        from .cluster.dask import DaskEngine
+
+        return DaskEngine(name, **own)
+    options.update(own)
+    return None
+
+
+def _is_dask_client(thing: Any) -> bool:
+    client = getattr(sys.modules.get("distributed"), "Client", None)
+    return client is not None and isinstance(thing, client)

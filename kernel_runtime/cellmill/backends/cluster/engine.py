@@ -7,7 +7,7 @@ a pack, and what becomes of them when a place is lost, is no business of the eng
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -69,8 +69,8 @@ class Engine(Protocol):
             BackendError: the cluster gives no way to end it.
         """
 
-    def resize(self, workers: int) -> None:
-        """Ask for that many places.
+    def resize(self, workers: int, gone: Collection[Hashable] = ()) -> None:
+        """Ask for that many places. Those in ``gone`` have nothing to do any more: they go first.
 
         Raises:
             UsageError: the cluster is somebody else's.

@@ -27,7 +27,7 @@ from ..scheduled.stream import Chunk
 from .pipes import WorkerPipes
 
 if TYPE_CHECKING:
-    from .backend import LocalBackend
+    from ..scheduled.backend import ScheduledBackend
 
 PATIENCE_SECONDS = 0.02  # for a worker to take over by itself what native code wrote
 MOST_AT_ONCE = 1 << 22  # bytes of one worker, before others are heard
@@ -39,7 +39,7 @@ ROWS_BACK = 256  # of journeys, where a task is looked for that is over
 class Listener:
     """Hears all workers of one backend and keeps the transcripts of its runs."""
 
-    def __init__(self, backend: LocalBackend, settings: Settings) -> None:
+    def __init__(self, backend: ScheduledBackend, settings: Settings) -> None:
         self._backend = backend
         self.settings = settings
         self._workers: dict[int, WorkerPipes] = {}  # by index

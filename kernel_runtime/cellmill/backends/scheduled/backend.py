@@ -143,6 +143,7 @@ class ScheduledBackend:
         output_lines: int = OUTPUT_LINES,
         worker_tasks: int = 0,
         memory_per_worker: int = 0,
+        **settings: int,
     ) -> None:
         self.max_workers = max_workers
         if (
@@ -157,7 +158,7 @@ class ScheduledBackend:
         self.policy = "least-loaded"
         self.memory_per_worker = memory_per_worker
         self.scheduler = Scheduler(
-            arena_bytes=memory, spin_us=10 if crowded else 50, worker_tasks=worker_tasks
+            arena_bytes=memory, spin_us=10 if crowded else 50, worker_tasks=worker_tasks, **settings
         )
         self.states = States(self.scheduler)
         self.functions = FunctionTable(self._add_function, self.scheduler.drop_function)

@@ -143,6 +143,8 @@ class Scheduler:
         journey_rows: int = 0,
         spin_us: int = 20,
         worker_tasks: int = 0,
+        window_ns: int = 0,
+        window_most: int = 0,
     ) -> None:
         config = ffi.new(
             "csched_config_t *",
@@ -154,6 +156,8 @@ class Scheduler:
                 "spin_us": spin_us,
                 "helper": 1,
                 "worker_tasks": worker_tasks,
+                "window_ns": window_ns,
+                "window_most": window_most,
             },
         )
         out = ffi.new("csched_t **")

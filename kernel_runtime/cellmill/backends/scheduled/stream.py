@@ -61,9 +61,10 @@ class Stream:
         self.receiver = receiver
         self.star = star
         self.sizes: Sizes
-        if chunksize is not None:
+        alone = options.timeout is not None and not backend.limits_elements
+        if chunksize is not None and not alone:
             self.sizes = FixedSizes(chunksize)
-        elif options.after or (options.timeout is not None and not self._limits_elements):
+        elif alone or options.after or (options.timeout is not None and options.batch):
             self.sizes = FixedSizes(1)  # a limit holds for one element
         else:
             workers = backend.max_workers
@@ -77,11 +78,6 @@ class Stream:
         self._failure: BaseException | None = None
         self._attempts: dict[Any, int] = {}
         self._lock = threading.RLock()
-
-    @property
-    def _limits_elements(self) -> bool:
-        """Whether one element of a chunk can be stopped for its time, and the others go on."""
-        return self.backend.limits_elements and not self.options.batch
 
     def add(self, keys: Sequence[Any], items: list[Any]) -> None:
         """More elements; `send` gets them going."""

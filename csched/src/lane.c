@@ -1,0 +1,508 @@
+/* Lanes: workers that live elsewhere, behind somebody else's cluster.
+ *
+ * The scheduler sees a worker like any other: a segment with its rings, a window, results in the order of the tasks.
+ * At the other end of the rings is a relay, one thread of this process.  It copies tasks out into a pack, whose bytes
+ * travel as they are, and publishes what comes back; meanwhile their entries are released, and the lane keeps only
+ * what a result has to repeat.  So there are neither a region of its own nor a socket: results that do not fit into
+ * the ring lie in blocks of the kernel's.
+ *
+ * Who may call at once: one relay, and anybody csched_lane_wake.  What is taken and not published when the worker is
+ * declared lost is lost; csched_lane_give_back, before that, says what was not begun. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "segment.h"
+
+enum { PACK_ALIGN = 8, PACK_ALIGN_LARGE = 64, PACK_LARGE = 4096, INPUT_HEAD = 16, ROOM_NS = 1000000 };
+
+typedef struct {
+    uint64_t ticket;
+    uint64_t dispatched;
+    uint32_t slot, count;
+    bool urgent;
+} taken_t;
+
+struct csched_lane {
+    csched_t *s;
+    uint32_t index;
+    segment_t *segment; /* the scheduler's mapping: gone once the worker is declared lost */
+    ring_t tasks, results;
+    taken_t *taken; /* without a result, oldest first */
+    uint32_t head, count, capacity;
+    shared_u32 woken;
+};
+
+static taken_t *taken_at(const csched_lane_t *l, uint32_t i)
+{
+    return &l->taken[(l->head + i) & (l->capacity - 1)];
+}
+
+CSCHED_EXPORT int csched_lane_open(csched_t *s, uint32_t *index, csched_lane_t **lane)
+{
+    csched_lane_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return CSCHED_ENOMEM;
+    int rc = lane_add(s, index);
+    if (rc < 0) {
+        free(made);
+        return rc;
+    }
+    made->s = s;
+    made->index = *index;
+    made->segment = s->workers[*index]->segment;
+    uint64_t ring = made->segment->ring_bytes;
+    uint8_t *data = (uint8_t *)made->segment + SEGMENT_HEADER_BYTES;
+    ring_open(&made->tasks, &made->segment->tasks, data, ring);
+    ring_open(&made->results, &made->segment->results, data + ring, ring);
+    *lane = made;
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_lane_close(csched_lane_t *l)
+{
+    free(l->taken);
+    free(l);
+    return CSCHED_OK;
+}
+
+/* After results, or when the lane is ready; partner: bell_arm, which stores in the other order. */
+static void ring_bell(csched_lane_t *l)
+{
+    uint64_t one = 1;
+    fence_seq_cst(); /* tail before kernel_sleeping */
+    if (u32_relaxed(&l->segment->kernel_sleeping) && u32_exchange(&l->segment->kernel_sleeping, 0) &&
+        write(l->s->bell, &one, sizeof one) < 0 && errno != EAGAIN)
+        return; /* the kernel looks by itself at the end of its slice */
+}
+
+CSCHED_EXPORT int csched_lane_ready(csched_lane_t *l)
+{
+    u32_store_release(&l->segment->ready, 1); /* partner: drain */
+    csched_poll(l->s, 0);
+    return CSCHED_OK;
+}
+
+/* What runs now, as far as anybody here can know: the oldest task without a result. */
+static void say_what_runs(csched_lane_t *l)
+{
+    segment_t *segment = l->segment;
+    const taken_t *oldest = l->count ? taken_at(l, 0) : NULL;
+    uint64_t ticket = oldest ? oldest->ticket : 0;
+    if (u64_relaxed(&segment->claim_ticket) == ticket)
+        return;
+    if (oldest) {
+        u32_store_relaxed(&segment->claim_slot, oldest->slot);
+        u32_store_relaxed(&segment->claim_element, NO_ELEMENT);
+        u64_store_relaxed(&segment->claim_since, now_ns());
+    }
+    u64_store_release(&segment->claim_ticket, ticket); /* partner: check_limit */
+}
+
+/* -- taking */
+
+/* The base that a ref counts from; blocks stay as long as the task is not over. */
+static const uint8_t *base_of(csched_lane_t *l, const ref_t *ref, const uint8_t *entry)
+{
+    if (ref->region == REGION_INLINE)
+        return entry;
+    pthread_mutex_lock(&l->s->lock); /* the table of regions may be growing */
+    const uint8_t *base = ref->region < l->s->region_count ? l->s->regions[ref->region].base : NULL;
+    pthread_mutex_unlock(&l->s->lock);
+    return base;
+}
+
+static uint64_t size_of(const ref_t *ref)
+{
+    return ref->region == REGION_NONE ? 0 : ref->size;
+}
+
+static uint64_t aligned(uint64_t at, uint64_t size)
+{
+    uint64_t align = size >= PACK_LARGE ? PACK_ALIGN_LARGE : PACK_ALIGN;
+    return (at + align - 1) & ~(align - 1);
+}
+
+static uint32_t inputs_of(const task_entry_t *entry)
+{
+    return entry->head.kind == ENTRY_TASK ? entry->inputs : 0; /* of others the field holds anything */
+}
+
+/* The refs of a task's inputs and what in-line ones count from; NULL: all are None. */
+static const ref_t *refs_of(csched_lane_t *l, const task_entry_t *entry, const uint8_t **base)
+{
+    if (!inputs_of(entry) || entry->bundle == ALL_NONE)
+        return NULL;
+    if (entry->bundle == NO_BLOCK) {
+        *base = (const uint8_t *)entry;
+        return (const ref_t *)(entry + 1);
+    }
+    const ref_t bundle = {.region = REGION_KERNEL};
+    *base = base_of(l, &bundle, NULL) + entry->bundle;
+    return (const ref_t *)*base;
+}
+
+static uint64_t copy_ref(csched_lane_t *l, const ref_t *ref, const uint8_t *entry, uint8_t *to)
+{
+    uint64_t size = size_of(ref);
+    const uint8_t *base = size ? base_of(l, ref, entry) : NULL;
+    if (base)
+        memcpy(to, base + ref->offset, size);
+    return size;
+}
+
+/* Where its bytes end in the pack, from `at` on. */
+static uint64_t end_of(const task_entry_t *entry, const ref_t *refs, uint64_t at)
+{
+    uint64_t size = size_of(&entry->payload);
+    at = aligned(at, size) + size;
+    for (uint32_t i = 0; i < inputs_of(entry); i++)
+        at = aligned(at, 0) + INPUT_HEAD + (refs ? size_of(&refs[i]) : 0);
+    return at;
+}
+
+/* Returns where its bytes end. */
+static uint64_t copy_out(csched_lane_t *l, const task_entry_t *entry, uint8_t *data, uint64_t at,
+                         csched_packed_t *record)
+{
+    static const uint32_t kinds[] = {
+        [ENTRY_TASK] = CSCHED_TASK, [ENTRY_FUNCTION] = CSCHED_FUNCTION, [ENTRY_CONTROL] = CSCHED_CONTROL};
+    const uint8_t *base = NULL;
+    const ref_t *refs = refs_of(l, entry, &base);
+    uint64_t size = size_of(&entry->payload);
+    bool task = entry->head.kind == ENTRY_TASK;
+    at = aligned(at, size);
+    *record = (csched_packed_t){.kind = kinds[entry->head.kind],
+                                .function = entry->function,
+                                .ticket = task ? entry->ticket : 0,
+                                .count = task ? entry->count : 0,
+                                .inputs = inputs_of(entry),
+                                .alone = task && entry->attempt & ENTRY_ALONE,
+                                .at = at,
+                                .size = size};
+    at += copy_ref(l, &entry->payload, (const uint8_t *)entry, data + at);
+    for (uint32_t i = 0; i < record->inputs; i++) {
+        ref_t ref = refs ? refs[i] : (ref_t){.region = REGION_NONE, .status = CSCHED_NONE};
+        uint64_t end = aligned(at, 0), head[2] = {ref.status, size_of(&ref)};
+        memset(data + at, 0, end - at);
+        memcpy(data + end, head, sizeof head);
+        at = end + INPUT_HEAD;
+        at += copy_ref(l, &ref, base, data + at);
+    }
+    return at;
+}
+
+static int make_room(csched_lane_t *l)
+{
+    if (l->count == l->capacity) {
+        uint32_t capacity = l->capacity ? 2 * l->capacity : 64;
+        taken_t *grown = malloc(capacity * sizeof *grown);
+        if (!grown)
+            return CSCHED_ENOMEM;
+        for (uint32_t i = 0; i < l->count; i++)
+            grown[i] = *taken_at(l, i);
+        free(l->taken);
+        l->taken = grown;
+        l->head = 0;
+        l->capacity = capacity;
+    }
+    return CSCHED_OK;
+}
+
+/* One entry into the pack.  1: done; 0: it was revoked; CSCHED_EFULL: it does not fit; CSCHED_EAGAIN: not now. */
+static int take_one(csched_lane_t *l, task_entry_t *entry, uint32_t tasks, void *data, uint64_t room,
+                    csched_packed_t *record, uint64_t *used)
+{
+    bool task = entry->head.kind == ENTRY_TASK;
+    if (l->tasks.peeked < sizeof *entry || entry->head.kind < ENTRY_TASK || entry->head.kind > ENTRY_CONTROL)
+        return CSCHED_ECORRUPT;
+    if (task && u32_acquire(&entry->head.claim) != CLAIM_QUEUED) /* partner: held_revoke */
+        return 0;
+    if (task && entry->attempt & ENTRY_ALONE && (tasks || l->count))
+        return CSCHED_EAGAIN;
+    const uint8_t *base;
+    uint64_t end = end_of(entry, refs_of(l, entry, &base), *used);
+    if (end > room) {
+        *used = end;
+        return CSCHED_EFULL;
+    }
+    int rc = task ? make_room(l) : CSCHED_OK;
+    if (rc < 0)
+        return rc;
+    if (task && !u32_cas(&entry->head.claim, CLAIM_QUEUED, CLAIM_TAKEN)) /* partner: held_revoke */
+        return 0;
+    *used = copy_out(l, entry, data, *used, record);
+    if (task)
+        *taken_at(l, l->count++) = (taken_t){.ticket = entry->ticket,
+                                             .dispatched = entry->dispatched,
+                                             .slot = entry->head.slot,
+                                             .count = entry->count,
+                                             .urgent = (entry->attempt & ENTRY_URGENT) != 0};
+    return 1;
+}
+
+/* A large function is copied by now: the kernel need not keep its block for this worker. */
+static void drop_function(csched_lane_t *l, const task_entry_t *entry)
+{
+    if (entry->head.kind != ENTRY_FUNCTION || entry->payload.region != REGION_KERNEL)
+        return;
+    pthread_mutex_lock(&l->s->lock);
+    let_go(l->s, l->s->workers[l->index], entry->function);
+    pthread_mutex_unlock(&l->s->lock);
+}
+
+static void sleep_on_ring(csched_lane_t *l, uint32_t timeout_ms)
+{
+    shared_u32 *sleeping = &l->segment->tasks.sleeping;
+    u32_exchange(sleeping, 1); /* before the last look at tail and woken; partners: worker_wake, csched_lane_wake */
+    fence_seq_cst();
+    if (ring_empty(&l->tasks) && !u32_relaxed(&l->woken) && !u32_relaxed(&l->segment->retire))
+        futex_wait(sleeping, 1, (uint64_t)timeout_ms * 1000000);
+    u32_exchange(sleeping, 0);
+}
+
+/* What lies there; records so far, or an error of the first. */
+static int take_all(csched_lane_t *l, uint32_t most, void *data, uint64_t room, csched_packed_t *records,
+                    uint32_t record_most, uint64_t *used)
+{
+    uint32_t n = 0, tasks = 0;
+    entry_t *entry;
+    int rc = 0;
+    *used = 0;
+    while (n < record_most && tasks < most && (rc = ring_peek(&l->tasks, &entry)) == 1) {
+        uint64_t at = *used;
+        rc = take_one(l, (task_entry_t *)entry, tasks, data, room, &records[n], &at);
+        if (rc < 0) {
+            if (!n)
+                *used = at;
+            break;
+        }
+        if (rc == 1) {
+            *used = at;
+            drop_function(l, (task_entry_t *)entry);
+            tasks += entry->kind == ENTRY_TASK;
+        }
+        ring_advance(&l->tasks);
+        n += (uint32_t)rc;
+        if (rc == 1 && records[n - 1].alone)
+            break;
+    }
+    if (n)
+        return (int)n;
+    return rc == CSCHED_EFULL ? CSCHED_ETOOBIG : rc < 0 ? rc : 0;
+}
+
+CSCHED_EXPORT int csched_lane_take(csched_lane_t *l, uint32_t timeout_ms, uint32_t most, void *data, uint64_t room,
+                                   csched_packed_t *records, uint32_t record_most, uint64_t *used)
+{
+    int rc = take_all(l, most, data, room, records, record_most, used);
+    if (!rc && timeout_ms && !u32_relaxed(&l->woken)) {
+        sleep_on_ring(l, timeout_ms);
+        rc = take_all(l, most, data, room, records, record_most, used);
+    }
+    u32_exchange(&l->woken, 0);
+    say_what_runs(l);
+    if (!rc && u32_acquire(&l->segment->retire) && ring_empty(&l->tasks)) /* partner: csched_worker_retire */
+        return CSCHED_ESTOPPED;
+    return rc;
+}
+
+CSCHED_EXPORT int csched_lane_wait(csched_lane_t *l, uint32_t timeout_ms)
+{
+    if (!u32_exchange(&l->woken, 0)) {
+        futex_wait(&l->woken, 0, (uint64_t)timeout_ms * 1000000); /* partner: csched_lane_wake */
+        u32_exchange(&l->woken, 0);
+    }
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_lane_wake(csched_lane_t *l)
+{
+    u32_exchange(&l->woken, 1); /* before the look at sleeping; partner: sleep_on_ring */
+    futex_wake(&l->woken);
+    if (u32_exchange(&l->segment->tasks.sleeping, 0))
+        futex_wake(&l->segment->tasks.sleeping);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT uint32_t csched_lane_outstanding(const csched_lane_t *l)
+{
+    return l->count;
+}
+
+CSCHED_EXPORT uint32_t csched_lane_oldest(const csched_lane_t *l, uint32_t most, uint64_t *tickets)
+{
+    uint32_t n = most < l->count ? most : l->count;
+    for (uint32_t i = 0; i < n; i++)
+        tickets[i] = taken_at(l, i)->ticket;
+    return n;
+}
+
+/* -- publishing */
+
+static uint64_t between(uint64_t least, uint64_t value, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* A block of the kernel's with these bytes. */
+static int to_block(csched_t *s, const uint8_t *data, uint64_t size, uint64_t *offset)
+{
+    uint64_t address;
+    int rc = csched_block_alloc(s, size, offset, &address);
+    if (rc == CSCHED_EFULL || rc == CSCHED_ETOOBIG)
+        rc = csched_block_spill(s, size, offset, &address);
+    if (!rc)
+        csched_block_fill(s, *offset, data, size);
+    return rc;
+}
+
+/* Room for an entry; the kernel, which is this process, takes older ones out meanwhile. */
+static int reserve(csched_lane_t *l, uint64_t bytes, entry_t **entry)
+{
+    int rc;
+    while ((rc = ring_reserve(&l->results, bytes, entry)) == CSCHED_EFULL && !u32_relaxed(&l->s->stopped)) {
+        csched_poll(l->s, 0);
+        if ((rc = ring_reserve(&l->results, bytes, entry)) != CSCHED_EFULL)
+            break;
+        shared_u32 *waits = &l->results.ends->producer_waits;
+        u32_exchange(waits, 1); /* before the look at head; partner: drain_worker */
+        fence_seq_cst();
+        if (u64_relaxed(&l->results.ends->head) == l->results.other)
+            futex_wait(waits, 1, ROOM_NS);
+    }
+    return rc == CSCHED_EFULL ? CSCHED_ESTOPPED : rc;
+}
+
+static void place_marks(uint64_t *to, const uint8_t *data, const csched_outcome_t *outcome, int64_t ahead,
+                        const result_entry_t *form)
+{
+    for (uint32_t i = 0; i < outcome->marks; i++) {
+        uint64_t mark;
+        memcpy(&mark, data + i * sizeof mark, sizeof mark);
+        to[i] = between(form->started, mark - (uint64_t)ahead, form->finished);
+    }
+    to[outcome->marks] = form->finished;
+}
+
+/* Its stamps by our clock, none before the one before it. */
+static void stamp(result_entry_t *form, const csched_outcome_t *outcome, const taken_t *task, int64_t ahead)
+{
+    uint64_t now = now_ns();
+    form->received = between(task->dispatched, outcome->received - (uint64_t)ahead, now);
+    form->started = between(form->received, outcome->started - (uint64_t)ahead, now);
+    form->finished = between(form->started, outcome->finished - (uint64_t)ahead, now);
+    form->returned = now;
+}
+
+static int publish_one(csched_lane_t *l, const csched_outcome_t *outcome, const uint8_t *data, int64_t ahead)
+{
+    bool task = outcome->kind == CSCHED_TASK;
+    const taken_t *oldest = l->count ? taken_at(l, 0) : NULL;
+    if (task && (!oldest || oldest->ticket != outcome->ticket))
+        return CSCHED_EINVAL;
+    result_entry_t form = {.detail = outcome->failures, .payload = {.region = REGION_NONE, .size = outcome->size}};
+    uint64_t marks = task && outcome->marks == oldest->count && outcome->marks > 1 ? outcome->marks + 1 : 0;
+    if (sizeof form + marks * sizeof(uint64_t) + INLINE_MAX > ring_largest(&l->results))
+        marks = 0; /* a small ring: the chunk's own stamps have to do */
+    const uint8_t *value = data + outcome->marks * sizeof(uint64_t);
+    uint64_t at = sizeof form + marks * sizeof(uint64_t);
+    bool in_line = outcome->size && outcome->size <= INLINE_MAX;
+    int rc = CSCHED_OK;
+    if (in_line)
+        form.payload = (ref_t){.region = REGION_INLINE, .offset = at, .size = outcome->size};
+    else if (outcome->size && !(rc = to_block(l->s, value, outcome->size, &form.payload.offset)))
+        form.payload.region = REGION_KERNEL;
+    entry_t *entry;
+    if (rc < 0)
+        return rc;
+    if ((rc = reserve(l, at + (in_line ? outcome->size : 0), &entry)) < 0) {
+        if (form.payload.region == REGION_KERNEL)
+            csched_block_free(l->s, form.payload.offset);
+        return rc;
+    }
+    form.head = (entry_t){.bytes = entry->bytes, .kind = task ? ENTRY_RESULT : ENTRY_MESSAGE};
+    form.head.slot = task ? oldest->slot : UINT32_MAX;
+    form.ticket = task ? outcome->ticket : 0;
+    form.status = outcome->status;
+    form.count = task ? oldest->count : CSCHED_REPLY;
+    form.stamps = (uint32_t)marks;
+    if (task)
+        stamp(&form, outcome, oldest, ahead);
+    memcpy(entry, &form, sizeof form);
+    if (marks)
+        place_marks((uint64_t *)((uint8_t *)entry + sizeof form), data, outcome, ahead, &form);
+    if (in_line)
+        memcpy((uint8_t *)entry + at, value, outcome->size);
+    ring_commit(&l->results);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_lane_publish(csched_lane_t *l, uint32_t count, const csched_outcome_t *outcomes,
+                                      const void *data, int64_t ahead_ns)
+{
+    const uint8_t *at = data;
+    uint32_t i;
+    int rc = CSCHED_OK;
+    for (i = 0; i < count; i++) {
+        if ((rc = publish_one(l, &outcomes[i], at, ahead_ns)) < 0)
+            break;
+        at += outcomes[i].marks * sizeof(uint64_t) + outcomes[i].size;
+        if (outcomes[i].kind != CSCHED_TASK)
+            continue;
+        l->head = (l->head + 1) & (l->capacity - 1);
+        l->count--;
+    }
+    say_what_runs(l);
+    ring_bell(l);
+    return rc < 0 && rc != CSCHED_EDISK && rc != CSCHED_EFULL ? rc : (int)i;
+}
+
+/* -- giving back */
+
+/* Under the lock: a task that was taken is the queue's again, or over when it was stopped meanwhile. */
+static void put_back(csched_t *s, held_t *held, uint32_t index, bool alone)
+{
+    uint32_t slot = held->slot;
+    task_t *task = task_at(s, slot);
+    held->slot = NO_TASK; /* its entry is passed over when the next result comes */
+    s->loads[index].held--;
+    drop_bundle(s, task);
+    if (task->flags & FLAG_STOPPING) {
+        blob_retain(task->payload);
+        task_cut(s, slot, CSCHED_CANCELLED, task->payload, 0);
+        return;
+    }
+    if (alone)
+        task->flags |= FLAG_ALONE;
+    ready_push_front(&s->graph, slot);
+}
+
+CSCHED_EXPORT int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32_t alone)
+{
+    csched_t *s = l->s;
+    if (count > l->count)
+        return CSCHED_EINVAL;
+    pthread_mutex_lock(&s->lock);
+    worker_t *worker = s->workers[l->index];
+    uint32_t last = s->completions.tail, left = count;
+    look_at_clock(s);
+    for (uint32_t i = worker->held_count; i-- > 0 && left;) {
+        held_t *held = held_at(worker, i);
+        if (held->slot == NO_TASK || task_at(s, held->slot)->ticket != taken_at(l, left - 1)->ticket)
+            continue;
+        put_back(s, held, l->index, alone);
+        left--;
+    }
+    while (worker->held_count && held_at(worker, worker->held_count - 1)->slot == NO_TASK)
+        worker->held_count--;
+    l->head = (l->head + count) & (l->capacity - 1);
+    l->count -= count;
+    say_what_runs(l);
+    task_propagate(s, last);
+    dispatch(s);
+    pthread_mutex_unlock(&s->lock);
+    return left ? CSCHED_ECORRUPT : csched_wake(s);
+}

@@ -1,0 +1,84 @@
+"""Tasks on somebody else's cluster: the scheduler stays here, and packs of tasks go there."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ...errors import BackendError
+from ...runs import stop_with_cells
+from ...transcript import OUTPUT_LINES
+from ..scheduled import forked
+from ..scheduled.backend import ScheduledBackend
+from .engine import Engine
+from .lane import MOST_TASKS, PACK_NS
+from .lanes import LanePool
+from .listening import PlaceListener
+from .stopping import PlaceStopper
+
+__all__ = ["ClusterBackend"]
+
+RING_BYTES = 4 << 20  # a pack and its results fit
+CHUNK_TIMES = 8.0  # a chunk of a map is so much longer than on this machine: it has further to go
+
+
+class ClusterBackend(ScheduledBackend):
+    """Tasks at the places of an engine."""
+
+    pool: LanePool
+    stopper: PlaceStopper
+    listener: PlaceListener
+
+    def __init__(
+        self,
+        engine: Engine,
+        max_workers: int | None = None,
+        *,
+        initializer: Callable[..., Any] | None = None,
+        initargs: tuple[Any, ...] = (),
+        preload: Iterable[str] = (),
+        memory: int = 0,
+        label_output: bool = False,
+        output_lines: int = OUTPUT_LINES,
+    ) -> None:
+        self.name = engine.name
+        self.engine = engine
+        super().__init__(
+            1 if max_workers is None else max_workers,
+            1 << 16,
+            memory=memory,
+            label_output=label_output,
+            output_lines=output_lines,
+            ring_bytes=RING_BYTES,
+            window_ns=2 * PACK_NS,
+            window_most=2 * MOST_TASKS,
+        )
+        self.stopper = PlaceStopper(self)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.resolver.stop)
+            try:
+                self.listener = PlaceListener(self, self.shown)
+            except OSError as error:
+                raise BackendError(
+                    f"no output can be heard: {error}. Close files, or raise the limit."
+                ) from error
+            undo.callback(self.listener.stop)
+            self.pool = LanePool(
+                self,
+                engine,
+                initializer=initializer,
+                initargs=initargs,
+                preload=[preload] if isinstance(preload, str) else preload,
+            )
+            undo.callback(engine.close)
+            expected = self.pool.open(max_workers)
+            undo.pop_all()
+        if max_workers is None:
+            self.max_workers = max(1, expected)
+        forked.watch(self)
+        stop_with_cells(self)
+
+    @property
+    def crowding(self) -> float:
+        return CHUNK_TIMES

@@ -1,0 +1,285 @@
+"""Dask: an own LocalCluster, or any cluster that a `distributed.Client` reaches."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Collection, Hashable
+from typing import Any
+
+from ...errors import BackendError, UsageError, in_words
+from ..local.cpus import available_cpus
+from . import remote
+from .engine import Lanes, Place
+
+CONNECT_SECONDS = 10.0
+START_SECONDS = 60.0
+LOOK_SECONDS = 0.2
+PATIENCE_SECONDS = 5.0  # without an answer of the scheduler before it is given up
+CLOSE_SECONDS = 10.0
+
+Key = tuple[str, int]  # address of a worker, and which of its threads
+
+
+class DaskEngine:
+    """See `engine.Engine`. ``target``: None, an address, a `Client` or a cluster object."""
+
+    name = "dask"
+
+    def __init__(self, target: Any = None, **options: Any) -> None:
+        self._distributed = _import()
+        self._target = target
+        self._options = options
+        self.owns = target is None
+        if options and not self.owns:
+            raise UsageError(
+                f"{', '.join(options)}: options of a LocalCluster, and this executor is to use a cluster that is there"
+            )
+        self._client: Any = None
+        self._cluster: Any = None
+        self._own_client = True
+        self._folder = ""
+        self._lanes: Lanes | None = None
+        self._workers: dict[str, tuple[str, list[Place]]] = {}  # by address: identity, places
+        self._futures: dict[int, tuple[Any, str]] = {}  # by pack: future, address
+        self._prefix = f"cellmill-{os.getpid()}-{id(self):x}"
+        self._changes = threading.Event()
+        self._closed = False
+        self._lock = threading.Lock()
+        self._watcher: threading.Thread | None = None
+
+    # -- life
+
+    def open(self, lanes: Lanes, workers: int | None) -> int:
+        self._lanes = lanes
+        expected = self._start(workers or available_cpus()) if self.owns else self._connect()
+        self._watch()
+        self._watcher = threading.Thread(target=self._watch_loop, name="cellmill-dask-watch", daemon=True)
+        self._watcher.start()
+        return expected
+
+    def _start(self, workers: int) -> int:
+        self._folder = tempfile.mkdtemp(prefix="cellmill-dask-")
+        settings: dict[str, Any] = {
+            "n_workers": workers,
+            "threads_per_worker": 1,
+            "processes": True,
+            "dashboard_address": None,
+            "worker_dashboard_address": None,
+            "silence_logs": logging.ERROR,
+            "local_directory": self._folder,
+            **self._options,
+        }
+        try:
+            self._cluster = self._distributed.LocalCluster(**settings)
+            self._client = self._distributed.Client(
+                self._cluster, set_as_default=False, timeout=START_SECONDS
+            )
+        except TypeError as error:
+            self.close()
+            raise UsageError(f"a LocalCluster of Dask does not take these options: {error}") from error
+        except Exception as error:
+            self.close()
+            raise BackendError(f"a LocalCluster of Dask could not be started: {in_words(error)}") from error
+        return workers
+
+    def _connect(self) -> int:
+        target, distributed = self._target, self._distributed
+        if isinstance(target, distributed.Client):
+            if target.asynchronous:
+                raise UsageError(
+                    "this Dask client is asynchronous: Cellmill needs one made without asynchronous=True"
+                )
+            if target.status != "running":
+                raise BackendError(f"this Dask client is not connected to a scheduler: it is {target.status}")
+            self._client, self._own_client = target, False
+        else:
+            where = target if isinstance(target, str) else getattr(target, "scheduler_address", target)
+            try:
+                self._client = distributed.Client(target, set_as_default=False, timeout=CONNECT_SECONDS)
+            except Exception as error:
+                raise BackendError(
+                    f"no Dask scheduler answers at {where}: {in_words(error)}. Is it running, and can this machine reach "
+                    "it? `dask scheduler` prints the address to use."
+                ) from error
+        info = self._identity()
+        return sum(int(w["nthreads"]) for w in info["workers"].values())
+
+    def close(self) -> None:
+        self._closed = True
+        self._changes.set()
+        if self._watcher is not None and self._watcher is not threading.current_thread():
+            self._watcher.join(LOOK_SECONDS + CONNECT_SECONDS)
+        self._drop([future for future, _ in list(self._futures.values())])
+        self._futures.clear()
+        if self._client is not None and self._own_client:
+            with contextlib.suppress(Exception):
+                self._client.close(timeout=CLOSE_SECONDS)
+        if self._cluster is not None:
+            with contextlib.suppress(Exception):
+                self._cluster.close(timeout=CLOSE_SECONDS)
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    # -- places
+
+    def _identity(self) -> dict[str, Any]:
+        client = self._client
+        found: dict[str, Any] = client.sync(
+            client.scheduler.identity, n_workers=-1, callback_timeout=PATIENCE_SECONDS
+        )
+        return found
+
+    def _watch_loop(self) -> None:
+        heard = time.monotonic()
+        while not self._closed:
+            self._changes.wait(LOOK_SECONDS)
+            self._changes.clear()
+            try:
+                self._watch()
+                heard = time.monotonic()
+            except Exception as error:
+                if self._client.status not in ("running", "connecting", "newly-created") or (
+                    time.monotonic() - heard > PATIENCE_SECONDS
+                ):
+                    self._give_up(error)
+                    return
+
+    def _give_up(self, error: Exception) -> None:
+        if self._closed or self._lanes is None:
+            return
+        self._lanes.broken(
+            BackendError(
+                f"the Dask scheduler at {self._client.scheduler.address if self._client.scheduler else '?'} does not "
+                f"answer any more: {in_words(error)}. What was outstanding there is lost; start it again and make a new "
+                "executor (`%cellmill backend dask`)."
+            )
+        )
+
+    def _watch(self) -> None:
+        """Tell of workers that came and went since the last look."""
+        assert self._lanes is not None
+        workers = self._identity()["workers"]
+        with self._lock:
+            now = {address: str(w["id"]) + str(w.get("server_id", "")) for address, w in workers.items()}
+            gone = [a for a, (identity, _) in self._workers.items() if now.get(a) != identity]
+            lost = [(a, self._workers.pop(a)[1]) for a in gone]
+            came = []
+            for address, w in workers.items():
+                if address in self._workers or str(w.get("status", "running")) not in (
+                    "running",
+                    "Status.running",
+                ):
+                    continue
+                host = str(w.get("host", address))
+                places = [
+                    Place(
+                        (address, i),
+                        f"{address}" + (f" thread {i}" if int(w["nthreads"]) > 1 else ""),
+                        host,
+                        0,
+                    )
+                    for i in range(int(w["nthreads"]))
+                ]
+                self._workers[address] = (now[address], places)
+                came += places
+        for address, places in lost:
+            self._forget(address)
+            for place in places:
+                self._lanes.gone(place.key, "its Dask worker left the cluster")
+        for place in came:
+            self._lanes.came(place)
+
+    def _forget(self, address: str) -> None:
+        """Packs that are pinned to a worker that is gone would wait for ever."""
+        with self._lock:
+            numbers = [n for n, (_, at) in self._futures.items() if at == address]
+            futures = [self._futures.pop(n)[0] for n in numbers]
+        self._drop(futures)
+
+    def _drop(self, futures: list[Any]) -> None:
+        if futures:
+            with contextlib.suppress(Exception):
+                self._client.cancel(futures, force=True)
+
+    # -- packs
+
+    def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
+        address = key[0]  # type: ignore[index]
+        future = self._client.submit(
+            remote.run,
+            data,
+            key=f"{self._prefix}-{pack}",
+            workers=[address],
+            pure=False,
+            allow_other_workers=False,
+        )
+        with self._lock:
+            self._futures[pack] = (future, address)
+        future.add_done_callback(lambda done: self._done(pack, done))
+
+    def _done(self, pack: int, future: Any) -> None:
+        with self._lock:
+            known = self._futures.pop(pack, None)
+        if known is None or self._closed or self._lanes is None:
+            return
+        try:
+            if future.status == "finished":
+                self._lanes.replied(pack, future.result(timeout=START_SECONDS))
+            elif future.status == "error":
+                self._lanes.failed(pack, future.exception())
+            else:
+                self._changes.set()  # cancelled or lost: its worker is gone, as the next look will tell
+                self._lanes.failed(pack, BackendError(f"Dask says that this pack is {future.status}"))
+        except Exception as error:
+            self._lanes.failed(pack, error)
+        finally:
+            future.release()
+
+    def tell(self, key: Hashable, message: bytes) -> None:
+        address = key[0]  # type: ignore[index]
+        threading.Thread(
+            target=self._tell, args=(address, message), name="cellmill-dask-tell", daemon=True
+        ).start()
+
+    def _tell(self, address: str, message: bytes) -> None:
+        with contextlib.suppress(Exception):  # a worker that is going, or too busy to hear
+            self._client.run(remote.hear, message, workers=[address])
+
+    def kill(self, key: Hashable, reason: str) -> None:
+        address: str = key[0]  # type: ignore[index]
+        for nanny in list(getattr(self._cluster, "workers", {}).values()) if self.owns else []:
+            if getattr(nanny, "worker_address", None) == address and getattr(nanny, "pid", None):
+                os.kill(nanny.pid, signal.SIGKILL)
+                self._changes.set()
+                return
+        try:
+            self._client.restart_workers([address], timeout=START_SECONDS, raise_for_error=True)
+        except Exception as error:
+            raise BackendError(
+                f"the Dask worker {address} could not be restarted: {in_words(error)}. Workers that are started with a "
+                "nanny (the default of `dask worker`) can be."
+            ) from error
+        self._changes.set()
+
+    def resize(self, workers: int, gone: Collection[Hashable] = ()) -> None:
+        if not self.owns:
+            raise UsageError("this Dask cluster is not Cellmill's: scale it by its own means")
+        self._cluster.scale(workers)
+
+
+def _import() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise BackendError(
+            f"the Dask backend needs Dask's scheduler, which is not installed here ({error}): "
+            "pip install 'cellmill[dask]'"
+        ) from error
+    return distributed

@@ -1,0 +1,463 @@
+"""The pool of a cluster's lanes: places come and go, and each has a lane of the scheduler while it is there."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import threading
+import time
+import warnings
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from ... import payload
+from ...errors import BackendError, CellmillError, UsageError
+from ...functions import encode_function
+from ...raised import encode_error, load_error
+from ...task import WorkerInfo
+from ..local.children import Exit
+from ..local.zygote_client import WorldWatch, current_world
+from ..scheduled import outcomes
+from ..scheduled.scheduler import NO_ELEMENT, Full, check, ffi, held
+from .engine import Engine, Place
+from .lane import Lane, describe
+from .pack import CALL, LEAVE, WORLD
+
+if TYPE_CHECKING:
+    from .backend import ClusterBackend
+
+STATES = ("lost", "starting", "idle", "lost")
+REPLY_SECONDS = 60.0
+WAITING_SECONDS = 10.0  # without any place, before that is said
+CLOSING_SECONDS = 5.0
+
+
+class LanePool:
+    """The workers of a `ClusterBackend`, and what its engine tells (`engine.Lanes`); from any thread."""
+
+    def __init__(
+        self,
+        backend: ClusterBackend,
+        engine: Engine,
+        *,
+        initializer: Callable[..., Any] | None,
+        initargs: tuple[Any, ...],
+        preload: Iterable[str],
+    ) -> None:
+        self.backend = backend
+        self.engine = engine
+        self.token = os.urandom(16)
+        self.size = 0
+        self.members: dict[int, Lane] = {}  # by the scheduler's number
+        self.exits: dict[int, Exit] = {}
+        self.preloaded = list(preload)
+        self.restarts = 0
+        self.closed = False
+        self.world = WorldWatch()
+        self._base = current_world()
+        self._initializer = cloudpickle.dumps((initializer, initargs)) if initializer is not None else None
+        self._places: dict[Hashable, Place] = {}
+        self._lanes: dict[Hashable, Lane] = {}
+        self._numbers = itertools.count(1)
+        self._packs = itertools.count(1)
+        self._sent: dict[int, Lane] = {}
+        self._abandoned: dict[int, Place] = {}  # by a pack that still runs where nobody could end it
+        self._requests = itertools.count(1)
+        self._replies: dict[int, tuple[threading.Event, list[Any]]] = {}
+        self._lock = threading.RLock()
+        self._opened = 0.0
+        self._told = False
+
+    # -- what the engine tells
+
+    def came(self, place: Place) -> None:
+        with self._lock:
+            self._places[place.key] = place
+        self._open_lanes()
+
+    def gone(self, key: Hashable, reason: str) -> None:
+        with self._lock:
+            self._places.pop(key, None)
+            lane = self._lanes.get(key)
+            self._abandoned = {n: p for n, p in self._abandoned.items() if p.key != key}
+        if lane is not None:
+            lane.lose(reason)
+        self._open_lanes()
+
+    def replied(self, pack: int, reply: Any) -> None:
+        self._answer(pack, reply, None)
+
+    def failed(self, pack: int, error: BaseException) -> None:
+        self._answer(pack, None, error)
+
+    def broken(self, error: BackendError) -> None:
+        if self.closed:
+            return
+        self.backend.break_down(error)
+        with self._lock:
+            self._places.clear()
+            lanes = list(self._lanes.values())
+        for lane in lanes:
+            lane.lose(str(error))
+
+    def _answer(self, number: int, reply: Any, error: BaseException | None) -> None:
+        with self._lock:
+            lane = self._sent.pop(number, None)
+            place = self._abandoned.pop(number, None)
+        if lane is not None:
+            lane.answered(number, reply, error)
+        if place is not None and not self.closed:
+            self.came(place)  # what could not be ended there is over
+
+    # -- for lanes
+
+    def next_pack(self, lane: Lane) -> int:
+        number = next(self._packs)
+        with self._lock:
+            self._sent[number] = lane
+        return number
+
+    def forget_pack(self, number: int) -> None:
+        with self._lock:
+            self._sent.pop(number, None)
+
+    def settings(self) -> bytes:
+        """What a place needs before its first task."""
+        return pickle.dumps(
+            {
+                "world": current_world(),
+                "base": self._base,
+                "preload": list(self.preloaded),
+                "initializer": self._initializer,
+            }
+        )
+
+    def explain(self, error: BaseException) -> CellmillError:
+        text = f"{type(error).__name__}: {error}"
+        if "cellmill" in text and isinstance(error, (ModuleNotFoundError, ImportError, AttributeError)):
+            found = BackendError(
+                f"the cluster's workers cannot import Cellmill ({text}). Install it there as well, the same version: "
+                "`pip install cellmill`."
+            )
+            found.__cause__ = error
+            return found
+        return describe(error)
+
+    def failed_lane(self, lane: Lane, error: BaseException) -> None:
+        """Its relay gave up."""
+        if self.closed or lane.lost is not None:
+            return
+        lane.lost = str(error)
+        with self._lock:
+            self._places.pop(lane.place.key, None)
+        if isinstance(error, BackendError):
+            if not any(other.ready for other in list(self.members.values()) if other is not lane):
+                self.backend.break_down(error)
+            else:
+                warnings.warn(
+                    f"cellmill goes on without {lane.place.label}: {error}", RuntimeWarning, stacklevel=1
+                )
+        else:
+            self.backend.report(error)
+            if not any(other.ready for other in list(self.members.values()) if other is not lane):
+                self.backend.break_down(describe(error))
+
+    def initializer_failed(self, data: bytes) -> None:
+        error = BackendError("the initializer of the workers failed")
+        error.__cause__ = load_error(data)
+        self.backend.break_down(error)
+
+    def note_slow(self, lane: Lane) -> None:
+        warnings.warn(
+            f"cellmill: the worker {lane.place.label} has not answered for a minute; it may be busy with other work "
+            "of this cluster. Tasks wait for it.",
+            RuntimeWarning,
+            stacklevel=1,
+        )
+
+    def ended(self, lane: Lane) -> None:
+        """Just before the scheduler hears of it."""
+        with self._lock:
+            self.members.pop(lane.index, None)
+            if self._lanes.get(lane.place.key) is lane:
+                del self._lanes[lane.place.key]
+            if lane.lost is None or self.closed:
+                return
+            how = Exit(None, None)
+            how.reason = f"was lost: {lane.lost} ({lane.place.label})"
+            how.task = self._info(lane.index).ticket or None
+            how.output = self.backend.listener.ended_lane(lane, how.task or 0)
+            self.exits[lane.index] = how
+            self.restarts += 1
+
+    def after_end(self, lane: Lane) -> None:
+        self._open_lanes()
+
+    # -- places and lanes
+
+    def _open_lanes(self) -> None:
+        with self._lock:
+            if self.closed or self.backend.broken is not None:
+                return
+            free = [place for key, place in self._places.items() if key not in self._lanes]
+            room = self.size - sum(not lane.retiring for lane in self._lanes.values())
+            for place in free[: max(0, room)]:
+                lane = Lane(self, place, next(self._numbers))
+                self._lanes[place.key] = lane
+                self.members[lane.index] = lane
+                lane.start()
+
+    def open(self, workers: int | None) -> int:
+        """Reach the cluster; the number of places that it is to have."""
+        self.size = workers or 1 << 30
+        expected = self.engine.open(self, workers)
+        self._opened = time.monotonic()
+        if not expected:
+            self._waiter = threading.Thread(target=self._say_waiting, name="cellmill-waiting", daemon=True)
+            self._waiter.start()
+        return expected
+
+    def _say_waiting(self) -> None:
+        while not self.closed and not self.members and self.backend.broken is None:
+            time.sleep(0.1)
+            if time.monotonic() - self._opened > WAITING_SECONDS and self.backend.stats().queued:
+                warnings.warn(
+                    f"cellmill waits for workers: the {self.engine.name} cluster has none so far. Tasks start as soon as "
+                    "one comes; scale the cluster, or look at what keeps its jobs from starting.",
+                    RuntimeWarning,
+                    stacklevel=1,
+                )
+                return
+
+    def resize(self, count: int) -> None:
+        """So many places; of a cluster that is somebody else's at most that many are used."""
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise UsageError(f"the number of workers must be a whole number of at least 1, not {count!r}")
+        before, self.size = self.size, count
+        if self.engine.owns and before != count and before < 1 << 30:
+            surplus = self._retire(max(0, len(self._lanes) - count))
+            threading.Thread(
+                target=self._resize, args=(count, surplus), name="cellmill-resize", daemon=True
+            ).start()
+        elif not self.engine.owns:
+            self._retire(max(0, len(self._lanes) - count))
+        self._open_lanes()
+
+    def _resize(self, count: int, surplus: list[Lane]) -> None:
+        for lane in surplus:  # what they run is finished first
+            lane.over.wait()
+        try:
+            self.engine.resize(count, [lane.place.key for lane in surplus])
+        except Exception as error:
+            warnings.warn(f"cellmill: {describe(error)}", RuntimeWarning, stacklevel=1)
+
+    def _retire(self, count: int) -> list[Lane]:
+        """So many lanes get no new work."""
+        with self._lock:
+            staying = [lane for lane in self._lanes.values() if not lane.retiring]
+            chosen = staying[len(staying) - count :] if count else []
+            for lane in chosen:
+                self._retire_lane(lane)
+        return chosen
+
+    def _retire_lane(self, lane: Lane) -> None:
+        lane.retiring = True
+        held.csched_worker_retire(self.backend.scheduler.handle, lane.index)
+        lane.wake()
+
+    def restart(self) -> None:
+        """Anew everywhere; what runs is finished first. An own cluster's processes are replaced, of somebody else's only
+        what Cellmill keeps there is.
+        """
+        with self._lock:
+            lanes = [lane for lane in self._lanes.values() if not lane.retiring]
+            for lane in lanes:
+                self._retire_lane(lane)
+        if self.engine.owns:
+            threading.Thread(
+                target=self._replace, args=(lanes,), name="cellmill-restart", daemon=True
+            ).start()
+
+    def _replace(self, lanes: list[Lane]) -> None:
+        for lane in lanes:
+            lane.over.wait()
+            if not self.closed:
+                self._kill_place(lane, "it was restarted")
+
+    def replace(self, index: int) -> None:
+        """A new worker in the place of this one, which finishes what it runs."""
+        lane = self.members.get(index)
+        if lane is None or lane.retiring:
+            return
+        self._retire_lane(lane)
+        if self.engine.owns:
+            threading.Thread(
+                target=self._replace, args=([lane],), name="cellmill-restart", daemon=True
+            ).start()
+
+    def kill(self, index: int, reason: str = "") -> None:
+        """End a place at once; what else it held goes elsewhere."""
+        lane = self.members.get(index)
+        if lane is None or lane.lost is not None:
+            return
+        lane.retiring = True
+        self._kill_place(lane, reason or "it was ended")
+
+    def _kill_place(self, lane: Lane, reason: str) -> None:
+        try:
+            self.engine.kill(lane.place.key, reason)
+        except Exception as error:
+            with self._lock:
+                left = [n for n, sent in self._sent.items() if sent is lane]
+                self._places.pop(lane.place.key, None)
+                if left:
+                    self._abandoned[left[-1]] = lane.place
+            warnings.warn(
+                f"cellmill: what runs at {lane.place.label} cannot be ended: {error}. It is left alone, and its place is "
+                "used again when it is through.",
+                RuntimeWarning,
+                stacklevel=1,
+            )
+            lane.lose(reason)
+
+    def preload(self, modules: Iterable[str]) -> None:
+        """For places that are settled from now on; `restart` follows."""
+        for name in [modules] if isinstance(modules, str) else modules:
+            if name not in self.preloaded:
+                self.preloaded.append(name)
+
+    def close(self, wait: bool) -> None:
+        """No lane is left, and nothing of ours in a cluster that is somebody else's."""
+        with self._lock:
+            if self.closed:
+                return
+            self.closed = True
+            lanes = list(self._lanes.values())
+            for lane in lanes:
+                self._retire_lane(lane)
+        deadline = time.monotonic() + CLOSING_SECONDS
+        for lane in lanes:
+            if not lane.over.wait(max(0.0, deadline - time.monotonic())):
+                lane.lose("the executor was shut down")
+        for lane in lanes:
+            lane.join(2)
+        if not self.engine.owns:
+            message = pickle.dumps((LEAVE, self.token))
+            for key in list(self._places):
+                try:
+                    self.engine.tell(key, message)
+                except Exception:
+                    continue
+        self.engine.close()
+
+    # -- talking to places
+
+    def touched(self) -> bool:
+        """At a glance: whether there is something to send."""
+        return self.world.touched()
+
+    def sync_world(self) -> None:
+        """Send places what changed in the kernel's surroundings since the last look."""
+        if not self.world.changed():
+            return
+        world = current_world()
+        for index in list(self.members):
+            self._request(index, 0, (WORLD, world))
+
+    def _request(self, index: int, number: int, body: Any) -> None:
+        data = pickle.dumps(body)
+        while True:
+            try:
+                rc = held.csched_control(self.backend.scheduler.handle, index, number, data, len(data))
+                if rc == held.CSCHED_EINVAL:  # that lane has just gone
+                    return
+                check(rc, "a request to a worker")
+                return
+            except Full:
+                self.backend.scheduler.wait(5)
+
+    def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
+        """Call ``function()`` once at each place; their values, in the order of the workers."""
+        self.sync_world()
+        body = encode_function(function)
+        if body.buffers or body.size > payload.INLINE_MAX:
+            raise UsageError(
+                "a function for run_on_workers must be small (8 kB pickled): share data by a file"
+            )
+        self._settled()
+        waiting = []
+        for index in sorted(lane.index for lane in list(self.members.values()) if not lane.retiring):
+            number = next(self._requests)
+            answer: tuple[threading.Event, list[Any]] = (threading.Event(), [])
+            self._replies[number] = answer
+            self._request(index, number, (CALL, body.data))
+            waiting.append((index, number, answer))
+        return [self._value_of(*each) for each in waiting]
+
+    def _settled(self) -> None:
+        """Return when the places that are there are ready, or some time has passed."""
+        deadline = time.monotonic() + REPLY_SECONDS
+        while time.monotonic() < deadline and self.backend.broken is None:
+            lanes = list(self.members.values())
+            if (
+                lanes
+                and len(lanes) >= min(self.backend.max_workers, self.size)
+                and all(lane.ready for lane in lanes)
+            ):
+                return
+            time.sleep(0.01)
+
+    def _value_of(self, index: int, number: int, answer: tuple[threading.Event, list[Any]]) -> Any:
+        event, replies = answer
+        deadline = time.monotonic() + REPLY_SECONDS
+        while not event.is_set():
+            self.backend.scheduler.wait(10)  # nobody else drains while no task is outstanding
+            self.backend.resolver.resolve()
+            if self.backend.broken is not None:
+                raise BackendError(f"this executor is broken: {self.backend.broken}") from self.backend.broken
+            if index not in self.members or time.monotonic() > deadline:
+                raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
+        del self._replies[number]
+        good, value = replies[0]
+        if not good:
+            raise load_error(value)
+        return value
+
+    def reply(self, index: int, number: int, data: bytes) -> None:
+        """A place's answer to a request."""
+        answer = self._replies.get(number)
+        if answer is not None:
+            value, problem = outcomes.load_value(memoryview(data))
+            answer[1].append((False, encode_error(problem, "run_on_workers")) if problem else value)
+            answer[0].set()
+
+    # -- figures
+
+    def _info(self, index: int) -> Any:
+        info = ffi.new("csched_worker_info_t *")
+        held.csched_worker_info(self.backend.scheduler.handle, index, info)
+        return info
+
+    def infos(self) -> list[WorkerInfo]:
+        """One record per place."""
+        self.backend.scheduler.poll()
+        found = []
+        with self._lock:
+            members = sorted(self.members.values(), key=lambda lane: lane.index)
+        for member in members:
+            out = self._info(member.index)
+            state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
+            state = "stopping" if out.stopping else state
+            info = WorkerInfo(member.index, member.pid, state, int(out.finished), self.restarts)
+            if out.ticket:
+                name = self.backend.functions.names.get(out.function)
+                element = None if out.element == NO_ELEMENT else int(out.element)
+                info = replace(
+                    info, function=name, task=int(out.ticket), element=element, since_ns=int(out.since)
+                )
+            found.append(info)
+        return found

@@ -1,0 +1,90 @@
+"""The bytes between kernel and places: packs of tasks one way, replies the other, messages beside them.
+
+A pack is a list of buffers: a head, records (csched_packed_t) and what they point to. A reply is one buffer: a head,
+records (csched_outcome_t), what was printed (frames as in `cellmill.frames`), and the results one after another. Neither
+is pickled: only the payloads in them are, and those the scheduler does not look into.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+PROTOCOL = 1
+PACKED = struct.Struct("=IIQIIIIQQ")  # kind, function, ticket, count, inputs, alone, 0, at, size
+OUTCOME = struct.Struct(
+    "=IIIIQQQQQ"
+)  # kind, status, failures, marks, ticket, size, received, started, finished
+INPUT = struct.Struct("=QQ")  # status, size
+TASK, FUNCTION, CONTROL = 1, 2, 3  # kinds, as CSCHED_ has them
+VALUE, NONE, ERROR = 0, 1, 2  # statuses, the same
+HELLO, TASKS = 0, 1  # kinds of packs
+WORLD, CALL, LEAVE = 2, 3, 4  # requests, by control records and messages
+INTERRUPT = 5  # messages alone
+_PACK_HEAD = struct.Struct("=4sHH16sQQ")
+_REPLY_HEAD = struct.Struct("=4sIQQQQ")
+_MAGIC = b"CMP1"
+
+
+class PackHead(NamedTuple):
+    """Whose pack it is. ``home`` is the lane: its functions are known by their numbers."""
+
+    protocol: int
+    kind: int
+    token: bytes  # of the backend, 16 bytes
+    home: int
+    budget_ns: int  # after so long no other task of the pack is begun
+
+    def encode(self) -> bytes:
+        return _PACK_HEAD.pack(_MAGIC, self.protocol, self.kind, self.token, self.home, self.budget_ns)
+
+
+def pack_head(buffer: bytes | memoryview) -> PackHead:
+    """Read it; raises `ValueError` for bytes that are none."""
+    magic, *fields = _PACK_HEAD.unpack_from(buffer)
+    if magic != _MAGIC:
+        raise ValueError("these bytes are no pack of tasks")
+    return PackHead(*fields)
+
+
+class Reply(NamedTuple):
+    """``begun`` and ``ended``: when the pack came there and its reply left, by the clock of the place."""
+
+    records: memoryview
+    frames: memoryview
+    data: memoryview
+    begun: int
+    ended: int
+    tasks: int  # among the records, the others being replies to requests
+
+    @property
+    def rows(self) -> int:
+        return self.records.nbytes // OUTCOME.size
+
+    def mean_ns(self) -> float:
+        """How long its tasks took, one after another; 0: there are none."""
+        if not self.tasks:
+            return 0.0
+        first = OUTCOME.unpack_from(self.records)
+        last = OUTCOME.unpack_from(self.records, self.records.nbytes - OUTCOME.size)
+        return float(max(1, last[8] - (first[6] or self.begun))) / self.tasks
+
+
+def encode_reply(
+    records: bytes, tasks: int, frames: list[bytes], data: list[bytes], begun: int, ended: int
+) -> bytes:
+    """One buffer."""
+    shown = b"".join(frames)
+    head = _REPLY_HEAD.pack(_MAGIC, tasks, len(records), len(shown), begun, ended)
+    return b"".join([head, records, shown, *data])
+
+
+def decode_reply(buffer: bytes | bytearray | memoryview) -> Reply:
+    """Views of its parts; raises `ValueError` for bytes that are none."""
+    view = memoryview(buffer).cast("B")
+    magic, tasks, records, frames, begun, ended = _REPLY_HEAD.unpack_from(view)
+    at = _REPLY_HEAD.size
+    if magic != _MAGIC or records % OUTCOME.size or at + records + frames > view.nbytes:
+        raise ValueError("these bytes are no reply to a pack")
+    shown = at + records
+    return Reply(view[at:shown], view[shown : shown + frames], view[shown + frames :], begun, ended, tasks)

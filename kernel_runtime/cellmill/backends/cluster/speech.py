@@ -1,0 +1,142 @@
+"""What tasks print at a place: frames by task and stream, gathered until the pack's reply.
+
+sys.stdout and sys.stderr of the process are routed by thread: the thread that runs tasks, and threads that tasks have
+started while nobody else's do, write into frames; everybody else writes where they did before.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ...frames import END, FRAME, NOWHERE, STDERR, STDOUT, Place, TaskStream
+
+if TYPE_CHECKING:
+    from .remote import Home
+
+_listening: dict[int, Speech] = {}  # by thread
+_lock = threading.Lock()
+
+
+class Speech:
+    """One home's; it is what a `TaskStream` takes for its channel."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._frames: list[bytes] = []
+        self.spoke: list[bool] = []  # not empty: there is something to do at the end of the task in hand
+        self.streams: list[TaskStream] = []
+        self._by_number = {STDOUT: TaskStream(STDOUT, self), STDERR: TaskStream(STDERR, self)}  # type: ignore[arg-type]
+        self._thread = 0
+
+    def stream(self, number: int) -> TaskStream:
+        return self._by_number[number]
+
+    def listen(self) -> None:
+        """This thread runs tasks from now on."""
+        self._thread = threading.get_ident()
+        with _lock:
+            _listening[self._thread] = self
+            for number, name in ((STDOUT, "stdout"), (STDERR, "stderr")):
+                now = getattr(sys, name)
+                if type(now) is not Router:
+                    setattr(sys, name, Router(number, now))
+
+    def end(self) -> None:
+        """It does not any more."""
+        self.end_of_task(0, 0)
+        with _lock:
+            _listening.pop(self._thread, None)
+
+    def end_of_task(self, ticket: int, function: int) -> None:
+        """Unfinished lines are the task's, and complete."""
+        for stream in self.streams:
+            stream.end_of_task()
+        if ticket:
+            self._frames.append(FRAME.pack(0, END, 0, function, ticket))
+        self.spoke.clear()
+
+    def take(self) -> list[bytes]:
+        """What was printed since the last time."""
+        frames, self._frames = self._frames, []
+        return frames
+
+    def leave(self) -> None:
+        """Streams as they were found, unless somebody else's tasks are here."""
+        from . import remote
+
+        if remote._homes:
+            return
+        for name in ("stdout", "stderr"):
+            now = getattr(sys, name)
+            if type(now) is Router:
+                setattr(sys, name, now.before)
+
+    # -- for a TaskStream
+
+    def place(self) -> Place:
+        home = self._home
+        return Place(home.element, home.function, home.ticket) if home.ticket else NOWHERE
+
+    def mark(self) -> None:
+        if not self.spoke:
+            self.spoke.append(True)
+
+    def take_earlier(self) -> None:
+        """Native output is not read here."""
+
+    def send(self, kind: int, data: bytes, place: Place | None = None) -> None:
+        self.mark()
+        self._frames.append(FRAME.pack(len(data), kind, *(place or self.place())) + data)
+
+
+def _speaker() -> Speech | None:
+    found = _listening.get(threading.get_ident())
+    if found is None and len(_listening) == 1:
+        # a thread that the only task here may have started
+        found = next(iter(_listening.values()), None)
+        if found is not None and not found._home.ticket:
+            return None
+    return found
+
+
+class Router(io.TextIOBase):
+    """Stands for sys.stdout or sys.stderr."""
+
+    def __init__(self, number: int, before: Any) -> None:
+        self._number = number
+        self.before = before
+        self.name = "<stdout>" if number == STDOUT else "<stderr>"
+
+    def _target(self) -> Any:
+        speaker = _speaker()
+        return speaker.stream(self._number) if speaker is not None else self.before
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return "utf-8"
+
+    @property
+    def buffer(self) -> Any:
+        """For bytes."""
+        return self._target().buffer
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        """The real descriptor, for subprocesses and native code."""
+        return int(self.before.fileno())
+
+    def write(self, text: str) -> int:
+        return int(self._target().write(text))
+
+    def flush(self) -> None:
+        target = self._target()
+        if target is not None:
+            target.flush()

@@ -1,0 +1,80 @@
+"""Ending tasks that run elsewhere: their place hears of it first, and is ended when they go on."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from ..scheduled.scheduler import ffi, held
+from .pack import INTERRUPT
+
+if TYPE_CHECKING:
+    from .backend import ClusterBackend
+
+GRACE_SECONDS = 0.5
+LOOK_SECONDS = 0.02
+MOST_TARGETS = 1 << 16
+
+
+class PlaceStopper:
+    """Ends tasks of one backend, in threads of its own that last as long as there is something to end."""
+
+    def __init__(self, backend: ClusterBackend) -> None:
+        self._backend = backend
+        self._handle = backend.scheduler.handle
+
+    def stop_run(self, run: int, after: int = 0) -> int:
+        """Cancel the tasks of a run (those later than the serial number) and stop those that run; how many."""
+        found = ffi.new("csched_target_t[]", MOST_TARGETS)
+        cancelled = ffi.new("uint32_t *")
+        count = held.csched_stop_run(self._handle, run, after, found, MOST_TARGETS, cancelled)
+        self._end([(int(found[i].worker), int(found[i].ticket)) for i in range(count)])
+        return int(cancelled[0] + count)
+
+    def stop_task(self, ticket: int) -> bool | None:
+        """True: it had not begun and is cancelled; False: it is stopped; None: it is over."""
+        found = ffi.new("csched_target_t *")
+        rc = held.csched_stop_task(self._handle, ticket, found)
+        if rc == 2:
+            self._end([(int(found.worker), ticket)])
+        return None if rc == 0 else rc == 1
+
+    def overdue(self, ticket: int, element: int) -> None:
+        """A task ran past its time limit."""
+        found = ffi.new("csched_target_t *")
+        if held.csched_interrupt(self._handle, ticket, element, found):
+            self._end([(int(found.worker), ticket)])
+
+    def _end(self, targets: list[tuple[int, int]]) -> None:
+        if targets:
+            threading.Thread(
+                target=self._see_to, args=(targets,), name="cellmill-stopper", daemon=True
+            ).start()
+
+    def _see_to(self, targets: list[tuple[int, int]]) -> None:
+        by_worker: dict[int, list[int]] = {}
+        for worker, ticket in targets:
+            by_worker.setdefault(worker, []).append(ticket)
+        pool = self._backend.pool
+        for worker, tickets in by_worker.items():
+            lane = pool.members.get(worker)
+            if lane is not None:
+                with contextlib.suppress(
+                    Exception
+                ):  # a place that is going; else its grace will be over soon
+                    pool.engine.tell(
+                        lane.place.key, pickle.dumps((INTERRUPT, pool.token, lane.number, tickets))
+                    )
+        end = time.monotonic() + GRACE_SECONDS
+        while by_worker and not self._backend.foreign:
+            for worker, tickets in list(by_worker.items()):
+                left = [t for t in tickets if held.csched_task_worker(self._handle, t) == worker]
+                if not left:
+                    del by_worker[worker]
+                elif time.monotonic() > end:
+                    del by_worker[worker]
+                    pool.kill(worker, "a task there did not hear that it was stopped")
+            time.sleep(LOOK_SECONDS)

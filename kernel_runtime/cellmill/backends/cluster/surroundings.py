@@ -1,0 +1,71 @@
+"""What a task sees around it at a place: the caller's directory, environment, path, filters and levels.
+
+A place is somebody else's process. Only what differs from how the caller stood when the lanes were opened is applied,
+and taken back when the caller leaves. Entries of the caller's path are added where they exist; so is its directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from typing import Any
+
+from ... import reporting
+from ...zygote import World, adopt
+
+
+class Surroundings:
+    """Of one lane."""
+
+    def __init__(self) -> None:
+        self._before: World | None = None  # what was adopted last
+        self._home: tuple[str, dict[str, str], list[str], Any] | None = None
+
+    def settle_in(self, world: World, base: World | None) -> None:
+        """The first time. ``base``: the caller as it was; None: this process is the caller's own."""
+        self._home = (_directory(), dict(os.environ), list(sys.path), reporting.read())
+        if base is None:
+            adopt(world, World("", dict(os.environ), [], reporting.read()))
+        else:
+            mine = list(sys.path)
+            added = [
+                entry for entry in world.path if entry not in mine and (not entry or os.path.exists(entry))
+            ]
+            adopt(world._replace(path=mine + added), base._replace(path=mine, directory=""))
+        self._before = world
+
+    def adopt(self, world: World) -> None:
+        """What has changed since the last time."""
+        if self._before is None:
+            return
+        before, self._before = self._before, world
+        if world.path != before.path:
+            gone, kept = set(before.path) - set(world.path), set(world.path)
+            path = [*world.path, *(entry for entry in sys.path if entry not in kept and entry not in gone)]
+            sys.path[:] = path
+            importlib.invalidate_caches()
+        adopt(world._replace(path=before.path), before)
+
+    def leave(self) -> None:
+        """As it was found."""
+        if self._home is None:
+            return
+        directory, environment, path, report = self._home
+        self._home = None
+        with contextlib.suppress(OSError):
+            os.chdir(directory)
+        now = self._before
+        if now is not None:
+            adopt(
+                World(directory, environment, path, report),
+                World(directory, dict(os.environ), [], now.reporting),
+            )
+
+
+def _directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"

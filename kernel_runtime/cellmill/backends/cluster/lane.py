@@ -209,7 +209,7 @@ class Lane:
     def _publish(self, first: Pack, reply: pack.Reply) -> None:
         backend = self.pool.backend
         if reply.frames.nbytes:
-            backend.listener.hear(self, reply.frames)
+            backend.listener.hear_lane(self, reply.frames)
         mean = reply.mean_ns()
         if mean:
             self._mean_ns = 0.5 * (self._mean_ns or mean) + 0.5 * mean
@@ -307,7 +307,7 @@ class Lane:
             if count == 0 and not self._meet(pickle.loads(reply.data)):
                 return False
             if reply.frames.nbytes:
-                self.pool.backend.listener.hear(self, reply.frames)
+                self.pool.backend.listener.hear_lane(self, reply.frames)
             if self.clock.same:
                 break
         self.ready = True

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class PlaceListener(Listener):
     """Shows it as that of worker processes is shown."""
 
-    def hear(self, lane: Lane, frames: memoryview) -> None:
+    def hear_lane(self, lane: Lane, frames: memoryview) -> None:
         """Frames of tasks whose results follow."""
         pipes = self._workers.get(lane.index)
         if pipes is None:

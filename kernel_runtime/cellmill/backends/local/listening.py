@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import select
-import sys
 import threading
 import time
-from collections import OrderedDict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ... import origin, runs
+from ... import runs
 from ...frames import DISPLAY, END, FRAME, PART, PIPE_BYTES, STDERR, STDOUT
-from ...functions import function_name
 from ...task import NO_RUN
-from ...transcript import QUIET_SECONDS, Settings, Transcript, Voice
+from ...transcript import QUIET_SECONDS, Settings, Voice
 from ..scheduled.scheduler import NO_ELEMENT, ffi, held
-from ..scheduled.stream import Chunk
+from ..scheduled.transcripts import Transcripts
 from .pipes import WorkerPipes
 
 if TYPE_CHECKING:
@@ -36,25 +31,21 @@ MOST_CELLS, MOST_TRANSCRIPTS = 1000, 256
 ROWS_BACK = 256  # of journeys, where a task is looked for that is over
 
 
-class Listener:
+class Listener(Transcripts):
     """Hears all workers of one backend and keeps the transcripts of its runs."""
 
     def __init__(self, backend: ScheduledBackend, settings: Settings) -> None:
-        self._backend = backend
-        self.settings = settings
+        super().__init__(backend, settings)
         self._workers: dict[int, WorkerPipes] = {}  # by index
         self._by_fd: dict[int, WorkerPipes] = {}
         self._patient: dict[int, tuple[float, int]] = {}  # native descriptor -> (when to read it, its task)
-        self._cells: list[tuple[int, origin.Origin]] = [(0, origin.latest)]  # by the first serial number
-        self._transcripts: OrderedDict[Any, Transcript] = OrderedDict()
-        self._lock = threading.RLock()
         self._epoll = select.epoll()
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._epoll.register(self._wake, select.EPOLLIN)
         self._stopped = False
         self._thread = threading.Thread(target=self._listen, name="cellmill-output", daemon=True)
         self._thread.start()
-        runs.cell_listeners.add(self)
+        self.hear_cells()
 
     # -- life
 
@@ -92,9 +83,7 @@ class Listener:
             self.ended(index, 0)
         if threading.current_thread() is not self._thread:
             self._thread.join(2)
-        with self._lock:
-            for transcript in self._transcripts.values():
-                self._tell_folded(transcript)
+        self.tell_all()
 
     def disown(self) -> None:
         """In a forked child: the pipes are its parent's; nothing is waited for."""
@@ -126,7 +115,7 @@ class Listener:
                     if pipes is not None:
                         self._hear(fd, events, pipes)
                 self._read_patient()
-                self._settle()
+                self.settle()
             except (
                 Exception
             ) as error:  # of a stream that somebody put in the place of sys.stdout, most likely
@@ -138,8 +127,7 @@ class Listener:
     def _timeout(self) -> float | None:
         if self._patient:
             return PATIENCE_SECONDS
-        with self._lock:
-            return QUIET_SECONDS if any(t.restless for t in self._transcripts.values()) else None
+        return QUIET_SECONDS if self.restless else None
 
     def _hear(self, fd: int, events: int, pipes: WorkerPipes) -> None:
         with pipes.lock:
@@ -170,19 +158,6 @@ class Listener:
                     self._read_along(pipes, ticket)
                 with contextlib.suppress(OSError, ValueError):
                     self._epoll.modify(fd, select.EPOLLIN)
-
-    def _settle(self) -> None:
-        now = time.monotonic()
-        with self._lock:
-            for transcript in self._transcripts.values():
-                if transcript.restless and now - transcript.last_heard > QUIET_SECONDS:
-                    transcript.settle()
-                transcript.flush()
-
-    def _tell_folded(self, transcript: Transcript) -> None:
-        with self._lock:
-            transcript.settle()
-            transcript.flush()
 
     # -- reading
 
@@ -236,7 +211,7 @@ class Listener:
             pipes.displays[ticket] = pipes.displays.get(ticket, b"") + data
         elif kind == DISPLAY:
             message = pipes.displays.pop(ticket, b"") + data
-            self._display(self._voice(pipes, element, function, ticket), message)
+            self.display(self._voice(pipes, element, function, ticket), message)
         elif kind == END:
             self._end(pipes, ticket)
 
@@ -261,9 +236,7 @@ class Listener:
             self._end(pipes, ticket)
 
     def _say(self, pipes: WorkerPipes, place: tuple[int, int, int], kind: int, data: bytes) -> None:
-        voice = self._voice(pipes, *place)
-        with self._lock:
-            voice.hear(kind, data)
+        self.hear(self._voice(pipes, *place), kind, data)
 
     # -- who it was
 
@@ -298,92 +271,13 @@ class Listener:
     def _voice(self, pipes: WorkerPipes, element: int, function: int, ticket: int) -> Voice:
         voice = pipes.voices.get((ticket, element))
         if voice is None:
-            with self._lock:
-                transcript = self._transcript(pipes, ticket)
-                name = self._name(element, function, ticket)
-                voice = Voice(transcript, (id(self._backend), ticket, element), name)
-            pipes.voices[ticket, element] = voice
+            run = self._run_of(pipes, ticket) if ticket else NO_RUN
+            voice = pipes.voices[ticket, element] = self.new_voice(run, element, function, ticket)
         return voice
-
-    def _name(self, element: int, function: int, ticket: int) -> str:
-        """Function and task for people: the place in its map, or a number."""
-        if not ticket:
-            return "worker"
-        table, slot = self._backend.resolver.table, ticket & NO_RUN
-        entry = table[slot] if slot < len(table) else None
-        name = self._backend.functions.names.get(function)
-        if type(entry) is Chunk:
-            name = name or function_name(entry.stream.function)
-            key = entry.keys[element] if element < len(entry.keys) else None
-            return f"{name} {key}" if isinstance(key, int) else str(name)
-        return f"{name or 'task'} #{ticket >> 32}"
-
-    def _transcript(self, pipes: WorkerPipes, ticket: int) -> Transcript:
-        number = self._run_of(pipes, ticket) if ticket else NO_RUN
-        cell = self._cell(ticket >> 32) if ticket else self._cells[0][1]
-        run = runs.find(number, self._backend) if number != NO_RUN else None
-        key: Any = run.id if run is not None else (cell.epoch, number)
-        found = self._transcripts.get(key)
-        if found is None:
-            home = cell.within(run.context) if run is not None else cell
-            found = self._transcripts[key] = Transcript(home, self.settings, run)
-            if run is not None:
-                run.tell_folded = partial(self._tell_folded, found)
-            while len(self._transcripts) > MOST_TRANSCRIPTS:
-                _, old = self._transcripts.popitem(last=False)
-                old.settle()
-        return found
-
-    def new_cell(self, cell: origin.Origin) -> None:
-        """What is submitted from now on belongs to this cell."""
-        serial = int(held.csched_serial(self._backend.scheduler.handle)) + 1
-        with self._lock:
-            self._cells.append((serial, cell))
-            del self._cells[1:-MOST_CELLS]
-
-    def cell_of(self, ticket: int) -> origin.Origin:
-        """The cell that submitted a task; 0: the present one."""
-        with self._lock:
-            return self._cell(ticket >> 32) if ticket else self._cells[-1][1]
-
-    def _cell(self, serial: int) -> origin.Origin:
-        for first, cell in reversed(self._cells):
-            if first <= serial:
-                return cell
-        return self._cells[-1][1]
 
     def _end(self, pipes: WorkerPipes, ticket: int | None) -> None:
         """A task is over, or all of a worker's are (None)."""
         over = [key for key in pipes.voices if ticket is None or key[0] == ticket]
-        with self._lock:
-            for key in over:
-                voice = pipes.voices.pop(key)
-                voice.end()
-                voice.transcript.flush()
+        self.end(pipes.voices.pop(key) for key in over)
         if ticket is not None:
             pipes.displays.pop(ticket, None)
-
-    def _display(self, voice: Voice, message: bytes) -> None:
-        try:
-            data, metadata, transient, update = pickle.loads(message)
-        except Exception as error:
-            data = {"text/plain": f"<a display that cannot be read here: {type(error).__name__}: {error}>"}
-            metadata, transient, update = {}, {}, False
-        with self._lock:
-            voice.transcript.flush()
-            if _has_shell():
-                from IPython import display
-
-                publish: Any = display.publish_display_data
-                voice.transcript.origin.do(
-                    lambda: publish(data, metadata, transient=transient, update=update)
-                )
-            else:
-                voice.hear(
-                    STDOUT, str(data.get("text/plain", "")).encode("utf-8", "backslashreplace") + b"\n"
-                )
-
-
-def _has_shell() -> bool:
-    module = sys.modules.get("IPython.core.interactiveshell")
-    return module is not None and bool(module.InteractiveShell.initialized())

@@ -9,74 +9,28 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...zygote import descendants
-from ..scheduled.scheduler import NO_ELEMENT, ffi, held
+from ..scheduled.scheduler import held
+from ..scheduled.stopping import GRACE_SECONDS, LOOK_SECONDS, MOST_SECONDS, Target, Targets
 from . import zygote_client
 
 if TYPE_CHECKING:
     from .backend import LocalBackend
 
-GRACE_SECONDS = 0.5
-LOOK_SECONDS = 0.02
 AGAIN_SECONDS = 0.06  # a signal that was not heard is sent again
-MOST_SECONDS = 5.0  # after the grace, for a task that is about to begin or to end
-MOST_TARGETS = 4096
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(slots=True)
-class Target:
-    """A task, or an element of a chunk, that runs and shall end. Times in nanoseconds of the monotonic clock."""
-
-    ticket: int
-    since: int
-    worker: int
-    element: int = NO_ELEMENT  # of a chunk, if only that is meant
-    pid: int = 0
-    children: list[int] = field(default_factory=list)  # descriptors
-    signalled: float = 0.0
-
-
-class Stopper:
+class Stopper(Targets):
     """Ends tasks of one backend, in threads of its own that last as long as there is something to end."""
 
     def __init__(self, backend: LocalBackend) -> None:
+        super().__init__(backend)
         self._backend = backend
-        self._handle = backend.scheduler.handle
-
-    def stop_run(self, run: int, after: int = 0) -> int:
-        """Cancel the tasks of a run (those later than the serial number) and stop those that run; how many."""
-        found = ffi.new("csched_target_t[]", MOST_TARGETS)  # more than there are workers
-        cancelled = ffi.new("uint32_t *")
-        count = held.csched_stop_run(self._handle, run, after, found, MOST_TARGETS, cancelled)
-        self._end([_target(found[i]) for i in range(count)])
-        return int(cancelled[0] + count)
-
-    def stop_task(self, ticket: int) -> bool | None:
-        """True: it had not begun and is cancelled; False: it is stopped; None: it is over."""
-        found = ffi.new("csched_target_t *")
-        rc = held.csched_stop_task(self._handle, ticket, found)
-        if rc == 2:
-            self._end([_target(found)])
-        return None if rc == 0 else rc == 1
-
-    def overdue(self, ticket: int, element: int) -> None:
-        """A task ran past its time limit, or this element of a chunk."""
-        found = ffi.new("csched_target_t *")
-        if held.csched_interrupt(self._handle, ticket, element, found):
-            self._end([_target(found)])
-
-    def _end(self, targets: list[Target]) -> None:
-        if targets:
-            threading.Thread(
-                target=self._see_to, args=(targets,), name="cellmill-stopper", daemon=True
-            ).start()
 
     def _see_to(self, targets: list[Target]) -> None:
         start = time.monotonic()
@@ -132,10 +86,6 @@ class Stopper:
             target.children.append(child)
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(child, signal.SIGINT)
-
-
-def _target(found: Any) -> Target:
-    return Target(int(found.ticket), int(found.since), int(found.worker), int(found.element))
 
 
 def _family(worker: int, zygote: int) -> Iterator[int]:

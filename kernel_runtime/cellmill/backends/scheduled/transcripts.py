@@ -1,0 +1,165 @@
+"""Who said what, whatever the tasks ran on: the transcripts of a backend's runs and cells.
+
+What tasks print is told in the cell that submitted them.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ... import origin, runs
+from ...frames import STDOUT
+from ...functions import function_name
+from ...task import NO_RUN
+from ...transcript import QUIET_SECONDS, Settings, Transcript, Voice
+from .scheduler import held
+from .stream import Chunk
+
+if TYPE_CHECKING:
+    from .backend import ScheduledBackend
+
+MOST_CELLS, MOST_TRANSCRIPTS = 1000, 256
+
+
+class Transcripts:
+    """Those of one backend; from any thread."""
+
+    def __init__(self, backend: ScheduledBackend, settings: Settings) -> None:
+        self._backend = backend
+        self.settings = settings
+        self._cells: list[tuple[int, origin.Origin]] = [(0, origin.latest)]  # by the first serial number
+        self._transcripts: OrderedDict[Any, Transcript] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def hear_cells(self) -> None:
+        """From now on `new_cell` is told."""
+        runs.cell_listeners.add(self)
+
+    # -- what is told
+
+    def new_voice(self, run: int, element: int, function: int, ticket: int) -> Voice:
+        """One task, or element, begins to speak; ticket 0: something that is no task."""
+        with self._lock:
+            transcript = self._transcript(run, ticket)
+            return Voice(
+                transcript, (id(self._backend), ticket, element), self._name(element, function, ticket)
+            )
+
+    def hear(self, voice: Voice, kind: int, data: bytes) -> None:
+        """More of its text."""
+        with self._lock:
+            voice.hear(kind, data)
+
+    def end(self, voices: Iterable[Voice]) -> None:
+        """These have nothing more to say: unfinished lines are shown."""
+        with self._lock:
+            for voice in voices:
+                voice.end()
+                voice.transcript.flush()
+
+    def display(self, voice: Voice, message: bytes) -> None:
+        """Something rich, pickled: (data, metadata, transient, update)."""
+        try:
+            data, metadata, transient, update = pickle.loads(message)
+        except Exception as error:
+            data = {"text/plain": f"<a display that cannot be read here: {type(error).__name__}: {error}>"}
+            metadata, transient, update = {}, {}, False
+        with self._lock:
+            voice.transcript.flush()
+            if _has_shell():
+                from IPython import display
+
+                publish: Any = display.publish_display_data
+                voice.transcript.origin.do(
+                    lambda: publish(data, metadata, transient=transient, update=update)
+                )
+            else:
+                voice.hear(
+                    STDOUT, str(data.get("text/plain", "")).encode("utf-8", "backslashreplace") + b"\n"
+                )
+
+    def tell_all(self) -> None:
+        """Everything that was folded so far."""
+        with self._lock:
+            for transcript in self._transcripts.values():
+                self._tell_folded(transcript)
+
+    @property
+    def restless(self) -> bool:
+        """Something was folded that has not been told."""
+        with self._lock:
+            return any(transcript.restless for transcript in self._transcripts.values())
+
+    def settle(self) -> None:
+        """Show what was written, and tell of what was folded a while ago."""
+        now = time.monotonic()
+        with self._lock:
+            for transcript in self._transcripts.values():
+                if transcript.restless and now - transcript.last_heard > QUIET_SECONDS:
+                    transcript.settle()
+                transcript.flush()
+
+    def _tell_folded(self, transcript: Transcript) -> None:
+        with self._lock:
+            transcript.settle()
+            transcript.flush()
+
+    # -- whose it is
+
+    def _name(self, element: int, function: int, ticket: int) -> str:
+        """Function and task for people: the place in its map, or a number."""
+        if not ticket:
+            return "worker"
+        table, slot = self._backend.resolver.table, ticket & NO_RUN
+        entry = table[slot] if slot < len(table) else None
+        name = self._backend.functions.names.get(function)
+        if type(entry) is Chunk:
+            name = name or function_name(entry.stream.function)
+            key = entry.keys[element] if element < len(entry.keys) else None
+            return f"{name} {key}" if isinstance(key, int) else str(name)
+        return f"{name or 'task'} #{ticket >> 32}"
+
+    def _transcript(self, number: int, ticket: int) -> Transcript:
+        cell = self._cell(ticket >> 32) if ticket else self._cells[0][1]
+        run = runs.find(number, self._backend) if number != NO_RUN else None
+        key: Any = run.id if run is not None else (cell.epoch, number)
+        found = self._transcripts.get(key)
+        if found is None:
+            home = cell.within(run.context) if run is not None else cell
+            found = self._transcripts[key] = Transcript(home, self.settings, run)
+            if run is not None:
+                run.tell_folded = partial(self._tell_folded, found)
+            while len(self._transcripts) > MOST_TRANSCRIPTS:
+                _, old = self._transcripts.popitem(last=False)
+                old.settle()
+        return found
+
+    def new_cell(self, cell: origin.Origin) -> None:
+        """What is submitted from now on belongs to this cell."""
+        serial = int(held.csched_serial(self._backend.scheduler.handle)) + 1
+        with self._lock:
+            self._cells.append((serial, cell))
+            del self._cells[1:-MOST_CELLS]
+
+    def cell_of(self, ticket: int) -> origin.Origin:
+        """The cell that submitted a task; 0: the present one."""
+        with self._lock:
+            return self._cell(ticket >> 32) if ticket else self._cells[-1][1]
+
+    def _cell(self, serial: int) -> origin.Origin:
+        for first, cell in reversed(self._cells):
+            if first <= serial:
+                return cell
+        return self._cells[-1][1]
+
+
+def _has_shell() -> bool:
+    module = sys.modules.get("IPython.core.interactiveshell")
+    return module is not None and bool(module.InteractiveShell.initialized())

@@ -21,7 +21,7 @@ from setuptools import Extension
 
 HERE = Path(__file__).resolve().parent
 HEADER = HERE / "include" / "csched.h"
-WITH_GIL = [HERE / "python" / name for name in ("calls.h", "submit.h")]
+WITH_GIL = [HERE / "python" / name for name in ("calls.h", "submit.h", "threads.h")]
 FLAGS = [
     "-std=c11",
     "-O2",

@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .backends.scheduled.scheduler import NO_ELEMENT, held
 from .chunk_outcomes import Outcomes, run_batch
 from .raised import encode_error
 from .worker import FLUSH_NS
 
-if TYPE_CHECKING:
-    from .worker import Worker
-
 MOST_MARKED = 4096
 PAST_LIMIT = b""  # in the place of an element's error: it was stopped for its limit of time
 CHECK_EVERY, CHECK_ALL = 64, 256  # look at the clock this often; after each element of small chunks
 
 
-def run_chunk(worker: Worker, function: Any, name: str, count: int, arguments: dict[str, Any]) -> None:
+class Runner(Protocol):
+    """A worker, as far as its chunks need it."""
+
+    handle: Any
+    in_user_code: bool
+
+    def encode_error(self, error: BaseException, name: str) -> Any: ...
+
+    def encode_outcomes(self, outcomes: Outcomes, name: str) -> Any: ...
+
+    def end_output(self, native: bool = False) -> None: ...
+
+    def emit(self, kind: int, detail: int, encoded: Any) -> None: ...
+
+    def publish(self, status: int, failures: int, encoded: Any) -> None: ...
+
+
+def run_chunk(worker: Runner, function: Any, name: str, count: int, arguments: dict[str, Any]) -> None:
     """Run ``{"items": [...], "batch": bool, "star": bool}`` and publish its outcomes."""
     held.csched_worker_started(worker.handle)
     worker.in_user_code = True
     # the items are popped, so that nothing refers to them any more when the outcomes are published
     if arguments["batch"]:
         outcomes = Outcomes(0)
-        outcomes.values = run_batch(function, name, arguments.pop("items"), 0, outcomes.errors)
+        outcomes.values = run_batch(
+            function, name, arguments.pop("items"), 0, outcomes.errors, worker.encode_error
+        )
         failures = len(outcomes.errors)
     else:
         run = _run_limited if "limited" in arguments else _run_elements
@@ -33,11 +49,11 @@ def run_chunk(worker: Worker, function: Any, name: str, count: int, arguments: d
     worker.in_user_code = False
     held.csched_worker_finished(worker.handle)
     worker.end_output()
-    worker.publish(held.CSCHED_VALUE, failures, outcomes.encode(name))
+    worker.publish(held.CSCHED_VALUE, failures, worker.encode_outcomes(outcomes, name))
 
 
 def _run_elements(
-    worker: Worker, function: Any, name: str, items: list[Any], star: bool
+    worker: Runner, function: Any, name: str, items: list[Any], star: bool
 ) -> tuple[Outcomes, int]:
     handle = worker.handle
     element, since_flush = held.csched_worker_element, held.csched_worker_since_flush
@@ -52,7 +68,7 @@ def _run_elements(
         except BaseException as error:
             if isinstance(error, StopIteration):
                 error = RuntimeError(f"{name} raised StopIteration")
-            outcomes.errors[i] = encode_error(error, name)
+            outcomes.errors[i] = worker.encode_error(error, name)
             values.append(None)
             failures += 1
             if isinstance(error, KeyboardInterrupt) and held.csched_worker_interrupted(handle):
@@ -71,16 +87,16 @@ def _run_elements(
     return outcomes, failures
 
 
-def _flush(worker: Worker, outcomes: Outcomes, end: int, name: str) -> Outcomes:
+def _flush(worker: Runner, outcomes: Outcomes, end: int, name: str) -> Outcomes:
     """Send what there is of the elements before ``end``; where the next ones go."""
     held.csched_worker_element(worker.handle, NO_ELEMENT)
     worker.end_output(native=True)
-    worker.emit(held.CSCHED_PARTIAL, end, outcomes.encode(name))
+    worker.emit(held.CSCHED_PARTIAL, end, worker.encode_outcomes(outcomes, name))
     return Outcomes(end)
 
 
 def _run_limited(
-    worker: Worker, function: Any, name: str, items: list[Any], star: bool
+    worker: Runner, function: Any, name: str, items: list[Any], star: bool
 ) -> tuple[Outcomes, int]:
     """The same where each element has a limit of time: one that is interrupted for it ends alone.
 

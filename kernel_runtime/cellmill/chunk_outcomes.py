@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from . import payload
@@ -15,7 +16,7 @@ class Outcomes:
     def __init__(self, first: int) -> None:
         self.first = first
         self.values: Any = []
-        self.errors: dict[int, bytes] = {}
+        self.errors: dict[int, Any] = {}  # as the worker encodes them
 
     def encode(self, name: str) -> payload.Encoded:
         """For the kernel; a value that cannot be pickled becomes an error."""
@@ -33,7 +34,14 @@ class Outcomes:
             return payload.encode((self.first, values, self.errors))
 
 
-def run_batch(function: Any, name: str, items: list[Any], first: int, errors: dict[int, bytes]) -> Any:
+def run_batch(
+    function: Any,
+    name: str,
+    items: list[Any],
+    first: int,
+    errors: dict[int, Any],
+    encode: Callable[[BaseException, str], Any] = encode_error,
+) -> Any:
     """Call the function with the whole list; a list that raises is split until the culprit stands alone."""
     try:
         return check_batch(name, function(items), len(items))
@@ -42,9 +50,9 @@ def run_batch(function: Any, name: str, items: list[Any], first: int, errors: di
     except BaseException as error:
         if len(items) == 1 or getattr(error, "_whole_batch", False):
             for i in range(len(items)):
-                errors[first + i] = encode_error(error, name)
+                errors[first + i] = encode(error, name)
             return [None] * len(items)
     half = len(items) // 2
-    before = run_batch(function, name, items[:half], first, errors)
-    after = run_batch(function, name, items[half:], first + half, errors)
+    before = run_batch(function, name, items[:half], first, errors, encode)
+    after = run_batch(function, name, items[half:], first + half, errors, encode)
     return [*before, *after]

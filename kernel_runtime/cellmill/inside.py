@@ -11,13 +11,12 @@ from typing import Any
 
 
 class Here(threading.local):
-    """Of the calling thread. ``worker`` is None outside of tasks; ``values`` are those of `per_worker`."""
+    """Of the calling thread. ``worker`` is None outside of tasks; ``values`` are those of `per_worker`, where they are
+    not the process's.
+    """
 
     worker: Any = None
-    executor: Any = None  # what stands for all executors inside of tasks
-
-    def __init__(self) -> None:
-        self.values: dict[Any, Any] = {}
+    values: dict[Any, Any] | None = None
 
 
 here = Here()
@@ -33,8 +32,7 @@ def enter(worker: Any) -> None:
 
 def leave() -> None:
     """It does not any more: what it kept for its tasks goes."""
-    here.worker = here.executor = None
-    here.values = {}
+    here.worker = here.values = None
 
 
 def in_thread() -> bool:

@@ -11,11 +11,11 @@ from typing import Any, overload
 
 import cloudpickle
 
-from . import runs
+from . import inside, runs
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker
 from .functions import check_batch, function_name
-from .references import importable, references_of
+from .references import ABSENT, cell_value, importable, references_of
 from .task import DEFAULT_OPTIONS, TaskOptions
 
 __all__ = ["ParallelFunction", "PerWorker", "parallel", "per_worker"]
@@ -124,6 +124,7 @@ def parallel(function: Callable[..., Any] | None = None, /, **options: Any) -> A
 
 _values: dict[bytes, Any] = {}
 _values_lock = threading.Lock()
+_key_lock = threading.Lock()
 
 
 class PerWorker:
@@ -140,6 +141,8 @@ class PerWorker:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value for these arguments in this process, made if need be."""
+        if inside.used and inside.here.values is not None:
+            return self._of_thread(inside.here.values, args, kwargs)
         key = self._key()[0]
         if args or kwargs:
             key += cloudpickle.dumps((args, sorted(kwargs.items())))
@@ -151,6 +154,18 @@ class PerWorker:
             if key not in _values:
                 _values[key] = self.__wrapped__(*args, **kwargs)
             return _values[key]
+
+    def _of_thread(self, values: dict[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The value of the calling thread; a factory that cannot be pickled is known by itself."""
+        try:
+            with _key_lock:  # or it may change with what the factory refers to while others compute it
+                found = self._key()[0]
+            key: Any = found, cloudpickle.dumps((args, sorted(kwargs.items())))
+        except Exception:
+            key = self.__wrapped__, args, tuple(sorted(kwargs.items()))
+        if key not in values:
+            values[key] = self.__wrapped__(*args, **kwargs)
+        return values[key]
 
     def _key(self) -> tuple[bytes, bytes]:
         """(hash, pickle) of the factory, computed again when something it refers to was bound anew."""
@@ -173,12 +188,8 @@ class PerWorker:
 
 
 def _bound(namespace: dict[str, Any] | None, key: Any, value: Any) -> bool:
-    if namespace is None:
-        try:
-            return key.cell_contents is value
-        except ValueError:
-            return False
-    return namespace.get(key) is value
+    found = cell_value(key) if namespace is None else namespace.get(key, ABSENT)
+    return found is value
 
 
 def _load_per_worker(key: bytes, data: bytes) -> PerWorker:

@@ -50,7 +50,17 @@ def load_error(data: bytes | memoryview) -> BaseException:
     return error
 
 
-def set_cause(error: BaseException, cause: BaseException) -> None:
+def here_and_now(error: BaseException) -> BaseException:
+    """An exception that a task raised in this process, as `load_error` would give it: its frames are let go of."""
+    if isinstance(error.__cause__, _RemoteTraceback):  # another task raised it before
+        set_cause(error, None)
+    text = _traceback_of(error)
+    BaseException.with_traceback(error, None)
+    set_cause(error, _RemoteTraceback(f"\n{text}"))  # type: ignore[arg-type]
+    return error
+
+
+def set_cause(error: BaseException, cause: BaseException | None) -> None:
     """``error.__cause__ = cause``, also where its class refuses attributes."""
     BaseException.__dict__["__cause__"].__set__(error, cause)
 

@@ -15,7 +15,7 @@ import sys
 import threading
 import weakref
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import imported, payload, worker_fork
 from .backends.scheduled.scheduler import NO_BLOCK, ffi, free, free_cast, held
@@ -26,6 +26,9 @@ from .raised import encode_error
 from .speech import Speech
 from .worker_blocks import Blocks
 from .zygote import adopt
+
+if TYPE_CHECKING:
+    from .chunk_outcomes import Outcomes
 
 ITEM = struct.Struct("=IIIIQQQII")
 MOST_FUNCTIONS = 256
@@ -295,6 +298,13 @@ class Worker:
         self.end_output()
         failures, self.failures = self.failures, 1
         self.publish(held.CSCHED_ERROR, failures, encode_error(error, name))
+
+    encode_error = staticmethod(encode_error)
+
+    @staticmethod
+    def encode_outcomes(outcomes: Outcomes, name: str) -> payload.Encoded:
+        """See `chunk.Runner`."""
+        return outcomes.encode(name)
 
     def publish(self, status: int, failures: int, encoded: payload.Encoded | bytes) -> None:
         """Put a result where the kernel finds it; waits, interruptibly, while its ring is full."""

@@ -29,7 +29,7 @@ def test_unknown_with_a_suggestion(name: str, suggestion: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "kubernetes"])
 def test_unknown_without(name: str) -> None:
-    with pytest.raises(cellmill.BackendError, match="this version has: local, inline") as raised:
+    with pytest.raises(cellmill.BackendError, match="this version has: local, threads, inline") as raised:
         create(name, 1)
     assert "Did you mean" not in str(raised.value)
 

@@ -105,7 +105,7 @@ def test_help(notebook: Notebook, magic: str) -> None:
     [
         ("%cellmill ", ["backend", "help", "pause", "policy", "preload", "workers"], ["--retries"]),
         ("%cellmill wo", ["workers"], ["backend"]),
-        ("%cellmill backend ", ["inline", "local"], []),
+        ("%cellmill backend ", ["inline", "local", "threads"], []),
         ("%cellmill policy ", ["least-loaded"], ["workers"]),
         ("%cellmill preload cellmill_w", ["cellmill_widgets"], []),
         ("%cellmill preload json.de", ["json.decoder"], []),

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import BackendError, UsageError
 from ._protocol import Backend
 
-KNOWN = ("local", "dask", "inline")
+KNOWN = ("local", "threads", "dask", "inline")
 
 _COMMON = ("initializer", "initargs", "preload", "memory", "label_output", "output_lines")  # to all clusters
 _DASK_ADDRESSES = ("tcp://", "tls://", "ws://", "wss://", "inproc://", "ucx://")
@@ -24,6 +24,10 @@ def create(name: Any, max_workers: int | None, **options: Any) -> Backend:
         from .local.backend import LocalBackend
 
         return _made(LocalBackend, name, max_workers, options)
+    if name == "threads":
+        from .threads.backend import ThreadsBackend
+
+        return _made(ThreadsBackend, name, max_workers, options)
     if name == "inline":
         from .inline import InlineBackend
 

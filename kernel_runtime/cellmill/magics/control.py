@@ -20,7 +20,7 @@ HELP = """Show the workers, or change their settings.
 
     %cellmill                      backend, workers, counts and settings
     %cellmill workers N            run N workers
-    %cellmill backend NAME         run tasks elsewhere: local, inline
+    %cellmill backend NAME         run tasks elsewhere: local, threads, inline
     %cellmill preload MOD…         import modules once, before workers start (quick restarts)
     %cellmill policy NAME          which worker takes the next task
     %cellmill output label|plain   the function and task before each line that tasks print, or not

@@ -129,6 +129,10 @@ class ScheduledBackend:
     name = "?"
     forks = False
     limits_elements = False  # whether the elements of a chunk can be stopped one by one
+    sender_type: type[Sender] = Sender
+    resolver_type: type[Resolver] = Resolver
+    failures_type: type[FailureLog] = FailureLog
+    inspector_type: type[Inspector] = Inspector
     pool: WorkerPool
     stopper: TaskStopper
     listener: OutputListener
@@ -161,16 +165,16 @@ class ScheduledBackend:
             arena_bytes=memory, spin_us=10 if crowded else 50, worker_tasks=worker_tasks, **settings
         )
         self.states = States(self.scheduler)
-        self.functions = FunctionTable(self._add_function, self.scheduler.drop_function)
-        self.resolver = Resolver(self, self.scheduler)
-        self.failures = FailureLog(self)
-        self.inspector = Inspector(self)
+        self.functions = self.make_functions()
+        self.resolver = self.resolver_type(self, self.scheduler)
+        self.failures = self.failures_type(self)
+        self.inspector = self.inspector_type(self)
         self._cell_began = 0
         self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun
         self.broken: BaseException | None = None
         self.closed = False
         self.foreign = False  # this is a forked child: everything here is its parent's
-        sender = self.sender = Sender(self)
+        sender = self.sender = self.sender_type(self)
         self.submit = sender.submit
         self.submit_plain = sender.plain.submit
         self.submit_chunk = sender.submit_chunk
@@ -199,6 +203,10 @@ class ScheduledBackend:
             raise RuntimeError("cannot schedule new futures after shutdown")
         assert self.broken is not None
         raise WorkerLostError(f"this executor is broken: {self.broken}") from self.broken
+
+    def make_functions(self) -> FunctionTable:
+        """Numbers for functions; their pickles go to the scheduler, which hands them to workers."""
+        return FunctionTable(self._add_function, self.scheduler.drop_function)
 
     def _add_function(self, encoded: Encoded) -> int:
         return self.scheduler.add_function(encoded)

@@ -17,6 +17,8 @@ from .scheduler import NO_ELEMENT, ffi, held
 if TYPE_CHECKING:
     from .stream import Stream
 
+# Outcomes, packed or as they are; or why there are none.
+Came = memoryview | tuple[int, Any, dict[int, Any]] | BaseException
 NOT_LOADED = 0  # failures that a worker reports of a chunk which it could not unpickle
 
 
@@ -67,9 +69,9 @@ class Chunk:
         """It was sent before its stream was cancelled: what has not begun will not."""
         return self._cancellations != self.stream.cancellations
 
-    def partial(self, view: memoryview) -> None:
+    def partial(self, came: Came) -> None:
         """Outcomes of the next elements, from a worker that is still at it."""
-        first, values, errors = self._outcomes(view)
+        first, values, errors = self._outcomes(came)
         self._put(self.received, first + len(values), states.DONE)
         self._take(first, values, errors)
 
@@ -84,8 +86,11 @@ class Chunk:
         if end > first:
             self.stream.backend.states.put(self._position_of(first), end - first, state)
 
-    def _outcomes(self, view: memoryview) -> tuple[int, Any, dict[int, Any]]:
+    def _outcomes(self, view: Came) -> tuple[int, Any, dict[int, Any]]:
         """What a worker sent: (first element, values, errors). A result that does not unpickle fails alone."""
+        if isinstance(view, tuple):  # it is a thread of this process
+            return view
+        assert not isinstance(view, BaseException)
         taken, error = outcomes.load_value(view)
         if error is None:
             first, values, errors = taken
@@ -152,7 +157,7 @@ class Chunk:
             self.marks = {}
         self.marks.setdefault(ended, []).append(place)
 
-    def complete(self, status: int, worker: int, detail: int, view: memoryview | None, run_ns: int) -> None:
+    def complete(self, status: int, worker: int, detail: int, view: Came | None, run_ns: int) -> None:
         """The chunk is over; called by the resolver, again if an interrupt came in between."""
         stream = self.stream
         if not self.over:
@@ -169,7 +174,11 @@ class Chunk:
             elif status == held.CSCHED_TIMEOUT:
                 error = self._timeout(0)
             else:
-                error = outcomes.error_of(status, view, function_name(stream.function), None)
+                assert not isinstance(view, tuple)
+                if isinstance(view, BaseException):
+                    error = view
+                else:
+                    error = outcomes.error_of(status, view, function_name(stream.function), None)
             if error is not None:
                 self._fail_rest(status, error)
             for ended, places in (self.marks or {}).items():

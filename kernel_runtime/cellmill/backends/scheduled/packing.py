@@ -53,7 +53,7 @@ def pack(
         payload.inputs.packing = None
 
 
-def _of_this_backend(backend: ScheduledBackend, future: Any) -> bool:
+def of_this_backend(backend: ScheduledBackend, future: Any) -> bool:
     """Whether the scheduler knows the future's task; others are waited for, and their values sent along."""
     return getattr(future, "_home", None) is backend and future._ticket != 0
 
@@ -61,29 +61,29 @@ def _of_this_backend(backend: ScheduledBackend, future: Any) -> bool:
 def _place(backend: ScheduledBackend, future: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
     """What a future in the arguments is replaced by: its place among the inputs, or its value."""
     if future._state not in OVER:
-        if _of_this_backend(backend, future):
+        if of_this_backend(backend, future):
             inputs.append(future)
             return payload.load_input, (len(inputs) - 1,)
         future.exception()
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
-    _note_over(backend, future, inputs)
+    note_over(backend, future, inputs)
     return payload.same, (future._result,)
 
 
-def _note_over(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:
+def note_over(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:
     """For who draws what hangs on what: the scheduler does not hear of this input."""
-    if _of_this_backend(backend, future):
+    if of_this_backend(backend, future):
         inputs.over += (future._ticket,)
 
 
 def add_input(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:
     """An ``after=``: the task waits for it and does not use its value."""
     if future._state not in OVER:
-        if _of_this_backend(backend, future):
+        if of_this_backend(backend, future):
             inputs.append(future)
             return
         future.exception()
     if future.cancelled() or future.exception() is not None:
         raise FailedInput(future)
-    _note_over(backend, future, inputs)
+    note_over(backend, future, inputs)

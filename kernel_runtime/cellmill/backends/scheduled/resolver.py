@@ -149,9 +149,13 @@ class Resolver:
             for place in rest:
                 self._settle(*scheduler.completion(place))
             held.csched_commit(scheduler.handle, n)
+            self.settled(slots)
             self.slots.frombytes(scheduler.slot_bytes(n))
             if n < BATCH:
                 return
+
+    def settled(self, slots: list[int]) -> None:
+        """These tasks are over and committed; their slots are not free yet."""
 
     def _small_values(self, n: int, slots: list[int], statuses: list[int]) -> list[Any]:
         """What lone futures take from this batch; `_LATER` for everything that needs more care."""
@@ -195,7 +199,7 @@ class Resolver:
                 called = entry.settle_cancelled()
             else:
                 value, error = self._outcome(
-                    entry, status, worker, detail, blob, address, size, function, run_ns
+                    entry, slot, status, worker, detail, blob, address, size, function, run_ns
                 )
                 if error is not None:
                     note_failure(run, self.backend, error)
@@ -208,13 +212,31 @@ class Resolver:
             if called:
                 self.call_back(entry)
         else:
-            view = self.scheduler.lasting_view(blob, address, size) if size else None
-            entry.complete(status, worker, detail, view, run_ns)
+            self._complete(entry, slot, status, worker, detail, blob, address, size, run_ns)
         self.table[slot] = None
+
+    def _complete(
+        self,
+        chunk: Chunk,
+        slot: int,
+        status: int,
+        worker: int,
+        detail: int,
+        blob: int,
+        address: int,
+        size: int,
+        run_ns: int,
+    ) -> None:
+        view = self.scheduler.lasting_view(blob, address, size) if size else None
+        chunk.complete(status, worker, detail, view, run_ns)
+
+    def _partial(self, chunk: Chunk, slot: int, detail: int, blob: int, address: int, size: int) -> None:
+        chunk.partial(self.scheduler.lasting_view(blob, address, size))
 
     def _outcome(
         self,
         future: Future,
+        slot: int,
         status: int,
         worker: int,
         detail: int,
@@ -281,7 +303,7 @@ class Resolver:
     ) -> None:
         entry = self.table[slot]
         if type(entry) is RetriedFuture:
-            _, error = self._outcome(entry, status, worker, 0, blob, address, size, function, limit_ns)
+            _, error = self._outcome(entry, slot, status, worker, 0, blob, address, size, function, limit_ns)
             assert error is not None
             entry.answer(self.scheduler.handle, ticket, status, error)
 

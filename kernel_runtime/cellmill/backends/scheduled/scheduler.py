@@ -305,6 +305,10 @@ class Scheduler:
         check(held.csched_worker_add(self.handle, index, self._passed), "adding a worker")
         return int(index[0]), list(self._passed)
 
+    def keep_passed(self) -> None:
+        """The new worker lives in this process, and has taken them over."""
+        self._passed[0:4] = [-1] * 4
+
     def close_passed(self) -> None:
         """The new worker has its descriptors, or will not come; also in a child forked meanwhile."""
         for place, fd in enumerate(self._passed):

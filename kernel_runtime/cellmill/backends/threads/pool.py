@@ -1,0 +1,300 @@
+"""The threads of one executor: started, replaced, retired, and given up when what they run does not end."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BackendError, UsageError, in_words
+from ...task import WorkerInfo
+from ..scheduled.scheduler import NO_ELEMENT, Full, check, ffi, held
+from .thread import WorkerThread
+
+if TYPE_CHECKING:
+    from ..local.children import Exit
+    from .backend import ThreadsBackend
+
+STATES = ("lost", "starting", "idle", "lost")
+REPLY_SECONDS = 60.0
+CLOSE_SECONDS = 5.0
+
+
+class ThreadPool:
+    """See `scheduled.backend.WorkerPool`."""
+
+    def __init__(
+        self,
+        backend: ThreadsBackend,
+        *,
+        initializer: Callable[..., Any] | None,
+        initargs: tuple[Any, ...],
+        preload: Iterable[str],
+    ) -> None:
+        self.backend = backend
+        self.size = 0
+        self.members: dict[int, WorkerThread] = {}
+        self.preloaded: list[str] = []
+        self.exits: dict[int, Exit] = {}  # no thread ends by itself
+        self.world: Any = None  # that of this process
+        self.closed = False
+        self.restarts = 0
+        self._initializer, self._initargs = initializer, initargs
+        self._requests = itertools.count(1)
+        self._asked: dict[int, tuple[Callable[..., Any], list[Any], threading.Event]] = {}
+        self._lock = threading.RLock()
+        self._told = False
+        self.preload(preload)
+
+    def touched(self) -> bool:
+        """Never: threads live in the kernel's surroundings."""
+        return False
+
+    def sync_world(self) -> None:
+        """Nothing to send."""
+
+    def reply(self, index: int, number: int, data: bytes) -> None:
+        """Answers come as objects; see `answer`."""
+
+    # -- starting
+
+    def resize(self, count: int) -> None:
+        """So many threads; fewer: the surplus finishes what it runs."""
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise UsageError(f"the number of workers must be a whole number of at least 1, not {count!r}")
+        with self._lock:
+            self.size = count
+            for member in [m for m in self.members.values() if not m.retiring][count:]:
+                self._retire(member)
+        self._start_missing()
+
+    def _start_missing(self) -> None:
+        with self._lock:
+            while not self.closed and sum(not m.retiring for m in self.members.values()) < self.size:
+                try:
+                    self._start_one()
+                except (BackendError, RuntimeError, OSError) as error:  # descriptors, memory, or threads
+                    self._give_up(error)
+                    return
+
+    def _start_one(self) -> None:
+        scheduler = self.backend.scheduler
+        index, fds = scheduler.add_worker()
+        out = ffi.new("csched_worker_t **")
+        try:
+            check(held.csched_thread_attach(ffi.new("int[4]", fds), out), "starting a worker thread")
+        except BaseException:
+            scheduler.close_passed()
+            held.csched_worker_lost(scheduler.handle, index)
+            raise
+        scheduler.keep_passed()
+        member = self.members[index] = WorkerThread(self, index, out[0])
+        try:
+            member.thread.start()
+        except BaseException:
+            del self.members[index]
+            held.csched_worker_lost(scheduler.handle, index)
+            member.detach()
+            raise
+
+    def _give_up(self, error: Exception) -> None:
+        """No thread could be started: go on with those there are, if there are any."""
+        problem = BackendError(f"no worker thread could be started: {in_words(error)}")
+        if not self.members:
+            self.backend.break_down(problem)
+            return
+        warnings.warn(
+            f"cellmill goes on with {len(self.members)} of {self.size} worker threads: {problem}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    def initialized(self) -> bool:
+        """In a new thread: its initializer has run."""
+        if self._initializer is None:
+            return True
+        try:
+            self._initializer(*self._initargs)
+        except BaseException as error:
+            problem = BackendError("the initializer of the workers failed")
+            problem.__cause__ = error
+            self.backend.break_down(problem)
+            return False
+        return True
+
+    def preload(self, modules: Iterable[str]) -> None:
+        """Import modules, here, where the threads are."""
+        problems = []
+        for name in [modules] if isinstance(modules, str) else modules:
+            try:
+                importlib.import_module(name)
+            except Exception as error:
+                problems.append(f"{name} cannot be imported: {in_words(error)}")
+            else:
+                self.preloaded += [name] if name not in self.preloaded else []
+        if problems:
+            raise UsageError("preload: " + "; ".join(problems))
+
+    # -- ending
+
+    def _retire(self, member: WorkerThread) -> None:
+        member.retiring = True
+        held.csched_worker_retire(self.backend.scheduler.handle, member.index)
+
+    def ended(self, member: WorkerThread) -> None:
+        """The last thing that a thread does."""
+        if member.abandoned:  # another one has its place
+            member.detach()
+            return
+        with self._lock:
+            del self.members[member.index]
+            held.csched_worker_lost(self.backend.scheduler.handle, member.index)
+            member.detach()
+        if not self.backend.foreign and self.backend.broken is None:
+            self._start_missing()
+
+    def abandon(self, index: int, ticket: int) -> bool:
+        """Give up a thread that is still in this task: the task ends, and a new thread takes its place."""
+        with self._lock:
+            member = self.members.get(index)
+            if member is None or not held.csched_thread_abandon(member.form, index, ticket):
+                return False
+            del self.members[index]
+            held.csched_worker_lost(self.backend.scheduler.handle, index)
+            self.restarts += 1
+        self.backend.listener.end_of(member.said)
+        self._start_missing()
+        self._tell()
+        return True
+
+    def _tell(self) -> None:
+        if self._told:
+            return
+        self._told = True
+        warnings.warn(
+            "cellmill: a task did not hear that it is to end. A thread cannot be killed: its task is over for you, a "
+            "new thread has taken its place, and the old one goes on until its code returns, with what memory and "
+            'processor time that takes. backend="local" runs tasks in processes, which can be killed. This is told '
+            "once.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    def kill(self, index: int, reason: str = "") -> None:
+        """Not to be had: what would be killed is the kernel."""
+
+    def replace(self, index: int) -> None:
+        """A new thread in the place of this one, which finishes what it runs."""
+        with self._lock:
+            member = self.members.get(index)
+            if member is None or member.retiring:
+                return
+            self._retire(member)
+        self._start_missing()
+
+    def restart(self) -> None:
+        """New threads in the place of all; what runs is finished first."""
+        with self._lock:
+            for member in list(self.members.values()):
+                if not member.retiring:
+                    self._retire(member)
+        self._start_missing()
+
+    def close(self, wait: bool) -> None:
+        """Retire all threads; with ``wait``, return when they have ended."""
+        with self._lock:
+            self.closed = True
+            members = list(self.members.values())
+            for member in members:
+                if not member.retiring:
+                    self._retire(member)
+        deadline = time.monotonic() + CLOSE_SECONDS
+        for member in members if wait else ():
+            if member.thread is not threading.current_thread():
+                member.thread.join(max(0.0, deadline - time.monotonic()))
+
+    def disown(self) -> None:
+        """In a forked child: threads are gone, but for the one that forked."""
+        for member in list(self.members.values()):
+            member.disown()
+
+    # -- talking to threads
+
+    def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
+        """Call ``function()`` once in each thread; their values, in the order of the workers."""
+        waiting = []
+        with self._lock:
+            indexes = sorted(m.index for m in self.members.values() if not m.retiring)
+        for index in indexes:
+            number = next(self._requests)
+            asked: tuple[Callable[..., Any], list[Any], threading.Event] = (function, [], threading.Event())
+            self._asked[number] = asked
+            self._request(index, number)
+            waiting.append((index, number, asked))
+        values = []
+        for index, number, (_, replies, event) in waiting:
+            deadline = time.monotonic() + REPLY_SECONDS
+            while not event.wait(0.05):
+                if self.backend.broken is not None:
+                    raise BackendError(
+                        f"this executor is broken: {self.backend.broken}"
+                    ) from self.backend.broken
+                if index not in self.members or time.monotonic() > deadline:
+                    raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
+            del self._asked[number]
+            good, value = replies[0]
+            if not good:
+                raise value
+            values.append(value)
+        return values
+
+    def _request(self, index: int, number: int) -> None:
+        while True:
+            try:
+                rc = held.csched_control(self.backend.scheduler.handle, index, number, b"\0", 1)
+                if rc != held.CSCHED_EINVAL:  # else that thread has just gone
+                    check(rc, "a request to a worker thread")
+                return
+            except Full:
+                self.backend.scheduler.wait(5)
+
+    def answer(self, number: int) -> None:
+        """In a thread: call what was asked for."""
+        asked = self._asked.get(number)
+        if asked is None:
+            return
+        function, replies, event = asked
+        try:
+            replies.append((True, function()))
+        except BaseException as error:
+            replies.append((False, error))
+        event.set()
+
+    def infos(self) -> list[WorkerInfo]:
+        """One record per thread."""
+        self.backend.scheduler.poll()  # hears of threads that have become ready
+        with self._lock:
+            members = sorted(self.members.values(), key=lambda m: m.index)
+        return [self._info(member) for member in members]
+
+    def _info(self, member: WorkerThread) -> WorkerInfo:
+        out = ffi.new("csched_worker_info_t *")
+        held.csched_worker_info(self.backend.scheduler.handle, member.index, out)
+        state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
+        state = "stopping" if out.stopping else state
+        info = WorkerInfo(member.index, os.getpid(), state, int(out.finished), self.restarts)
+        if not out.ticket:
+            return info
+        return replace(
+            info,
+            function=self.backend.functions.names.get(out.function),
+            task=int(out.ticket),
+            element=None if out.element == NO_ELEMENT else int(out.element),
+            since_ns=int(out.since),
+        )

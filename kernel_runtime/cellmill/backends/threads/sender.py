@@ -1,0 +1,174 @@
+"""Sending without pickling: a call is kept by its slot, and the scheduler gets a task without a payload."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any
+
+from ... import inside, runs
+from ...functions import function_name
+from ...futures import Future
+from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
+from ..inline import InlineBackend
+from ..scheduled import outcomes
+from ..scheduled.packing import FailedInput, Inputs
+from ..scheduled.retrying import RetriedFuture
+from ..scheduled.scheduler import NO_BLOCK, StaleInput, ffi, held
+from ..scheduled.sender import Sender
+from ..scheduled.stream import Chunk
+from . import streams
+from .call import PARTS, AgainCall, Call, ChunkCall, add_after, packed
+from .streams import TaskStream
+
+if TYPE_CHECKING:
+    from .backend import ThreadsBackend
+
+_NOW = time.monotonic_ns
+_SLOT = 2**32 - 1
+_NOTHING: dict[str, Any] = {}
+_LOOKED_AT = (Future, *PARTS)
+
+
+class ThreadsSender(Sender):
+    """Turns calls into tasks of one backend."""
+
+    def __init__(self, backend: ThreadsBackend) -> None:  # without the base's: nothing of it needs room, or C
+        self.backend: ThreadsBackend = backend
+        self.scheduler = backend.scheduler
+        self.functions = backend.functions
+        self.resolver = backend.resolver
+        self.batches = {}
+        self.calls = backend.calls
+        self.plain: Any = self  # see `plain.PlainSubmit`: its `submit` is one of no run and no options
+        self._inline = InlineBackend()
+
+    def submit(
+        self,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: TaskOptions = DEFAULT_OPTIONS,
+        run: int = NO_RUN,
+    ) -> Future:
+        """One call as a task; its future at once. In a task of such a backend it runs at once, in that task."""
+        backend = self.backend
+        if inside.used and inside.in_thread():
+            return self._inline.submit(function, args, kwargs, options, run)
+        if backend.closed or backend.broken is not None:
+            backend.refuse()
+        if type(sys.stdout) is not TaskStream or type(sys.stderr) is not TaskStream:
+            streams.look()
+        if options.batch:
+            return self._submit_to_batch(function, args, kwargs, options, run)
+        if options.plain:
+            for part in (*args, *kwargs.values()) if kwargs else args:
+                if isinstance(part, _LOOKED_AT):
+                    break
+            else:
+                return self._hand_over(
+                    Call(function, args, kwargs or None, copy_context(), ()), function, run
+                )
+        return self._with_care(function, args, kwargs, options, run)
+
+    def _hand_over(self, call: Call, function: Any, run: int) -> Future:
+        """A call with nothing to look after. It and its future are in place before the task can end."""
+        number = self.functions.number(function)
+        future = Future(self.backend)
+        slot = self.resolver.take_slot()
+        self.resolver.table[slot] = future
+        self.calls[slot] = call
+        ticket = held.csched_submit(self.scheduler.handle, slot, number, run, ffi.NULL, 0, 0)
+        if ticket < 0:
+            del self.calls[slot]
+            self._undo(slot, ticket)
+        future._ticket = ticket
+        return future
+
+    def _with_care(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
+    ) -> Future:
+        """Futures among the arguments are inputs; options travel in a form."""
+        backend = self.backend
+        start = _NOW()
+        retry = options.retries if isinstance(options.retries, Retry) else None
+        future = Future(backend) if retry is None else RetriedFuture(backend, retry)
+        kind = AgainCall if options.retries else Call
+        while True:
+            inputs = Inputs()
+            try:
+                filled = tuple([packed(backend, part, inputs) for part in args])
+                named = {name: packed(backend, part, inputs) for name, part in kwargs.items()}
+                add_after(backend, options.after, inputs)
+            except FailedInput as failed:
+                return self._failed(run, failed.cause)
+            call = kind(function, filled, named or None, copy_context(), self._sources(inputs))
+            number = self.functions.number(function)
+            slot = self.resolver.take_slot()
+            self.resolver.table[slot], self.calls[slot] = future, call
+            future._inputs = tuple(inputs)
+            form, _keep = self._form(options, inputs, NO_BLOCK)
+            ticket = held.csched_submit_with(
+                self.scheduler.handle, slot, number, run, ffi.NULL, 0, _NOW() - start, form
+            )
+            if ticket < 0:
+                del self.calls[slot]
+                try:
+                    self._undo(slot, ticket)
+                except StaleInput:  # an input was resolved meanwhile, its value is at hand now
+                    continue
+            future._ticket = ticket
+            if inputs.over:
+                self._tell_over(ticket, number, inputs)
+            return future
+
+    def _sources(self, inputs: Inputs) -> tuple[Call | None, ...]:
+        """The calls of these futures; of one that is settled meanwhile any, since the scheduler refuses then."""
+        return tuple([self.calls.get(future._ticket & _SLOT) for future in inputs])
+
+    def submit_chunk(
+        self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int
+    ) -> None:
+        """Send one chunk of a stream; raises `DependencyError` when an input has failed."""
+        backend = self.backend
+        start = _NOW()
+        count = len(body["items"])
+        while True:
+            inputs = Inputs()
+            try:
+                body = {**body, "items": packed(backend, body["items"], inputs)}
+                add_after(backend, options.after, inputs)
+            except FailedInput as failed:
+                error = outcomes.dependency_failed(failed.cause, 0)
+                raise error from error.__cause__
+            number = self.functions.number(function)
+            call = ChunkCall(
+                function, function_name(function), body, self._context(run), self._sources(inputs)
+            )
+            slot = self.resolver.take_slot()
+            self.resolver.table[slot], chunk.slot = chunk, slot
+            self.calls[slot] = call
+            backend.adjust_run(run, submitted=-count)  # counted when they were added to the stream
+            form, _keep = self._form(options, inputs, NO_BLOCK)
+            form.count, form.retries, form.ask, form.attempt = count, 0, 0, chunk.attempt
+            form.position = 0 if chunk.position is None else chunk.position + 1
+            form.not_before = _NOW() + int(chunk.delay * 1e9) if chunk.delay else 0
+            ticket = held.csched_submit_with(
+                self.scheduler.handle, slot, number, run, ffi.NULL, 0, _NOW() - start, form
+            )
+            if ticket >= 0:
+                if inputs.over:
+                    self._tell_over(ticket, number, inputs)
+                return
+            del self.calls[slot]
+            backend.adjust_run(run, submitted=count)
+            try:
+                self._undo(slot, ticket)
+            except StaleInput:
+                continue
+
+    def _context(self, run: int) -> Any:
+        """Of who asked for the map: its chunks are sent by whatever thread has their results."""
+        found = runs.find(run, self.backend) if run != NO_RUN else None
+        return found.context.copy() if found is not None else copy_context()

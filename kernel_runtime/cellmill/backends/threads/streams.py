@@ -1,0 +1,82 @@
+"""sys.stdout and sys.stderr while there are worker threads: what a task prints goes to its listener."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+from ...origin import STREAMS
+
+
+class Speaker(threading.local):
+    """Of the calling thread: the worker that hears what it prints."""
+
+    worker: Any = None
+
+
+speaker = Speaker()
+_lock = threading.Lock()
+_users = 0
+
+
+class TaskStream:
+    """Stands before a stream of the kernel. Threads that run tasks write to their workers, all others to the stream."""
+
+    def __init__(self, number: int, under: Any) -> None:
+        self._number = number
+        self._under = under
+
+    def write(self, text: str) -> int:
+        """Text of the calling thread."""
+        worker = speaker.worker
+        if worker is None or worker.telling:
+            return int(self._under.write(text) or 0)
+        worker.say(self._number, text)
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        """See `write`."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """In a task nothing: what it prints is shown line by line."""
+        worker = speaker.worker
+        if worker is None or worker.telling:
+            self._under.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._under, name)
+
+    def __iter__(self) -> Any:
+        return iter(self._under)
+
+
+def look() -> None:
+    """Stand before what is there now: somebody may have put another stream in place. In the thread of whoever submits,
+    which is the one that would have done so.
+    """
+    for number, name in STREAMS.items():
+        under = getattr(sys, name)
+        if under is not None and type(under) is not TaskStream:
+            setattr(sys, name, TaskStream(number, under))
+
+
+def begin() -> None:
+    """There is one more executor with threads."""
+    global _users
+    with _lock:
+        _users += 1
+        look()
+
+
+def end() -> None:
+    """There is one less; with the last, the streams are as they were."""
+    global _users
+    with _lock:
+        _users -= 1
+        for name in STREAMS.values() if not _users else ():
+            stream = getattr(sys, name)
+            if type(stream) is TaskStream:
+                setattr(sys, name, stream._under)

@@ -1,0 +1,118 @@
+"""One worker: a thread of this process and its end of the scheduler's rings. The loop is csched/python/threads.c."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ... import inside
+from ...errors import InternalError
+from ..scheduled.scheduler import NO_BLOCK, ffi, held
+from .listening import Said
+from .streams import speaker
+
+if TYPE_CHECKING:
+    from .pool import ThreadPool
+
+_ABANDONED, _CONTROL, _STOPPED = held.CSCHED_OK, held.CSCHED_CONTROL, held.CSCHED_ESTOPPED
+_AGAIN = held.CSCHED_EAGAIN
+
+
+class WorkerThread:
+    """Serves until it is retired, worn out or given up; then tells the pool."""
+
+    def __init__(self, pool: ThreadPool, index: int, handle: Any) -> None:
+        backend = pool.backend
+        self.pool = pool
+        self.index = index
+        self.handle = handle
+        self.retiring = False
+        self.said = Said()
+        self.telling = False  # what this thread writes is for the stream itself
+        self._calls = backend.calls  # the form borrows it
+        self._scheduler = backend.scheduler  # outlives this thread
+        self.form = ffi.new("csched_thread_t *")
+        self.form.s, self.form.w = backend.scheduler.handle, handle
+        self.form.calls = ffi.cast("void *", id(self._calls))
+        self.form.spin_us = backend.worker_spin_us
+        self._item = ffi.new("csched_item_t *")
+        self._end_of_task = self.tell  # the form borrows it
+        self.form.end_of_task = ffi.cast("void *", id(self._end_of_task))
+        # a daemon: code that does not return keeps no kernel from ending
+        self.thread = threading.Thread(target=self._run, name=f"cellmill-worker-{index}", daemon=True)
+
+    @property
+    def abandoned(self) -> bool:
+        """What it runs is over for everybody else."""
+        return bool(self.form.abandoned)
+
+    def _run(self) -> None:
+        inside.enter(self)
+        inside.here.values = {}
+        speaker.worker = self
+        self.form.ident = threading.get_ident()
+        try:
+            good = self.pool.initialized()
+            self.tell()
+            if good:
+                held.csched_worker_ready(self.handle)
+                self._serve()
+        except Exception as error:
+            self.pool.backend.report(error)
+        finally:
+            inside.leave()
+            speaker.worker = None
+            self.pool.ended(self)
+
+    def _serve(self) -> None:
+        while True:
+            rc = held.csched_thread_serve(self.form, self._item)
+            if rc == _CONTROL:
+                self.pool.answer(self.function)
+                self.tell()
+            elif rc in (_ABANDONED, _STOPPED):
+                return
+            else:
+                raise InternalError(f"a worker thread cannot use its rings ({rc})")
+
+    def detach(self) -> None:
+        """Its memory goes; nothing uses the form from now on."""
+        self.form.ticket = 0
+        held.csched_worker_detach(self.handle)
+
+    # -- of the task in hand, in this thread
+
+    def emit(self, kind: int, detail: int) -> None:
+        """A message beside the results."""
+        if self.abandoned:
+            raise SystemExit  # out of the user's code: nobody waits for the rest
+        while held.csched_worker_emit(self.handle, kind, detail, ffi.NULL, 0, NO_BLOCK) == _AGAIN:
+            self._scheduler.wait(1)
+
+    @property
+    def function(self) -> int:
+        """Number of the function of the task in hand."""
+        return int(self._item.function)
+
+    def say(self, number: int, text: str) -> None:
+        """What the task prints."""
+        if not self.abandoned:
+            self.pool.backend.listener.say(self, number, text)
+
+    def tell(self) -> None:
+        """What the task has printed is shown; also called by the loop in C, before a result."""
+        self.telling = True
+        try:
+            self.pool.backend.listener.end_of(self.said)
+        except Exception as error:  # of a stream that somebody put in the place of sys.stdout
+            self.pool.backend.report(error)
+        finally:
+            self.telling = False
+
+    def end_output(self, native: bool = False) -> None:
+        """See `chunk.Runner`: at the end of the task, the loop in C sees to it."""
+
+    def disown(self) -> None:
+        """In a forked child: what it publishes reaches nobody; should it come back from its task, it ends."""
+        self.form.abandoned = 1
+        held.csched_worker_forked(self.handle)

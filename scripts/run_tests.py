@@ -1,4 +1,4 @@
-"""Run the test suites one after another, go on after a failure, and end with one line of counts.
+"""Run the test suites, two at a time, go on after a failure, and end with one line of counts.
 
 ``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python browser notebooks (all of these
 without arguments), c-long or long. The exit status is 1 when anything failed, a suite whose runner failed included.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
 from io import StringIO
@@ -107,51 +108,51 @@ def pytest(name: str, markers: str, *more: str) -> Outcome:
     return Outcome(totals["tests"] - failed - totals["skipped"], failed, totals["skipped"], error)
 
 
-PACKAGING = "tests/packaging"
 SUITES: dict[str, Callable[[], Outcome]] = {
     "check": check,
     "c": c_tests,
     "typescript": typescript,
-    "packaging": lambda: pytest("packaging", "not long", "--durations=5", PACKAGING),
+    "packaging": lambda: pytest("packaging", "not long", "--durations=5", "tests/packaging"),
     "python": lambda: pytest(
-        "python", "not long and not browser and not notebook", "--durations=10", f"--ignore={PACKAGING}"
+        "python",
+        "not long and not notebook",
+        "--durations=20",
+        "--ignore=tests/packaging",
+        "--ignore=tests/browser",
     ),
-    "browser": lambda: pytest("browser", "browser and not long"),
-    "notebooks": lambda: pytest("notebooks", "notebook and not long"),
+    "browser": lambda: pytest("browser", "browser and not long", "--durations=5", "tests/browser"),
+    "notebooks": lambda: pytest("notebooks", "notebook and not long", "--durations=5", "tests/notebooks"),
     "c-long": lambda: c_tests("test-long"),
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
 }
-DEFAULT = ["check", "c", "typescript", "packaging", "python", "browser", "notebooks"]
-BESIDE = "packaging"  # mostly waits for pip, so it runs beside the suites before it that measure nothing
+# In the order in which they begin. Most wait more than they compute, so two of them share two cores: what takes
+# longest runs beside the rest, and what computes on both cores comes last.
+DEFAULT = ["python", "check", "packaging", "c", "typescript", "browser", "notebooks"]
+LANES = 2
+ALONE = {"c-long", "long"}  # what nothing may run beside
+_print = threading.Lock()
 
 
-def timed(name: str) -> tuple[str, Outcome, float]:
-    print(f"\n== {name} ==", flush=True, file=OUTPUT.get())
+def timed(name: str, beside: bool) -> tuple[str, Outcome, float]:
+    """Run a suite; its output is shown as it comes, or, with others `beside` it, when it ends."""
+    kept = StringIO()
+    if beside:
+        print(f"== {name} begins ==", flush=True)
+        OUTPUT.set(kept)
+    else:
+        print(f"\n== {name} ==", flush=True)
     start = time.monotonic()
     outcome = SUITES[name]()
+    if beside:
+        with _print:
+            print(f"\n== {name} ==\n{kept.getvalue()}", flush=True)
     return name, outcome, time.monotonic() - start
 
 
-def kept(name: str) -> tuple[tuple[str, Outcome, float], str]:
-    """A suite run in a thread; its row and its output, to be shown when its turn comes."""
-    OUTPUT.set(StringIO())
-    return timed(name), OUTPUT.get().getvalue()  # type: ignore[attr-defined]
-
-
 def run_suites(names: list[str]) -> list[tuple[str, Outcome, float]]:
-    rows = []
-    with ThreadPoolExecutor(1) as pool:
-        beside: Future[tuple[tuple[str, Outcome, float], str]] | None = None
-        if BESIDE in names[1:]:
-            beside = pool.submit(kept, BESIDE)
-        for name in names:
-            if beside and name == BESIDE:
-                row, output = beside.result()
-                print(output, end="", flush=True)
-                rows.append(row)
-            else:
-                rows.append(timed(name))
-    return rows
+    lanes = 1 if ALONE & set(names) else min(LANES, len(names))
+    with ThreadPoolExecutor(lanes) as pool:
+        return list(pool.map(timed, names, [lanes > 1] * len(names)))
 
 
 def main(names: list[str]) -> int:

@@ -46,6 +46,7 @@ def test_a_task_that_raises_what_is_no_error(pool: Executor, workers: None, how:
         (hostile.EndsReduce, ("bye",), "bye"),
         (hostile.EndsLoad, (HERE,), str(HERE)),
     ],
+    ids=["cannot be loaded", "cannot be told", "cannot be pickled", "ends pickling", "ends loading"],
 )
 def test_exceptions_that_do_not_come_back(
     pool: Executor, workers: None, kind: type[Exception], args: tuple[Any, ...], words: str

@@ -237,9 +237,10 @@ def test_when_nothing_runs(stage: Stage) -> None:
     stage.goes_on(same_workers=True)
 
 
-def test_a_hundred_in_a_row(stage: Stage) -> None:
+@pytest.mark.parametrize("times", [15, pytest.param(100, marks=pytest.mark.long)])
+def test_many_in_a_row(stage: Stage, times: int) -> None:
     cells = ["ex.submit(sleep).result()", "list(ex.map(sleep, [0]))", "cellmill.parallel(sleep)().result()"]
-    for i in range(100):
+    for i in range(times):
         stage.press(cells[i % 3])
     stage.goes_on(same_workers=True)
 

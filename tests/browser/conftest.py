@@ -35,7 +35,7 @@ CHROMIUM_FLAGS = [
     "--disable-sync",
 ]
 TIMEOUT_MS = 60_000
-
+SLOWER = float(os.environ.get("CELLMILL_SLOW_PAGE", "1"))  # how many times slower than this machine a page is
 
 FAILED = pytest.StashKey[bool]()
 
@@ -178,6 +178,8 @@ class Lab:
         self.workspace = name.removesuffix(".ipynb")
         self.console: list[str] = []
         self._errors = listen(page)
+        if SLOWER > 1:
+            page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
         page.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
 
     @property

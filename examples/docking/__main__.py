@@ -17,7 +17,7 @@ EPILOG = """\
 examples, run in the folder examples/ or with it on PYTHONPATH:
   python -m docking --receptor 1IEP --reference STI --ligands library.smi
   python -m docking --receptor protein.pdb --box 15.6 53.4 15.5 20 20 20 --ligands library.csv --out results
-  python -m docking --receptor tutorial --generate 100000
+  python -m docking --receptor tutorial --generate 100000 --backend dask
   python -m docking demo --out build/demo
 """
 
@@ -61,6 +61,11 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--exhaustiveness", type=_positive, default=1, help="Vina's (default %(default)s)")
     p.add_argument("--seed", type=int, default=1, help="same seed, same hits (default %(default)s)")
     p.add_argument("--workers", type=_positive, help="worker processes (default: what this machine allows)")
+    p.add_argument(
+        "--backend",
+        default="local",
+        help="where tasks run: local, threads, dask, ray, or the address of a cluster (default %(default)s)",
+    )
     p.add_argument("--out", type=Path, default=Path("screen"), help="folder of results (default %(default)s)")
     return p
 
@@ -91,9 +96,10 @@ def _demo(arguments: Sequence[str]) -> int:
     p.add_argument(
         "--out", type=Path, default=Path("build/demo"), help="folder of results (default %(default)s)"
     )
+    p.add_argument("--backend", default="", help="where tasks run (default: where the notebook says)")
     options = p.parse_args(arguments)
     try:
-        line = run_demo(options.out)
+        line = run_demo(options.out, backend=options.backend)
     except CellExecutionError as error:
         print(f"docking: a cell of the notebook failed; see {options.out}\n{error}", file=sys.stderr)
         return 1
@@ -102,7 +108,6 @@ def _demo(arguments: Sequence[str]) -> int:
 
 
 def _screen(options: argparse.Namespace) -> int:
-    import cellmill
     from docking.dock import docking_task
     from docking.outputs import best_rows, rejected_rows, write_csv, write_predictions, write_sdf
     from docking.progress import on_terminal
@@ -111,8 +116,7 @@ def _screen(options: argparse.Namespace) -> int:
     start = time.monotonic()
     _check_inputs(options)
     receptor, reference = _receptor(options)
-    if options.workers:
-        cellmill.default_executor().set_workers(options.workers)
+    _use_backend(options)
     with on_terminal() as ticker:
         ticker.say(f"{receptor}")
         for note in receptor.notes:
@@ -138,6 +142,17 @@ def _screen(options: argparse.Namespace) -> int:
         f"{time.monotonic() - start:.0f} s; results in {options.out}"
     )
     return 0
+
+
+def _use_backend(options: argparse.Namespace) -> None:
+    """Have the tasks of this screen run where they are meant to."""
+    import cellmill
+
+    try:
+        executor = cellmill.Executor(options.workers, backend=options.backend)
+    except (cellmill.BackendError, cellmill.UsageError) as error:
+        raise DockingInputError(str(error)) from error
+    cellmill.set_default_executor(executor)
 
 
 def _check_inputs(options: argparse.Namespace) -> None:

@@ -20,6 +20,7 @@ from docking.records import DockingInputError
 EXAMPLES = Path(__file__).resolve().parent.parent
 NOTEBOOK = EXAMPLES / "02_docking_inference.ipynb"
 OUT_VARIABLE = "CELLMILL_DEMO_OUT"
+BACKEND_VARIABLE = "CELLMILL_DEMO_BACKEND"
 SUMMARY = "summary.json"
 SUMMARY_FIELDS = (
     "docked", "scored", "best", "score", "spearman", "baseline", "redock_rmsd", "tasks", "seconds",
@@ -29,8 +30,10 @@ CELL_TIMEOUT = 1800
 """Seconds a cell may take before the demo gives up."""
 
 
-def run_demo(out: Path, notebook: Path = NOTEBOOK, *, stream: Any = None) -> str:
+def run_demo(out: Path, notebook: Path = NOTEBOOK, *, backend: str = "", stream: Any = None) -> str:
     """Execute ``notebook``, leave it with its HTML and the hits in ``out``, and return the summary line.
+
+    ``backend`` says where its tasks run; empty: where the notebook says.
 
     A cell that fails raises ``nbclient``'s CellExecutionError after the partly executed notebook was written.
     """
@@ -44,6 +47,8 @@ def run_demo(out: Path, notebook: Path = NOTEBOOK, *, stream: Any = None) -> str
         followed = Path(folder) / "progress"
         followed.touch()
         environment = {**os.environ, OUT_VARIABLE: str(out), FILE_VARIABLE: str(followed)}
+        if backend:
+            environment[BACKEND_VARIABLE] = backend
         follower = _Follower(followed, ticker)
         try:
             execute(notebook, out, environment, Path(folder), ticker)

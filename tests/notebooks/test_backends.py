@@ -1,0 +1,49 @@
+"""The notebook that compares backends runs on all that are installed, and draws their journeys side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+
+pytestmark = [pytest.mark.notebook, pytest.mark.usefixtures("chemistry")]
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def _shown(document: Any, line: str) -> Any:
+    """The outputs of the cell that begins with this line."""
+    return next(c for c in document.cells if c.cell_type == "code" and c.source.startswith(line)).outputs
+
+
+def test_the_backends_side_by_side(kernel_folder: Path) -> None:
+    from docking.compare import available
+
+    document = nbformat.read(EXAMPLES / "03_backends.ipynb", as_version=4)
+    parameters = document.cells[2]
+    assert "MOLECULES = 2_000" in parameters.source
+    parameters.source = parameters.source.replace("2_000", "400")
+    specs = KernelSpecManager(kernel_dirs=[str(kernel_folder)], ensure_native_kernel=False)
+    manager = AsyncKernelManager(kernel_name="same", kernel_spec_manager=specs)
+    NotebookClient(
+        document, timeout=240, km=manager, resources={"metadata": {"path": str(EXAMPLES)}}
+    ).execute()
+    ready = [name for name, reason in available().items() if not reason]
+    assert "local" in ready
+    # bars stand between the lines
+    printed = "".join(output.get("text", "") for output in _shown(document, "measured = []"))
+    assert [line.split()[0] for line in printed.splitlines()] == ready
+    (same,) = _shown(document, "all(m.scores")
+    assert same.data["text/plain"] == "True"
+    (chart,) = _shown(document, "compare.chart")
+    assert len(chart.data["image/png"]) > 10_000
+    (table,) = _shown(document, "compare.table")
+    for name in (*ready, "deliver", "collect", "molecules/s"):
+        assert name in table.data["text/plain"]
+    missing = [f"{name}: {reason}" for name, reason in available().items() if reason]
+    if missing:
+        pytest.skip(f"without {'; '.join(missing)}")

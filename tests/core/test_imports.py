@@ -34,6 +34,7 @@ LAYERS = [
         "worker_fork",
         "calls",
         "chunk",
+        "chunk_outcomes",
         "zygote",
     },
     {"backends"},

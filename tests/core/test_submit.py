@@ -217,9 +217,7 @@ def test_initializer_must_be_callable(backend: str) -> None:
 
 
 def test_unknown_backend() -> None:
-    with pytest.raises(
-        cellmill.BackendError, match=r"'locall'.*local, threads, inline.*Did you mean 'local'"
-    ):
+    with pytest.raises(cellmill.BackendError, match=r"'locall'.*local, threads, dask.*Did you mean 'local'"):
         Executor(1, "locall")
     with pytest.raises(cellmill.BackendError, match="'nothing-like-it'"):
         Executor(1, "nothing-like-it")

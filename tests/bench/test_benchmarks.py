@@ -15,6 +15,7 @@ import pytest
 
 from cellmill import bench
 from cellmill.bench import scheduler_alone
+from cellmill.bench import gil_graphs
 from cellmill.bench.harness import Report, Settings, table
 
 POOLS = ("cellmill", "ppe", "pool")
@@ -35,6 +36,7 @@ TINY: dict[str, dict[str, Any]] = {
         "merge": 100,
     },
     "chain": {"links": 20, "computing_seconds": 0.05, "chains": 1},
+    "graphs": {"tasks": 40, "durations_us": [500], "threads": [2], "rounds": 1, "graph_threads": 2},
     "queues": {"workers": [1, 3], "seconds": 0.01, "most": 400, "uneven_tasks": 40},
     "tagging": {"tasks": 100, "single_tasks": 50},
     "cold-start": {"together": 3, "library": "sqlite3"},
@@ -66,6 +68,7 @@ ONLY: dict[tuple[str, str], set[str]] = {
 }
 """Contenders that measure some of the metrics."""
 WITHOUT: dict[tuple[str, str], set[str]] = {
+    ("graphs", "thread-pool"): {"gil", *gil_graphs.SUITE},  # it knows no dependencies
     **{("memory", who): {"grown"} for who in POOLS},
     ("tagging", "flood"): {"caller_mean"},
     ("faults", "cellmill"): KILLS | GUARDED,
@@ -172,6 +175,10 @@ def test_scheduler_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     contenders = set(bench.load("scheduler-alone").runtimes)
     rows = {(who, key) for who, key in _promised("scheduler-alone", contenders) if key != "journeys"}
     _check(found, "scheduler-alone", rows)
+
+
+def test_graphs(tmp_path: Path) -> None:
+    _check(_ran("graphs", tmp_path, rivals=()), "graphs", _promised("graphs", {"cellmill", "thread-pool"}))
 
 
 def test_queues_with_every_policy_the_scheduler_has(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ INDEX = {
     "workers": "How does throughput change from 1 to 32 workers on the cores there are?",
     "scheduler-alone": "How fast is the scheduler by itself, against workers that answer at once?",
     "chain": "How long does a chain of dependent no-ops take, also while the kernel's own thread computes?",
+    "graphs": "How well do threads share the work of tasks that release the GIL, alone and in graphs?",
     "queues": "What does it cost to give each worker a queue of its own, and who should choose the worker?",
     "tagging": "Where does a task spend its time, from submit to result?",
     "cold-start": "How long from a new Python process to the first result, and where does it go?",

@@ -12,9 +12,7 @@ import { runLine } from './runLine';
 import type { Entry, Sessions, Viewer } from './sessions';
 import type { Settings } from './settings';
 import { DashboardView } from './view/dashboard';
-
-/** Milliseconds between pictures which only time changes. */
-const CLOCK_INTERVAL = 500;
+import { Drawing } from './view/drawing';
 
 /** What a dashboard needs from its surroundings. */
 export interface DashboardOptions {
@@ -73,7 +71,7 @@ export abstract class DashboardWidget extends Widget implements Viewer {
     if (this.isDisposed) {
       return;
     }
-    window.clearTimeout(this._timer);
+    this._drawing.stop();
     this.sessions.changed.disconnect(this._onChanged, this);
     this._settings.changed.disconnect(this._onSettings, this);
     this._viewing.dispose();
@@ -108,7 +106,7 @@ export abstract class DashboardWidget extends Widget implements Viewer {
   }
 
   protected override onResize(_: Message): void {
-    this._schedule();
+    this._drawing.ask();
   }
 
   /** What is watched stays so when another notebook comes to the front; all else is for the kernel of this one. */
@@ -123,14 +121,14 @@ export abstract class DashboardWidget extends Widget implements Viewer {
 
   private _look(): void {
     this.sessions.look();
-    this._draw();
+    this._drawing.now();
   }
 
   private _onChanged(): void {
     if (this._shown !== this.entry) {
       this.sessions.look();
     }
-    this._schedule();
+    this._drawing.ask();
   }
 
   private _onSettings(): void {
@@ -138,24 +136,13 @@ export abstract class DashboardWidget extends Widget implements Viewer {
       this._tab = this._settings.values.tab;
       this._view.showTab(this._tab);
     }
-    this._schedule();
+    this._drawing.ask();
   }
 
-  private _schedule(): void {
-    if (this.isVisible && this._timer === 0) {
-      const interval = 1000 / this._settings.values.pictures;
-      this._timer = window.setTimeout(
-        () => this._draw(),
-        interval - (performance.now() % interval)
-      );
-    }
-  }
-
-  private _draw(): void {
-    window.clearTimeout(this._timer);
-    this._timer = 0;
+  /** Draw; whether time alone changes what is shown. */
+  private _draw(): boolean {
     if (!this.isVisible) {
-      return;
+      return false;
     }
     const entry = this.entry;
     this._shown = entry;
@@ -165,9 +152,7 @@ export abstract class DashboardWidget extends Widget implements Viewer {
     this.drawMore(time);
     const moves = state?.history.some(rate => rate > 0) ?? false;
     const told = state !== null && (state.refusal !== '' || state.unreadable !== '');
-    if (entry?.link.model.busy === true || moves || told) {
-      this._timer = window.setTimeout(() => this._draw(), CLOCK_INTERVAL);
-    }
+    return entry?.link.model.busy === true || moves || told;
   }
 
   protected readonly sessions: Sessions;
@@ -178,5 +163,8 @@ export abstract class DashboardWidget extends Widget implements Viewer {
   private _watch: Watch = NOTHING;
   private _tab: string;
   private _shown: Entry | null = null;
-  private _timer = 0;
+  private readonly _drawing = new Drawing(
+    () => this._draw(),
+    () => 1000 / this._settings.values.pictures
+  );
 }

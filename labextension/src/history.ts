@@ -27,6 +27,8 @@ const MOST_POINTS = 1600;
 const RATE_TIME = 1;
 /** Seconds that a window shows, at least. */
 const SHORTEST = 0.1;
+/** Seconds by which a window moves. */
+const MOVE = 0.5;
 
 /** Bounded however long the run. Times are seconds of the kernel's clock. */
 export class History {
@@ -66,8 +68,9 @@ export class History {
   /** The course in `steps` steps: of the last `seconds`, or since the work began for null. */
   course(seconds: number | null, now: number, steps: number): Course {
     const whole = seconds === null;
+    const end = whole ? now : Math.floor(now / MOVE) * MOVE; // so that its steps keep their values
     const length = whole ? Math.max(SHORTEST, now - this.began) : seconds;
-    const from = whole ? this.began : now - length;
+    const from = whole ? this.began : end - length;
     const step = length / steps;
     const over = Math.max(step, Math.min(RATE_TIME, length / 8));
     const time: number[] = [];
@@ -77,7 +80,7 @@ export class History {
     const first = this._points[0]?.time ?? Infinity;
     for (let index = 0; index <= steps; index++) {
       const at = from + index * step;
-      time.push(whole ? index * step : at - now);
+      time.push(whole ? index * step : at - end);
       if (at < first) {
         rate.push(null);
         queued.push(null);

@@ -11,7 +11,7 @@ export interface KernelState {
   readonly snapshot: Snapshot | null;
   /** tasks per second: of the last seconds while tasks run, of the whole piece of work once they are done */
   readonly rate: number;
-  /** tasks per second in equal steps of time, oldest first, the last one ending now */
+  /** tasks per second in equal steps of time, oldest first; the last one is the latest that is over */
   readonly history: readonly number[];
   /** rates, queued and running over the last seconds, or since this piece of work began for null */
   readonly course: (seconds: number | null, steps: number) => Course;
@@ -171,9 +171,10 @@ export class KernelModel {
 
   private _history(time: number): number[] {
     const rates: number[] = [];
-    let before = this._doneAt(time - HISTORY_STEPS * HISTORY_STEP);
+    const end = Math.floor(time / HISTORY_STEP) * HISTORY_STEP; // so that its steps keep their values
+    let before = this._doneAt(end - HISTORY_STEPS * HISTORY_STEP);
     for (let step = HISTORY_STEPS - 1; step >= 0; step--) {
-      const after = this._doneAt(time - step * HISTORY_STEP);
+      const after = this._doneAt(end - step * HISTORY_STEP);
       rates.push(Math.max(0, after - before) / HISTORY_STEP);
       before = after;
     }

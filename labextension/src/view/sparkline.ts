@@ -1,5 +1,7 @@
 /** A small filled line on a canvas, in the theme's colours. */
 
+import { onThemeChange } from './theme';
+
 /** Draws a series of values; the last one stands at the right edge. */
 export class Sparkline {
   constructor(parent: HTMLElement) {
@@ -7,22 +9,50 @@ export class Sparkline {
     this._canvas.className = 'cellmill-sparkline';
     this._canvas.setAttribute('role', 'img');
     parent.append(this._canvas);
+    // To ask for size and colour with each picture would lay the page out twice.
+    this._resized = new ResizeObserver(() => this._resize());
+    this._resized.observe(this._canvas);
+    this._endTheme = onThemeChange(() => {
+      this._colour = '';
+      this._paint();
+    });
   }
 
   /** Draw `values` from zero to their maximum; `label` is what a screen reader says. */
   draw(values: readonly number[], label: string): void {
+    if (values.length === this._values.length && values.every((v, i) => v === this._values[i])) {
+      return;
+    }
+    this._values = values;
     this._canvas.setAttribute('aria-label', label);
-    const width = this._canvas.clientWidth;
-    const height = this._canvas.clientHeight;
+    this._paint();
+  }
+
+  dispose(): void {
+    this._resized.disconnect();
+    this._endTheme();
+  }
+
+  private _resize(): void {
+    this._width = this._canvas.clientWidth;
+    this._height = this._canvas.clientHeight;
+    this._scale = window.devicePixelRatio;
+    this._canvas.width = Math.round(this._width * this._scale);
+    this._canvas.height = Math.round(this._height * this._scale);
+    this._paint();
+  }
+
+  private _paint(): void {
+    const { _width: width, _height: height, _values: values } = this;
     const context = this._canvas.getContext('2d');
     if (context === null || width === 0 || height === 0) {
       return;
     }
-    const scale = window.devicePixelRatio;
-    this._canvas.width = Math.round(width * scale);
-    this._canvas.height = Math.round(height * scale);
-    context.scale(scale, scale);
-    const colour = getComputedStyle(this._canvas).color;
+    if (this._colour === '') {
+      this._colour = getComputedStyle(this._canvas).color;
+    }
+    context.setTransform(this._scale, 0, 0, this._scale, 0, 0);
+    context.clearRect(0, 0, width, height);
     const peak = Math.max(...values, Number.MIN_VALUE);
     const line = new Path2D();
     values.forEach((value, index) => {
@@ -32,14 +62,20 @@ export class Sparkline {
     const area = new Path2D(line);
     area.lineTo(width, height);
     area.lineTo(0, height);
-    context.fillStyle = colour;
+    context.fillStyle = context.strokeStyle = this._colour;
     context.globalAlpha = 0.15;
     context.fill(area);
     context.globalAlpha = 1;
-    context.strokeStyle = colour;
     context.lineWidth = 1.5;
     context.stroke(line);
   }
 
   private readonly _canvas: HTMLCanvasElement;
+  private readonly _resized: ResizeObserver;
+  private readonly _endTheme: () => void;
+  private _values: readonly number[] = [];
+  private _width = 0;
+  private _height = 0;
+  private _scale = 1;
+  private _colour = '';
 }

@@ -3,14 +3,13 @@
 import { KernelModel } from '../model';
 import { DashboardView } from '../view/dashboard';
 import { child } from '../view/dom';
+import { Drawing } from '../view/drawing';
 import type { WidgetModel } from './model';
 import { Transport } from './transport';
 import { words } from './words';
 
-/** Milliseconds between pictures while tasks run; frames do not come faster. */
+/** Milliseconds between pictures; frames do not come faster. */
 const DRAW_INTERVAL = 100;
-/** Milliseconds between pictures which only time changes. */
-const CLOCK_INTERVAL = 500;
 
 /** One picture of a widget; a widget that is shown twice has two. */
 class InlineView {
@@ -29,7 +28,7 @@ class InlineView {
     this._transport = new Transport(model, {
       frame: frame => {
         this._state.push(frame, performance.now() / 1000);
-        this._schedule();
+        this._drawing.ask();
       },
       waiting: waiting => {
         this._notice.hidden = !waiting;
@@ -41,39 +40,29 @@ class InlineView {
       }
     });
     this._view = new DashboardView(this._root, words, command => this._transport.send(command));
-    this._resize = new ResizeObserver(() => this._schedule());
+    this._resize = new ResizeObserver(() => this._drawing.ask());
     this._resize.observe(this._root);
-    this._draw();
+    this._drawing.now();
   }
 
   dispose(): void {
-    window.clearTimeout(this._timer);
+    this._drawing.stop();
     this._resize.disconnect();
     this._transport.dispose();
     this._view.dispose();
     this._root.remove();
-    this._disposed = true;
   }
 
-  private _schedule(): void {
-    if (this._timer === 0 && !this._disposed) {
-      this._timer = window.setTimeout(() => this._draw(), DRAW_INTERVAL);
-    }
-  }
-
-  private _draw(): void {
-    window.clearTimeout(this._timer);
-    this._timer = 0;
+  /** Draw; whether time alone changes what is shown. */
+  private _draw(): boolean {
     if (this._shown && !this._root.isConnected) {
       this.dispose(); // the page took the output away without a word
-      return;
+      return false;
     }
     this._shown = this._root.isConnected;
     const state = this._state.state(performance.now() / 1000);
     this._view.draw({ title: this._title, state });
-    if (this._state.busy || state.history.some(rate => rate > 0)) {
-      this._timer = window.setTimeout(() => this._draw(), CLOCK_INTERVAL);
-    }
+    return this._state.busy || state.history.some(rate => rate > 0);
   }
 
   private readonly _state = new KernelModel();
@@ -83,9 +72,11 @@ class InlineView {
   private readonly _transport: Transport;
   private readonly _view: DashboardView;
   private readonly _resize: ResizeObserver;
+  private readonly _drawing = new Drawing(
+    () => this._draw(),
+    () => DRAW_INTERVAL
+  );
   private _shown = false;
-  private _disposed = false;
-  private _timer = 0;
 }
 
 export default {

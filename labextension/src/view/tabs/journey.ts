@@ -53,8 +53,10 @@ class JourneyTab implements Tab {
   }
 
   draw(state: KernelState): void {
-    this._journey = state.sections.journey;
-    this._redraw();
+    if (state.sections.journey !== this._journey) {
+      this._journey = state.sections.journey;
+      this._redraw();
+    }
   }
 
   dispose(): void {
@@ -77,7 +79,7 @@ class JourneyTab implements Tab {
 
   private _redraw(): void {
     const trans = this._trans;
-    const journey = this._journey;
+    const journey = this._journey ?? null;
     const functions = journey?.functions ?? [];
     const some = functions.length > 0;
     this._bars.hidden = this._table.hidden = this._note.hidden = !some;
@@ -253,7 +255,8 @@ class JourneyTab implements Tab {
   private readonly _caption: HTMLElement;
   private readonly _body: HTMLElement;
   private readonly _note: HTMLElement;
-  private _journey: Journey | null = null;
+  /** what is drawn; undefined before anything is */
+  private _journey: Journey | null | undefined = undefined;
   private _wanted = '';
   private _log = false;
 }

@@ -64,7 +64,12 @@ class Chart {
 
   resize(): void {
     const width = this._plot.clientWidth;
-    if (this._chart !== null && width > 0 && width !== this._chart.width) {
+    if (width === 0) {
+      return;
+    }
+    if (this._chart === null && this._data[0].length > 0) {
+      this._chart = this._make(width);
+    } else if (this._chart !== null && width !== this._chart.width) {
       this._chart.setSize({ width, height: this._chart.height });
     }
   }
@@ -195,7 +200,11 @@ class NowTab implements Tab {
   draw(state: KernelState): void {
     this._state = state;
     const course = state.course(this._seconds, STEPS);
+    const last = this._course;
     this._course = course;
+    if (last !== null && equal(course, last)) {
+      return;
+    }
     SERIES.forEach((series, index) => {
       const values = course[series].filter(value => value !== null);
       const label = this._trans.__(
@@ -305,6 +314,13 @@ class NowTab implements Tab {
   private _state: KernelState | null = null;
   private _course: Course | null = null;
   private _index: number | null = null;
+}
+
+/** Whether two courses look the same. */
+function equal(one: Course, other: Course): boolean {
+  const same = (a: readonly (number | null)[], b: readonly (number | null)[]): boolean =>
+    a.length === b.length && a.every((value, index) => value === b[index]);
+  return same(one.time, other.time) && SERIES.every(series => same(one[series], other[series]));
 }
 
 /** The same colour, nearly transparent, for the area below a line. */

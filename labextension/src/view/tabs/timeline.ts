@@ -19,6 +19,8 @@ const SETTLE = 300;
 /** Slices wider than so many pixels are worth looking into. */
 const WIDE = 6;
 const DRAG = 4;
+/** Milliseconds between pictures in which only bars of running tasks grow. */
+const STILL = 400;
 
 class TimelineTab implements Tab {
   constructor({ parent, trans, send }: TabOptions) {
@@ -56,7 +58,14 @@ class TimelineTab implements Tab {
   }
 
   draw(state: KernelState): void {
-    this._model = state.sections.timeline;
+    const model = state.sections.timeline;
+    const moved = performance.now() - this._drawnAt;
+    if (model === this._model && model.version === this._version && moved < STILL) {
+      return;
+    }
+    this._model = model;
+    this._version = model.version;
+    this._drawnAt = performance.now();
     const { frame } = this._model;
     if (frame !== null && frame.work !== this._work) {
       this._work = frame.work;
@@ -401,6 +410,8 @@ class TimelineTab implements Tab {
   private _picture: Picture | null = null;
   private _chosen: Span | null = null;
   private _held: { readonly x: number; readonly moved: boolean } | null = null;
+  private _version = -1;
+  private _drawnAt = 0;
   private _work = -1;
   private _timer = 0;
   private _requests = Math.floor(Math.random() * 1e9);

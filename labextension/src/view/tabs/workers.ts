@@ -151,6 +151,10 @@ class WorkersTab implements Tab {
   draw(state: KernelState): void {
     const trans = this._trans;
     const told = state.sections.workers;
+    if (told === this._told) {
+      return;
+    }
+    this._told = told;
     const workers = told?.workers ?? [];
     this._table.hidden = workers.length === 0;
     this._empty.hidden = workers.length > 0;
@@ -235,6 +239,8 @@ class WorkersTab implements Tab {
   private readonly _ends: HTMLElement;
   private readonly _empty: HTMLElement;
   private readonly _rows: Row[] = [];
+  /** what is drawn; undefined before anything is */
+  private _told: Workers | null | undefined = undefined;
 }
 
 export const workersTab: TabKind = {

@@ -321,6 +321,9 @@ typedef struct { /* what csched_find looks for: every condition that is there mu
     uint32_t ticket_count;
     const uint64_t *tickets; /* or one of these: tickets, or serial numbers (below 2^32); sorted */
     uint32_t by_text;       /* 1: functions and tickets are looked at */
+    uint32_t by_position;   /* 1: of the one at this position of the map alone, its attempts, the latest first */
+    uint64_t position;
+    uint32_t offset;        /* rows that are left out, the best ones: at most 100,000 */
     uint32_t reserved;
 } csched_query_t;
 
@@ -331,7 +334,7 @@ typedef struct { /* 128 bytes: an attempt that is over (of each element), or a t
     int32_t priority; /* of those that are not over */
     uint32_t reserved;
     uint64_t key; /* what it is ordered by */
-    uint64_t matched; /* in the first row: all that matched, however many rows were asked for */
+    uint64_t matched; /* in the first row: all that matched, however many rows were asked for; of a position: more */
 } csched_row_t;
 
 typedef struct { /* why a task waits, or what it does instead */

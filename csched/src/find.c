@@ -8,7 +8,7 @@
 #include "internal.h"
 #include "segment.h"
 
-enum { ROWS_AT_A_TIME = 4096, SLOTS_AT_A_TIME = 4096, MOST_ROWS = 4096 };
+enum { ROWS_AT_A_TIME = 4096, SLOTS_AT_A_TIME = 4096, MOST_ROWS = 4096, MOST_OFFSET = 100000, LONGEST_CHUNK = 65536 };
 
 typedef struct {
     const csched_query_t *query;
@@ -95,8 +95,25 @@ static void rise(search_t *search, uint32_t place)
         swap(search, place, (place - 1) / 2);
 }
 
-static void keep(search_t *search, const csched_row_t *row)
+/* How far a position lies behind a row's: 0 for its own; UINT32_MAX where it is not the row's.  A task that never ran
+ * has one row, however many elements: which of them those are is told by who has the nearest row. */
+static uint32_t behind(const csched_query_t *query, const csched_row_t *row)
 {
+    uint32_t far = (uint32_t)query->position - row->journey.position;
+    bool whole = row->kind < CSCHED_IS_DONE, unrun = row->kind & (CSCHED_IS_CANCELLED | CSCHED_IS_NOT_RUN);
+    if (whole)
+        return far < row->count ? 0 : UINT32_MAX;
+    return !far || (unrun && far < LONGEST_CHUNK) ? far : UINT32_MAX;
+}
+
+static void keep(search_t *search, csched_row_t *row)
+{
+    if (search->query->by_position) {
+        uint32_t far = behind(search->query, row);
+        if (far == UINT32_MAX)
+            return;
+        row->key = UINT32_MAX - far;
+    }
     search->matched += row->count;
     if (search->count < search->most) {
         search->heap[search->count] = search->count;
@@ -185,7 +202,8 @@ static csched_row_t row_of_record(const csched_t *s, const task_t *task, uint32_
                                     .status = task->status,
                                     .attempt = task->attempt,
                                     .stamps = {task->submitted},
-                                    .pack_ns = task->pack_ns},
+                                    .pack_ns = task->pack_ns,
+                                    .position = task->first},
                         .kind = kind,
                         .count = task->count,
                         .priority = (int32_t)task->priority + PRIORITY_MIN};
@@ -263,7 +281,7 @@ static void search_journeys(csched_t *s, search_t *search)
 
 static uint32_t sorted(search_t *search, csched_row_t *out)
 {
-    uint32_t count = search->count;
+    uint32_t offset = search->query->offset, count = search->count > offset ? search->count - offset : 0;
     for (uint32_t i = count; i-- > 0;) { /* the worst goes to the end */
         out[i] = search->rows[search->heap[0]];
         search->heap[0] = search->heap[--search->count];
@@ -287,19 +305,43 @@ static uint32_t without_doubles(csched_row_t *rows, uint32_t count)
     return kept;
 }
 
+/* Whether the map shows the same for all from one position up to another. */
+static bool looks_the_same(csched_t *s, uint32_t from, uint32_t to)
+{
+    pthread_mutex_lock(&s->lock);
+    const map_t *map = &s->map;
+    bool same = (int32_t)((uint32_t)map->next - to) > 0 && (uint32_t)map->next - from <= MAP_POSITIONS;
+    uint8_t state = map->of[from & (MAP_POSITIONS - 1)];
+    for (uint32_t i = from; same && i != to;)
+        same = map->of[++i & (MAP_POSITIONS - 1)] == state;
+    pthread_mutex_unlock(&s->lock);
+    return same;
+}
+
+/* Of rows by position: those that are the nearest, where they are its. */
+static uint32_t nearest(csched_t *s, const search_t *search, const csched_row_t *rows, uint32_t count)
+{
+    uint32_t kept = 0;
+    while (kept < count && rows[kept].key == rows[0].key)
+        kept++;
+    return kept && looks_the_same(s, rows[0].journey.position, (uint32_t)search->query->position) ? kept : 0;
+}
+
 CSCHED_EXPORT int csched_find(csched_t *s, const csched_query_t *query, uint32_t most, csched_row_t *rows)
 {
-    if (most > MOST_ROWS || query->order > CSCHED_BY_ATTEMPTS)
+    if (most > MOST_ROWS || query->offset > MOST_OFFSET || query->order > CSCHED_BY_ATTEMPTS)
         return CSCHED_EINVAL;
-    search_t search = {.query = query, .most = most, .now = csched_now()};
-    search.rows = malloc((most + 1) * sizeof *search.rows);
-    search.heap = malloc((most + 1) * sizeof *search.heap);
+    search_t search = {.query = query, .most = query->offset + most, .now = csched_now()};
+    search.rows = malloc((search.most + 1) * sizeof *search.rows);
+    search.heap = malloc((search.most + 1) * sizeof *search.heap);
     int rc = CSCHED_ENOMEM;
     if (search.rows && search.heap) {
         search_records(s, &search);
         search_journeys(s, &search);
         rc = (int)without_doubles(rows, sorted(&search, rows));
-        if (rc)
+        if (query->by_position)
+            rc = (int)nearest(s, &search, rows, (uint32_t)rc);
+        if (most)
             rows[0].matched = search.matched;
     }
     free(search.rows);

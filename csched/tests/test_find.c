@@ -100,6 +100,46 @@ static void conditions_are_joined(void)
     world_close(w);
 }
 
+static int at(world_t *w, uint64_t position, csched_row_t *rows)
+{
+    csched_query_t query = {.kinds = ALL_KINDS, .order = CSCHED_BY_NEWEST, .by_position = 1, .position = position};
+    return csched_find(w->s, &query, 4, rows);
+}
+
+/* Positions 0 and 1 ran, 2 to 4 are a chunk that is cancelled before it runs, 5 waits, 6 there is none. */
+static void by_position(void)
+{
+    world_t *w = world_open(1);
+    world_thread(w);
+    csched_row_t rows[4];
+    EQUAL(at(w, 0, rows), 0);
+    uint64_t tickets[4] = {submit(w, JOB_NONE, 0, 0), submit(w, JOB_FAIL, 1, 9)};
+    finish(w, 2);
+    OK(csched_pause(w->s, 1));
+    csched_options_t options = plain();
+    options.count = 3;
+    tickets[2] = submit_with(w, (job_t){JOB_NONE, 2, 0}, &options);
+    tickets[3] = submit(w, JOB_NONE, 3, 0);
+    const uint32_t places[] = {0, 1, 2, 2, 2, 3};
+    for (int over = 0; over < 2; over++) {
+        for (uint32_t i = 0; i < 6; i++) {
+            EQUAL(at(w, i, rows), 1);
+            EQUAL(rows[0].journey.ticket, tickets[places[i]]);
+        }
+        EQUAL(at(w, 4, rows), 1);
+        EQUAL(rows[0].kind, over ? CSCHED_IS_CANCELLED : CSCHED_IS_QUEUED);
+        EQUAL(rows[0].journey.position, 2);
+        if (!over)
+            EQUAL(csched_cancel(w->s, tickets[2]), 1);
+    }
+    EQUAL(at(w, 1, rows), 1);
+    EQUAL(rows[0].kind, CSCHED_IS_FAILED);
+    EQUAL(at(w, 6, rows), 0);
+    OK(csched_pause(w->s, 0));
+    finish(w, 4);
+    world_close(w);
+}
+
 static int by_key(const void *a, const void *b)
 {
     uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
@@ -123,9 +163,16 @@ static void the_best_rows_come_in_order(void)
     }
     EQUAL(find(w, ALL_KINDS, CSCHED_BY_RUN, BEST, rows), BEST);
     EQUAL(rows[0].matched, RANDOM);
+    csched_query_t query = {.kinds = ALL_KINDS, .order = CSCHED_BY_RUN, .offset = 3000};
     qsort(keys, RANDOM, sizeof *keys, by_key);
     for (uint32_t i = 0; i < BEST; i++)
         EQUAL(rows[i].key, keys[i]);
+    EQUAL(csched_find(w->s, &query, BEST, rows), BEST);
+    for (uint32_t i = 0; i < BEST; i++)
+        EQUAL(rows[i].key, keys[3000 + i]);
+    query.offset = RANDOM;
+    EQUAL(csched_find(w->s, &query, BEST, rows), 0);
+    EQUAL(rows[0].matched, RANDOM);
     EQUAL(find(w, ALL_KINDS, CSCHED_BY_QUEUE, BEST, rows), BEST);
     EQUAL(rows[0].key, 5);
     EQUAL(rows[0].journey.ticket >> 32, RANDOM); /* all the same: the latest first */
@@ -232,6 +279,6 @@ static void elements_that_failed_are_marked(void)
     world_close(w);
 }
 
-MAIN(TEST(each_state_is_found), TEST(conditions_are_joined), TEST(the_best_rows_come_in_order),
+MAIN(TEST(each_state_is_found), TEST(conditions_are_joined), TEST(by_position), TEST(the_best_rows_come_in_order),
      TEST(a_ring_that_ran_over), TEST(nothing_is_missed_meanwhile), TEST(what_a_failed_call_was),
      TEST(each_attempt_is_a_row), TEST(elements_that_failed_are_marked))

@@ -154,7 +154,8 @@ class Executor(BaseExecutor):
         expected = known_length(iterables)
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
-        run = runs.begin(self._backend, self._backend.open_run(), options.name or function_name(fn), expected)
+        name = options.name or function_name(fn)
+        run = runs.begin(self._backend, self._backend.open_run(), name, expected, priority=options.priority)
         try:
             return self._backend.map(
                 fn,

@@ -309,5 +309,8 @@ def take_run_samples(executor: Executor) -> list[RunSample]:
             continue
         counts = run.counts()
         done = counts.succeeded + counts.failed + counts.cancelled
-        samples.append(RunSample(run.id, run.name, run.expected, counts.submitted, done, counts.failed))
+        sample = RunSample(
+            run.id, run.name, run.expected, counts.submitted, done, counts.failed, run.priority
+        )
+        samples.append(sample)
     return samples

@@ -20,6 +20,7 @@ KINDS = (
 )  # of a row, in the order of the scheduler's bits
 ORDERS = ("news", "newest", "oldest", "run", "queue", "attempts")  # of rows, in the scheduler's order
 MOST_ROWS = 500  # that are given at once
+MOST_OFFSET = 100_000  # rows that may stand before those that are given
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,7 @@ class Run:
         self.id = next(_numbers)
         self.name = name
         self.expected = expected
+        self.priority = 0  # that its tasks were given, or that was set last
         self.started_ns = time.monotonic_ns()
         self.finished_ns: int | None = None
         self.context = contextvars.copy_context()
@@ -140,7 +141,11 @@ class Run:
         """From -100 to 100, larger first, for what has not begun and for what comes; how many tasks waited."""
         backend = self._backend
         inspector = getattr(backend, "inspector", None)
-        return int(inspector.set_run_priority(self.key, priority)) if inspector is not None else 0
+        if inspector is None:
+            return 0
+        changed = int(inspector.set_run_priority(self.key, priority))
+        self.priority = priority
+        return changed
 
     def finish(self) -> None:
         """No task of it is left: keep the last counts and give its number back."""
@@ -157,10 +162,19 @@ class Run:
             self.tell_folded()
 
 
-def begin(backend: _Counter, key: int, name: str, expected: int | None, *, open_ended: bool = False) -> Run:
+def begin(
+    backend: _Counter,
+    key: int,
+    name: str,
+    expected: int | None,
+    *,
+    open_ended: bool = False,
+    priority: int = 0,
+) -> Run:
     """Open a run and tell those who watch. ``open_ended``: single calls of a cell, which may still get more."""
     run = Run(backend, key, name, expected)
     run.open_ended = open_ended
+    run.priority = priority
     run._epoch_at_start = _epoch
     with _lock:
         _active[run.id] = run

@@ -70,6 +70,7 @@ class RunState(TypedDict):
     total: int | None  # tasks expected, null when not known
     done: int  # succeeded, failed and cancelled
     failed: int  # ended with an exception
+    priority: int  # from -100 to 100, larger first: the one that it was given last
 
 
 class Hello(TypedDict):
@@ -402,6 +403,7 @@ class ListTasks(TypedDict):
     order: str  # news, newest, oldest, run, queue or attempts
     text: str  # part of a function's name, or of a kept failure's error or arguments; or a task's number
     run: int | None  # a run's id; null: all
+    offset: int  # rows to leave out, the best ones
     count: int  # rows wanted, at most 500
 
 
@@ -411,8 +413,9 @@ class ShowTask(TypedDict):
     cellmill: int  # version of this schema
     kind: Literal["show-task"]  # which command this is
     request: int  # a number of the view's own, which the answer carries
-    task: str  # its ticket or serial number, in decimal digits
+    task: str  # its ticket or serial number, in decimal digits; empty: the one at the position
     element: int | None  # the element of a map, by its place in the task; null: the task
+    position: int | None  # in the state map, where no task is named
 
 
 class CancelTask(TypedDict):

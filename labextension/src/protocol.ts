@@ -124,6 +124,8 @@ export interface RunState {
   readonly done: number;
   /** ended with an exception */
   readonly failed: number;
+  /** from -100 to 100, larger first: the one that it was given last */
+  readonly priority: number;
 }
 
 function parseRunState(value: unknown, where: string): RunState {
@@ -133,7 +135,8 @@ function parseRunState(value: unknown, where: string): RunState {
     name: string(raw.name, where + '.name'),
     total: raw.total === null ? null : integer(raw.total, where + '.total'),
     done: integer(raw.done, where + '.done'),
-    failed: integer(raw.failed, where + '.failed')
+    failed: integer(raw.failed, where + '.failed'),
+    priority: integer(raw.priority, where + '.priority')
   };
 }
 
@@ -872,6 +875,8 @@ export interface ListTasks {
   readonly text: string;
   /** a run's id; null: all */
   readonly run: number | null;
+  /** rows to leave out, the best ones */
+  readonly offset: number;
   /** rows wanted, at most 500 */
   readonly count: number;
 }
@@ -884,10 +889,12 @@ export interface ShowTask {
   readonly kind: 'show-task';
   /** a number of the view's own, which the answer carries */
   readonly request: number;
-  /** its ticket or serial number, in decimal digits */
+  /** its ticket or serial number, in decimal digits; empty: the one at the position */
   readonly task: string;
   /** the element of a map, by its place in the task; null: the task */
   readonly element: number | null;
+  /** in the state map, where no task is named */
+  readonly position: number | null;
 }
 
 /** Cancel one task; one that runs is stopped. */

@@ -6,7 +6,7 @@ import { snapshot } from './frames';
 
 test('a frame survives the way through JSON', () => {
   const frame = snapshot(1.5, 3, 10, {
-    runs: [{ id: 1, name: 'f', total: null, done: 3, failed: 0 }]
+    runs: [{ id: 1, name: 'f', total: null, done: 3, failed: 0, priority: 0 }]
   });
   assert.deepEqual(parseFrame(JSON.parse(JSON.stringify(frame))), frame);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { nextRequest, Query, STEP } from '../src/view/tasks/query';
+import { MOST_OFFSET, nextRequest, PAGE, Query } from '../src/view/tasks/query';
 import { parts } from '../src/view/tasks/stages';
 import { FILTERS, span, STATES, stateName, taskName, tone } from '../src/view/tasks/words';
 
@@ -39,19 +39,21 @@ void test('every state has a name and belongs to one filter', () => {
 void test('a query asks for the states of its filters', () => {
   const query = new Query();
   assert.deepEqual(query.command(7).states, []);
-  query.rows = 300;
+  query.offset = 300;
   query.toggle('done');
   query.toggle('running');
   assert.deepEqual(query.command(7).states, ['running', 'stopping', 'done']);
-  assert.equal(query.rows, STEP); // another question begins at its first rows
+  assert.equal(query.offset, 0); // another question begins at its first rows
   query.toggle('done');
   assert.deepEqual(query.command(7).states, ['running', 'stopping']);
-  query.rows = 900;
-  assert.equal(query.command(7).count, 500);
-  assert.equal(query.more(10_000), false);
-  query.rows = 100;
-  assert.equal(query.more(100), false);
-  assert.equal(query.more(101), true);
+  assert.equal(query.more(PAGE), false);
+  assert.equal(query.more(PAGE + 1), true);
+  query.offset = 300;
+  assert.equal(query.command(7).offset, 300);
+  assert.equal(query.more(300 + PAGE), false);
+  assert.equal(query.more(301 + PAGE), true);
+  query.offset = MOST_OFFSET;
+  assert.equal(query.more(10 * MOST_OFFSET), false);
   assert.notEqual(nextRequest(), nextRequest());
 });
 

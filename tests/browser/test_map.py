@@ -61,6 +61,16 @@ def wait_map(one: Any, condition: str) -> None:
     )
 
 
+def wait_task(one: Any, condition: str) -> None:
+    """Wait until a JavaScript expression over the element of one task in full holds."""
+    one.page.wait_for_function(
+        f"""() => {{
+            const task = document.querySelector('#cellmill-panel .cellmill-task-detail');
+            return task !== null && task.offsetParent !== null && {condition};
+        }}"""
+    )
+
+
 def legend(one: Any) -> dict[str, str]:
     items = one.page.locator("#cellmill-panel .cellmill-legend-item:not([hidden])").all()
     return {
@@ -117,7 +127,24 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
     assert words(one) == "Task 80: queued"
     looks(one, "map-small")
 
-    # a click on a task is told to whoever listens; here it goes no further, to the table of tasks
+    # a task that is pressed is shown in full by the table of tasks
+    canvas.click(position={"x": 3, "y": 3})
+    wait_task(one, "task.dataset.state === 'done'")
+    for moves, condition in (
+        (
+            ["Home"] + ["ArrowRight"] * 3,
+            "task.dataset.state === 'failed' && task.textContent.includes('3, ')",
+        ),
+        (["End"], "['queued', 'sent'].includes(task.dataset.state) && task.textContent.includes('79, ')"),
+    ):
+        choose(one, "Map")
+        canvas.focus()
+        for key in [*moves, "Enter"]:
+            page.keyboard.press(key)
+        wait_task(one, condition)
+    choose(one, "Map")
+
+    # whoever listens is told; here it goes no further
     page.evaluate(
         """() => document.querySelector('#cellmill-panel').addEventListener(
             'cellmill-task', event => { window.chosen = event.detail; event.stopPropagation(); }, true)"""
@@ -152,6 +179,19 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
     wait_map(one, "m.span === 1 && m.cells === 512 && m.start > 0")
     page.get_by_role("button", name="Show all").click()
     wait_map(one, "m.span === 8 && m.start === 0")
+
+    # tasks beyond the first page of the table
+    choose(one, "Tasks")
+    page.get_by_text(f"1 to 100 of {tasks + 80:,} tasks").wait_for()
+    page.get_by_role("button", name="Task", exact=True).click()
+    first = "() => document.querySelector('.cellmill-task-table tbody tr td').textContent"
+    page.wait_for_function("() => document.querySelector('th[aria-sort=descending]').textContent === 'Task'")
+    page.get_by_role("button", name="Next tasks").click()
+    page.get_by_text(f"101 to 200 of {tasks + 80:,} tasks").wait_for()
+    there = page.evaluate(first)
+    page.get_by_role("button", name="Previous tasks").click()
+    page.get_by_text(f"1 to 100 of {tasks + 80:,} tasks").wait_for()
+    assert page.evaluate(first) != there
 
     # throughput and queue over time
     choose(one, "Now")

@@ -144,7 +144,12 @@ def test_control_of_one_task_while_the_cell_runs(lab: OpenLab, tmp_path: Path) -
     wait_rows(page, "r.filter(row => row.state === 'running').length === 2 && r.length === 6")
     page.locator('[data-filter="waiting"]').click()
     wait_rows(page, "r.length === 4")
+    # the priority of all that a run has not begun, and of one task
+    page.get_by_role("button", name="Raise the priority of hold").click()
+    page.get_by_role("button", name="Raise the priority of hold").click()
     page.locator(TABLE).first.click()
+    page.wait_for_function(f"() => document.querySelector('{DETAIL} input')?.value === '2'")
+    page.get_by_role("button", name="Lower the priority of hold, which is 2").wait_for()
     page.wait_for_selector(f"{DETAIL} .cellmill-why")
     words = page.locator(f"{DETAIL} .cellmill-why").inner_text()
     assert "queued behind" in words or "has it, behind hold" in words

@@ -176,6 +176,65 @@ def test_a_list_of_tasks_and_one_in_full(executor: cellmill.Executor) -> None:
     assert (unknown["state"], unknown["number"], unknown["can"]) == ("unknown", 0, [])
 
 
+def test_a_task_is_found_by_its_place_in_the_map(executor: cellmill.Executor) -> None:
+    first = executor.submit(odd, 3)
+    assert first.exception(WAIT) is not None
+    results = list(executor.map(odd, range(30), chunksize=5, return_exceptions=True))
+    assert len(results) == 30
+    alone = answer("show-task", task="", element=None, position=0)
+    assert (alone["task"], alone["arguments"]) == (str(first._ticket), "3")
+    for element in (7, 8, 29):
+        shown = answer("show-task", task="", element=None, position=1 + element)
+        assert shown["state"] == ("failed" if element % 2 else "done")
+        assert shown["arguments"] == (str(element) if element % 2 else None)
+    ask("pause")
+    waiting = executor.map(odd, range(4), chunksize=4)
+    shown = answer("show-task", task="", element=None, position=33)
+    assert (shown["state"], shown["element"], shown["arguments"]) == ("queued", 2, "2")
+    ask("cancel-run", run=None)
+    shown = answer("show-task", task="", element=None, position=33)
+    assert (shown["state"], shown["element"]) == ("cancelled", 2)
+    ask("resume")
+    with pytest.raises(cellmill.UsageError, match="nothing is kept"):
+        answer("show-task", task="", element=None, position=35)
+    for wrong in (-1, 1.5, 1 << 60):
+        with pytest.raises(cellmill.UsageError, match="position in the state map"):
+            answer("show-task", task="", element=None, position=wrong)
+    del waiting
+
+
+def test_rows_behind_the_first_ones(executor: cellmill.Executor) -> None:
+    assert sum(executor.map(abs, range(50), chunksize=10)) == 1225
+    every = [(row["task"], row["element"]) for row in listed(order="oldest")["rows"]]
+    assert len(every) == 50
+    part = listed(order="oldest", offset=30, count=10)
+    assert part["matched"] == 50
+    assert [(row["task"], row["element"]) for row in part["rows"]] == every[30:40]
+    assert (listed(offset=50)["matched"], listed(offset=50)["rows"]) == (50, [])
+    for wrong in (-1, 100_001, "3"):
+        with pytest.raises(cellmill.UsageError, match="begins at a row"):
+            listed(offset=wrong)
+
+
+def test_priority_of_a_run(executor: cellmill.Executor) -> None:
+    ask("pause")
+    results = executor.options(priority=3).map(abs, range(20), chunksize=5)
+    (run,) = [run for run in runs.active_runs() if run._backend is executor._backend]
+    assert run.priority == 3
+    ask("set-priority", task="", run=run.id, priority=-4)
+    assert run.priority == -4
+    assert {row["priority"] for row in listed()["rows"]} == {-4}
+    for wrong, why in ((101, "priority"), ("2", "priority")):
+        with pytest.raises(cellmill.UsageError, match=why):
+            ask("set-priority", task="", run=run.id, priority=wrong)
+    with pytest.raises(cellmill.UsageError, match="over already"):
+        ask("set-priority", task="", run=10**9, priority=1)
+    with pytest.raises(cellmill.UsageError, match="a task or a run"):
+        ask("set-priority", task="", run=None, priority=1)
+    ask("resume")
+    assert sum(results) == 190
+
+
 def test_one_task_is_changed(executor: cellmill.Executor) -> None:
     ask("pause")
     future, other = executor.submit(abs, -1), executor.submit(abs, -2)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cellmill import runs, schema
 from cellmill.errors import UsageError, text_of
 from cellmill.executor import Executor
-from cellmill.questions import KINDS, MOST_ROWS, ORDERS, Row, number
+from cellmill.questions import KINDS, MOST_OFFSET, MOST_ROWS, ORDERS, Row, number
 from cellmill.task import short_repr
 from cellmill.tasks import inspector_of
 
@@ -31,12 +31,16 @@ def list_tasks(executor: Executor, command: Mapping[str, Any]) -> schema.Frame |
         raise UsageError(f"tasks cannot be ordered by {order!r}")
     text = str(command["text"]).strip()
     digits = text.removeprefix("#")
+    run, offset = command.get("run"), command.get("offset", 0)
+    if type(offset) is not int or not 0 <= offset <= MOST_OFFSET:
+        raise UsageError(f"a list begins at a row from 0 to {MOST_OFFSET:,}, not {offset!r}")
     rows, matched = inspector.find(
         kinds=states,
-        run=_run_key(command.get("run")),
+        run=None if run is None else _run(executor, run).key,
         text=text,
         task=int(digits) if digits.isdecimal() and text.startswith("#") and len(digits) < 19 else None,
         order=order,
+        offset=offset,
         most=max(1, min(int(command["count"]), MOST_ROWS)),
     )
     now = time.monotonic_ns()
@@ -53,7 +57,7 @@ def list_tasks(executor: Executor, command: Mapping[str, Any]) -> schema.Frame |
 def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | None:
     """One task in full."""
     inspector = inspector_of(executor)
-    task, element = _named(command)
+    task, element = _meant(inspector, command)
     rows, _ = inspector.find(task=task, order="newest", most=MOST_ROWS)
     if element is not None:
         rows = [row for row in rows if row.element in (element, None)] or rows
@@ -105,10 +109,10 @@ def set_priority(executor: Executor, command: Mapping[str, Any]) -> None:
         if not inspector.set_priority(task, priority):  # type: ignore[arg-type]  # it checks
             raise UsageError(f"task {number(task)} has begun already: its priority changes nothing any more")
         return
-    key = _run_key(command.get("run"))
-    if key is None:
+    wanted = command.get("run")
+    if wanted is None:
         raise UsageError("set-priority needs a task or a run")
-    inspector.set_run_priority(key, priority)  # type: ignore[arg-type]
+    _run(executor, wanted).set_priority(priority)  # type: ignore[arg-type]
 
 
 def rerun_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | None:
@@ -123,6 +127,19 @@ def rerun_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame |
     }
 
 
+def _meant(inspector: Inspector, command: Mapping[str, Any]) -> tuple[int, int | None]:
+    """The task that is named, or the one at a position of the state map."""
+    position = command.get("position")
+    if command.get("task") or position is None:
+        return _named(command)
+    if type(position) is not int or not 0 <= position < 1 << 53:
+        raise UsageError(f"a position in the state map is a whole number of at least 0, not {position!r}")
+    found = inspector.at(position)
+    if found is None:
+        raise UsageError("of that task nothing is kept any more but its place in the map")
+    return found
+
+
 def _named(command: Mapping[str, Any]) -> tuple[int, int | None]:
     text = str(command.get("task", ""))
     element = command.get("element")
@@ -131,14 +148,11 @@ def _named(command: Mapping[str, Any]) -> tuple[int, int | None]:
     return int(text), element if type(element) is int and element >= 0 else None
 
 
-def _run_key(run: object) -> int | None:
-    """The scheduler's number of a run."""
-    if run is None:
-        return None
-    found = [one for one in runs.active_runs() if one.id == run]
-    if not found:
-        raise UsageError("that run is over already")
-    return found[0].key
+def _run(executor: Executor, number: object) -> runs.Run:
+    for run in runs.active_runs():
+        if run.id == number and run._backend is executor._backend:
+            return run
+    raise UsageError("that run is over already")
 
 
 def _row(row: Row, now: int) -> schema.TaskRow:

@@ -49,6 +49,7 @@ class RunSample:
     submitted: int
     done: int
     failed: int
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,7 @@ class ProgressFold:
                     "total": run.expected,
                     "done": run.done,
                     "failed": run.failed,
+                    "priority": run.priority,
                 }
                 for run in runs
             ],

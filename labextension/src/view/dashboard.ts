@@ -2,7 +2,7 @@
  * framework. */
 
 import type { KernelState } from '../model';
-import { VERSION, type Command, type Snapshot } from '../protocol';
+import { type Command, type Snapshot } from '../protocol';
 import { ControlsView } from './controls';
 import { child, setText } from './dom';
 import { count, duration, rate } from './format';
@@ -50,9 +50,7 @@ export class DashboardView {
     this._queued = term(list, trans.__('Queued'), 'cellmill-queued');
     this._workers = term(list, trans.__('Workers'), 'cellmill-workers');
     this._controls = new ControlsView(this._body, trans, send);
-    this._runs = new RunsView(this._body, trans, run => {
-      send({ cellmill: VERSION, kind: 'cancel-run', run });
-    });
+    this._runs = new RunsView(this._body, trans, send);
     this._tabs = new TabStrip(this._body, trans, send, runLine);
     this._spoken = child(this._root, 'p', 'cellmill-spoken');
     this._spoken.setAttribute('role', 'status');
@@ -92,6 +90,7 @@ export class DashboardView {
 
   dispose(): void {
     this._tabs.dispose();
+    this._sparkline.dispose();
     this._root.remove();
   }
 

@@ -1,22 +1,29 @@
-/** The runs in progress, each with its count and a button that ends it. */
+/** The runs in progress, each with its count, its priority and a button that ends it. */
 
-import type { RunState } from '../protocol';
+import { VERSION, type Command, type RunState } from '../protocol';
 import { button, child, setName, setText } from './dom';
 import { count } from './format';
 import type { Translator } from './translator';
+
+const MOST_PRIORITY = 100;
+/** Milliseconds after which a number that was asked for is no longer taken for the one to come. */
+const PATIENCE = 2000;
 
 interface Row {
   readonly item: HTMLElement;
   readonly name: HTMLElement;
   readonly count: HTMLElement;
+  readonly raise: HTMLButtonElement;
+  readonly priority: HTMLElement;
+  readonly lower: HTMLButtonElement;
   readonly cancel: HTMLButtonElement;
 }
 
 /** Rows stay the same elements from picture to picture: a press lasts longer than a picture. */
 export class RunsView {
-  constructor(parent: HTMLElement, trans: Translator, cancel: (run: number) => void) {
+  constructor(parent: HTMLElement, trans: Translator, send: (command: Command) => void) {
     this._trans = trans;
-    this._cancel = cancel;
+    this._send = send;
     this._root = child(parent, 'ul', 'cellmill-runs');
     this._root.setAttribute('aria-label', trans.__('Runs in progress'));
   }
@@ -30,10 +37,37 @@ export class RunsView {
       const row = this._rows.get(run.id) ?? this._add(run);
       const total = run.total === null ? '?' : count(run.total);
       setText(row.count, this._trans.__('%1 of %2', count(run.done), total));
+      this._drawPriority(row, run);
     }
     for (const id of gone) {
+      this._asked.delete(id);
       this._rows.get(id)?.item.remove();
       this._rows.delete(id);
+    }
+  }
+
+  private _drawPriority(row: Row, run: RunState): void {
+    const asked = this._asked.get(run.id);
+    if (asked !== undefined && (asked.is === run.priority || performance.now() > asked.until)) {
+      this._asked.delete(run.id);
+    }
+    const priority = this._asked.get(run.id)?.is ?? run.priority;
+    row.item.dataset.priority = String(priority);
+    setText(row.priority, priority === 0 ? '' : String(priority).replace('-', '−'));
+    setName(row.raise, this._trans.__('Raise the priority of %1, which is %2', run.name, priority));
+    setName(row.lower, this._trans.__('Lower the priority of %1, which is %2', run.name, priority));
+    row.raise.disabled = priority >= MOST_PRIORITY;
+    row.lower.disabled = priority <= -MOST_PRIORITY;
+  }
+
+  /** Quick presses add up, although the kernel answers each a moment later. */
+  private _change(run: number, by: number): void {
+    const row = this._rows.get(run);
+    const is = Number(row?.item.dataset.priority ?? 0) + by;
+    if (row !== undefined && Math.abs(is) <= MOST_PRIORITY) {
+      row.item.dataset.priority = String(is);
+      this._asked.set(run, { is, until: performance.now() + PATIENCE });
+      this._send({ cellmill: VERSION, kind: 'set-priority', task: '', run, priority: is });
     }
   }
 
@@ -45,11 +79,16 @@ export class RunsView {
       item,
       name,
       count: child(item, 'span', 'cellmill-run-count'),
+      raise: button(item, 'cellmill-button cellmill-run-raise', () => this._change(run.id, 1)),
+      priority: child(item, 'span', 'cellmill-run-priority'),
+      lower: button(item, 'cellmill-button cellmill-run-lower', () => this._change(run.id, -1)),
       cancel: button(item, 'cellmill-button cellmill-run-cancel', () => {
         row.cancel.disabled = true;
-        this._cancel(run.id);
+        this._send({ cellmill: VERSION, kind: 'cancel-run', run: run.id });
       })
     };
+    setText(row.raise, '▴');
+    setText(row.lower, '▾');
     setText(row.cancel, '×');
     setName(row.cancel, this._trans.__('Cancel %1', run.name));
     this._rows.set(run.id, row);
@@ -57,7 +96,9 @@ export class RunsView {
   }
 
   private readonly _trans: Translator;
-  private readonly _cancel: (run: number) => void;
+  private readonly _send: (command: Command) => void;
   private readonly _root: HTMLElement;
   private readonly _rows = new Map<number, Row>();
+  /** priorities that were asked for, and until when they are taken for those to come */
+  private readonly _asked = new Map<number, { readonly is: number; readonly until: number }>();
 }

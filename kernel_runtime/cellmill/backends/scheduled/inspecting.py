@@ -66,10 +66,10 @@ class Inspector:
         named = free_ffi.new("uint64_t[]", tickets)
         if text or task is not None:
             query.by_text, query.tickets, query.ticket_count = 1, named, len(tickets)
-        wanted = min(offset + most, MOST_ROWS)
-        rows = free_ffi.new("csched_row_t[]", max(1, wanted))
+        query.offset, wanted = offset, max(1, min(most, MOST_ROWS))
+        rows = free_ffi.new("csched_row_t[]", wanted)
         count = free.csched_find(self._backend.scheduler.free_handle, query, wanted, rows)
-        found = [self._row(rows[i]) for i in range(offset, max(offset, count))]
+        found = [self._row(rows[i]) for i in range(count)]
         matched = int(rows[0].matched)
         if failed:  # of a chunk, the elements that are meant
             wanted_text, every = text.casefold(), len(found)
@@ -80,6 +80,20 @@ class Inspector:
             ]
             matched -= every - len(found)
         return found, matched
+
+    def at(self, position: int) -> tuple[int, int | None] | None:
+        """The task at a position of the state map, and which element of it, if it has several; None: nobody knows."""
+        query = free_ffi.new("csched_query_t *")
+        query.kinds, query.order = sum(_BIT.values()), ORDERS.index("newest")
+        query.by_position, query.position = 1, position
+        rows = free_ffi.new("csched_row_t[]", 1)
+        if free.csched_find(self._backend.scheduler.free_handle, query, 1, rows) < 1:
+            return None
+        row = self._row(rows[0])
+        place = (position - int(rows[0].journey.position)) & NO_ELEMENT
+        if row.kind in _OVER:
+            return row.task, (row.element or 0) + place
+        return row.task, place if row.count > 1 else None
 
     def _functions_like(self, text: str) -> Any:
         wanted = text.casefold()

@@ -1,27 +1,29 @@
 /** The table of tasks, with filter, order and search; and one task in full. */
 
 import type { KernelState } from '../../model';
-import { VERSION, type Command } from '../../protocol';
-import { button, child, setText } from '../dom';
+import { VERSION, type Command, type TaskDetail, type TaskList } from '../../protocol';
+import { button, child, setName, setText } from '../dom';
 import { count } from '../format';
 import { DetailView } from '../tasks/detail';
 import { FailuresView } from '../tasks/failures';
-import { nextRequest, Query, STEP } from '../tasks/query';
+import { nextRequest, PAGE, Query } from '../tasks/query';
 import { TaskTable } from '../tasks/table';
 import { FILTERS } from '../tasks/words';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
-/** Milliseconds between lists while it shows; as many times longer as more rows are shown than at first. */
+/** Milliseconds between lists while it shows; twice that, and so on, behind each so many rows: they cost more. */
 const INTERVAL = 1000;
+const DEEP = 10_000;
 /** Milliseconds after which an answer is not waited for any more. */
 const PATIENCE = 10_000;
 /** Milliseconds after the last key before a search begins. */
 const TYPING = 250;
 
-/** What another tab names a task by, in a `cellmill-task` event. */
+/** What another tab names a task by, in a `cellmill-task` event: its ticket, or its position in the state map. */
 interface Named {
   readonly task?: unknown;
+  readonly position?: unknown;
   readonly element?: unknown;
 }
 
@@ -37,17 +39,19 @@ class TasksTab implements Tab {
     const panes = child(parent, 'div', 'cellmill-task-panes');
     const list = child(panes, 'div', 'cellmill-task-list');
     this._table = new TaskTable(list, trans, {
-      order: order => this._change(() => (this._query.order = order)),
+      order: order =>
+        this._change(() => {
+          this._query.order = order;
+          this._query.offset = 0;
+        }),
       open: (task, element) => this._show(task, element)
     });
     this._empty = child(list, 'p', 'cellmill-message');
     const foot = child(list, 'div', 'cellmill-task-foot');
     this._matched = child(foot, 'span', '');
     this._matched.setAttribute('role', 'status');
-    this._more = button(foot, 'cellmill-button cellmill-task-more', () =>
-      this._change(() => (this._query.rows += STEP))
-    );
-    setText(this._more, trans.__('More'));
+    this._before = this._turn(foot, '‹', trans.__('Previous tasks'), -PAGE);
+    this._after = this._turn(foot, '›', trans.__('Next tasks'), PAGE);
     this._detail = new DetailView(panes, {
       trans,
       runLine,
@@ -78,21 +82,25 @@ class TasksTab implements Tab {
       this._rerun = 0;
       this._show(rerun.task, null);
     }
+    if (state.refusal !== '' && this._position !== null) {
+      this._position = null; // nobody knows that task any more
+    }
+    const { detail } = tasks;
+    if (detail !== null && detail.request === this._detailed && detail !== this._told) {
+      this._told = detail;
+      this._position = null;
+      this._name(detail.task, detail.element);
+      this._detail.draw(detail);
+    }
     const list = tasks.list?.request === this._listed ? tasks.list : null;
-    if (list !== null) {
+    if (list !== null && (list !== this._drawn || this._chosen !== this._marked)) {
       this._waiting = 0;
+      this._drawn = list;
+      this._marked = this._chosen;
       this._failures.draw(list.failures);
       this._table.draw(list.rows, this._query.order, this._chosen);
-      const shown = list.rows.length;
-      const known = list.matched;
-      setText(
-        this._matched,
-        shown < known
-          ? this._trans.__('%1 of %2 tasks', count(shown), count(known))
-          : this._trans._n('%2 task', '%2 tasks', shown, count(shown))
-      );
-      this._more.hidden = !this._query.more(known);
-      this._empty.hidden = shown > 0;
+      this._drawFoot(list);
+      this._empty.hidden = list.rows.length > 0;
       setText(
         this._empty,
         this._query.filters.size > 0 || this._query.text !== ''
@@ -100,16 +108,17 @@ class TasksTab implements Tab {
           : this._trans.__('No tasks so far.')
       );
     }
-    if (tasks.detail !== null && tasks.detail.request === this._detailed) {
-      this._detail.draw(tasks.detail);
-    }
   }
 
   /** Another tab names a task. */
   open(named: unknown): void {
-    const { task, element } = (named ?? {}) as Named;
+    const { task, element, position } = (named ?? {}) as Named;
     if (typeof task === 'string' && /^\d+$/.test(task)) {
       this._show(task, typeof element === 'number' ? element : null);
+    } else if (typeof position === 'number') {
+      this._position = position;
+      this._name('', null);
+      this._ask();
     }
   }
 
@@ -148,7 +157,7 @@ class TasksTab implements Tab {
         () =>
           this._change(() => {
             this._query.text = field.value;
-            this._query.rows = STEP;
+            this._query.offset = 0;
           }),
         TYPING
       );
@@ -164,16 +173,58 @@ class TasksTab implements Tab {
     this._ask();
   }
 
+  /** A button that turns the page by so many rows. */
+  private _turn(foot: HTMLElement, text: string, name: string, by: number): HTMLButtonElement {
+    const made = button(foot, 'cellmill-button cellmill-task-page', () => {
+      this._change(() => (this._query.offset = Math.max(0, this._query.offset + by)));
+      this._table.top();
+    });
+    setText(made, text);
+    setName(made, name);
+    return made;
+  }
+
+  private _drawFoot({ rows, matched }: TaskList): void {
+    const { offset } = this._query;
+    if (rows.length === 0 && offset > 0) {
+      this._change(() => (this._query.offset = 0)); // there are fewer than there were
+      return;
+    }
+    const whole = offset === 0 && rows.length >= matched;
+    setText(
+      this._matched,
+      whole
+        ? this._trans._n('%2 task', '%2 tasks', matched, count(matched))
+        : this._trans.__(
+            '%1 to %2 of %3 tasks',
+            count(offset + 1),
+            count(offset + rows.length),
+            count(matched)
+          )
+    );
+    this._before.hidden = this._after.hidden = whole;
+    this._before.disabled = offset === 0;
+    this._after.disabled = !this._query.more(matched);
+  }
+
   private _show(task: string, element: number | null): void {
-    this._task = task;
-    this._element = element;
-    this._chosen = `${task}.${element ?? ''}`;
+    this._position = null;
+    this._name(task, element);
     this._ask();
   }
 
+  /** The task that is told in full; `task` is empty for none, or where only its position is known. */
+  private _name(task: string, element: number | null): void {
+    this._task = task;
+    this._element = element;
+    this._chosen = task === '' ? '' : `${task}.${element ?? ''}`;
+  }
+
   private _close(): void {
-    this._task = this._chosen = '';
+    this._name('', null);
+    this._position = null;
     this._detailed = 0;
+    this._told = null;
     this._detail.draw(null);
   }
 
@@ -181,7 +232,7 @@ class TasksTab implements Tab {
   private _tick(): void {
     this._ticks++;
     const late = performance.now() - this._askedAt > PATIENCE;
-    const due = this._ticks % Math.ceil(this._query.rows / STEP) === 0;
+    const due = this._ticks % Math.ceil((this._query.offset + 1) / DEEP) === 0;
     const shows = this._parent.offsetParent !== null && document.visibilityState === 'visible';
     if (shows && due && this._news && (this._waiting === 0 || late)) {
       this._ask();
@@ -208,14 +259,15 @@ class TasksTab implements Tab {
     this._askedAt = performance.now();
     this._listed = this._waiting = nextRequest();
     this._send(this._query.command(this._listed));
-    if (this._task !== '') {
+    if (this._task !== '' || this._position !== null) {
       const request = (this._detailed = nextRequest());
       this._send({
         cellmill: VERSION,
         kind: 'show-task',
         request,
         task: this._task,
-        element: this._element
+        element: this._element,
+        position: this._position
       });
     }
   }
@@ -229,14 +281,21 @@ class TasksTab implements Tab {
   private readonly _table: TaskTable;
   private readonly _empty: HTMLElement;
   private readonly _matched: HTMLElement;
-  private readonly _more: HTMLButtonElement;
+  private readonly _before: HTMLButtonElement;
+  private readonly _after: HTMLButtonElement;
   private readonly _detail: DetailView;
   private readonly _timer: number;
   private _sections: KernelState['sections'] | null = null;
+  /** what was drawn last: the list, the task marked in it, and the one told in full */
+  private _drawn: TaskList | null = null;
+  private _marked = '';
+  private _told: TaskDetail | null = null;
   private _typing = 0;
   private _ticks = 0;
   private _task = '';
   private _element: number | null = null;
+  /** of the task to be told, in the state map, until its ticket is known */
+  private _position: number | null = null;
   private _chosen = '';
   private _listed = 0;
   private _detailed = 0;

@@ -3,9 +3,9 @@
 import { VERSION, type ListTasks } from '../../protocol';
 import { FILTERS } from './words';
 
-/** The most rows that the kernel gives at once, and by how many "more" adds. */
-export const MOST_ROWS = 500;
-export const STEP = 100;
+/** Rows of a page, and rows that may stand before it. */
+export const PAGE = 100;
+export const MOST_OFFSET = 100_000;
 
 /** One page's numbers begin anywhere, so that no other page takes its answers for its own. */
 let last = Math.floor(Math.random() * 2 ** 40);
@@ -19,7 +19,8 @@ export function nextRequest(): number {
 export class Query {
   order = 'news';
   text = '';
-  rows = STEP;
+  /** rows before those that are shown */
+  offset = 0;
   readonly filters = new Set<string>();
 
   /** Turn a filter on or off. */
@@ -27,12 +28,12 @@ export class Query {
     if (!this.filters.delete(id)) {
       this.filters.add(id);
     }
-    this.rows = STEP;
+    this.offset = 0;
   }
 
-  /** Whether more rows could be had. */
+  /** Whether there is a page after this one. */
   more(matched: number): boolean {
-    return this.rows < MOST_ROWS && matched > this.rows;
+    return matched > this.offset + PAGE && this.offset + PAGE <= MOST_OFFSET;
   }
 
   command(request: number): ListTasks {
@@ -47,7 +48,8 @@ export class Query {
       order: this.order,
       text: this.text,
       run: null,
-      count: Math.min(this.rows, MOST_ROWS)
+      offset: this.offset,
+      count: PAGE
     };
   }
 }

@@ -24,7 +24,7 @@ export class TaskTable {
   ) {
     this._trans = trans;
     this._options = options;
-    const frame = child(parent, 'div', 'cellmill-task-rows');
+    const frame = (this._frame = child(parent, 'div', 'cellmill-task-rows'));
     this._table = child(frame, 'table', 'cellmill-table cellmill-task-table');
     this._table.setAttribute('aria-label', trans.__('Tasks'));
     this._columns = columns(trans);
@@ -32,6 +32,11 @@ export class TaskTable {
     this._heads = this._columns.map(column => this._addHead(head, column));
     this._body = child(this._table, 'tbody', '');
     this._body.addEventListener('keydown', event => this._key(event));
+  }
+
+  /** Show the first row. */
+  top(): void {
+    this._frame.scrollTop = 0;
   }
 
   draw(rows: readonly TaskRow[], order: string, chosen: string): void {
@@ -129,6 +134,7 @@ export class TaskTable {
     readonly order: (order: string) => void;
     readonly open: (task: string, element: number | null) => void;
   };
+  private readonly _frame: HTMLElement;
   private readonly _table: HTMLElement;
   private readonly _body: HTMLElement;
   private readonly _columns: readonly Column[];

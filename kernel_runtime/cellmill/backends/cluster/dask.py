@@ -105,8 +105,8 @@ class DaskEngine:
                 self._client = distributed.Client(target, set_as_default=False, timeout=CONNECT_SECONDS)
             except Exception as error:
                 raise BackendError(
-                    f"no Dask scheduler answers at {where}: {in_words(error)}. Is it running, and can this machine reach "
-                    "it? `dask scheduler` prints the address to use."
+                    f"no Dask scheduler answers at {where}: {in_words(error)}. Is it running, and can this machine "
+                    "reach it? `dask scheduler` prints the address to use."
                 ) from error
         info = self._identity()
         return sum(int(w["nthreads"]) for w in info["workers"].values())
@@ -157,8 +157,8 @@ class DaskEngine:
         self._lanes.broken(
             BackendError(
                 f"the Dask scheduler at {self._client.scheduler.address if self._client.scheduler else '?'} does not "
-                f"answer any more: {in_words(error)}. What was outstanding there is lost; start it again and make a new "
-                "executor (`%cellmill backend dask`)."
+                f"answer any more: {in_words(error)}. What was outstanding there is lost; start it again and make a "
+                "new executor (`%cellmill backend dask`)."
             )
         )
 

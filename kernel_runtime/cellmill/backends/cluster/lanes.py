@@ -226,8 +226,8 @@ class LanePool:
             time.sleep(0.1)
             if time.monotonic() - self._opened > WAITING_SECONDS and self.backend.stats().queued:
                 warnings.warn(
-                    f"cellmill waits for workers: the {self.engine.name} cluster has none so far. Tasks start as soon as "
-                    "one comes; scale the cluster, or look at what keeps its jobs from starting.",
+                    f"cellmill waits for workers: the {self.engine.name} cluster has none so far. Tasks start as soon "
+                    "as one comes; scale the cluster, or look at what keeps its jobs from starting.",
                     RuntimeWarning,
                     stacklevel=1,
                 )
@@ -270,8 +270,8 @@ class LanePool:
         lane.wake()
 
     def restart(self) -> None:
-        """Anew everywhere; what runs is finished first. An own cluster's processes are replaced, of somebody else's only
-        what Cellmill keeps there is.
+        """Anew everywhere; what runs is finished first. An own cluster's processes are replaced, of somebody else's
+        only what Cellmill keeps there is.
         """
         with self._lock:
             lanes = [lane for lane in self._lanes.values() if not lane.retiring]
@@ -317,8 +317,8 @@ class LanePool:
                 if left:
                     self._abandoned[left[-1]] = lane.place
             warnings.warn(
-                f"cellmill: what runs at {lane.place.label} cannot be ended: {error}. It is left alone, and its place is "
-                "used again when it is through.",
+                f"cellmill: what runs at {lane.place.label} cannot be ended: {error}. It is left alone, and its place "
+                "is used again when it is through.",
                 RuntimeWarning,
                 stacklevel=1,
             )

@@ -1,8 +1,8 @@
 """The other end of a lane: runs packs of tasks in a worker of somebody else's cluster.
 
 `run` and `hear` are all that an engine calls. Nothing here needs the C scheduler; what a place knows (functions by
-number, the caller's surroundings) it keeps in a `Home`, one for each lane. A reply comes back soon even where tasks turn
-out to be slow: when the budget of a pack is used up, what has not begun goes back with it.
+number, the caller's surroundings) it keeps in a `Home`, one for each lane. A reply comes back soon even where tasks
+turn out to be slow: when the budget of a pack is used up, what has not begun goes back with it.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from cellmill import bench
-from cellmill.bench import scheduler_alone
-from cellmill.bench import gil_graphs
+from cellmill.bench import gil_graphs, scheduler_alone
 from cellmill.bench.harness import Report, Settings, table
 
 POOLS = ("cellmill", "ppe", "pool")

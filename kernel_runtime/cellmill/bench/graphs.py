@@ -295,8 +295,8 @@ BENCHMARK = Benchmark(
         "The speed-up is over one thread that sleeps as long, measured in the same process; it is at most the threads.",
         "dask.threaded is given its graph ready made; the others begin with the first submit.",
         (
-            "The GIL is counted where Cellmill takes it, in the task's thread and to settle its future, and once for the "
-            "return of the task's own code to Python."
+            "The GIL is counted where Cellmill takes it, in the task's thread and to settle its future, and once for "
+            "the return of the task's own code to Python."
         ),
     ),
 )

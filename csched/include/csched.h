@@ -605,6 +605,8 @@ int csched_lane_publish(csched_lane_t *l, uint32_t count, const csched_outcome_t
 int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32_t alone);
 uint32_t csched_lane_outstanding(const csched_lane_t *l); /* tasks that were taken and have no outcome */
 uint32_t csched_lane_oldest(const csched_lane_t *l, uint32_t most, uint64_t *tickets); /* of them */
+/* Who ran the oldest task ended in it, in this element of a chunk (2^32-1: nobody knows): csched_worker_lost follows. */
+int csched_lane_blame(csched_lane_t *l, uint32_t element);
 int csched_lane_wait(csched_lane_t *l, uint32_t timeout_ms); /* until it is woken */
 int csched_lane_wake(csched_lane_t *l); /* any thread */
 

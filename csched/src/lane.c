@@ -480,6 +480,17 @@ static void put_back(csched_t *s, held_t *held, uint32_t index, bool alone)
     ready_push_front(&s->graph, slot);
 }
 
+CSCHED_EXPORT int csched_lane_blame(csched_lane_t *l, uint32_t element)
+{
+    if (!l->count)
+        return CSCHED_EINVAL;
+    say_what_runs(l);
+    u32_store_release(&l->segment->claim_element, element); /* partner: give_back in pool.c */
+    l->head = (l->head + 1) & (l->capacity - 1); /* the scheduler has it in its own list */
+    l->count--;
+    return CSCHED_OK;
+}
+
 CSCHED_EXPORT int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32_t alone)
 {
     csched_t *s = l->s;
@@ -500,7 +511,8 @@ CSCHED_EXPORT int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32
         worker->held_count--;
     l->head = (l->head + count) & (l->capacity - 1);
     l->count -= count;
-    say_what_runs(l);
+    if (l->count)
+        say_what_runs(l);
     task_propagate(s, last);
     dispatch(s);
     pthread_mutex_unlock(&s->lock);

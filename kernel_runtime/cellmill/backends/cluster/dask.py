@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
+import inspect
 import logging
 import os
 import shutil
@@ -37,10 +39,7 @@ class DaskEngine:
         self._target = target
         self._options = options
         self.owns = target is None
-        if options and not self.owns:
-            raise UsageError(
-                f"{', '.join(options)}: options of a LocalCluster, and this executor is to use a cluster that is there"
-            )
+        _check_options(self._distributed, options, self.owns)
         self._client: Any = None
         self._cluster: Any = None
         self._own_client = True
@@ -72,7 +71,7 @@ class DaskEngine:
             "processes": True,
             "dashboard_address": None,
             "worker_dashboard_address": None,
-            "silence_logs": logging.ERROR,
+            "silence_logs": logging.CRITICAL,
             "local_directory": self._folder,
             **self._options,
         }
@@ -272,6 +271,29 @@ class DaskEngine:
         if not self.owns:
             raise UsageError("this Dask cluster is not Cellmill's: scale it by its own means")
         self._cluster.scale(workers)
+
+
+def _check_options(distributed: Any, options: dict[str, Any], own: bool) -> None:
+    known = {
+        *inspect.signature(distributed.LocalCluster).parameters,
+        "memory_limit",
+        "resources",
+        "death_timeout",
+    }
+    known -= {"self", "n_workers", "asynchronous", "worker_kwargs", "kwargs"}
+    for option in options:
+        if not own:
+            raise TypeError(
+                f"the dask backend has no option {option!r} for a cluster that is there: it is one of a LocalCluster"
+            )
+        if option not in known:
+            close = difflib.get_close_matches(option, sorted(known), n=1)
+            hint = (
+                f" Did you mean {close[0]!r}?"
+                if close
+                else f" A LocalCluster has: {', '.join(sorted(known))}."
+            )
+            raise TypeError(f"the dask backend has no option {option!r}.{hint}")
 
 
 def _import() -> Any:

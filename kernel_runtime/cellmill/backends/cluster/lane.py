@@ -7,6 +7,9 @@ back and forth matters. A pack holds about as much work as its budget; of tasks 
 
 from __future__ import annotations
 
+import contextlib
+import mmap
+import os
 import pickle
 import threading
 import time
@@ -88,6 +91,7 @@ class Lane:
         self._room = free_ffi.new("char[]", FIRST_ROOM)
         self._records = free_ffi.new("csched_packed_t[]", MOST_RECORDS)
         self._used = free_ffi.new("uint64_t *")
+        self._page = Page(pool.folder, number)
         self._thread = threading.Thread(target=self._relay, name=f"cellmill-lane-{self.index}", daemon=True)
 
     def start(self) -> None:
@@ -284,7 +288,7 @@ class Lane:
 
     def _greet(self) -> bool:
         """Who is there; True: tasks may come."""
-        settings = self.pool.settings()
+        settings = self.pool.settings(self._page.path)
         for count in range(HELLOS):
             sent = time.monotonic_ns()
             asked = self._dispatch(pack.HELLO, 0, [settings] if count == 0 else [])
@@ -325,6 +329,7 @@ class Lane:
                 f"the worker {self.place.label} has {differ}. Tasks and results cannot be exchanged between them: "
                 "install the same versions at both ends."
             )
+        self._page.known = bool(answer["page"])
         self.clock.same = bool(answer["boot"]) and answer["boot"] == remote.boot()
         self.pid = self.pid or int(answer["pid"])
         if "error" in answer:
@@ -344,19 +349,57 @@ class Lane:
             self.pool.ended(self)
             free.csched_worker_lost(backend.scheduler.free_handle, self.index)
             free.csched_lane_close(self._handle)
+            self._page.close()
         self.over.set()
         self.pool.after_end(self)
 
     def _give_back(self) -> None:
         packs = [p for p in self._packs if p.tasks]
-        if not packs:
+        outstanding = int(free.csched_lane_outstanding(self._handle))
+        if not packs or not outstanding:
             return
-        outstanding = sum(p.tasks for p in packs)
-        if outstanding == 1 and self.lost is not None:
-            return  # the scheduler calls it lost, or tries it again as its options say
-        free.csched_lane_give_back(self._handle, packs[0].tasks, self.lost is not None)
-        if outstanding > packs[0].tasks:
-            free.csched_lane_give_back(self._handle, outstanding - packs[0].tasks, 0)
+        if self._page.known:
+            self._give_back_but_one(outstanding)
+        elif outstanding > 1 or self.lost is None:  # one alone is lost, or tried again as its options say
+            suspects = min(packs[0].tasks, outstanding)
+            free.csched_lane_give_back(self._handle, suspects, self.lost is not None)
+            free.csched_lane_give_back(self._handle, outstanding - suspects, 0)
+
+    def _give_back_but_one(self, outstanding: int) -> None:
+        """It is known which task ran, if any did: that one alone is lost."""
+        ticket, element = self._page.read()
+        tickets = free_ffi.new("uint64_t[]", outstanding)
+        free.csched_lane_oldest(self._handle, outstanding, tickets)
+        before = (
+            next((i for i in range(outstanding) if tickets[i] == ticket), outstanding)
+            if ticket
+            else outstanding
+        )
+        free.csched_lane_give_back(self._handle, before, 0)
+        if before < outstanding:
+            free.csched_lane_blame(self._handle, element)
+            free.csched_lane_give_back(self._handle, outstanding - before - 1, 0)
+
+
+class Page:
+    """What runs at a place of this machine, at any moment: a small file that it writes and this process reads."""
+
+    def __init__(self, folder: str, number: int) -> None:
+        self.path = os.path.join(folder, f"lane-{number}")
+        self.known = False  # whether the place writes it
+        with open(self.path, "w+b") as file:
+            file.write(bytes(pack.PAGE.size))
+            file.flush()
+            self._memory = mmap.mmap(file.fileno(), pack.PAGE.size)
+
+    def read(self) -> tuple[int, int]:
+        """Ticket of the task, 0 for none, and the element of a chunk."""
+        ticket, element = pack.PAGE.unpack_from(self._memory)
+        return int(ticket), int(element)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
 
 
 def describe(error: BaseException) -> CellmillError:

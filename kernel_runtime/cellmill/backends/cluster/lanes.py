@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
+import shutil
+import tempfile
 import threading
 import time
 import warnings
@@ -23,6 +25,7 @@ from ..local.children import Exit
 from ..local.zygote_client import WorldWatch, current_world
 from ..scheduled import outcomes
 from ..scheduled.scheduler import NO_ELEMENT, Full, check, ffi, held
+from . import remote
 from .engine import Engine, Place
 from .lane import Lane, describe
 from .pack import CALL, LEAVE, WORLD
@@ -70,7 +73,7 @@ class LanePool:
         self._replies: dict[int, tuple[threading.Event, list[Any]]] = {}
         self._lock = threading.RLock()
         self._opened = 0.0
-        self._told = False
+        self.folder = tempfile.mkdtemp(prefix="cellmill-lanes-")
 
     # -- what the engine tells
 
@@ -125,10 +128,12 @@ class LanePool:
         with self._lock:
             self._sent.pop(number, None)
 
-    def settings(self) -> bytes:
+    def settings(self, page: str) -> bytes:
         """What a place needs before its first task."""
         return pickle.dumps(
             {
+                "page": page,
+                "boot": remote.boot(),
                 "world": current_world(),
                 "base": self._base,
                 "preload": list(self.preloaded),
@@ -353,6 +358,7 @@ class LanePool:
                 except Exception:
                     continue
         self.engine.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     # -- talking to places
 

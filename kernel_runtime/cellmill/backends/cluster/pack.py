@@ -16,6 +16,7 @@ OUTCOME = struct.Struct(
     "=IIIIQQQQQ"
 )  # kind, status, failures, marks, ticket, size, received, started, finished
 INPUT = struct.Struct("=QQ")  # status, size
+PAGE = struct.Struct("=QQ")  # what runs: ticket, element
 TASK, FUNCTION, CONTROL = 1, 2, 3  # kinds, as CSCHED_ has them
 VALUE, NONE, ERROR = 0, 1, 2  # statuses, the same
 HELLO, TASKS = 0, 1  # kinds of packs

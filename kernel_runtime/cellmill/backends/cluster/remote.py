@@ -8,6 +8,7 @@ turn out to be slow: when the budget of a pack is used up, what has not begun go
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import pickle
 import platform
@@ -89,6 +90,7 @@ def boot() -> str:
 def _greet(data: list[Any], begun: int) -> bytes:
     """The first exchange: who is there. With a setting, also the initializer; without one only the clock."""
     answer: dict[str, Any] = {
+        "page": False,
         "versions": versions(),
         "host": socket.gethostname(),
         "pid": os.getpid(),
@@ -97,7 +99,7 @@ def _greet(data: list[Any], begun: int) -> bytes:
     if len(data) > 1 and len(data[1]):
         head = pack.pack_head(data[0])
         try:
-            _home(head.token, head.home).settle_in(pickle.loads(data[1]))
+            answer["page"] = _home(head.token, head.home).settle_in(pickle.loads(data[1]))
         except BaseException as error:
             answer["error"] = encode_error(error, "the initializer")
     return pack.encode_reply(b"", 0, [], [pickle.dumps(answer)], begun, _now())
@@ -127,6 +129,7 @@ class Home:
         self.element = 0
         self._stopped: set[int] = set()
         self._hearing = threading.Lock()
+        self._page: Any = bytearray(pack.PAGE.size)  # what runs, for a kernel on the same machine
 
     # -- the pack
 
@@ -150,6 +153,7 @@ class Home:
     def _go_on(self, work: _Work) -> None:
         results, now, data, stopped = work.results, _now, work.data, self._stopped
         records, functions = work.records, self.functions
+        say, page = pack.PAGE.pack_into, self._page
         for at in range(work.next, len(records)):
             work.next = at
             kind, number, ticket, _, inputs, _, _, place, size = records[at]
@@ -163,6 +167,7 @@ class Home:
                 results.append(_interrupted(ticket, received))
                 continue
             self.ticket, self.function = ticket, number
+            say(page, 0, ticket, NO_ELEMENT)
             try:
                 function: Any = functions.get(number)
                 args: Any = ()
@@ -297,8 +302,10 @@ class Home:
     ) -> tuple[Outcomes, int]:
         outcomes = Outcomes(0)
         values, errors, now, failures = outcomes.values, outcomes.errors, _now, 0
+        say, page = pack.PAGE.pack_into, self._page
         for i, item in enumerate(items):
             self.element = i
+            say(page, 0, ticket, i)
             marks.append(now())
             try:
                 values.append(function(*item) if star else function(item))
@@ -315,12 +322,14 @@ class Home:
                     values.extend([None] * len(rest))
                     marks.extend([now()] * len(rest))
                     return outcomes, failures + len(rest)
+        say(page, 0, ticket, NO_ELEMENT)
         return outcomes, failures
 
     # -- beside the pack
 
-    def settle_in(self, settings: dict[str, Any]) -> None:
-        """What comes before the first task."""
+    def settle_in(self, settings: dict[str, Any]) -> bool:
+        """What comes before the first task. True: what runs is told by a page."""
+        told = self._open_page(settings["page"], settings["boot"])
         self.thread = threading.get_ident()
         self.speech.listen()
         try:
@@ -333,6 +342,17 @@ class Home:
         finally:
             self.thread = 0
             self.speech.end()
+        return told
+
+    def _open_page(self, path: str, boot_of_caller: str) -> bool:
+        if not boot_of_caller or boot_of_caller != boot():
+            return False
+        try:
+            with open(path, "r+b") as file:
+                self._page = mmap.mmap(file.fileno(), pack.PAGE.size)
+        except (OSError, ValueError):  # another machine in all but its kernel: a container
+            return False
+        return True
 
     def interrupt(self, tickets: list[int]) -> None:
         """KeyboardInterrupt in the one of these that runs; the others are not begun."""
@@ -343,6 +363,7 @@ class Home:
 
     def _calm(self) -> None:
         """No interrupt reaches this thread from now on."""
+        pack.PAGE.pack_into(self._page, 0, 0, 0)
         while True:
             try:
                 with self._hearing:

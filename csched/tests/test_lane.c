@@ -1,0 +1,340 @@
+/* Lanes: packs hold what lies in the ring, results go back in order and carry our clock; what was not run goes elsewhere,
+ * the one that killed its place is lost, and a task that has the lane for itself shares no pack. */
+#include "world.h"
+
+enum { ROOM = 1 << 20, RECORDS = 4096 };
+
+typedef struct {
+    csched_lane_t *lane;
+    uint32_t index;
+    int n;
+    uint64_t used;
+    uint8_t *data;
+    csched_packed_t *records;
+} end_t;
+
+static end_t open_lane(world_t *w)
+{
+    end_t e = {.data = malloc(ROOM), .records = malloc(RECORDS * sizeof(csched_packed_t))};
+    OK(csched_lane_open(w->s, &e.index, &e.lane));
+    OK(csched_lane_ready(e.lane));
+    return e;
+}
+
+static void close_lane(world_t *w, end_t *e)
+{
+    OK(csched_worker_lost(w->s, e->index));
+    OK(csched_lane_close(e->lane));
+    free(e->data);
+    free(e->records);
+}
+
+static int take(end_t *e, uint32_t most)
+{
+    e->n = csched_lane_take(e->lane, 0, most, e->data, ROOM, e->records, RECORDS, &e->used);
+    return e->n;
+}
+
+/* Takes until there are so many tasks, as the window lets them come. */
+static void take_tasks(end_t *e, uint32_t most)
+{
+    for (int tries = 0; take(e, most) == 0 && tries < 1000; tries++)
+        csched_lane_wait(e->lane, 1);
+    CHECK(e->n > 0);
+}
+
+static void answer(end_t *e, uint32_t status, const void *data, uint64_t size, int64_t ahead)
+{
+    uint64_t ticket, now = csched_now() + (uint64_t)ahead;
+    EQUAL(csched_lane_oldest(e->lane, 1, &ticket), 1);
+    csched_outcome_t outcome = {.kind = CSCHED_TASK,
+                                .status = status,
+                                .ticket = ticket,
+                                .size = size,
+                                .received = now,
+                                .started = now,
+                                .finished = now};
+    EQUAL(csched_lane_publish(e->lane, 1, &outcome, data, ahead), 1);
+}
+
+static void answer_all(end_t *e)
+{
+    while (csched_lane_outstanding(e->lane))
+        answer(e, CSCHED_NONE, NULL, 0, 0);
+}
+
+static void tasks_pass_in_packs(void)
+{
+    world_t *w = world_open(1);
+    end_t e = open_lane(w);
+    for (uint32_t i = 0; i < SCALED(5000); i++)
+        submit(w, JOB_ECHO, i, i);
+    uint32_t seen = 0;
+    for (uint32_t largest = 0; w->done < SCALED(5000); collect_some(w)) {
+        if (take(&e, RECORDS) <= 0) {
+            csched_lane_wait(e.lane, 1);
+            continue;
+        }
+        for (int i = 0; i < e.n; i++) {
+            const job_t *job = (const job_t *)(e.data + e.records[i].at);
+            EQUAL(e.records[i].size, sizeof *job);
+            EQUAL(job->tag, seen++);
+        }
+        largest = (uint32_t)e.n > largest ? (uint32_t)e.n : largest;
+        answer_all(&e);
+    }
+    EQUAL(seen, SCALED(5000));
+    EQUAL(w->by_status[CSCHED_NONE], SCALED(5000));
+    close_lane(w, &e);
+    world_close(w);
+}
+
+static void stamps_are_by_our_clock(void)
+{
+    world_t *w = world_open(0);
+    end_t e = open_lane(w);
+    const int64_t offsets[] = {INT64_C(-5000000000000), 0, INT64_C(7000000000000)};
+    for (uint32_t i = 0; i < 3; i++) {
+        submit(w, JOB_NONE, i, 0);
+        take_tasks(&e, 1);
+        answer(&e, CSCHED_NONE, NULL, 0, offsets[i]);
+        finish(w, i + 1);
+    }
+    csched_journey_t rows[4];
+    uint64_t cursor = 0, dropped = 0;
+    EQUAL(csched_journeys(w->s, &cursor, 4, rows, &dropped), 3);
+    for (int i = 0; i < 3; i++)
+        for (int stage = 1; stage < CSCHED_STAGES; stage++)
+            CHECK(rows[i].stamps[stage] >= rows[i].stamps[stage - 1]);
+    close_lane(w, &e);
+    world_close(w);
+}
+
+static void large_results_lie_in_blocks(void)
+{
+    enum { SIZE = 3 << 20 };
+    world_t *w = world_open(0);
+    end_t e = open_lane(w);
+    uint8_t *bytes = malloc(SIZE);
+    for (uint32_t i = 0; i < SIZE; i++)
+        bytes[i] = (uint8_t)(i * 7);
+    submit(w, JOB_NONE, 0, 0);
+    take_tasks(&e, 1);
+    answer(&e, CSCHED_VALUE, bytes, SIZE, 0);
+    csched_completion_t done;
+    while (!csched_poll(w->s, 0))
+        continue;
+    EQUAL(csched_collect(w->s, 1, &done), 1);
+    EQUAL(done.size, SIZE);
+    CHECK(memcmp((const void *)(uintptr_t)done.address, bytes, SIZE) == 0);
+    OK(csched_commit(w->s, 1));
+    EQUAL(stats_of(w).arena_used, 0);
+    free(bytes);
+    close_lane(w, &e);
+    world_close(w);
+}
+
+static void inputs_travel_along(void)
+{
+    world_t *w = world_open(0);
+    end_t e = open_lane(w);
+    uint64_t tickets[2] = {submit(w, JOB_NONE, 0, 0), submit(w, JOB_NONE, 1, 0)};
+    csched_options_t options = plain();
+    options.inputs = tickets;
+    options.input_count = 2;
+    submit_with(w, (job_t){JOB_SUM, 2, 0}, &options);
+    take_tasks(&e, 2);
+    while (csched_lane_outstanding(e.lane) < 2)
+        take_tasks(&e, 2);
+    answer(&e, CSCHED_VALUE, "first", 5, 0);
+    answer(&e, CSCHED_NONE, NULL, 0, 0);
+    csched_poll(w->s, 0);
+    take_tasks(&e, 1);
+    EQUAL(e.records[0].inputs, 2);
+    uint64_t at = (e.records[0].at + e.records[0].size + 7) & ~UINT64_C(7), head[2];
+    memcpy(head, e.data + at, sizeof head);
+    EQUAL(head[0], CSCHED_VALUE);
+    EQUAL(head[1], 5);
+    CHECK(memcmp(e.data + at + 16, "first", 5) == 0);
+    memcpy(head, e.data + ((at + 16 + 5 + 7) & ~UINT64_C(7)), sizeof head);
+    EQUAL(head[0], CSCHED_NONE);
+    EQUAL(head[1], 0);
+    answer_all(&e);
+    finish(w, 3);
+    close_lane(w, &e);
+    world_close(w);
+}
+
+static void what_does_not_fit_says_how_much_it_takes(void)
+{
+    world_t *w = world_open(0);
+    end_t e = open_lane(w);
+    submit(w, JOB_NONE, 0, 0);
+    int rc = 0;
+    while (!(rc = csched_lane_take(e.lane, 0, 1, e.data, 8, e.records, RECORDS, &e.used)))
+        csched_lane_wait(e.lane, 1);
+    EQUAL(rc, CSCHED_ETOOBIG);
+    EQUAL(e.used, sizeof(job_t));
+    take_tasks(&e, 1);
+    answer_all(&e);
+    finish(w, 1);
+    close_lane(w, &e);
+    world_close(w);
+}
+
+static void what_was_not_begun_goes_elsewhere(void)
+{
+    world_t *w = world_open(0);
+    end_t e = open_lane(w);
+    for (uint32_t i = 0; i < 2; i++)
+        submit(w, JOB_NONE, i, 0);
+    while (csched_lane_outstanding(e.lane) < 2)
+        take_tasks(&e, 2);
+    answer(&e, CSCHED_NONE, NULL, 0, 0);
+    OK(csched_lane_give_back(e.lane, 1, 0));
+    EQUAL(csched_lane_outstanding(e.lane), 0);
+    EQUAL(csched_lane_give_back(e.lane, 1, 0), CSCHED_EINVAL);
+    take_tasks(&e, 2);
+    EQUAL(((const job_t *)(e.data + e.records[0].at))->tag, 1);
+    EQUAL(e.records[0].alone, 0);
+    answer_all(&e);
+    finish(w, 2);
+    EQUAL(w->by_status[CSCHED_NONE], 2);
+    close_lane(w, &e);
+    world_close(w);
+}
+
+static void suspects_have_a_lane_for_themselves(void)
+{
+    world_t *w = world_open(0);
+    end_t first = open_lane(w);
+    for (uint32_t i = 0; i < 2; i++)
+        submit(w, JOB_NONE, i, 0);
+    while (csched_lane_outstanding(first.lane) < 2)
+        take_tasks(&first, 2);
+    OK(csched_lane_give_back(first.lane, 2, 1));
+    close_lane(w, &first);
+    end_t e = open_lane(w);
+    take_tasks(&e, 2);
+    EQUAL(csched_lane_outstanding(e.lane), 1);
+    EQUAL(e.records[0].alone, 1);
+    csched_poll(w->s, 0);
+    EQUAL(take(&e, 2), CSCHED_EAGAIN);
+    answer_all(&e);
+    csched_poll(w->s, 0);
+    take_tasks(&e, 2);
+    EQUAL(e.records[0].alone, 1);
+    close_lane(w, &e); /* the second one kills its place, alone */
+    finish(w, 2);
+    EQUAL(w->by_status[CSCHED_NONE], 1);
+    EQUAL(w->by_status[CSCHED_LOST], 1);
+    world_close(w);
+}
+
+static void the_one_to_blame_is_lost(void)
+{
+    world_t *w = world_open(0);
+    end_t first = open_lane(w);
+    for (uint32_t i = 0; i < 2; i++)
+        submit(w, JOB_NONE, i, 0);
+    while (csched_lane_outstanding(first.lane) < 2)
+        take_tasks(&first, 2);
+    OK(csched_lane_blame(first.lane, 7));
+    OK(csched_lane_give_back(first.lane, 1, 0));
+    EQUAL(csched_lane_blame(first.lane, 7), CSCHED_EINVAL);
+    close_lane(w, &first);
+    end_t e = open_lane(w);
+    take_tasks(&e, 2);
+    EQUAL(((const job_t *)(e.data + e.records[0].at))->tag, 1);
+    answer_all(&e);
+    finish(w, 2);
+    EQUAL(w->by_status[CSCHED_LOST], 1);
+    EQUAL(w->by_status[CSCHED_NONE], 1);
+    close_lane(w, &e);
+    world_close(w);
+}
+
+static void a_stopped_task_that_comes_back_is_cancelled(void)
+{
+    world_t *w = world_open(0);
+    end_t e = open_lane(w);
+    uint64_t tickets[2] = {submit(w, JOB_NONE, 0, 0), submit(w, JOB_NONE, 1, 0)};
+    while (csched_lane_outstanding(e.lane) < 2)
+        take_tasks(&e, 2);
+    csched_target_t target;
+    EQUAL(csched_stop_task(w->s, tickets[1], &target), 2); /* not the last one alone: all that were taken may run */
+    EQUAL(csched_stop_task(w->s, tickets[0], &target), 2);
+    answer(&e, CSCHED_NONE, NULL, 0, 0);
+    OK(csched_lane_give_back(e.lane, 1, 0));
+    finish(w, 2);
+    EQUAL(w->by_status[CSCHED_CANCELLED], 2);
+    close_lane(w, &e);
+    world_close(w);
+}
+
+static void requests_are_answered(void)
+{
+    world_t *w = world_open(0);
+    end_t e = open_lane(w);
+    OK(csched_control(w->s, e.index, 42, "hello", 5));
+    take_tasks(&e, 1);
+    EQUAL(e.records[0].kind, CSCHED_CONTROL);
+    EQUAL(e.records[0].function, 42);
+    csched_outcome_t reply = {.kind = CSCHED_CONTROL, .failures = 42, .size = 3};
+    EQUAL(csched_lane_publish(e.lane, 1, &reply, "yes", 0), 1);
+    while (!csched_poll(w->s, 0))
+        continue;
+    csched_message_t message;
+    EQUAL(csched_messages(w->s, 1, &message), 1);
+    EQUAL(message.kind, CSCHED_REPLY);
+    EQUAL(message.detail, 42);
+    EQUAL(message.size, 3);
+    OK(csched_messages_commit(w->s, 1));
+    close_lane(w, &e);
+    world_close(w);
+}
+
+static void an_outcome_of_another_task_is_refused(void)
+{
+    world_t *w = world_open(0);
+    end_t e = open_lane(w);
+    csched_outcome_t outcome = {.kind = CSCHED_TASK, .status = CSCHED_NONE, .ticket = 1};
+    EQUAL(csched_lane_publish(e.lane, 1, &outcome, NULL, 0), CSCHED_EINVAL);
+    close_lane(w, &e);
+    world_close(w);
+}
+
+static void *waker(void *lane)
+{
+    for (int i = 0; i < 1000; i++)
+        csched_lane_wake(lane);
+    return NULL;
+}
+
+static void a_wake_is_never_missed(void)
+{
+    world_t *w = world_open(0);
+    end_t e = open_lane(w);
+    pthread_t thread;
+    OK(csched_lane_wake(e.lane));
+    uint64_t start = csched_now();
+    EQUAL(csched_lane_take(e.lane, 20000, 1, e.data, ROOM, e.records, RECORDS, &e.used), 0);
+    OK(csched_lane_wake(e.lane));
+    csched_lane_wait(e.lane, 20000);
+    CHECK(csched_now() - start < UINT64_C(10000000000));
+    CHECK(!pthread_create(&thread, NULL, waker, e.lane));
+    for (int i = 0; i < 100; i++)
+        csched_lane_take(e.lane, 1, 1, e.data, ROOM, e.records, RECORDS, &e.used);
+    pthread_join(thread, NULL);
+    OK(csched_worker_retire(w->s, e.index));
+    csched_lane_take(e.lane, 1, 1, e.data, ROOM, e.records, RECORDS, &e.used);
+    EQUAL(take(&e, 1), CSCHED_ESTOPPED);
+    close_lane(w, &e);
+    world_close(w);
+}
+
+MAIN(TEST(tasks_pass_in_packs), TEST(stamps_are_by_our_clock), TEST(large_results_lie_in_blocks),
+     TEST(inputs_travel_along), TEST(what_does_not_fit_says_how_much_it_takes), TEST(what_was_not_begun_goes_elsewhere),
+     TEST(suspects_have_a_lane_for_themselves), TEST(the_one_to_blame_is_lost),
+     TEST(a_stopped_task_that_comes_back_is_cancelled), TEST(requests_are_answered),
+     TEST(an_outcome_of_another_task_is_refused), TEST(a_wake_is_never_missed))

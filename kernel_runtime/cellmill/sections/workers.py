@@ -50,6 +50,7 @@ class WorkersSection:
 
     def _state(self, info: WorkerInfo, used: dict[int, tuple[float, float]]) -> schema.WorkerState:
         seconds = None if info.since_ns is None else max(0.0, time.monotonic() - info.since_ns / 1e9)
+        own = info.pid if info.pid != os.getpid() else 0  # threads of the kernel have what it has
         return {
             "index": info.index,
             "pid": info.pid or None,
@@ -59,8 +60,8 @@ class WorkersSection:
             "task": None if info.task is None else str(info.task),
             "element": info.element,
             "seconds": None if seconds is None else round(seconds, 1),
-            "cpu": self._cpu(info.pid, used) if info.pid else None,
-            "memory": memory_of(info.pid) if info.pid else None,
+            "cpu": self._cpu(own, used) if own else None,
+            "memory": memory_of(own) if own else None,
         }
 
     def _machine(self, used: dict[int, tuple[float, float]]) -> schema.Machine:

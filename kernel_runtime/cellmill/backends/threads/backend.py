@@ -34,6 +34,7 @@ from .stopper import ThreadStopper
 __all__ = ["ThreadsBackend"]
 
 SLOT = 2**32 - 1
+ROOM = 1 << 26  # bytes of address space for payloads: there are none
 
 
 class ThreadsBackend(ScheduledBackend):
@@ -72,6 +73,7 @@ class ThreadsBackend(ScheduledBackend):
         super().__init__(
             cpus if max_workers is None else max_workers,
             cpus,
+            memory=ROOM,
             label_output=label_output,
             output_lines=output_lines,
             worker_tasks=max_tasks_per_child or 0,

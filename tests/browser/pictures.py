@@ -56,12 +56,26 @@ def test_take(lab: Callable[..., Any], theme: str) -> None:
     for index in (1, 2, 3):
         one.run_cell(index)
     one.wait_output(3, "382")
+    widen(one, 110)
+    one.page.locator("#cellmill-panel [data-tab='map']").click()
     one.run_cell(4)
     one.wait_panel("d.total === 1e6 && d.done >= 5e5 && d.failed === 2")
     save(one.page.screenshot(), IMAGES / f"cellmill-{theme}.png")
     one.wait_panel("d.done === 1e6")
     one.wait_kernel("idle")
     assert one.errors == []
+
+
+def widen(one: Any, by: int) -> None:
+    """Drag the panel's left edge by so many pixels."""
+    box = one.page.locator("#cellmill-panel").bounding_box()
+    one.page.mouse.move(box["x"] - 2, box["y"] + box["height"] / 2)
+    one.page.mouse.down()
+    one.page.mouse.move(box["x"] - by, box["y"] + box["height"] / 2, steps=4)
+    one.page.mouse.up()
+    one.page.wait_for_function(
+        "wide => document.querySelector('#cellmill-panel').clientWidth > wide", arg=box["width"] + by / 2
+    )
 
 
 def save(png: bytes, path: Path) -> None:

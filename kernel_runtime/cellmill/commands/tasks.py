@@ -136,7 +136,9 @@ def _meant(inspector: Inspector, command: Mapping[str, Any]) -> tuple[int, int |
         raise UsageError(f"a position in the state map is a whole number of at least 0, not {position!r}")
     found = inspector.at(position)
     if found is None:
-        raise UsageError("of that task nothing is kept any more but its place in the map")
+        raise UsageError(
+            "of that task nothing is kept but its place in the map: it was cancelled with its run, or ended long ago"
+        )
     return found
 
 

@@ -266,7 +266,8 @@ static PyObject *submit(PyObject *self, PyObject *const *given, Py_ssize_t count
         PyErr_SetString(PyExc_TypeError, "submit takes a function, a tuple of arguments and a dict of keywords");
         return NULL;
     }
-    PyObject *future = PyDict_Size(given[2]) ? nothing() : plain_call(plain, given[0], given[1], (manner_t){.run = NO_RUN});
+    PyObject *future =
+        PyDict_Size(given[2]) ? nothing() : plain_call(plain, given[0], given[1], (manner_t){.run = NO_RUN});
     if (future != Py_None)
         return future;
     Py_DECREF(future);

@@ -41,7 +41,7 @@ def test_stop_ends_the_tasks_of_the_cell(kernel: Notebook) -> None:
         "ex = cellmill.default_executor()\n"
         "fs = [ex.submit(spin, n) for n in range(20)]\n"
         "began.wait(60)\n"
-        "print('begun')\n"
+        "print('be' + 'gun')\n"
         "fs[0].result()"
     )
     kernel.wait(lambda message: "begun" in str(message["content"]))

@@ -46,6 +46,10 @@ class InlineView {
   }
 
   dispose(): void {
+    if (this._disposed) {
+      return;
+    }
+    this._disposed = true;
     this._drawing.stop();
     this._resize.disconnect();
     this._transport.dispose();
@@ -55,6 +59,9 @@ class InlineView {
 
   /** Draw; whether time alone changes what is shown. */
   private _draw(): boolean {
+    if (this._disposed) {
+      return false; // a frame came on its way out
+    }
     if (this._shown && !this._root.isConnected) {
       this.dispose(); // the page took the output away without a word
       return false;
@@ -77,6 +84,7 @@ class InlineView {
     () => DRAW_INTERVAL
   );
   private _shown = false;
+  private _disposed = false;
 }
 
 export default {

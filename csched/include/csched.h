@@ -603,6 +603,7 @@ int csched_lane_publish(csched_lane_t *l, uint32_t count, const csched_outcome_t
 /* The oldest `count` tasks have not been run: they go back to the queue.  `alone` 1: one of them may have killed who
  * ran them, each gets a lane for itself. */
 int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32_t alone);
+int csched_lane_take_back(csched_lane_t *l, uint32_t count); /* the same of the newest */
 uint32_t csched_lane_outstanding(const csched_lane_t *l); /* tasks that were taken and have no outcome */
 uint32_t csched_lane_oldest(const csched_lane_t *l, uint32_t most, uint64_t *tickets); /* of them */
 /* Who ran the oldest task ended in it, in this element of a chunk (2^32-1: nobody knows): csched_worker_lost follows. */

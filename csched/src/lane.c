@@ -491,30 +491,42 @@ CSCHED_EXPORT int csched_lane_blame(csched_lane_t *l, uint32_t element)
     return CSCHED_OK;
 }
 
-CSCHED_EXPORT int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32_t alone)
+/* `count` of those that were taken, from the `first` on: the oldest or the newest. */
+static int give_back(csched_lane_t *l, uint32_t first, uint32_t count, bool alone)
 {
     csched_t *s = l->s;
-    if (count > l->count)
-        return CSCHED_EINVAL;
     pthread_mutex_lock(&s->lock);
     worker_t *worker = s->workers[l->index];
     uint32_t last = s->completions.tail, left = count;
     look_at_clock(s);
     for (uint32_t i = worker->held_count; i-- > 0 && left;) {
         held_t *held = held_at(worker, i);
-        if (held->slot == NO_TASK || task_at(s, held->slot)->ticket != taken_at(l, left - 1)->ticket)
+        if (held->slot == NO_TASK || task_at(s, held->slot)->ticket != taken_at(l, first + left - 1)->ticket)
             continue;
         put_back(s, held, l->index, alone);
         left--;
     }
     while (worker->held_count && held_at(worker, worker->held_count - 1)->slot == NO_TASK)
         worker->held_count--;
-    l->head = (l->head + count) & (l->capacity - 1);
+    if (!first)
+        l->head = (l->head + count) & (l->capacity - 1);
     l->count -= count;
     if (l->count)
         say_what_runs(l);
+    else
+        u64_store_release(&l->segment->claim_ticket, 0); /* partner: check_limit */
     task_propagate(s, last);
     dispatch(s);
     pthread_mutex_unlock(&s->lock);
     return left ? CSCHED_ECORRUPT : csched_wake(s);
+}
+
+CSCHED_EXPORT int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32_t alone)
+{
+    return count > l->count ? CSCHED_EINVAL : count ? give_back(l, 0, count, alone) : CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_lane_take_back(csched_lane_t *l, uint32_t count)
+{
+    return count > l->count ? CSCHED_EINVAL : count ? give_back(l, l->count - count, count, false) : CSCHED_OK;
 }

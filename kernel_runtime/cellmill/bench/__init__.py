@@ -27,6 +27,7 @@ INDEX = {
     "tagging": "Where does a task spend its time, from submit to result?",
     "cold-start": "How long from a new Python process to the first result, and where does it go?",
     "faults": "What is lost when a worker dies, Stop is pressed, the kernel is killed, or workers die at random?",
+    "clusters": "How many fine tasks per second reach Dask and Ray, packed and as one task of the engine each?",
     "docking": "How fast are 100,000 molecules scored, against the serial loop at its best batch size?",
 }
 

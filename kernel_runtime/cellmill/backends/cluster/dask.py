@@ -251,6 +251,10 @@ class DaskEngine:
         with contextlib.suppress(Exception):  # a worker that is going, or too busy to hear
             self._client.run(remote.hear, message, workers=[address])
 
+    def ask(self, key: Hashable, message: bytes) -> Any:
+        address = key[0]  # type: ignore[index]
+        return self._client.run(remote.hear, message, workers=[address])[address]
+
     def kill(self, key: Hashable, reason: str) -> None:
         address: str = key[0]  # type: ignore[index]
         for nanny in list(getattr(self._cluster, "workers", {}).values()) if self.owns else []:

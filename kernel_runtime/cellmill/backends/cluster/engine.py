@@ -62,6 +62,9 @@ class Engine(Protocol):
     def tell(self, key: Hashable, message: bytes) -> None:
         """Call `remote.hear(message)` at the place, also while a pack runs there."""
 
+    def ask(self, key: Hashable, message: bytes) -> Any:
+        """The same, and return what that returned. An engine without it: what waits behind a long task stays there."""
+
     def kill(self, key: Hashable, reason: str) -> None:
         """End the worker at that place at once; `gone` follows, and `came` where it is replaced.
 

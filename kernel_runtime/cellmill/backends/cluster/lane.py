@@ -33,17 +33,20 @@ FIRST_ROOM = 1 << 18
 MOST_ROOM = 4 << 20  # bytes of a pack of several tasks; a larger one travels alone
 SLICE_MS = 500  # of a wait
 GREETING_SECONDS = 60.0
+STUCK_SECONDS = 0.15  # after which what waits behind a task may go elsewhere
 HELLOS = 4  # to a place on another machine, for the clock
 
 
 class Pack:
     """Tasks on their way."""
 
-    __slots__ = ("answer", "error", "number", "tasks")
+    __slots__ = ("answer", "asked", "error", "number", "sent", "tasks")
 
     def __init__(self, number: int, tasks: int) -> None:
         self.number = number
         self.tasks = tasks
+        self.sent = time.monotonic()
+        self.asked = False  # whether what has not begun of it was withdrawn
         self.answer: Any = None
         self.error: BaseException | None = None
 
@@ -87,6 +90,8 @@ class Lane:
         self._closed = False
         self._packs: deque[Pack] = deque()  # outstanding, in the order they were sent
         self._mean_ns = 0.0  # of the latest tasks; 0: unknown
+        self._withdrawn: deque[dict[int, int]] = deque()  # answers of the place
+        self._patient = False  # nothing more is sent until what runs there has come back
         self._alone = False  # what is outstanding has the lane for itself
         self._room = free_ffi.new("char[]", FIRST_ROOM)
         self._records = free_ffi.new("csched_packed_t[]", MOST_RECORDS)
@@ -121,6 +126,31 @@ class Lane:
             self.lost = reason
         self.wake()
 
+    @property
+    def idle(self) -> bool:
+        """It is ready, and nothing is outstanding."""
+        return self.ready and not self._packs and not self.retiring
+
+    def holds_others_back(self, now: float) -> bool:
+        """Tasks wait here behind one that takes long; asked once."""
+        packs = list(self._packs)
+        if not self.ready or self.lost is not None or not packs or packs[0].asked:
+            return False
+        if now - packs[0].sent < STUCK_SECONDS or sum(p.tasks for p in packs) < 2:
+            return False
+        packs[0].asked = True
+        return True
+
+    def ask_back(self) -> None:
+        """Have what has not begun there go elsewhere; waits for the place's answer."""
+        numbers = [p.number for p in list(self._packs)]
+        message = pickle.dumps((pack.WITHDRAW, self.pool.token, self.number, numbers))
+        with contextlib.suppress(Exception):  # a place that is going, or does not hear: they stay there
+            answer = self.pool.engine.ask(self.place.key, message)
+            if isinstance(answer, dict):
+                self._withdrawn.append(answer)
+                self.wake()
+
     # -- the relay
 
     def _relay(self) -> None:
@@ -136,6 +166,7 @@ class Lane:
         handle = self._handle
         while self.lost is None:
             self._publish_answers()
+            self._take_back()
             if not self._may_send():
                 free.csched_lane_wait(handle, SLICE_MS)
                 continue
@@ -165,7 +196,22 @@ class Lane:
     def _may_send(self) -> bool:
         if not self._packs:
             return True
-        return len(self._packs) < 2 and not self._alone and 0 < self._mean_ns < PACK_NS
+        return len(self._packs) < 2 and not self._alone and not self._patient and 0 < self._mean_ns < PACK_NS
+
+    def _take_back(self) -> None:
+        """What a place has promised not to begin."""
+        while self._withdrawn:
+            begun = self._withdrawn.popleft()
+            for sent in reversed(self._packs):
+                if sent.answer is not None or sent.error is not None or sent.number not in begun:
+                    break  # its reply says more; and only the newest ones can be taken back
+                count = sent.tasks - begun[sent.number]
+                if count > 0:
+                    check(free.csched_lane_take_back(self._handle, count), "tasks that come back")
+                    sent.tasks -= count
+                    self._patient = True
+                if begun[sent.number]:
+                    break
 
     def _most(self) -> int:
         if not self._mean_ns:
@@ -185,7 +231,7 @@ class Lane:
         number = self.pool.next_pack(self)
         sent = Pack(number, tasks)
         self._packs.append(sent)
-        head = pack.PackHead(pack.PROTOCOL, kind, self.pool.token, self.number, BUDGET_NS)
+        head = pack.PackHead(pack.PROTOCOL, kind, self.pool.token, self.number, number, BUDGET_NS)
         try:
             self.pool.engine.send(self.place.key, number, [head.encode(), *body])
         except Exception as error:
@@ -218,7 +264,7 @@ class Lane:
         if mean:
             self._mean_ns = 0.5 * (self._mean_ns or mean) + 0.5 * mean
         self._packs.popleft()
-        self._alone = False
+        self._alone = self._patient = False
         at, records, data = 0, reply.records, reply.data
         count = reply.rows
         while True:

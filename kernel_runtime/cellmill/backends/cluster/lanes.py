@@ -37,6 +37,7 @@ STATES = ("lost", "starting", "idle", "lost")
 REPLY_SECONDS = 60.0
 WAITING_SECONDS = 10.0  # without any place, before that is said
 CLOSING_SECONDS = 5.0
+SPREAD_SECONDS = 0.1  # between looks at what waits behind long tasks
 
 
 class LanePool:
@@ -220,11 +221,24 @@ class LanePool:
         """Reach the cluster; the number of places that it is to have."""
         self.size = workers or 1 << 30
         expected = self.engine.open(self, workers)
+        if hasattr(self.engine, "ask"):
+            threading.Thread(target=self._spread, name="cellmill-spread", daemon=True).start()
         self._opened = time.monotonic()
         if not expected:
             self._waiter = threading.Thread(target=self._say_waiting, name="cellmill-waiting", daemon=True)
             self._waiter.start()
         return expected
+
+    def _spread(self) -> None:
+        """What waits behind long tasks goes to places that have nothing to do."""
+        while not self.closed:
+            time.sleep(SPREAD_SECONDS)
+            lanes = list(self.members.values())
+            if not any(lane.idle for lane in lanes):
+                continue
+            for lane in lanes:
+                if lane.holds_others_back(time.monotonic()):
+                    threading.Thread(target=lane.ask_back, name="cellmill-ask", daemon=True).start()
 
     def _say_waiting(self) -> None:
         while not self.closed and not self.members and self.backend.broken is None:

@@ -21,8 +21,8 @@ TASK, FUNCTION, CONTROL = 1, 2, 3  # kinds, as CSCHED_ has them
 VALUE, NONE, ERROR = 0, 1, 2  # statuses, the same
 HELLO, TASKS = 0, 1  # kinds of packs
 WORLD, CALL, LEAVE = 2, 3, 4  # requests, by control records and messages
-INTERRUPT = 5  # messages alone
-_PACK_HEAD = struct.Struct("=4sHH16sQQ")
+INTERRUPT, WITHDRAW = 5, 6  # messages alone
+_PACK_HEAD = struct.Struct("=4sHH16sQQQ")
 _REPLY_HEAD = struct.Struct("=4sIQQQQ")
 _MAGIC = b"CMP1"
 
@@ -34,10 +34,13 @@ class PackHead(NamedTuple):
     kind: int
     token: bytes  # of the backend, 16 bytes
     home: int
+    number: int  # of the pack: later ones at a home have larger numbers
     budget_ns: int  # after so long no other task of the pack is begun
 
     def encode(self) -> bytes:
-        return _PACK_HEAD.pack(_MAGIC, self.protocol, self.kind, self.token, self.home, self.budget_ns)
+        return _PACK_HEAD.pack(
+            _MAGIC, self.protocol, self.kind, self.token, self.home, self.number, self.budget_ns
+        )
 
 
 def pack_head(buffer: bytes | memoryview) -> PackHead:

@@ -45,23 +45,30 @@ def run(data: list[Any]) -> bytes:
     head = pack.pack_head(data[0])
     if head.kind == pack.HELLO:
         return _greet(data, begun)
-    return _home(head.token, head.home).run(memoryview(data[1]), memoryview(data[2]), begun, head.budget_ns)
+    return _home(head.token, head.home).run(
+        head.number, memoryview(data[1]), memoryview(data[2]), begun, head.budget_ns
+    )
 
 
-def hear(message: bytes) -> None:
+def hear(message: bytes) -> Any:
     """A word beside the packs; from any thread, also while one runs.
 
-    (INTERRUPT, token, home, tickets): these end; (LEAVE, token): the caller has gone, nothing of its remains.
+    (INTERRUPT, token, home, tickets): these end; (WITHDRAW, token, home, packs): what has not begun of these will not,
+    and how many tasks of each have is returned; (LEAVE, token): the caller has gone, nothing of its remains.
     """
     kind, token, *rest = pickle.loads(message)
     if kind == pack.INTERRUPT:
         home = _homes.get((token, rest[0]))
         if home is not None:
             home.interrupt(rest[1])
+    elif kind == pack.WITHDRAW:
+        home = _homes.get((token, rest[0]))
+        return home.withdraw(rest[1]) if home is not None else {}
     elif kind == LEAVE:
         with _lock:
             for key in [key for key in _homes if key[0] == token]:
                 _homes.pop(key).leave()
+    return None
 
 
 def in_task() -> bool:
@@ -129,13 +136,21 @@ class Home:
         self.element = 0
         self._stopped: set[int] = set()
         self._hearing = threading.Lock()
+        self._work: _Work | None = None  # in hand
+        self._latest = 0  # pack that came
+        self._refused: set[int] = set()  # packs that have not come
         self._page: Any = bytearray(pack.PAGE.size)  # what runs, for a kernel on the same machine
 
     # -- the pack
 
-    def run(self, records: memoryview, data: memoryview, begun: int, budget_ns: int) -> bytes:
+    def run(self, number: int, records: memoryview, data: memoryview, begun: int, budget_ns: int) -> bytes:
         """Tasks one after another, until there are no more or the budget is used up."""
-        work = _Work(list(PACKED.iter_unpack(records)), data, begun + budget_ns)
+        work = _Work(number, list(PACKED.iter_unpack(records)), data, begun + budget_ns)
+        with self._hearing:
+            self._latest, self._work = number, work
+            if number in self._refused:
+                self._refused.discard(number)
+                work.stop = -1
         self.thread = threading.get_ident()
         self.speech.listen()
         try:
@@ -155,7 +170,9 @@ class Home:
         records, functions = work.records, self.functions
         say, page = pack.PAGE.pack_into, self._page
         for at in range(work.next, len(records)):
-            work.next = at
+            work.next = at  # before the look at stop; partner: withdraw
+            if at > work.stop:
+                return
             kind, number, ticket, _, inputs, _, _, place, size = records[at]
             if kind != TASK:
                 self._other(kind, number, data[place : place + size], work)
@@ -361,6 +378,23 @@ class Home:
             if self.thread and self.ticket in self._stopped:
                 _raise_in_thread(ctypes.c_ulong(self.thread), ctypes.py_object(KeyboardInterrupt))
 
+    def withdraw(self, packs: list[int]) -> dict[int, int]:
+        """By pack: how many of its tasks have begun; the others will not."""
+        begun: dict[int, int] = {}
+        with self._hearing:
+            for number in packs:
+                work = self._work
+                if number > self._latest:
+                    self._refused.add(number)
+                    begun[number] = 0
+                elif work is not None and work.number == number:
+                    while work.stop > work.next:  # it moves on meanwhile: until it is seen to stand
+                        work.stop = work.next
+                        if work.next > work.stop:
+                            work.stop = len(work.records)
+                    begun[number] = sum(r[0] == TASK for r in work.records[: work.stop + 1])
+        return begun
+
     def _calm(self) -> None:
         """No interrupt reaches this thread from now on."""
         pack.PAGE.pack_into(self._page, 0, 0, 0)
@@ -368,6 +402,7 @@ class Home:
             try:
                 with self._hearing:
                     thread, self.thread, self.ticket = self.thread, 0, 0
+                    self._work = None
                     if thread:
                         _raise_in_thread(ctypes.c_ulong(thread), None)
                     self._stopped.clear()
@@ -396,7 +431,9 @@ class Home:
 class _Work:
     """A pack while it runs. `results` grows by one whole outcome at a time, whatever interrupts."""
 
-    def __init__(self, records: list[tuple[int, ...]], data: memoryview, end: int) -> None:
+    def __init__(self, number: int, records: list[tuple[int, ...]], data: memoryview, end: int) -> None:
+        self.number = number
+        self.stop = len(records)  # the last record that is to be begun
         self.records = records
         self.data = data
         self.end = end

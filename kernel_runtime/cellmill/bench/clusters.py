@@ -1,0 +1,114 @@
+"""How many fine tasks per second reach a cluster, packed by Cellmill and as one task of the engine each?
+
+Workload: no-ops, as in the Parsl paper (figures 4 to 8), on a cluster of this machine. Over Cellmill each has an
+outcome and a journey of its own; both are counted, and a run in which one is missing fails.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from cellmill import Executor
+
+from . import bodies, rivals
+from .harness import Benchmark, Metric, Report, Sizes, Turn
+
+ENGINES = {"dask": "Dask", "ray": "Ray"}
+WARM_TASKS = 200
+
+
+def metrics(sizes: Sizes) -> list[Metric]:
+    """See the module."""
+    return [
+        Metric("submit", "no-op submit, one future each, all gathered", "tasks/s"),
+        Metric("map", "map of no-ops", "elements/s"),
+    ]
+
+
+def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
+    """One runtime, both once."""
+    if runtime in ENGINES:
+        return _engine(runtime, workers, int(sizes["engine_tasks"]))
+    return _packed(runtime.removeprefix("on-"), workers, int(sizes["tasks"]))
+
+
+def _engine(name: str, workers: int, tasks: int) -> Turn:
+    """One task of the engine for each call."""
+    with rivals.running(name, workers) as pool:
+        pool.gather([pool.submit(bodies.noop) for _ in range(WARM_TASKS)])
+        submit = _rate(tasks, lambda: pool.gather([pool.submit(bodies.noop) for _ in range(tasks)]))
+        mapped = _rate(tasks, lambda: pool.map_all(bodies.noop_of, range(tasks)))
+    return Turn({"submit": submit, "map": mapped}, {"tasks": tasks})
+
+
+def _packed(name: str, workers: int, tasks: int) -> Turn:
+    """The same calls as tasks of Cellmill."""
+    with Executor(workers, backend=name) as executor:
+        executor.run_on_workers(bodies.noop)  # all of them are there
+        [future.result() for future in [executor.submit(bodies.noop) for _ in range(WARM_TASKS)]]
+        list(executor.map(bodies.noop_of, range(WARM_TASKS)))
+
+        def submit() -> list[Any]:
+            futures = [executor.submit(bodies.noop) for _ in range(tasks)]
+            return [future.result() for future in futures]
+
+        before = _journeys(executor)
+        values = {"submit": _rate(tasks, submit)}
+        values["map"] = _rate(tasks, lambda: list(executor.map(bodies.noop_of, range(tasks))))
+        missing = 2 * tasks - (_journeys(executor) - before)
+        if missing > 0:
+            raise RuntimeError(f"{missing} of {2 * tasks} journeys are missing")
+    return Turn(values, {"tasks": tasks})
+
+
+def _rate(tasks: int, run: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    outcomes = len(run())
+    seconds = time.perf_counter() - start
+    if outcomes != tasks:
+        raise RuntimeError(f"{outcomes} outcomes of {tasks} tasks")
+    return tasks / seconds
+
+
+def _journeys(executor: Executor) -> int:
+    return sum(row["status"] == "done" and row["resolved"] is not None for row in executor.journey_rows())
+
+
+def finish(report: Report) -> None:
+    """Say how many times as fast packed tasks are."""
+    said = []
+    for key, name in ENGINES.items():
+        for metric in report.metrics:
+            ours, theirs = report.result(metric.key, f"on-{key}"), report.result(metric.key, key)
+            if ours is not None and theirs is not None and theirs.median:
+                times = ours.median / theirs.median
+                said.append(f"{metric.key}: over {name} {times:,.0f} times as many as one {name} task each")
+    report.summary = "; ".join(said)
+
+
+def missing(runtime: str) -> str | None:
+    """None where the engine is installed."""
+    return rivals.missing(runtime.removeprefix("on-"))
+
+
+BENCHMARK = Benchmark(
+    name="clusters",
+    module=__name__,
+    metrics=metrics,
+    runtimes=("on-dask", "dask", "on-ray", "ray"),
+    full={"tasks": 100_000, "engine_tasks": 5_000},
+    quick={"tasks": 10_000, "engine_tasks": 500},
+    own={f"on-{key}": f"Cellmill over {name}" for key, name in ENGINES.items()},
+    missing=missing,
+    finish=finish,
+    notes=(
+        (
+            "each on a cluster of this machine with processes of one thread; the engine alone: client.map or one "
+            "remote task per call, and all gathered. The engine's rate hardly depends on how many tasks there are, so "
+            "it is measured with fewer."
+        ),
+        "over Cellmill every task and element has an outcome and a journey, which is checked.",
+    ),
+)

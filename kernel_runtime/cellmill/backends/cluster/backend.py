@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...errors import BackendError
+from ...futures import Future
 from ...runs import stop_with_cells
 from ...transcript import OUTPUT_LINES
 from ..scheduled import forked
@@ -78,6 +79,14 @@ class ClusterBackend(ScheduledBackend):
             self.max_workers = max(1, expected)
         forked.watch(self)
         stop_with_cells(self)
+
+    def cancel(self, future: Future) -> bool:
+        """Also of a task that waits at a place: what has not begun there comes back first."""
+        if super().cancel(future):
+            return True
+        if self.foreign or not future._ticket or not self.pool.withdraw(future._ticket):
+            return False
+        return super().cancel(future)
 
     @property
     def crowding(self) -> float:

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Collection, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ...errors import BackendError, UsageError, in_words
@@ -25,6 +26,7 @@ START_SECONDS = 60.0
 LOOK_SECONDS = 0.2
 PATIENCE_SECONDS = 5.0  # without an answer of the scheduler before it is given up
 CLOSE_SECONDS = 10.0
+TAKERS = 4  # threads that fetch replies
 
 Key = tuple[str, int]  # address of a worker, and which of its threads
 
@@ -48,6 +50,7 @@ class DaskEngine:
         self._workers: dict[str, tuple[str, list[Place]]] = {}  # by address: identity, places
         self._futures: dict[int, tuple[Any, str]] = {}  # by pack: future, address
         self._prefix = f"cellmill-{os.getpid()}-{id(self):x}"
+        self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
         self._changes = threading.Event()
         self._closed = False
         self._lock = threading.Lock()
@@ -69,7 +72,8 @@ class DaskEngine:
             "n_workers": workers,
             "threads_per_worker": 1,
             "processes": True,
-            "dashboard_address": None,
+            "dashboard_address": "127.0.0.1:0",  # None would take the usual port, with a warning where that is taken
+            "scheduler_kwargs": {"dashboard": False},
             "worker_dashboard_address": None,
             "silence_logs": logging.CRITICAL,
             "local_directory": self._folder,
@@ -117,6 +121,7 @@ class DaskEngine:
             self._watcher.join(LOOK_SECONDS + CONNECT_SECONDS)
         self._drop([future for future, _ in list(self._futures.values())])
         self._futures.clear()
+        self._takers.shutdown(wait=False, cancel_futures=True)
         if self._client is not None and self._own_client:
             with contextlib.suppress(Exception):
                 self._client.close(timeout=CLOSE_SECONDS)
@@ -221,16 +226,20 @@ class DaskEngine:
         )
         with self._lock:
             self._futures[pack] = (future, address)
-        future.add_done_callback(lambda done: self._done(pack, done))
+        future.add_done_callback(lambda done: self._over(pack, done))
 
-    def _done(self, pack: int, future: Any) -> None:
-        with self._lock:
-            known = self._futures.pop(pack, None)
-        if known is None or self._closed or self._lanes is None:
+    def _over(self, pack: int, future: Any) -> None:
+        """In a thread that all futures of this process share: nothing here may wait."""
+        with contextlib.suppress(RuntimeError):  # it was closed just now
+            self._takers.submit(self._take, pack, future)
+
+    def _take(self, pack: int, future: Any) -> None:
+        if self._closed or self._lanes is None:
             return
         try:
             if future.status == "finished":
-                self._lanes.replied(pack, future.result(timeout=START_SECONDS))
+                reply = future.result(timeout=START_SECONDS)  # cancelled, when its worker is gone by now
+                self._lanes.replied(pack, reply)
             elif future.status == "error":
                 self._lanes.failed(pack, future.exception())
             else:
@@ -239,6 +248,8 @@ class DaskEngine:
         except Exception as error:
             self._lanes.failed(pack, error)
         finally:
+            with self._lock:
+                self._futures.pop(pack, None)
             future.release()
 
     def tell(self, key: Hashable, message: bytes) -> None:

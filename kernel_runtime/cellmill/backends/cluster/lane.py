@@ -33,6 +33,7 @@ FIRST_ROOM = 1 << 18
 MOST_ROOM = 4 << 20  # bytes of a pack of several tasks; a larger one travels alone
 SLICE_MS = 500  # of a wait
 GREETING_SECONDS = 60.0
+TAKEN_SECONDS = 1.0  # for the relay to take back what a place gave up
 STUCK_SECONDS = 0.15  # after which what waits behind a task may go elsewhere
 HELLOS = 4  # to a place on another machine, for the clock
 
@@ -90,7 +91,7 @@ class Lane:
         self._closed = False
         self._packs: deque[Pack] = deque()  # outstanding, in the order they were sent
         self._mean_ns = 0.0  # of the latest tasks; 0: unknown
-        self._withdrawn: deque[dict[int, int]] = deque()  # answers of the place
+        self._withdrawn: deque[tuple[dict[int, int], threading.Event]] = deque()  # answers of the place
         self._patient = False  # nothing more is sent until what runs there has come back
         self._alone = False  # what is outstanding has the lane for itself
         self._room = free_ffi.new("char[]", FIRST_ROOM)
@@ -141,15 +142,21 @@ class Lane:
         packs[0].asked = True
         return True
 
+    def runs(self, ticket: int) -> bool:
+        """Whether that is known of a task."""
+        return self._page.known and self._page.read()[0] == ticket
+
     def ask_back(self) -> None:
         """Have what has not begun there go elsewhere; waits for the place's answer."""
+        taken = threading.Event()
         numbers = [p.number for p in list(self._packs)]
         message = pickle.dumps((pack.WITHDRAW, self.pool.token, self.number, numbers))
         with contextlib.suppress(Exception):  # a place that is going, or does not hear: they stay there
             answer = self.pool.engine.ask(self.place.key, message)
             if isinstance(answer, dict):
-                self._withdrawn.append(answer)
+                self._withdrawn.append((answer, taken))
                 self.wake()
+                taken.wait(TAKEN_SECONDS)
 
     # -- the relay
 
@@ -201,7 +208,7 @@ class Lane:
     def _take_back(self) -> None:
         """What a place has promised not to begin."""
         while self._withdrawn:
-            begun = self._withdrawn.popleft()
+            begun, taken = self._withdrawn.popleft()
             for sent in reversed(self._packs):
                 if sent.answer is not None or sent.error is not None or sent.number not in begun:
                     break  # its reply says more; and only the newest ones can be taken back
@@ -212,6 +219,7 @@ class Lane:
                     self._patient = True
                 if begun[sent.number]:
                     break
+            taken.set()
 
     def _most(self) -> int:
         if not self._mean_ns:

@@ -29,6 +29,7 @@ from . import remote
 from .engine import Engine, Place
 from .lane import Lane, describe
 from .pack import CALL, LEAVE, WORLD
+from .stopping import place_of
 
 if TYPE_CHECKING:
     from .backend import ClusterBackend
@@ -239,6 +240,15 @@ class LanePool:
             for lane in lanes:
                 if lane.holds_others_back(time.monotonic()):
                     threading.Thread(target=lane.ask_back, name="cellmill-ask", daemon=True).start()
+
+    def withdraw(self, ticket: int) -> bool:
+        """Have a task that was sent come back, with all that has not begun there; False: it runs, or did."""
+        place = place_of(self.backend.scheduler.handle, ticket)
+        lane = self.members.get(place) if place is not None else None
+        if lane is None or lane.runs(ticket) or not hasattr(self.engine, "ask"):
+            return False
+        lane.ask_back()
+        return True
 
     def _say_waiting(self) -> None:
         while not self.closed and not self.members and self.backend.broken is None:

@@ -6,8 +6,9 @@ import contextlib
 import pickle
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ...task import NO_RUN
 from ..scheduled.scheduler import ffi, held
 from .pack import INTERRUPT
 
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 0.5
 LOOK_SECONDS = 0.02
 MOST_TARGETS = 1 << 16
+
+
+def place_of(handle: Any, ticket: int) -> int | None:
+    """The lane that has taken a task, or has it in its ring."""
+    why = ffi.new("csched_why_t *")
+    held.csched_why(handle, ticket, why)
+    return int(why.worker) if why.worker != NO_RUN else None
 
 
 class PlaceStopper:
@@ -71,8 +79,7 @@ class PlaceStopper:
         end = time.monotonic() + GRACE_SECONDS
         while by_worker and not self._backend.foreign:
             for worker, tickets in list(by_worker.items()):
-                left = [t for t in tickets if held.csched_task_worker(self._handle, t) == worker]
-                if not left:
+                if not any(place_of(self._handle, ticket) == worker for ticket in tickets):
                     del by_worker[worker]
                 elif time.monotonic() > end:
                     del by_worker[worker]

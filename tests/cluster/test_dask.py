@@ -1,0 +1,197 @@
+"""Dask: clusters of our own and of others, what is left of them, and what becomes of tasks when they go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cellmill
+from cellmill import BackendError, Executor, WorkerLostError
+from cellmill.backends.cluster import remote
+from tests.core import tasks
+from tests.core.helpers import SECONDS, Gate
+
+distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Somebody else's cluster, of two workers."""
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=50,
+    ) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def client(cluster: Any) -> Iterator[Any]:
+    with distributed.Client(cluster, set_as_default=False) as made:
+        yield made
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    folder = tmp_path / "gate"
+    folder.mkdir()
+    made = Gate(folder)
+    yield made
+    made.close()
+
+
+def _comes(seen: Any) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not seen():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _homes() -> int:
+    return len(remote._homes)
+
+
+def _streams() -> str:
+    return type(sys.stdout).__name__
+
+
+@pytest.mark.parametrize("way", ["client", "cluster", "address"])
+def test_a_borrowed_cluster_is_left_as_it_was_found(client: Any, cluster: Any, way: str) -> None:
+    before = (client.run(_streams), client.run(os.getcwd), set(client.scheduler_info()["workers"]))
+    target = {"client": client, "cluster": cluster, "address": cluster.scheduler_address}[way]
+    with Executor(backend=target) as ex:
+        assert (ex.backend, ex.max_workers) == ("dask", 2)
+        assert list(ex.map(tasks.double, range(100))) == [2 * i for i in range(100)]
+        assert all(client.run(_homes).values())
+        with pytest.raises(cellmill.CellmillError):
+            ex._backend.engine.resize(3)
+    _comes(lambda: not any(client.run(_homes).values()))
+    assert (client.run(_streams), client.run(os.getcwd), set(client.scheduler_info()["workers"])) == before
+    assert client.submit(tasks.double, 4).result(SECONDS) == 8
+    _comes(lambda: not [key for key in client.who_has() if str(key).startswith("cellmill")])
+
+
+def test_fewer_places_than_a_cluster_has(client: Any) -> None:
+    with Executor(1, backend=client) as ex:
+        assert len(set(ex.run_on_workers(os.getpid))) == 1
+
+
+def test_the_death_of_a_borrowed_worker(client: Any, gate: Gate) -> None:
+    """Killed while one task runs there and others wait: that one is lost."""
+    with Executor(backend=client) as ex:
+        held = [ex.submit(tasks.hold, gate.folder, i) for i in range(2)]
+        gate.wait_started(2)
+        rest = [ex.submit(tasks.double, i) for i in range(50)]
+        os.kill(next(w.pid for w in ex.workers() if w.task == held[0]._ticket), signal.SIGKILL)
+        with pytest.raises(WorkerLostError, match="left the cluster"):
+            held[0].result(SECONDS)
+        gate.release(1)
+        assert held[1].result(SECONDS) == 1
+        assert [f.result(SECONDS) for f in rest] == [2 * i for i in range(50)]
+        _comes(lambda: ex.stats().workers == 2)
+
+
+def test_stop_in_the_middle_of_a_pack(client: Any, gate: Gate) -> None:
+    with Executor(1, backend=client) as ex:
+        list(ex.map(tasks.double, range(2000)))  # so that many tasks go at once
+        held = ex.submit(tasks.hold, gate.folder, 1)
+        rest = [ex.submit(tasks.double, i) for i in range(1000)]
+        gate.wait_started(1)
+        started = time.monotonic()
+        assert ex.stop() <= 1000
+        assert held.cancel(force=True)
+        assert all(f.cancelled() or f.result(SECONDS) is not None for f in [held, *rest] if f is not held)
+        with pytest.raises(CancelledError):
+            held.result(SECONDS)
+        assert time.monotonic() - started < SECONDS
+        assert ex.submit(tasks.double, 4).result(SECONDS) == 8
+
+
+def test_an_address_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cellmill.backends.cluster.dask.CONNECT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    with pytest.raises(
+        BackendError, match=rf"no Dask scheduler answers at tcp://127.0.0.1:{port}.*dask scheduler"
+    ):
+        Executor(backend=f"tcp://127.0.0.1:{port}")
+    assert not [t for t in threading.enumerate() if t.name.startswith("cellmill-dask")]
+
+
+def test_a_scheduler_that_goes_away() -> None:
+    program = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
+    scheduler = subprocess.Popen(
+        [*program, "--no-dashboard", "--dashboard-address", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert scheduler.stderr is not None
+        line = next(line for line in scheduler.stderr if "Scheduler at:" in line)
+        threading.Thread(target=scheduler.stderr.read, daemon=True).start()
+        ex = Executor(2, backend=line.split()[-1])
+        try:
+            waiting = ex.submit(tasks.double, 1)  # of a cluster without workers
+            scheduler.kill()
+            with pytest.raises(WorkerLostError, match="does not answer any more"):
+                waiting.result(SECONDS)
+            with pytest.raises(WorkerLostError):
+                ex.submit(tasks.double, 1)
+        finally:
+            ex.shutdown()
+    finally:
+        scheduler.kill()
+        scheduler.wait()
+    with Executor(1, backend="inline") as other:
+        assert other.submit(tasks.double, 4).result(SECONDS) == 8
+
+
+def test_workers_that_come_later(client: Any) -> None:
+    with (
+        distributed.LocalCluster(
+            n_workers=0,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=50,
+        ) as empty,
+        Executor(backend=empty) as ex,
+    ):
+        first = ex.submit(tasks.double, 4)
+        assert ex.stats().workers == 0
+        empty.scale(1)
+        assert first.result(SECONDS) == 8
+
+
+def test_nothing_of_ours_outlives_the_kernel(tmp_path: Path) -> None:
+    script = tmp_path / "kernel.py"
+    script.write_text(
+        "import os, sys, time, cellmill\n"
+        "if __name__ == '__main__':\n"
+        "    ex = cellmill.Executor(1, backend='dask')\n"
+        "    print(ex.submit(os.getpid).result(60), flush=True)\n"
+        "    time.sleep(1000)\n"
+    )
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as kernel:
+        assert kernel.stdout is not None
+        worker = int(kernel.stdout.readline())
+        kernel.kill()
+    _comes(lambda: not os.path.exists(f"/proc/{worker}"))
+
+
+def test_options_that_a_cluster_does_not_have(client: Any) -> None:
+    with pytest.raises(TypeError, match=r"no option 'memory_limt'\. Did you mean 'memory_limit'"):
+        Executor(1, backend="dask", memory_limt="1GB")
+    with pytest.raises(TypeError, match="for a cluster that is there"):
+        Executor(1, backend=client, memory_limit="1GB")

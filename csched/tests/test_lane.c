@@ -231,6 +231,26 @@ static void suspects_have_a_lane_for_themselves(void)
     world_close(w);
 }
 
+static void the_newest_can_be_taken_back(void)
+{
+    world_t *w = world_open(0);
+    end_t e = open_lane(w);
+    for (uint32_t i = 0; i < 2; i++)
+        submit(w, JOB_NONE, i, 0);
+    while (csched_lane_outstanding(e.lane) < 2)
+        take_tasks(&e, 2);
+    EQUAL(csched_lane_take_back(e.lane, 3), CSCHED_EINVAL);
+    OK(csched_lane_take_back(e.lane, 1));
+    answer(&e, CSCHED_NONE, NULL, 0, 0);
+    finish(w, 1);
+    take_tasks(&e, 2);
+    EQUAL(((const job_t *)(e.data + e.records[0].at))->tag, 1);
+    answer_all(&e);
+    finish(w, 2);
+    close_lane(w, &e);
+    world_close(w);
+}
+
 static void the_one_to_blame_is_lost(void)
 {
     world_t *w = world_open(0);
@@ -335,6 +355,6 @@ static void a_wake_is_never_missed(void)
 
 MAIN(TEST(tasks_pass_in_packs), TEST(stamps_are_by_our_clock), TEST(large_results_lie_in_blocks),
      TEST(inputs_travel_along), TEST(what_does_not_fit_says_how_much_it_takes), TEST(what_was_not_begun_goes_elsewhere),
-     TEST(suspects_have_a_lane_for_themselves), TEST(the_one_to_blame_is_lost),
+     TEST(suspects_have_a_lane_for_themselves), TEST(the_newest_can_be_taken_back), TEST(the_one_to_blame_is_lost),
      TEST(a_stopped_task_that_comes_back_is_cancelled), TEST(requests_are_answered),
      TEST(an_outcome_of_another_task_is_refused), TEST(a_wake_is_never_missed))

@@ -29,11 +29,12 @@ __all__ = ["Executor", "default_executor", "in_worker", "peek_default_executor",
 class Executor(BaseExecutor):
     """Runs calls as tasks.
 
-    Parameters: ``max_workers`` (default: the CPUs this process may use), ``backend`` ("local": worker processes;
-    "threads": threads of this process, for code that releases the GIL; "inline"), ``initializer`` and ``initargs``
-    (called in each worker before its first task), ``preload`` (modules imported once before workers are forked); of the
-    local backend also ``memory_per_worker`` (bytes or "2GB": a task that takes more is stopped with its worker and
-    fails with `WorkerLostError`, an idle worker that keeps more is replaced); of local and threads
+    Parameters: ``max_workers`` (default: the CPUs this process may use, or all that a cluster has), ``backend``
+    ("local": worker processes; "threads": threads of this process, for code that releases the GIL; "dask", "ray", or a
+    `Client`, a cluster object or an address of theirs; "inline"), ``initializer`` and ``initargs`` (called in each
+    worker before its first task), ``preload`` (modules imported once before workers are forked); of the local backend
+    also ``memory_per_worker`` (bytes or "2GB": a task that takes more is stopped with its worker and fails with
+    `WorkerLostError`, an idle worker that keeps more is replaced); of local and threads
     ``max_tasks_per_child`` (a worker is replaced after so many tasks), ``label_output`` (function and task before each
     line that tasks print) and ``output_lines`` (shown of each task, 1,000 if not set). Inside a task every executor
     runs inline.

@@ -48,6 +48,7 @@ TINY: dict[str, dict[str, Any]] = {
         "later_s": 1.0,
         "run_s": 2.0,
     },
+    "clusters": {"tasks": 500, "engine_tasks": 20},
     "docking": {"molecules": 200, "serial_molecules": 50, "slow_molecules": 50},
 }
 KILLS = {"kills_seconds", "kills_lost", "kills_wrong", "kills_leaks"}

@@ -78,7 +78,7 @@ def test_a_borrowed_cluster_is_left_as_it_was_found(client: Any, cluster: Any, w
         assert list(ex.map(tasks.double, range(100))) == [2 * i for i in range(100)]
         assert all(client.run(_homes).values())
         with pytest.raises(cellmill.CellmillError):
-            ex._backend.engine.resize(3)
+            ex._backend.engine.resize(3)  # type: ignore[attr-defined]
     _comes(lambda: not any(client.run(_homes).values()))
     assert (client.run(_streams), client.run(os.getcwd), set(client.scheduler_info()["workers"])) == before
     assert client.submit(tasks.double, 4).result(SECONDS) == 8

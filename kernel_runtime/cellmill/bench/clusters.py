@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cellmill import Executor
+from cellmill.backends import KNOWN
 
 from . import bodies, rivals
 from .harness import Benchmark, Metric, Report, Sizes, Turn
@@ -89,8 +90,11 @@ def finish(report: Report) -> None:
 
 
 def missing(runtime: str) -> str | None:
-    """None where the engine is installed."""
-    return rivals.missing(runtime.removeprefix("on-"))
+    """None where the engine is installed, and has a backend."""
+    engine = runtime.removeprefix("on-")
+    if engine not in KNOWN:
+        return "Cellmill has no such backend here"
+    return rivals.missing(engine)
 
 
 BENCHMARK = Benchmark(

@@ -20,7 +20,7 @@ HELP = """Show the workers, or change their settings.
 
     %cellmill                      backend, workers, counts and settings
     %cellmill workers N            run N workers
-    %cellmill backend NAME         run tasks elsewhere: local, threads, inline
+    %cellmill backend NAME|ADDRESS run tasks elsewhere: local, threads, dask, ray, inline, or an address of a cluster
     %cellmill preload MOD…         import modules once, before workers start (quick restarts)
     %cellmill policy NAME          which worker takes the next task
     %cellmill output label|plain   the function and task before each line that tasks print, or not

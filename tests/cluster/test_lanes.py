@@ -1,0 +1,262 @@
+"""Lanes over an engine of threads: what packs hold, what comes back of them, and what becomes of it when places go."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import queue
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cellmill
+from cellmill import BackendError, WorkerLostError
+from cellmill.backends.cluster import pack, remote
+from cellmill.backends.cluster.backend import ClusterBackend
+from cellmill.backends.cluster.engine import Lanes, Place
+from cellmill.task import DEFAULT_OPTIONS, NO_RUN
+from tests.core import tasks
+from tests.core.helpers import SECONDS, Gate
+
+
+class Threads:
+    """An engine whose places are threads of this process."""
+
+    name = "threads-of-a-test"
+    owns = True
+
+    def __init__(self, run: Callable[[list[Any]], Any] = remote.run) -> None:
+        self.run = run
+        self.lanes: Lanes
+        self.inboxes: dict[Hashable, queue.Queue[tuple[int, list[Any]] | None]] = {}
+        self.packs: list[list[Any]] = []
+        self.closed = threading.Event()
+
+    def open(self, lanes: Lanes, workers: int | None) -> int:
+        self.lanes = lanes
+        for i in range(workers or 1):
+            self.start(i)
+        return workers or 1
+
+    def start(self, key: Hashable) -> None:
+        inbox = self.inboxes[key] = queue.Queue()
+        threading.Thread(target=self.serve, args=(inbox,), daemon=True).start()
+        self.lanes.came(Place(key, f"thread {key}", "here", 0))
+
+    def serve(self, inbox: queue.Queue[tuple[int, list[Any]] | None]) -> None:
+        while (item := inbox.get()) is not None:
+            number, data = item
+            try:
+                reply = self.run(data)
+            except BaseException as error:
+                self.lanes.failed(number, error)
+            else:
+                self.lanes.replied(number, reply)
+
+    def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
+        self.packs.append(data)
+        self.inboxes[key].put((pack, data))
+
+    def tell(self, key: Hashable, message: bytes) -> None:
+        remote.hear(message)
+
+    def ask(self, key: Hashable, message: bytes) -> Any:
+        return remote.hear(message)
+
+    def kill(self, key: Hashable, reason: str) -> None:
+        raise BackendError("threads cannot be ended")
+
+    def resize(self, workers: int, gone: Any = ()) -> None:
+        for i in range(len(self.inboxes), workers):
+            self.start(i)
+
+    def close(self) -> None:
+        for inbox in self.inboxes.values():
+            inbox.put(None)
+        self.closed.set()
+
+    def sizes(self) -> list[int]:
+        """Tasks in each pack."""
+        kinds = [
+            [r[0] for r in pack.PACKED.iter_unpack(data[1])] for data in list(self.packs) if len(data) == 3
+        ]
+        return [found.count(pack.TASK) for found in kinds if pack.TASK in found]
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., tuple[ClusterBackend, Threads]]]:
+    made: list[ClusterBackend] = []
+
+    def make(
+        workers: int = 1, run: Callable[[list[Any]], Any] = remote.run, **how: Any
+    ) -> tuple[Any, Threads]:
+        engine = Threads(run)
+        made.append(ClusterBackend(engine, workers, **how))
+        return made[-1], engine
+
+    yield make
+    for backend in made:
+        backend.shutdown(True, True)
+        assert backend.engine.closed.is_set()
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    folder = tmp_path / "gate"
+    folder.mkdir()
+    made = Gate(folder)
+    yield made
+    made.close()
+
+
+def test_fine_tasks_share_packs(opened: Any) -> None:
+    backend, engine = opened()
+    assert (
+        backend.submit_plain(tasks.double, (1,), {}).result(SECONDS) == 2
+    )  # how long they take is known now
+    futures = [backend.submit_plain(tasks.double, (i,), {}) for i in range(5000)]
+    assert [f.result(SECONDS) for f in futures] == [2 * i for i in range(5000)]
+    sizes = engine.sizes()
+    assert sum(sizes) >= 5001  # what a pack had no time for was sent again
+    assert len(sizes) < 500
+    assert max(sizes) <= 4096
+
+
+def test_what_waits_behind_a_long_task_goes_elsewhere(opened: Any, gate: Gate) -> None:
+    backend, _ = opened()
+    for i in range(100):
+        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
+    backend.pause(True)
+    held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
+    rest = [backend.submit_plain(tasks.double, (i,), {}) for i in range(100)]
+    backend.pause(False)
+    gate.wait_started()
+    backend.set_workers(2)
+    assert [f.result(SECONDS) for f in rest] == [2 * i for i in range(100)]
+    assert not held.done()
+    gate.release()
+    assert held.result(SECONDS) == 7
+
+
+def test_what_waits_at_a_place_can_be_cancelled(opened: Any, gate: Gate) -> None:
+    backend, _ = opened()
+    for i in range(100):
+        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
+    backend.pause(True)
+    held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
+    rest = [backend.submit_plain(tasks.double, (i,), {}) for i in range(100)]
+    backend.pause(False)
+    gate.wait_started()
+    assert all(f.cancel() for f in rest)
+    gate.release()
+    assert held.result(SECONDS) == 7
+
+
+def test_a_lost_place_takes_one_task_along(opened: Any, gate: Gate) -> None:
+    backend, engine = opened()
+    for i in range(100):
+        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
+    backend.pause(True)
+    held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
+    rest = [backend.submit_plain(tasks.double, (i,), {}) for i in range(100)]
+    backend.pause(False)
+    gate.wait_started()
+    engine.lanes.gone(0, "it was unplugged")
+    engine.start("another")
+    with pytest.raises(WorkerLostError, match="was lost: it was unplugged"):
+        held.result(SECONDS)
+    assert [f.result(SECONDS) for f in rest] == [2 * i for i in range(100)]
+    gate.release()
+
+
+def test_without_a_page_suspects_run_alone(opened: Any, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> None:
+    """A place on another machine: nobody knows which task of its pack ran."""
+    monkeypatch.setattr(remote.Home, "_open_page", lambda *_: False)
+    backend, engine = opened()
+    for i in range(100):
+        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
+    backend.pause(True)
+    held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
+    rest = [backend.submit_plain(tasks.double, (i,), {}) for i in range(20)]
+    backend.pause(False)
+    gate.wait_started()
+    before = len(engine.sizes())
+    engine.lanes.gone(0, "it was unplugged")
+    engine.start("another")
+    gate.release(2)
+    assert held.result(SECONDS) == 7  # it was not to blame
+    assert [f.result(SECONDS) for f in rest] == [2 * i for i in range(20)]
+    assert set(engine.sizes()[before:]) == {1}
+
+
+def test_a_task_with_a_limit_travels_alone(opened: Any) -> None:
+    backend, engine = opened()
+    limited = DEFAULT_OPTIONS.changed(timeout=30)
+    futures = [backend.submit(tasks.double, (i,), {}, limited, NO_RUN) for i in range(20)]
+    assert [f.result(SECONDS) for f in futures] == [2 * i for i in range(20)]
+    assert set(engine.sizes()) == {1}
+
+
+def test_clocks_of_other_machines_are_aligned(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_now", lambda: time.monotonic_ns() + 5_000_000_000_000)
+    boots = itertools.count()
+    monkeypatch.setattr(remote, "boot", lambda: str(next(boots)))
+    backend, _ = opened()
+    started = time.monotonic_ns()
+    assert backend.submit_plain(tasks.double, (1,), {}).result(SECONDS) == 2
+    row = list(backend.journey_rows())[-1]
+    stamps = [row[stage] for stage in cellmill.schema.STAGES]
+    assert None not in stamps
+    assert stamps == sorted(stamps)
+    assert started <= stamps[0] <= stamps[-1] <= time.monotonic_ns()
+
+
+def test_other_versions_are_refused(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def older(data: list[Any]) -> bytes:
+        reply = pack.decode_reply(remote.run(data))
+        answer = {**pickle.loads(reply.data), "versions": {"cellmill": "0.0.1", "Python": "2.7"}}
+        return pack.encode_reply(b"", 0, [], [pickle.dumps(answer)], reply.begun, reply.ended)
+
+    backend, _ = opened(run=older)
+    future = backend.submit_plain(tasks.double, (1,), {})
+    with pytest.raises(
+        WorkerLostError, match=r"has cellmill 0\.0\.1 \(here: .*Python 2\.7.*same versions"
+    ) as raised:
+        future.result(SECONDS)
+    assert isinstance(raised.value.__cause__, BackendError)
+
+
+def test_places_without_cellmill(opened: Any) -> None:
+    def nowhere(data: list[Any]) -> bytes:
+        raise ModuleNotFoundError("No module named 'cellmill'")
+
+    backend, _ = opened(run=nowhere)
+    with pytest.raises(WorkerLostError, match=r"cannot import Cellmill.*pip install cellmill"):
+        backend.submit_plain(tasks.double, (1,), {}).result(SECONDS)
+
+
+def test_a_pack_that_cannot_be_run_fails_its_tasks_alone(opened: Any) -> None:
+    broken = threading.Event()
+
+    def run(data: list[Any]) -> bytes:
+        if broken.is_set() and len(data) == 3:
+            broken.clear()
+            raise OSError("the line is bad")
+        return remote.run(data)
+
+    backend, _ = opened(run=run)
+    assert backend.submit_plain(tasks.double, (1,), {}).result(SECONDS) == 2
+    broken.set()
+    with pytest.raises(BackendError, match="could not run a pack of tasks: OSError: the line is bad"):
+        backend.submit_plain(tasks.double, (1,), {}).result(SECONDS)
+    assert backend.submit_plain(tasks.double, (3,), {}).result(SECONDS) == 6
+
+
+def test_an_initializer_that_fails(opened: Any) -> None:
+    backend, _ = opened(initializer=tasks.double, initargs=())
+    with pytest.raises(WorkerLostError, match="initializer of the workers failed"):
+        backend.submit_plain(tasks.double, (1,), {}).result(SECONDS)

@@ -398,9 +398,9 @@ class Lane:
         backend = self.pool.backend
         if not backend.resolver.stopped or self._packs:
             self._give_back()
+        self.pool.ended(self)  # not under our lock: the pool wakes lanes under its own
         with self._lock:
             self._closed = True
-            self.pool.ended(self)
             free.csched_worker_lost(backend.scheduler.free_handle, self.index)
             free.csched_lane_close(self._handle)
             self._page.close()

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import BackendError, UsageError
 from ._protocol import Backend
 
-KNOWN = ("local", "threads", "dask", "inline")
+KNOWN = ("local", "threads", "dask", "ray", "inline")
 
 _COMMON = ("initializer", "initargs", "preload", "memory", "label_output", "output_lines")  # to all clusters
 _DASK_ADDRESSES = ("tcp://", "tls://", "ws://", "wss://", "inproc://", "ucx://")
@@ -46,14 +46,21 @@ def create(name: Any, max_workers: int | None, **options: Any) -> Backend:
 
 def _made(kind: Any, name: str, max_workers: int | None, options: dict[str, Any]) -> Backend:
     """One of this class; raises `TypeError` for options that it does not have."""
-    known = [p.name for p in inspect.signature(kind).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    _refuse_unknown(name, options, _options_of(kind))
+    made: Backend = kind(max_workers, **options)
+    return made
+
+
+def _options_of(kind: Any) -> list[str]:
+    return [p.name for p in inspect.signature(kind).parameters.values() if p.kind is p.KEYWORD_ONLY]
+
+
+def _refuse_unknown(name: str, options: dict[str, Any], known: list[str]) -> None:
     for option in options:
         if option not in known:
             close = difflib.get_close_matches(option, known, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else f" It has: {', '.join(known)}."
             raise TypeError(f"the {name} backend has no option {option!r}.{hint}")
-    made: Backend = kind(max_workers, **options)
-    return made
 
 
 def _engine(name: Any, options: dict[str, Any]) -> Any:
@@ -67,6 +74,11 @@ def _engine(name: Any, options: dict[str, Any]) -> Any:
         from .cluster.dask import DaskEngine
 
         return DaskEngine(name, **own)
+    if isinstance(name, str) and (name == "ray" or name.startswith("ray:")):
+        from .cluster.ray import RayEngine
+
+        _refuse_unknown("ray", own, [*_options_of(RayEngine), *_COMMON])
+        return RayEngine(None if name == "ray" else name, **own)
     if not isinstance(name, str) and (hasattr(name, "scheduler_address") or _is_dask_client(name)):
         from .cluster.dask import DaskEngine
 

@@ -1,0 +1,281 @@
+"""Ray as an engine: an actor for each place, reached over a process that is Ray's driver.
+
+Ray ends a driver whose head node is lost, takes over signals and the environment, and knows one cluster a process:
+so the driver is not the kernel but a small process beside it (``raybridge``). A Ray of our own lives below that
+process and ends with it; of a borrowed one only our actors end.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import math
+import os
+import queue
+import socket
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Collection, Hashable
+from typing import Any
+
+from ...errors import BackendError, UsageError
+from ..local.cpus import available_cpus
+from .engine import Lanes, Place
+from .raybridge.link import Link
+
+OPEN_SECONDS = 240.0  # a machine that is very busy takes two minutes to start a Ray
+ASK_SECONDS = 10.0
+PROBE_SECONDS = 5.0  # to find out whether anybody listens at an address
+AGAIN_SECONDS = 60.0  # an own Ray that is lost is started anew, but not twice within this
+INSTALL = "Ray is not installed here: pip install 'cellmill[ray]' (or use another backend)."
+
+__all__ = ["RayEngine"]
+
+
+class RayEngine:
+    """A Ray cluster: of our own without an address, else the one there."""
+
+    name = "ray"
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        init: dict[str, Any] | None = None,
+        actor: dict[str, Any] | None = None,
+    ) -> None:
+        """``init``: further arguments of `ray.init`; ``actor``: options of the actors (``num_cpus``, ``num_gpus``,
+        ``resources``, ``runtime_env``, ``scheduling_strategy``). Both are pickled: they go to another process.
+
+        Raises:
+            BackendError: Ray is not installed.
+            UsageError: the address is none.
+        """
+        if importlib.util.find_spec("ray") is None:
+            raise BackendError(INSTALL)
+        self.address = find(address)
+        self.owns = self.address is None
+        self._init = dict(init or {})
+        self._actor = dict(actor or {})
+        self._lanes: Lanes | None = None
+        self._link: Link | None = None
+        self._life = 0  # which Ray it is, where an own one was lost: part of each key
+        self._places: set[tuple[int, int]] = set()
+        self._workers = 0
+        self._expected = 0
+        self._opened = threading.Event()
+        self._refused = ""
+        self._lost_at = -math.inf
+        self._home = os.getpid()
+        self._closed = False
+        self._lock = threading.RLock()
+        self._numbers = itertools.count()
+        self._asked: dict[int, queue.SimpleQueue[list[Any]]] = {}
+
+    # -- the beginning
+
+    def open(self, lanes: Lanes, workers: int | None) -> int:
+        """Start or join a cluster and ask for places; how many are expected. At least one has come by then.
+
+        Raises:
+            BackendError: none can be had; says why, and the next step.
+        """
+        if self.address is not None:
+            probe(self.address)
+        self._lanes = lanes
+        self._workers = workers or (available_cpus() if self.owns else 0)
+        try:
+            self._begin()
+            if not self._opened.wait(OPEN_SECONDS):
+                last = self._link.last_words() if self._link is not None else ""
+                raise BackendError(f"{self._what()} gave no worker within {OPEN_SECONDS:.0f} s.{last}")
+            if self._refused:
+                raise BackendError(self._refused)
+        except BaseException:
+            self.close()
+            raise
+        return self._expected
+
+    def _begin(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._life += 1
+            self._link = Link(self._hear, self._over)
+            folder = self._link.folder if self.owns else ""
+            self._link.wire.send(("open", self.address, self._workers, folder, self._init, self._actor))
+
+    def _what(self) -> str:
+        return "the local Ray" if self.owns else f"the Ray cluster at {self.address}"
+
+    # -- what comes
+
+    def _hear(self, what: tuple[Any, ...], buffers: list[memoryview]) -> None:
+        assert self._lanes is not None
+        verb, *rest = what
+        if verb == "replied":
+            pack, single = rest
+            self._lanes.replied(pack, buffers[0] if single else list(buffers))
+        elif verb == "failed":
+            pack, text = rest
+            self._lanes.failed(pack, BackendError(f"Ray could not run a pack of tasks: {text}"))
+        elif verb == "came":
+            number, *place = rest
+            key = (self._life, number)
+            self._places.add(key)
+            self._lanes.came(Place(key, *place))
+        elif verb == "gone":
+            number, reason = rest
+            key = (self._life, number)
+            self._places.discard(key)
+            self._lanes.gone(key, reason)
+        elif verb == "note":
+            warnings.warn(f"Ray: {rest[0]}", RuntimeWarning, stacklevel=2)
+        elif verb == "answered":
+            number, *answer = rest
+            asked = self._asked.pop(number, None)
+            if asked is not None:
+                asked.put(answer)
+        elif verb == "opened":
+            self._expected = int(rest[0])
+            self._opened.set()
+
+    def _over(self, link: Link, reason: str | None) -> None:
+        """The bridge has ended by itself: no cluster can be had, or it is lost."""
+        assert self._lanes is not None
+        last = link.last_words() if reason is None else ""
+        with self._lock:
+            if self._closed:
+                return
+            link.close()
+        if not self._opened.is_set():
+            self._refused = reason or f"{self._what()} was lost while it started.{last}"
+            self._opened.set()
+            return
+        text = f"{self._what()} is lost: {reason or 'the process that drives it has ended'}.{last}"
+        for key in list(self._places):
+            self._places.discard(key)
+            self._lanes.gone(key, text)
+        before, self._lost_at = self._lost_at, time.monotonic()
+        if self.owns and self._lost_at - before > AGAIN_SECONDS:
+            warnings.warn(f"{text} It is started anew.", RuntimeWarning, stacklevel=2)
+            try:
+                self._begin()
+            except BackendError as error:
+                self._lanes.broken(error)
+            return
+        self._lanes.broken(BackendError(f"{text}\nMake a new executor to go on."))
+
+    # -- what is asked
+
+    def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
+        """A pack for this place. To one that is gone nothing is sent: `gone` tells of its packs."""
+        self._say(key, "send", pack, buffers=data)
+
+    def tell(self, key: Hashable, message: bytes) -> None:
+        """A word for this place, also while it runs a pack."""
+        self._say(key, "tell", buffers=[message])
+
+    def ask(self, key: Hashable, message: bytes) -> Any:
+        """The same, and its answer.
+
+        Raises:
+            BackendError: there was none within seconds.
+        """
+        number = next(self._numbers)
+        answer = self._asked[number] = queue.SimpleQueue()
+        self._say(key, "ask", number, buffers=[message])
+        try:
+            good, value = answer.get(timeout=ASK_SECONDS)
+        except queue.Empty:
+            good, value = False, f"no answer within {ASK_SECONDS:.0f} s"
+        finally:
+            self._asked.pop(number, None)
+        if not good:
+            raise BackendError(f"a worker of Ray did not answer: {value}")
+        return value
+
+    def kill(self, key: Hashable, reason: str) -> None:
+        """End the actor at this place; another one follows."""
+        self._say(key, "kill", reason)
+
+    def resize(self, workers: int, gone: Collection[Hashable] = ()) -> None:
+        """So many places: actors are ours on any cluster. Those for which it has no room join when there is some."""
+        self._workers = workers
+        first = [key[1] for key in gone if isinstance(key, tuple)]
+        if self._link is not None and os.getpid() == self._home:
+            self._link.wire.send(("resize", workers, first))
+
+    def _say(self, key: Hashable, verb: str, *rest: Any, buffers: Any = ()) -> None:
+        link = self._link
+        if link is None or os.getpid() != self._home:
+            return
+        assert isinstance(key, tuple)
+        if key[0] == self._life:
+            link.wire.send((verb, key[1], *rest), buffers)
+
+    # -- the end
+
+    def close(self) -> None:
+        """An own Ray has no process left afterwards, a borrowed one nothing of ours. At most some ten seconds."""
+        if os.getpid() != self._home:
+            return
+        with self._lock:
+            link, self._link = self._link, None
+            self._closed = True
+        if link is not None:
+            link.close()
+
+
+def find(address: str | None) -> str | None:
+    """The cluster that is meant: this address, else the one that this process is connected to, else RAY_ADDRESS; None:
+    our own.
+
+    Accepts ``HOST:PORT``, ``ray:HOST:PORT``, ``ray://HOST:PORT`` (Ray's client), ``local`` (our own) and ``auto``.
+
+    Raises:
+        UsageError: no address.
+    """
+    if address == "local":
+        return None
+    if address is not None and address.startswith("ray:") and not address.startswith("ray://"):
+        address = address.removeprefix("ray:")
+    if address is not None and address not in ("", "ray", "auto"):
+        if not address.rpartition(":")[2].isdigit():
+            raise UsageError(
+                f"{address!r} is no address of a Ray cluster: use HOST:6379 on one of its nodes, or ray://HOST:10001."
+            )
+        return address
+    connected = _connected(sys.modules.get("ray"))
+    return connected or os.environ.get("RAY_ADDRESS") or ("auto" if address == "auto" else None)
+
+
+def _connected(ray: Any) -> str | None:
+    """Where the Ray of this process is connected to, if it is."""
+    if ray is None or not hasattr(ray, "is_initialized") or not ray.is_initialized():
+        return None
+    client: Any = sys.modules.get("ray.util.client")
+    if client is not None and client.ray.is_connected():
+        reached = getattr(client.ray.worker, "_conn_str", None)
+        if reached:
+            return f"ray://{reached}"
+        raise BackendError(
+            "this kernel is connected by Ray's client, and its address is not known: give it, as ray://HOST:10001."
+        )
+    return str(ray.get_runtime_context().gcs_address)
+
+
+def probe(address: str) -> None:
+    """Raise `BackendError` within seconds where nobody listens: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), PROBE_SECONDS).close()
+    except OSError as error:
+        raise BackendError(
+            f"the Ray cluster at {address} cannot be reached: {error}. Is it running (`ray status` on its head node), "
+            "and is this its address? A machine outside of the cluster uses the client's port, ray://HOST:10001."
+        ) from error

@@ -1,0 +1,61 @@
+"""The actor that stands for a place. It runs in a worker process of Ray, which needs Cellmill but not its scheduler."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import threading
+from typing import Any
+
+OUT_OF_BAND = 64 << 10  # bytes; larger buffers lie in Ray's object store and are read in place
+
+GROUPS = {"run": 1, "control": 1, "watch": 1}  # threads: one for packs, one that hears while a pack runs
+
+
+def wrap(buffers: Any) -> list[Any]:
+    """Buffers as Ray shall take them: the large ones without a copy of their own."""
+    return [
+        pickle.PickleBuffer(each) if memoryview(each).nbytes >= OUT_OF_BAND else bytes(each)
+        for each in buffers
+    ]
+
+
+class PlaceActor:
+    """Made into an actor by the bridge; its methods run in the thread of their group."""
+
+    def __init__(self) -> None:
+        from .. import remote
+
+        self._remote = remote
+
+    def run(self, data: list[Any]) -> tuple[bool, list[Any]]:
+        """A pack's reply: whether it is one buffer, and its buffers."""
+        reply: Any = self._remote.run([memoryview(each) for each in data])
+        single = not isinstance(reply, list)
+        return single, wrap([reply] if single else reply)
+
+    def hear(self, message: bytes) -> Any:
+        """A word beside the packs, and the answer to it."""
+        return self._remote.hear(message)
+
+    def about(self) -> dict[str, Any]:
+        """Where this is: host, process, and the name space of its number."""
+        return {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "space": process_space(),
+        }
+
+    def watch(self) -> None:
+        """Never returns: that it fails is how the bridge hears of the actor's end."""
+        threading.Event().wait()
+
+
+def process_space() -> tuple[str, str]:
+    """Equal in two processes if one's process number means the same to the other."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip(), os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return "", ""

@@ -1,0 +1,195 @@
+"""A Ray of our own on this machine: its options, its start, and the end of everything it started."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import secrets
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ....zygote import descendants
+
+LONGEST_FOLDER = 40  # characters; Ray adds 64 for its sockets, and the system takes 107
+OWN_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing calls out
+    "RAY_task_events_report_interval_ms": "0",  # journeys are ours; these cost time
+    "RAY_enable_metrics_collection": "0",
+    "RAY_event_stats": "0",
+}
+AGENT_PORTS = ("metrics_agent_port", "runtime_env_agent_port")
+END_SECONDS = 5.0
+START_SECONDS = 120.0
+
+
+def environment() -> dict[str, str]:
+    """What the processes of an own Ray find set, where the user has not set it.
+
+    Ray listens on the network, and who reaches it may run code, so a token is asked for: one that no file has.
+    """
+    chosen = dict(OWN_ENVIRONMENT)
+    if not any(name.startswith("RAY_AUTH") for name in os.environ):
+        chosen |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    return {name: os.environ.get(name, value) for name, value in chosen.items()} | {
+        "RAY_USAGE_STATS_ENABLED": "0"
+    }
+
+
+def folder(preferred: str) -> str:
+    """A folder of this user alone for Ray's below this one, or below /tmp where its name would be too long."""
+    import tempfile
+
+    short = preferred if len(preferred) + len("/cellmill-ray-12345678") <= LONGEST_FOLDER else "/tmp"
+    return tempfile.mkdtemp(prefix="cellmill-ray-", dir=short)
+
+
+def object_store_bytes() -> int:
+    """A tenth of the memory, at most 2 GiB and half of what shared memory has left: it is taken as it is used."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 10
+    with contextlib.suppress(OSError):
+        memory = min(memory, shutil.disk_usage("/dev/shm").free // 2)
+    return int(min(max(memory, 80 << 20), 2 << 30))
+
+
+def start(ray: Any, cpus: int, temporary: str, options: dict[str, Any]) -> None:
+    """`ray.init` of a new cluster. Its helpers that would only watch are left out where this Ray lets us."""
+    inner = os.path.join(temporary, "r")  # Ray opens its folder to everybody
+    wanted = {
+        "address": "local",
+        "num_cpus": cpus,
+        "include_dashboard": False,
+        "log_to_driver": False,
+        "configure_logging": False,
+        "object_store_memory": object_store_bytes(),
+        "_temp_dir": inner,
+        "_metrics_export_port": free_ports(1)[0],
+    } | options
+    _adapt(Path(inner) / "session_latest", watched=bool(wanted["include_dashboard"]))
+    ray.init(**wanted)
+
+
+def _adapt(session: Path, watched: bool) -> None:
+    """What `ray.init` does not let one say. A Ray that has other insides starts as it likes.
+
+    Without a dashboard its helpers go too. A node gives up when its agents have not said within 15 s which ports they
+    took, and when it has not come up within 30 s. A busy machine takes longer, so the ports are given.
+    """
+    from ray._private import node, parameter, services
+
+    said: dict[str, Any] = dict(zip(AGENT_PORTS, free_ports(len(AGENT_PORTS)), strict=True))
+    if not watched:
+        said |= {"no_monitor": True, "include_log_monitor": False}
+        with contextlib.suppress(AttributeError):
+            node.Node.start_api_server = _no_dashboard
+    with contextlib.suppress(AttributeError, TypeError, ValueError):
+        taken = inspect.signature(parameter.RayParams).parameters
+        said = {name: value for name, value in said.items() if name in taken}
+        parameter.RayParams = functools.partial(parameter.RayParams, **said)
+    with contextlib.suppress(AttributeError):
+        services.get_node = functools.partial(_patiently, services.get_node, None if watched else session)
+
+
+def _no_dashboard(node: Any, *_: Any, **__: Any) -> None:
+    node._webui_url = ""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens at now."""
+    with contextlib.ExitStack() as held:
+        ends = [held.enter_context(socket.socket()) for _ in range(count)]
+        for end in ends:
+            end.bind(("", 0))
+        return [int(end.getsockname()[1]) for end in ends]
+
+
+def _patiently(get_node: Callable[..., Any], session: Path | None, gcs_address: str, node_id: Any) -> Any:
+    """Wait for the node to come up, and say for the dashboard's agent that it has no port."""
+    if session is not None:
+        port = session / f"dashboard_agent_listen_port_{node_id}"
+        with contextlib.suppress(OSError), port.open("x") as file:
+            file.write("-1")
+    until = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            return get_node(gcs_address, node_id)
+        except RuntimeError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
+def children() -> list[int]:
+    """The processes that this one has started itself and that run: Ray's servers."""
+    found = descendants(os.getpid())
+    return [pid for pid in found if _parent_of(pid) == os.getpid() and not _is_over(pid)]
+
+
+def remove(path: str) -> None:
+    """A folder of Ray's, which may still be written to for a moment."""
+    for _ in range(20):
+        if not path or not os.path.isdir(path):
+            return
+        shutil.rmtree(path, ignore_errors=True)
+        time.sleep(0.01)
+
+
+def reap(servers: list[int]) -> None:
+    """Let go of orphans that have ended; Ray itself asks after its servers."""
+    if servers:
+        _reap()
+
+
+def kill_below(group: int = 0) -> bool:
+    """End whatever this process has started, at any depth (of that process group only); whether nothing is left.
+
+    Orphans below come to this process, which has asked the system for that.
+    """
+    until = time.monotonic() + END_SECONDS
+    while time.monotonic() < until:
+        found = [pid for pid in descendants(os.getpid()) if not group or _group_of(pid) == group]
+        left = [pid for pid in found if not _is_over(pid)]
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if group:
+            return not left
+        _reap()
+        if not found:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return -1
+
+
+def _parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return -1
+
+
+def _is_over(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return True
+    return state in (b"Z", b"X")

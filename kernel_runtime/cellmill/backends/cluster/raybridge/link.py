@@ -1,0 +1,112 @@
+"""The kernel's side of a bridge: its process, the wire to it, and what it tells."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ....errors import BackendError
+from . import head
+from .wire import Wire
+
+MAIN = "from cellmill.backends.cluster.raybridge.process import main; main()"
+CLOSE_SECONDS = 10.0
+TAIL_BYTES = 2000
+TAIL_LINES = 6
+
+
+class Link:
+    """One bridge, from its start to its end. ``hear`` is called from the thread that reads, ``over`` at last: with what
+    the bridge said about its end, or None where it said nothing.
+    """
+
+    def __init__(
+        self,
+        hear: Callable[[tuple[Any, ...], list[memoryview]], None],
+        over: Callable[[Link, str | None], None],
+    ) -> None:
+        self._hear = hear
+        self._over = over
+        self.closing = False
+        self.folder = head.folder(tempfile.gettempdir())
+        try:
+            self._start()
+        except BaseException:
+            head.remove(self.folder)
+            raise
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        paths = [os.path.abspath(each) for each in sys.path]
+        try:
+            with theirs, self._said.open("wb") as said:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", MAIN, str(theirs.fileno()), str(os.getpid())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,  # Ctrl-C in a terminal is not for it
+                    env=os.environ | {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))},
+                )
+        except OSError as error:
+            ours.close()
+            raise BackendError(f"the process that drives Ray cannot be started: {error}.") from error
+        self.wire = Wire(ours)
+        self._reader = threading.Thread(target=self._read, name="cellmill-ray", daemon=True)
+        self._reader.start()
+
+    @property
+    def _said(self) -> Path:
+        return Path(self.folder) / "bridge.txt"
+
+    def last_words(self) -> str:
+        """What Ray's driver printed last, to end a message with."""
+        with contextlib.suppress(OSError):
+            said = self._said.read_bytes()[-TAIL_BYTES:].decode(errors="replace").strip()
+            if said:
+                return " The last it printed:\n" + "\n".join(said.splitlines()[-TAIL_LINES:])
+        return ""
+
+    def _read(self) -> None:
+        reason = None
+        while (message := self.wire.receive()) is not None:
+            what, buffers = message
+            if what[0] == "broken":
+                reason = str(what[1])
+            else:
+                self._hear(what, buffers)
+        if not self.closing:
+            self._end_group()
+            self._over(self, reason)
+
+    def _end_group(self) -> None:
+        """What a bridge that was killed leaves behind: Ray's servers and their agents are in its process group, whose
+        number is ours until it has been waited for.
+        """
+        with contextlib.suppress(OSError):
+            if self.process.returncode is None:
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """An own Ray has no process left afterwards, a borrowed one nothing of ours. Bounded."""
+        self.closing = True
+        self.wire.send(("close",))
+        try:
+            self.process.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._end_group()  # workers end with their server
+            self.process.wait()
+        self.wire.close()
+        if self._reader is not threading.current_thread():
+            self._reader.join(CLOSE_SECONDS)
+        head.remove(self.folder)

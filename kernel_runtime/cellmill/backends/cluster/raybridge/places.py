@@ -1,0 +1,273 @@
+"""The actors of one kernel on a cluster: made, watched, replaced, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from . import head, trouble
+from .actor import GROUPS, PlaceActor, process_space, wrap
+from .wire import Wire
+
+OPEN_SECONDS = 60.0  # until the first actor stands
+NOTE_SECONDS = 15.0  # until it is said that some wait for room
+MOST_FAILED = 3  # actors that did not start, one after another
+GO_SECONDS = 2.0
+_GROUP_OF = {"run": "run", "hear": "control", "about": "control", "watch": "watch"}
+
+
+@dataclass(slots=True)
+class Standing:
+    """An actor of ours."""
+
+    handle: Any
+    born: float
+    pid: int = 0  # in this machine's process space; 0: not up, or elsewhere
+    up: bool = False
+    packs: int = 0
+
+
+class Places:
+    """Called by the bridge's main thread, and called back by Ray's."""
+
+    def __init__(
+        self,
+        ray: Any,
+        own: bool,
+        options: dict[str, Any],
+        wire: Wire,
+        call_soon: Callable[..., None],
+    ) -> None:
+        self._ray = ray
+        self._own = own
+        self._wire = wire
+        self._call_soon = call_soon
+        self._lock = threading.RLock()  # held while something is told, so that nothing follows `gone`
+        self._standing: dict[int, Standing] = {}
+        self._next = 0
+        self._wanted = 0
+        self._opened = False
+        self._began = time.monotonic()
+        self._failed_starts = 0
+        self._noted = 0
+        self._closing = False
+        for name, group in _GROUP_OF.items():
+            ray.method(concurrency_group=group)(getattr(PlaceActor, name))
+        # An own Ray has no other use for its CPUs, and places may become more than it began with.
+        chosen = {"num_cpus": 0 if own else 1} | options
+        self._cpus = float(chosen["num_cpus"])
+        self._class = ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups=GROUPS, **chosen)(
+            PlaceActor
+        )
+
+    def open(self, workers: int) -> None:
+        """Ask for actors: so many, or with 0 as many as the cluster has CPUs to give now."""
+        if not workers:
+            free = self._ray.available_resources().get("CPU", 0.0)
+            workers = max(1, int(free / self._cpus)) if self._cpus else 1
+        self._wanted = workers
+        self.fill()
+
+    def fill(self) -> None:
+        """Make what is missing."""
+        with self._lock:
+            try:
+                while len(self._standing) < self._wanted and not self._closing:
+                    self._make()
+            except Exception as error:
+                self._call_soon("end", f"no worker can be asked for: {trouble.first_lines(str(error), 4)}")
+
+    def _make(self) -> None:
+        key = self._next
+        self._next += 1
+        handle = self._class.remote()
+        self._standing[key] = Standing(handle, time.monotonic())
+        handle.about.remote().future().add_done_callback(functools.partial(self._about, key))
+
+    def _about(self, key: int, told: Any) -> None:
+        error = told.exception()
+        if error is not None:
+            self._unmade(key, error)
+            return
+        about = told.result()
+        with self._lock:
+            one = self._standing.get(key)
+            if one is None or self._closing:
+                return
+            self._failed_starts = 0
+            one.up = True
+            one.pid = about["pid"] if about["space"] == process_space() else 0
+            if not self._opened:
+                self._opened = True
+                self._wire.send(("opened", self._wanted))
+            label = f"{about['host']}, process {about['pid']}"
+            self._wire.send(("came", key, label, about["host"], about["pid"]))
+            one.handle.watch.remote().future().add_done_callback(functools.partial(self._ended, key))
+
+    def _unmade(self, key: int, error: BaseException) -> None:
+        with self._lock:
+            if self._standing.pop(key, None) is None or self._closing:
+                return
+            self._failed_starts += 1
+            text = trouble.not_made(error, "the local Ray" if self._own else "the Ray cluster")
+            if not trouble.is_missing(str(error)) and self._failed_starts < MOST_FAILED:
+                self._call_soon("fill")
+            elif any(one.up for one in self._standing.values()):
+                self._wanted = len(self._standing)
+                self._wire.send(("note", f"{text}\nThe work goes on with {self._wanted} workers."))
+            else:
+                self._call_soon("end", text)
+
+    def _ended(self, key: int, told: Any) -> None:
+        error = told.exception()
+        self._lost(key, trouble.lost(error) if error is not None else "it ended by itself")
+
+    def _lost(self, key: int, reason: str) -> None:
+        with self._lock:
+            one = self._standing.pop(key, None)
+            if one is None or self._closing:
+                return
+            if self._own and one.pid:
+                head.kill_below(group=one.pid)  # what its tasks had started
+            self._wire.send(("gone", key, reason))
+        self._call_soon("fill")
+
+    # -- what is asked of them
+
+    def send(self, key: int, pack: int, buffers: list[memoryview]) -> None:
+        """A pack for this place; the actor runs them in order."""
+        with self._lock:
+            one = self._standing.get(key)
+            if one is None:
+                return
+            one.packs += 1
+        try:
+            reply = one.handle.run.remote(wrap(buffers))
+        except Exception as error:  # the object store is full, say
+            self._tell(key, ("failed", pack, f"{type(error).__name__}: {trouble.first_lines(str(error), 6)}"))
+            return
+        reply.future().add_done_callback(functools.partial(self._ran, key, pack))
+
+    def _ran(self, key: int, pack: int, told: Any) -> None:
+        error = told.exception()
+        if error is None:
+            single, buffers = told.result()
+            self._tell(key, ("replied", pack, single), [memoryview(each) for each in buffers])
+            return
+        exceptions = self._ray.exceptions
+        if isinstance(error, exceptions.ActorUnavailableError):
+            self.kill(key, "Ray has no connection to it any more")
+        elif isinstance(error, exceptions.RayActorError):
+            self._lost(key, trouble.lost(error))
+        else:
+            self._tell(key, ("failed", pack, f"{type(error).__name__}: {trouble.last_lines(str(error), 12)}"))
+
+    def _tell(self, key: int, what: tuple[Any, ...], buffers: list[memoryview] | None = None) -> None:
+        """Of a place that stands: of one that is gone its packs are lost, whatever comes."""
+        with self._lock:
+            one = self._standing.get(key)
+            if one is not None:
+                one.packs -= 1
+                self._wire.send(what, buffers or ())
+
+    def tell(self, key: int, message: bytes) -> None:
+        """Beside the packs."""
+        with self._lock:
+            one = self._standing.get(key)
+        if one is not None and one.up:
+            one.handle.hear.remote(message)
+
+    def ask(self, key: int, number: int, message: bytes) -> None:
+        """The same, and the answer goes back."""
+        with self._lock:
+            one = self._standing.get(key)
+        if one is None or not one.up:
+            self._wire.send(("answered", number, False, "there is no such worker"))
+            return
+        one.handle.hear.remote(message).future().add_done_callback(functools.partial(self._answered, number))
+
+    def _answered(self, number: int, told: Any) -> None:
+        error = told.exception()
+        good = error is None
+        self._wire.send(
+            ("answered", number, good, told.result() if good else trouble.first_lines(str(error)))
+        )
+
+    def kill(self, key: int, reason: str) -> None:
+        """At once, whatever it does; another takes its place."""
+        with self._lock:
+            one = self._standing.get(key)
+            if one is None:
+                return
+            self._end(one)
+        self._lost(key, reason)
+
+    def _end(self, one: Standing) -> None:
+        with contextlib.suppress(Exception):
+            self._ray.kill(one.handle, no_restart=True)
+        if self._own and one.pid:
+            with contextlib.suppress(OSError):
+                os.kill(one.pid, signal.SIGKILL)
+
+    def resize(self, workers: int, first: list[int]) -> None:
+        """So many from now on; of those that are too many these go first, then the idle ones."""
+        with self._lock:
+            self._wanted = workers
+            self._noted = 0
+            in_order = sorted(
+                self._standing, key=lambda key: (key not in first, self._standing[key].packs, -key)
+            )
+            spare = in_order[: max(0, len(self._standing) - workers)]
+        for key in spare:
+            self.kill(key, "it is not wanted any more")
+        self.fill()
+
+    # -- the course of time
+
+    def look(self) -> None:
+        """Say what does not come."""
+        now = time.monotonic()
+        with self._lock:
+            late = [one for one in self._standing.values() if not one.up and now - one.born > NOTE_SECONDS]
+            stand = sum(one.up for one in self._standing.values())
+        if not self._opened and now - self._began > OPEN_SECONDS:
+            self._call_soon(
+                "end",
+                f"no worker has started within {OPEN_SECONDS:.0f} s{self._room()}. End what uses them, ask for fewer "
+                'with actor={"num_cpus": 0.5}, or make the cluster larger.',
+            )
+        elif late and self._opened and self._noted != len(late):
+            self._noted = len(late)
+            self._wire.send(
+                (
+                    "note",
+                    f"{stand} of {self._wanted} workers run{self._room()}. The others join when there is room.",
+                )
+            )
+
+    def _room(self) -> str:
+        if self._own:
+            return ""
+        with contextlib.suppress(Exception):
+            total = self._ray.cluster_resources().get("CPU", 0.0)
+            free = self._ray.available_resources().get("CPU", 0.0)
+            return f": each needs {self._cpus:g} CPUs, and of the cluster's {total:g} {free:g} are free"
+        return ""
+
+    def close(self) -> None:
+        """Of a borrowed cluster: end them, and wait until they are gone."""
+        with self._lock:
+            self._closing = True
+            ours = list(self._standing.values())
+        watched = [one.handle.watch.remote() for one in ours if one.up]
+        for one in ours:
+            self._end(one)
+        if watched:
+            self._ray.wait(watched, num_returns=len(watched), timeout=GO_SECONDS)

@@ -1,0 +1,190 @@
+"""The bridge's main: a Ray driver that does what the kernel says and tells what becomes of it.
+
+Messages from the kernel: (open, address, workers, folder, init, actor), (send, key, pack) with the pack's buffers,
+(tell, key) and (ask, key, number) with one, (kill, key, reason), (resize, workers, first), (close,). To the kernel:
+(opened, places), (came, key, label, host, pid), (gone, key, reason), (replied, pack, single) with buffers,
+(failed, pack, text), (answered, number, good, value), (broken, text), (note, text).
+
+The main thread obeys, one receives, and Ray's own call back. The main one lives as long as the process: the
+system ends Ray's servers with the thread that started them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import logging
+import os
+import queue
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import Any
+
+from . import head
+from .places import Places
+from .trouble import in_plain_words
+from .wire import Wire
+
+LOOK_SECONDS = 1.0
+LEAVE_SECONDS = 3.0  # for taking leave of a borrowed cluster
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Bridge:
+    """One cluster for one kernel."""
+
+    def __init__(self, wire: Wire, kernel: int) -> None:
+        self.wire = wire
+        self._kernel = kernel
+        self._inbox: queue.SimpleQueue[tuple[tuple[Any, ...], list[memoryview]]] = queue.SimpleQueue()
+        self._places: Places | None = None
+        self._ray: Any = None
+        self._own = True
+        self._folder = ""
+        self._servers: list[int] = []  # descriptors of an own Ray's servers
+
+    def run(self) -> None:
+        """Until the kernel says that it is over, or dies."""
+        threading.Thread(target=self._receive, name="cellmill-receive", daemon=True).start()
+        looked = time.monotonic()
+        while True:
+            if time.monotonic() - looked >= LOOK_SECONDS:
+                looked = time.monotonic()
+                self._look()
+            try:
+                what, buffers = self._inbox.get(timeout=LOOK_SECONDS)
+            except queue.Empty:
+                continue
+            if what[0] == "close":
+                self._leave()
+                os._exit(0)
+            self._obey(what, buffers)
+
+    def _obey(self, what: tuple[Any, ...], buffers: list[memoryview]) -> None:
+        verb, *rest = what
+        if verb == "open":
+            self._open(*rest)
+        elif self._places is None:
+            return
+        elif verb == "send":
+            key, pack = rest
+            self._places.send(key, pack, buffers)
+        elif verb == "tell":
+            (key,) = rest
+            self._places.tell(key, bytes(buffers[0]))
+        elif verb == "ask":
+            key, number = rest
+            self._places.ask(key, number, bytes(buffers[0]))
+        elif verb == "kill":
+            self._places.kill(*rest)
+        elif verb == "resize":
+            self._places.resize(*rest)
+        elif verb == "end":
+            self._give_up(*rest)
+        elif verb == "fill":
+            self._places.fill()
+
+    # -- the beginning
+
+    def _open(
+        self, address: str | None, workers: int, folder: str, init: dict[str, Any], actor: dict[str, Any]
+    ) -> None:
+        self._own = address is None
+        try:
+            self._ray = self._connect(address, workers, folder, init)
+            self._places = Places(self._ray, self._own, actor, self.wire, self._call_soon)
+            self._places.open(workers)
+        except BaseException as error:
+            self._give_up(in_plain_words(error, address))
+
+    def _connect(self, address: str | None, workers: int, folder: str, init: dict[str, Any]) -> Any:
+        os.environ.update(head.environment() if address is None else {"RAY_USAGE_STATS_ENABLED": "0"})
+        os.environ.pop("RAY_ADDRESS", None)
+        import ray
+
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        if address is None:
+            self._folder = folder
+            head.start(ray, workers, folder, init)
+            self._servers = [os.pidfd_open(pid) for pid in head.children()]
+        else:
+            ray.init(address, **{"log_to_driver": False, "configure_logging": False} | init)
+        signal.signal(signal.SIGTERM, lambda *_: self._abandon())  # Ray has put its own there
+        return ray
+
+    def _call_soon(self, *what: Any) -> None:
+        self._inbox.put((what, []))
+
+    # -- the end
+
+    def _receive(self) -> None:
+        """Messages into the inbox; when the kernel is gone, so is everything else at once."""
+        poll = select.poll()
+        poll.register(self.wire.socket, select.POLLIN)
+        poll.register(self._kernel, select.POLLIN)
+        while True:
+            ready = [descriptor for descriptor, _ in poll.poll()]
+            if self._kernel in ready:
+                break
+            message = self.wire.receive()
+            if message is None:
+                break
+            self._inbox.put(message)
+        self._abandon()
+
+    def _abandon(self) -> None:
+        """The kernel is dead."""
+        self._leave()
+        os._exit(1)
+
+    def _give_up(self, text: str) -> None:
+        self._leave()
+        self.wire.send(("broken", text))
+        os._exit(1)
+
+    def _leave(self) -> None:
+        """An own Ray is ended, without asking it; of a borrowed one our actors, and our connection."""
+        if self._own:
+            head.kill_below()
+            head.remove(self._folder)
+            return
+        if self._ray is None:
+            return
+        goodbye = threading.Thread(target=self._take_leave, daemon=True)
+        goodbye.start()
+        goodbye.join(LEAVE_SECONDS)  # whatever Ray has not done by then, it does for a driver that is gone
+
+    def _take_leave(self) -> None:
+        with contextlib.suppress(Exception):
+            if self._places is not None:
+                self._places.close()
+            self._ray.shutdown()
+
+    # -- while it lasts
+
+    def _look(self) -> None:
+        """Once a second."""
+        if self._own and any(select.select(self._servers, [], [], 0)):
+            self._give_up("one of the servers of the local Ray has ended")
+        if self._own:
+            head.reap(self._servers)
+        if self._places is not None:
+            self._places.look()
+
+
+def main() -> None:
+    """`python -c ... SOCKET KERNEL`: the numbers of a descriptor and of the process that may not die."""
+    end, kernel = (int(each) for each in sys.argv[1:3])
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    wire = Wire(socket.socket(fileno=end))
+    try:
+        watched = os.pidfd_open(kernel)
+    except OSError:
+        os._exit(1)
+    if os.getppid() != kernel:
+        os._exit(1)
+    Bridge(wire, watched).run()

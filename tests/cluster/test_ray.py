@@ -1,0 +1,274 @@
+"""Tasks on a real Ray of this machine: one for all tests, which also stands for somebody else's."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cellmill
+from cellmill import Executor
+from cellmill.backends.cluster.ray import RayEngine, find
+from cellmill.zygote import descendants
+from tests.core import tasks
+from tests.core.helpers import Gate, start_script
+
+pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
+
+SECONDS = 120.0  # longest wait; a worker of Ray takes seconds to start, on a busy machine many
+OPEN = {"address": "", "gcs": ""}
+
+
+def processes(below: int) -> dict[int, str]:
+    """What runs below a process, with what it calls itself."""
+    found = {}
+    for pid in descendants(below):
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if line:
+            found[pid] = line
+    return found
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    folder = tmp_path / "gate"
+    folder.mkdir()
+    made = Gate(folder)
+    yield made
+    made.close()
+
+
+def bridges() -> set[int]:
+    return {pid for pid, line in processes(os.getpid()).items() if "raybridge" in line}
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def ends(pids: set[int], seconds: float) -> set[int]:
+    """Those of them that still run after so long, or none before."""
+    deadline = time.monotonic() + seconds
+    while left := {pid for pid in pids if runs(pid)}:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.02)
+    return left
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[Executor]:
+    """An own Ray. When it is closed none of its processes is left, and nothing of its files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))  # so that a second driver can join
+        before = bridges()
+        executor = Executor(2, backend="ray")
+        (bridge,) = bridges() - before
+        started = processes(bridge)
+        folder = next(
+            Path(part.partition("=")[2].partition("/session")[0]).parent
+            for line in started.values()
+            for part in line.split()
+            if part.startswith("--raylet_socket_name=")
+        )
+        assert folder.stat().st_mode & 0o777 == 0o700
+        OPEN["address"] = address_of(started)
+        yield executor
+        everything = {bridge, *processes(bridge)}
+        assert any("raylet" in line for line in started.values())
+        executor.shutdown()
+        assert not ends(everything, 5)
+        assert not folder.exists()
+
+
+def address_of(started: dict[int, str]) -> str:
+    """HOST:PORT of the server that a driver connects to."""
+    for line in started.values():
+        for part in line.split():
+            if part.startswith(("--gcs-address=", "--gcs_address=")):
+                return part.partition("=")[2]
+    raise AssertionError(f"no address among {started}")
+
+
+def test_calls_maps_batches_and_what_hangs_on_them(own: Executor) -> None:
+    assert own.backend == "ray"
+    assert own.max_workers == 2
+    first, second = own.submit(tasks.double, 2), own.submit(tasks.double, 3)
+    assert own.submit(tasks.add, first, second).result(SECONDS) == 10
+    assert list(own.map(tasks.double, range(3000))) == [2 * x for x in range(3000)]
+    assert list(own.options(batch=True).map(lambda xs: [x + 1 for x in xs], range(500))) == list(
+        range(1, 501)
+    )
+    with pytest.raises(LookupError, match="as asked"):
+        own.submit(tasks.fail).result(SECONDS)
+    assert len(set(own.run_on_workers(tasks.pid))) == 2
+
+
+def test_arrays_there_and_back(own: Executor) -> None:
+    array = np.arange(1 << 19, dtype=np.float64)
+    back = own.submit(tasks.same, array).result(SECONDS)
+    assert np.array_equal(back, array)
+
+
+def test_what_tasks_print_is_theirs(own: Executor, capfd: pytest.CaptureFixture[str]) -> None:
+    own.submit(print, "said by a task").result(SECONDS)
+    wait_until(lambda: "said by a task" in read_all(capfd), "nothing was printed")
+    assert "pid=" not in "".join(HEARD)
+
+
+HEARD: list[str] = []
+KILLED = {"raylet": "/raylet/raylet ", "bridge": "raybridge"}
+
+
+def read_all(capfd: pytest.CaptureFixture[str]) -> str:
+    out, err = capfd.readouterr()
+    HEARD.extend((out, err))
+    return "".join(HEARD)
+
+
+def test_a_killed_actor_takes_its_task_along_and_is_replaced(own: Executor, gate: Gate) -> None:
+    ahead = own.submit(tasks.hold, gate.folder, "kept")
+    gate.wait_started()
+    victim = own.submit(tasks.die, "SIGKILL")
+    with pytest.raises(cellmill.WorkerLostError, match=r"die.*its process ended from one moment to the next"):
+        victim.result(SECONDS)
+    gate.release(1000)
+    assert ahead.result(SECONDS) == "kept"
+    assert sorted(own.map(tasks.double, range(50))) == [2 * x for x in range(50)]
+    wait_until(lambda: len(own.workers()) == 2, "the actor was not replaced")
+
+
+def test_a_task_past_its_limit_does_not_hold_the_pool(own: Executor, gate: Gate) -> None:
+    late = own.options(timeout=0.3).submit(tasks.hold, gate.folder)
+    with pytest.raises(cellmill.TaskTimeoutError, match="hold"):
+        late.result(SECONDS)
+    assert own.submit(tasks.double, 4).result(SECONDS) == 8
+
+
+def test_a_borrowed_ray_is_left_as_it_was(own: Executor) -> None:
+    wait_until(lambda: len(own.workers()) == 2, "the workers are not there")
+    (bridge,) = bridges()
+    before = {pid for pid, line in processes(bridge).items() if "PlaceActor" in line}
+    with Executor(1, backend=f"ray:{OPEN['address']}") as guest:
+        assert guest.submit(tasks.double, 21).result(SECONDS) == 42
+        ours = {pid for pid, line in processes(bridge).items() if "PlaceActor" in line} - before
+        assert guest.submit(tasks.pid).result(SECONDS) in ours
+        (second,) = bridges() - {bridge}
+    assert not ends({second, *ours}, 10)
+    assert before == {pid for pid, line in processes(bridge).items() if "PlaceActor" in line}
+    assert own.submit(tasks.double, 5).result(SECONDS) == 10
+
+
+def test_an_address_where_nobody_listens() -> None:
+    begun = time.monotonic()
+    with pytest.raises(cellmill.BackendError, match=r"127.0.0.1:9 cannot be reached.*ray status"):
+        Executor(1, backend="ray:127.0.0.1:9")
+    assert time.monotonic() - begun < 30
+    assert not [line for line in processes(os.getpid()).values() if "127.0.0.1:9" in line]
+
+
+def test_options_that_ray_does_not_have() -> None:
+    with pytest.raises(TypeError, match=r"the ray backend has no option 'actors'. Did you mean 'actor'\?"):
+        Executor(1, backend="ray", actors={})
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (None, None),
+        ("local", None),
+        ("head:6379", "head:6379"),
+        ("ray:head:6379", "head:6379"),
+        ("ray://head:10001", "ray://head:10001"),
+        ("auto", "auto"),
+    ],
+)
+def test_addresses(given: str | None, found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    assert find(given) == found
+
+
+def test_the_address_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "elsewhere:6379")
+    assert find(None) == "elsewhere:6379"
+    assert find("ray:head:1") == "head:1"
+    assert find("local") is None
+    assert not RayEngine(None).owns
+
+
+def test_no_address() -> None:
+    with pytest.raises(cellmill.UsageError, match="'head' is no address of a Ray cluster"):
+        find("ray:head")
+
+
+def test_without_ray() -> None:
+    code = (
+        "import sys; sys.modules['ray'] = None\n"
+        "import cellmill\n"
+        "try:\n    cellmill.Executor(backend='ray')\n"
+        "except cellmill.BackendError as error:\n    print(error)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "pip install 'cellmill[ray]'" in said.stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["kernel", "raylet", "bridge"])
+def test_what_is_killed_takes_all_along_but_the_kernel(tmp_path: Path, how: str) -> None:
+    code = """
+        import os, sys, cellmill
+        ex = cellmill.Executor(1, backend="ray")
+        ex.submit(os.getpid).result()
+        print("up", flush=True)
+        sys.stdin.readline()
+        print(ex.submit(abs, -3).result(200), flush=True)
+        ex.shutdown()
+    """
+    with start_script(tmp_path, code, stdin=subprocess.PIPE) as kernel:
+        assert kernel.stdout is not None
+        assert kernel.stdin is not None
+        assert kernel.stdout.readline() == "up\n"
+        everything = processes(kernel.pid)
+        if how == "kernel":
+            kernel.kill()
+        else:
+            (victim,) = [pid for pid, line in everything.items() if KILLED[how] in line]
+            os.kill(victim, signal.SIGKILL)
+            assert not ends(set(everything), SECONDS)
+            kernel.stdin.write("\n")
+            kernel.stdin.flush()
+            out, said = kernel.communicate(timeout=2 * SECONDS)
+            assert out == "3\n"  # another Ray, started by itself
+            assert "the local Ray is lost" in said
+    assert not ends(set(everything), 5)
+
+
+@pytest.mark.long
+def test_workers_come_and_go(own: Executor) -> None:
+    own.set_workers(3)
+    wait_until(lambda: len(own.workers()) == 3, "no third worker")
+    own.set_workers(2)
+    wait_until(lambda: len(own.workers()) == 2, "the third stays")
+    assert len(set(own.run_on_workers(tasks.pid))) == 2

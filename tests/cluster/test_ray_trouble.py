@@ -1,0 +1,89 @@
+"""What Ray reports, in words that say what to do; its own texts, as it writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cellmill.backends.cluster.raybridge import head, trouble
+from cellmill.backends.cluster.raybridge.head import LONGEST_FOLDER
+
+DIED = (
+    "The actor died unexpectedly before finishing this task.\n\tclass_name: PlaceActor\nThe actor is dead because its "
+    "worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a "
+    "connection error code 2. End of file. Some common causes include: (1) the process was killed by the OOM killer"
+)
+LEFT = (
+    "The actor is dead because its worker process has died. Worker exit type: INTENDED_USER_EXIT Worker exit detail: "
+    "Worker exits by an user request. exit_actor() is called."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (DIED, "its process ended from one moment to the next"),
+        (LEFT, r"Worker exits by an user request.*\(INTENDED_USER_EXIT\)"),
+        ("ray::PlaceActor was killed by the memory monitor\nmore", "ran out of memory"),
+        ("something else", "Ray says: something else"),
+    ],
+)
+def test_how_an_actor_ended(text: str, words: str) -> None:
+    with pytest.raises(RuntimeError, match=words):
+        raise RuntimeError(trouble.lost(RuntimeError(text)))
+
+
+@pytest.mark.parametrize(
+    ("error", "address", "words"),
+    [
+        (
+            RuntimeError(
+                "Version mismatch: The cluster was started with:\n    Ray: 2.50.0\n    Python: 3.12"
+            ),
+            "head:6379",
+            "the Ray cluster at head:6379 has other versions than this kernel: .*Ray: 2.50.0.*Install the versions",
+        ),
+        (
+            ModuleNotFoundError("No module named 'cellmill'"),
+            "head:6379",
+            "cannot import Cellmill.*runtime_env",
+        ),
+        (ImportError("No module named 'grpc'"), "ray://head:10001", r"pip install 'ray\[client\]'"),
+        (
+            RuntimeError("This node has an IP address of 10.0.0.1, and Ray expects this IP"),
+            "head:6379",
+            "this machine is no node of it. Use its client port, ray://HOST:10001",
+        ),
+        (
+            ConnectionError("no"),
+            "head:6379",
+            "the Ray cluster at head:6379 cannot be used: ConnectionError: no",
+        ),
+        (OSError("no room"), None, "a local Ray did not start: OSError: no room. Is there memory"),
+    ],
+)
+def test_why_there_is_no_cluster(error: Exception, address: str | None, words: str) -> None:
+    with pytest.raises(RuntimeError, match=words):
+        raise RuntimeError(trouble.in_plain_words(error, address))
+
+
+def test_a_folder_that_sockets_fit_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = head.folder("/a/folder/with/a/name/that/is/too/long/for/a/socket")
+    assert found.startswith("/tmp/cellmill-ray-")
+    assert len(found) <= LONGEST_FOLDER
+    head.remove(found)
+    head.remove(found)
+    assert not Path(found).exists()
+
+
+def test_nobody_is_told_of_the_use_and_strangers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "1")
+    chosen = head.environment()
+    assert chosen["RAY_USAGE_STATS_ENABLED"] == "0"
+    assert chosen["RAY_AUTH_MODE"] == "token"
+    assert len(chosen["RAY_AUTH_TOKEN"]) == 64
+    monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", "/somewhere")
+    assert "RAY_AUTH_TOKEN" not in head.environment()  # the user's own stands

@@ -18,6 +18,8 @@ from cellmill.schema import STAGES
 later = pytest.mark.usefixtures("concurrent")  # not for backends where a call is over when submit returns
 elsewhere = pytest.mark.usefixtures("apart")  # not for backends whose tasks run in this process
 
+outside = pytest.mark.usefixtures("outside")  # for backends that keep large values outside of their messages
+
 ALL = ("local", "threads", "inline", "dask", "ray")
 
 
@@ -37,12 +39,13 @@ class Abilities:
 
     ``concurrent``: submit returns before the task ran, so tasks can wait, be cancelled, stopped, limited, paused.
     ``apart``: tasks run in other processes: what goes there is pickled, and one that dies takes only its task along.
-    ``stages``: the stamps that each finished task has.
+    ``outside``: large values do not travel in its messages. ``stages``: the stamps that each finished task has.
     """
 
     package: str | None = None
     concurrent: bool = True
     apart: bool = True
+    outside: bool = False
     workers: int = 2
     stages: tuple[str, ...] = STAGES
     refuses: tuple[Refusal, ...] = ()
@@ -82,6 +85,6 @@ TABLE = {
             Refusal("a policy", _set_policy, cellmill.UsageError, "has no policy"),
         ),
     ),
-    "dask": Abilities(package="distributed", refuses=(_unknown_option("dask"),)),
-    "ray": Abilities(package="ray", refuses=(_unknown_option("ray"),)),
+    "dask": Abilities(package="distributed", outside=True, refuses=(_unknown_option("dask"),)),
+    "ray": Abilities(package="ray", outside=True, refuses=(_unknown_option("ray"),)),
 }

@@ -54,6 +54,12 @@ def apart(able: Abilities) -> None:
 
 
 @pytest.fixture(scope="session")
+def outside(able: Abilities) -> None:
+    assert able.outside
+    pytest.importorskip("proxystore", reason="proxystore is not installed: pip install 'cellmill[proxies]'")
+
+
+@pytest.fixture(scope="session")
 def everyones(backend: str, able: Abilities) -> Iterator[Executor]:
     executor = Executor(able.workers, backend=backend)
     yield executor

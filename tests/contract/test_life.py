@@ -23,10 +23,12 @@ def test_start_and_end(fresh: Callable[..., Executor], able: Abilities, tmp_path
     assert all(ex.run_on_workers(lambda: work.has_module("colorsys")))
     processes = [worker.pid for worker in ex.workers()]
     futures = [ex.submit(tasks.double, i) for i in range(50)]
+    large = ex.submit(bytes, 1_000_000)
     with ex:
         pass
     assert ex.closed
     assert [f.result(0) for f in futures] == [2 * i for i in range(50)]  # what was submitted is finished
+    assert large.result(0) == bytes(1_000_000)  # and at hand
     with pytest.raises(RuntimeError, match="after shutdown"):
         ex.submit(tasks.double, 1)
     with pytest.raises(RuntimeError, match="after shutdown"):

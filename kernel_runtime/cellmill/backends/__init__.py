@@ -12,7 +12,9 @@ from ._protocol import Backend
 
 KNOWN = ("local", "threads", "dask", "ray", "inline")
 
-_COMMON = ("initializer", "initargs", "preload", "memory", "label_output", "output_lines")  # to all clusters
+_COMMON = (  # to all clusters
+    "initializer", "initargs", "preload", "memory", "label_output", "output_lines", "proxies", "proxy_above",
+)  # fmt: skip
 _DASK_ADDRESSES = ("tcp://", "tls://", "ws://", "wss://", "inproc://", "ucx://")
 
 __all__ = ["KNOWN", "Backend", "create"]

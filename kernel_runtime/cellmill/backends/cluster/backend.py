@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,6 +17,9 @@ from .engine import Engine
 from .lane import MOST_TASKS, PACK_NS
 from .lanes import LanePool
 from .listening import PlaceListener
+from .proxies import Keeper
+from .proxies import keeper as make_keeper
+from .resolver import ClusterResolver, ClusterSender
 from .stopping import PlaceStopper
 
 __all__ = ["ClusterBackend"]
@@ -27,6 +31,8 @@ CHUNK_TIMES = 8.0  # a chunk of a map is so much longer than on this machine: it
 class ClusterBackend(ScheduledBackend):
     """Tasks at the places of an engine."""
 
+    sender_type = ClusterSender
+    resolver_type = ClusterResolver
     pool: LanePool
     stopper: PlaceStopper
     listener: PlaceListener
@@ -42,8 +48,11 @@ class ClusterBackend(ScheduledBackend):
         memory: int = 0,
         label_output: bool = False,
         output_lines: int = OUTPUT_LINES,
+        proxies: Any = None,
+        proxy_above: Any = None,
     ) -> None:
         self.name = engine.name
+        self.keeper: Keeper | None = None
         self.engine = engine
         super().__init__(
             1 if max_workers is None else max_workers,
@@ -58,6 +67,9 @@ class ClusterBackend(ScheduledBackend):
         self.stopper = PlaceStopper(self)
         with contextlib.ExitStack() as undo:
             undo.callback(self.resolver.stop)
+            self.keeper = make_keeper(os.urandom(16), proxies, proxy_above, engine.owns)
+            if self.keeper is not None:
+                undo.callback(self.keeper.close)
             try:
                 self.listener = PlaceListener(self, self.shown)
             except OSError as error:

@@ -65,6 +65,8 @@ class LanePool:
         self.world = WorldWatch()
         self._base = current_world()
         self._initializer = cloudpickle.dumps((initializer, initargs)) if initializer is not None else None
+        keeper = backend.keeper
+        self._outside = None if keeper is None else cloudpickle.dumps(keeper.outside)
         self._places: dict[Hashable, Place] = {}
         self._lanes: dict[Hashable, Lane] = {}
         self._numbers = itertools.count(1)
@@ -140,6 +142,7 @@ class LanePool:
                 "base": self._base,
                 "preload": list(self.preloaded),
                 "initializer": self._initializer,
+                "outside": self._outside,
             }
         )
 
@@ -383,6 +386,8 @@ class LanePool:
                     continue
         self.engine.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self.backend.keeper is not None:
+            self.backend.keeper.close()
 
     # -- talking to places
 

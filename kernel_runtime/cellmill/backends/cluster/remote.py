@@ -27,6 +27,7 @@ from ...functions import load_function
 from ...raised import encode_error
 from . import pack
 from .pack import CALL, ERROR, FUNCTION, INPUT, LEAVE, NONE, OUTCOME, PACKED, TASK, VALUE, WORLD
+from .proxies import Outside, joined
 from .speech import Speech
 from .surroundings import Surroundings
 
@@ -134,6 +135,7 @@ class Home:
         self.ticket = 0  # of the task in hand
         self.function = 0
         self.element = 0
+        self.outside: Outside | None = None  # where large results go
         self._stopped: set[int] = set()
         self._hearing = threading.Lock()
         self._work: _Work | None = None  # in hand
@@ -236,8 +238,12 @@ class Home:
                 problem = payload.explain_result(name, value, error)
                 failed = encode_error(problem.with_traceback(error.__traceback__), name)
                 return TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, failed
-            data = laid_out(encoded)
+            data = self._packed(encoded, kept=True)
         return TASK, VALUE, 0, 0, ticket, len(data), received, started, finished, data
+
+    def _packed(self, encoded: payload.Encoded, kept: bool) -> bytes:
+        """A result as it goes back; one that is large stays here, or in a store, and a reference goes."""
+        return joined(encoded if self.outside is None else self.outside.put(encoded, kept))
 
     def _other(self, kind: int, number: int, body: memoryview, work: _Work) -> None:
         if kind == FUNCTION:
@@ -254,7 +260,7 @@ class Home:
                 encoded = payload.encode((True, load_function(memoryview(content)).function()))
             except BaseException as error:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
-            data = laid_out(encoded)
+            data = joined(encoded)
             work.results.append((pack.CONTROL, VALUE, number, 0, 0, len(data), 0, 0, 0, data))
 
     def _function(self, number: int) -> Any:
@@ -306,7 +312,7 @@ class Home:
             outcomes, failures = self._elements(function, name, items, body["star"], ticket, marks)
         finished = _now()
         self.element = 0
-        data = laid_out(outcomes.encode(name))
+        data = self._packed(outcomes.encode(name), kept=False)
         if len(marks) > 1:
             data = b"".join((marks.tobytes(), data))
         else:
@@ -351,6 +357,9 @@ class Home:
         self.speech.listen()
         try:
             self.surroundings.settle_in(settings["world"], settings["base"])
+            if settings["outside"] is not None:
+                self.outside = pickle.loads(settings["outside"])
+                self.outside.prepare()
             for name in settings["preload"]:
                 __import__(name)
             if settings["initializer"] is not None:
@@ -453,13 +462,3 @@ _INTERRUPTED = encode_error(KeyboardInterrupt(), "?")
 
 def _interrupted(ticket: int, now: int) -> tuple[Any, ...]:
     return TASK, ERROR, 1, 0, ticket, len(_INTERRUPTED), now, now, now, _INTERRUPTED
-
-
-def laid_out(encoded: payload.Encoded) -> bytes:
-    """A payload as it lies in memory, its buffers at their places."""
-    if not encoded.buffers:
-        return encoded.data
-    out = bytearray(encoded.size)
-    for at, part in encoded.parts():
-        out[at : at + (part.nbytes if isinstance(part, memoryview) else len(part))] = part
-    return bytes(out)

@@ -32,6 +32,7 @@ class Chunk:
         "delay",
         "items",
         "keys",
+        "lease",
         "marks",
         "over",
         "position",
@@ -63,6 +64,7 @@ class Chunk:
         self.over = False
         self.position = position  # of its first element in the state map, once it is known
         self.slot = -1
+        self.lease: Any = None  # on its elements, where they are kept elsewhere
 
     @property
     def cancelled(self) -> bool:

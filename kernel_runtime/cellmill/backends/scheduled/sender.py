@@ -130,6 +130,8 @@ class Sender:
     ) -> Future:
         """Hand a packed call to the scheduler. The future is in the table before the task can end."""
         block = NO_BLOCK
+        if encoded.buffers or encoded.size > INLINE_MAX:
+            encoded = self.outside(encoded, future)
         data: Any = encoded.data
         if encoded.buffers or encoded.size > INLINE_MAX:
             data, block = ffi.NULL, self.store(encoded)
@@ -190,6 +192,10 @@ class Sender:
         future.settle(None, outcomes.dependency_failed(cause, 0))
         return future
 
+    def outside(self, encoded: Encoded, entry: Future | Chunk) -> Encoded:
+        """What travels in place of a large payload, if that is kept elsewhere; ``entry`` is what holds it there."""
+        return encoded
+
     def store(self, encoded: Encoded) -> int:
         """A block for a large payload."""
         return self._room.store(encoded)
@@ -243,6 +249,8 @@ class Sender:
                 raise error from error.__cause__
             except KeyboardInterrupt as error:  # Stop is held back here: an element raised it
                 raise explain_argument(function_name(function), args, {}, error) from error
+            if encoded.buffers or encoded.size > INLINE_MAX:
+                encoded = self.outside(encoded, chunk)
             block, data = NO_BLOCK, encoded.data
             if encoded.buffers or encoded.size > INLINE_MAX:
                 data, block = ffi.NULL, self.store(encoded)

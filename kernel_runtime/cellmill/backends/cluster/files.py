@@ -1,0 +1,116 @@
+"""Large values as files that every process of this machine (or of a shared file system) maps into its memory.
+
+A connector of ProxyStore's kind, over its own for files: a value is written in one go from the pieces it consists of,
+and read in place. What was evicted stays readable for who has it mapped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from proxystore.connectors.file import FileConnector, FileKey
+
+NAME = "cellmill-values"
+ENOUGH = 1 << 30  # bytes that must be free where values are kept in memory
+
+
+class MappedFiles(FileConnector):
+    """See the module. ``store_dir`` is not made here: who owns it makes it private."""
+
+    def __init__(self, store_dir: str, *, clear: bool = False) -> None:
+        super().__init__(store_dir, clear=clear)
+
+    def config(self) -> dict[str, Any]:
+        """What `from_config` takes elsewhere: only the owner clears."""
+        return {"store_dir": self.store_dir, "clear": False}
+
+    def _path(self, key: FileKey) -> str:
+        return f"{self.store_dir}/{key.filename}"
+
+    def set(self, key: FileKey, obj: Any) -> None:
+        """Write bytes under a new key."""
+        self.set_parts(key, [(0, obj)])
+
+    def set_parts(self, key: FileKey, parts: Iterable[tuple[int, Any]]) -> None:
+        path = self._path(key)
+        # nobody knows the key before it is complete
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            for offset, part in parts:
+                view = memoryview(part).cast("B")
+                while view.nbytes:
+                    written = os.pwrite(fd, view, offset)
+                    offset += written
+                    view = view[written:]
+        except BaseException:
+            os.unlink(path)
+            raise
+        finally:
+            os.close(fd)
+
+    def get(self, key: FileKey) -> Any:
+        """Its bytes, read in place; None when they were evicted."""
+        try:
+            fd = os.open(self._path(key), os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            return memoryview(mmap.mmap(fd, 0, prot=mmap.PROT_READ))
+        finally:
+            os.close(fd)
+
+    def exists(self, key: FileKey) -> bool:
+        return os.path.exists(self._path(key))
+
+    def evict(self, key: FileKey) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path(key))
+
+    def sweep(self, prefix: str) -> None:
+        """Remove all whose names begin so."""
+        for path in Path(self.store_dir).glob(f"{prefix}-*"):
+            path.unlink(missing_ok=True)
+
+
+def private_folder() -> str:
+    """A new one, for this user alone, named after this process; what earlier processes left behind is removed.
+
+    In memory where there is room, unless TMPDIR names a place.
+    """
+    base = tempfile.gettempdir()
+    if "TMPDIR" not in os.environ and _free("/dev/shm") > ENOUGH:
+        base = "/dev/shm"
+    _sweep(base)
+    return tempfile.mkdtemp(prefix=f"{NAME}-{os.getpid()}-{start_of(os.getpid())}-", dir=base)  # mode 0700
+
+
+def start_of(pid: int) -> int:
+    """When a process started, in ticks since boot: with its number it names it for good. 0: there is none."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _free(folder: str) -> int:
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return 0
+    return found.f_bavail * found.f_frsize if os.access(folder, os.W_OK) else 0
+
+
+def _sweep(base: str) -> None:
+    """Remove folders of processes of this user that are gone."""
+    for folder in Path(base).glob(f"{NAME}-*"):
+        _, _, pid, start, *_ = folder.name.split("-", 4)
+        with contextlib.suppress(OSError, ValueError):
+            if folder.stat().st_uid == os.getuid() and start_of(int(pid)) != int(start):
+                shutil.rmtree(folder, ignore_errors=True)

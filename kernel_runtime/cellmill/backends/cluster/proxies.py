@@ -1,0 +1,403 @@
+"""Pass by proxy: large arguments and results of a cluster's tasks stay outside of its messages.
+
+What is large is put into a store (ProxyStore's connectors: files, Redis, endpoints), and a reference of some hundred
+bytes travels in its place, through the scheduler, packs and replies. Neither functions nor who reads a result see it: a
+reference unpickles to the value. Of a single call's result the kernel keeps the reference until somebody asks; tasks
+that take it as an input read it where they run.
+
+Ownership: what was put for a call goes when the call is over, a result when its future is gone (dependents hold theirs
+until they are over), everything at the executor's end. Places put only results, and hand them over with the reply.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import pickle
+import queue
+import select
+import shutil
+import threading
+import uuid
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ... import payload
+from ...errors import BackendError, PayloadError, UsageError, in_words
+from ...payload import BUFFER_MIN, Encoded
+from ...task import memory_of
+
+ABOVE = 200_000  # bytes; below that packs are as fast
+Policy = Callable[[int], bool]
+Source = tuple[str, bytes]
+"""A connector for any process: the path of its class, its pickled configuration."""
+
+_connectors: dict[Source, Any] = {}
+_keepers: dict[bytes, Keeper] = {}  # of this process, by token
+_watched: set[str] = set()
+_UNREAD = object()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a place needs to put and to find values."""
+
+    token: bytes
+    source: Source
+    policy: Policy
+    folder: str | None = None  # private to the kernel's process...
+    owner: tuple[int, int] = (0, 0)  # ...this one: number and start
+
+    def put(self, encoded: Encoded, kept: bool) -> Encoded:
+        """A reference in place of a payload that is large; else the payload.
+
+        ``kept``: a single result, which the kernel need not read.
+        """
+        if not self.policy(encoded.size):
+            return encoded
+        key = _put(connector(self.source), encoded, self.token)
+        return encoded if key is None else self.reference(key, encoded.size, kept)
+
+    def reference(self, key: Any, size: int, kept: bool) -> Encoded:
+        found = _Reference(_found if kept else _taken, (self.token, self.source, key, size))
+        data = pickle.dumps(found, 5)
+        # The kernel settles short values many at once; one of this length is looked at by itself.
+        return Encoded(data.ljust(BUFFER_MIN, b"\0") if kept else data, [])
+
+    def prepare(self) -> None:
+        """At a place, before its first task; raises `BackendError` where the store cannot be reached from it.
+
+        Where values are files of this machine, they are removed should their owner die.
+        """
+        try:
+            connector(self.source)
+        except Exception as error:
+            raise BackendError(
+                f"large values are kept outside of messages, in {_name(self.source)}, and this worker cannot reach it: "
+                f"{in_words(error)}. Install ProxyStore there as well (pip install 'cellmill[proxies]'), or switch it "
+                "off with proxies=False."
+            ) from error
+        if self.folder is not None and _start_of(self.owner[0]) == self.owner[1] != 0:
+            with _lock:
+                if self.folder in _watched or self.owner[0] == os.getpid():
+                    return
+                _watched.add(self.folder)
+            threading.Thread(
+                target=_outlive, args=(self.folder, self.owner[0]), name="cellmill-values", daemon=True
+            ).start()
+
+
+class Keeper:
+    """The kernel's end, of one backend: puts arguments, evicts what nobody needs any more."""
+
+    def __init__(self, token: bytes, outside: Outside, made: Any) -> None:
+        self.token = token
+        self.outside = outside
+        self.taken: list[Lease] = []  # results of chunks that were read while their chunk is being settled
+        self.unread: weakref.WeakSet[Kept] = weakref.WeakSet()
+        self._connector = made
+        self._leaving: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._count = 0
+        self._counting = threading.Lock()
+        self._closed = False
+        self._thread = threading.Thread(target=self._evict, name="cellmill-evictions", daemon=True)
+        self._thread.start()
+        _keepers[token] = self
+
+    @property
+    def outstanding(self) -> int:
+        """Values that are held in the store by this process."""
+        return self._count
+
+    def put(self, encoded: Encoded) -> tuple[Encoded, Lease | None]:
+        """A reference in place of a payload that is large, and what keeps the value; the payload and None otherwise."""
+        if self._closed or not self.outside.policy(encoded.size):
+            return encoded, None
+        key = _put(self._connector, encoded, self.token)
+        if key is None:
+            return encoded, None
+        return self.outside.reference(key, encoded.size, kept=False), Lease(self, key)
+
+    def counted(self, change: int) -> None:
+        with self._counting:
+            self._count += change
+
+    def release(self, key: Any) -> None:
+        """Nobody needs it any more; from any thread, finalizers too."""
+        self._leaving.put(key)
+
+    def settled(self) -> None:
+        """A chunk has its values: what was read for it can go."""
+        self.taken.clear()
+
+    def close(self) -> None:
+        """Nothing is left in the store; results that somebody may still ask for come here."""
+        if self._closed:
+            return
+        self._closed = True
+        for kept in list(self.unread):
+            with contextlib.suppress(Exception):  # who asks for it is told
+                kept.load()
+        self.taken.clear()
+        _keepers.pop(self.token, None)
+        self._leaving.put(None)
+        self._thread.join(10)
+        with contextlib.suppress(Exception):
+            _sweep(self._connector, self.token)
+        with _lock:
+            _connectors.pop(self.outside.source, None)
+        if self.outside.folder is not None:
+            shutil.rmtree(self.outside.folder, ignore_errors=True)
+
+    def _evict(self) -> None:
+        while (key := self._leaving.get()) is not None:
+            with contextlib.suppress(Exception):  # a store that is gone holds nothing
+                self._connector.evict(key)
+            self.counted(-1)
+
+
+class Lease:
+    """A value in the store, for as long as this object lives."""
+
+    __slots__ = ("__weakref__", "_keeper", "key")
+
+    def __init__(self, keeper: Keeper, key: Any) -> None:
+        self._keeper: Keeper | None = keeper
+        self.key = key
+        keeper.counted(1)
+
+    def release(self) -> None:
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            keeper.release(self.key)
+
+    def __del__(self) -> None:
+        self.release()
+
+
+class Kept(Lease):
+    """The result of a call, where nobody has asked for it yet."""
+
+    __slots__ = ("_lock", "_source", "_value", "size")
+
+    def __init__(self, keeper: Keeper, source: Source, key: Any, size: int) -> None:
+        super().__init__(keeper, key)
+        self.size = size
+        self._source = source
+        self._value: Any = _UNREAD
+        self._lock = threading.Lock()
+        keeper.unread.add(self)
+
+    def load(self) -> Any:
+        """The value, read once; raises `PayloadError` when the store does not have it any more."""
+        if self._value is _UNREAD:
+            with self._lock:
+                if self._value is _UNREAD:
+                    self._value = _read(self._source, self.key, self.size)
+        return self._value
+
+
+class _Reference:
+    """Pickles to a call."""
+
+    def __init__(self, function: Any, arguments: tuple[Any, ...]) -> None:
+        self._call = function, arguments
+
+    def __reduce__(self) -> Any:
+        return self._call
+
+
+def _found(token: bytes, source: Source, key: Any, size: int) -> Any:
+    """The result of a call: in the kernel kept where it is, anywhere else its value."""
+    keeper = _keepers.get(token)
+    if keeper is not None and payload.inputs.loading is None:
+        return Kept(keeper, source, key, size)
+    return _read(source, key, size)
+
+
+def _taken(token: bytes, source: Source, key: Any, size: int) -> Any:
+    """Arguments, or the results of a chunk: their values."""
+    keeper = _keepers.get(token)
+    value = _read(source, key, size)
+    if keeper is not None and payload.inputs.loading is None:
+        keeper.taken.append(Lease(keeper, key))
+    return value
+
+
+def _read(source: Source, key: Any, size: int) -> Any:
+    try:
+        data = connector(source).get(key)
+    except Exception as error:
+        raise PayloadError(
+            f"a value of {size:,} bytes could not be read from {_name(source)}: {in_words(error)}"
+        ) from error
+    if data is None:
+        raise PayloadError(
+            f"a value of {size:,} bytes is not in {_name(source)} any more: it was evicted, or this machine does not "
+            "see the same store. Values go when their future is gone and at the executor's end."
+        )
+    return payload.decode(memoryview(data))
+
+
+def _put(made: Any, encoded: Encoded, token: bytes) -> Any:
+    """Its key; None where there is no room for it: then it travels by itself."""
+    try:
+        if not hasattr(made, "set"):
+            return made.put(joined(encoded))
+        key = made.new_key()
+        # by the beginning of its name it is known to be ours, should its place die before it handed it over
+        key = key._replace(**{key._fields[0]: f"{token.hex()}-{uuid.uuid4().hex}"})
+        if hasattr(made, "set_parts"):
+            made.set_parts(key, encoded.parts())
+        else:
+            made.set(key, joined(encoded))
+        return key
+    except OSError:
+        return None
+
+
+def _sweep(made: Any, token: bytes) -> None:
+    """Evict what has no owner, where a store can be asked for it."""
+    if hasattr(made, "sweep"):
+        made.sweep(token.hex())
+    client = getattr(made, "_redis_client", None)
+    if client is not None:
+        for name in client.scan_iter(match=f"{token.hex()}-*"):
+            client.delete(name)
+
+
+def joined(encoded: Encoded) -> bytes:
+    """A payload as it lies in memory, its buffers at their places."""
+    if not encoded.buffers:
+        return encoded.data
+    out = bytearray(encoded.size)
+    for at, part in encoded.parts():
+        out[at : at + (part.nbytes if isinstance(part, memoryview) else len(part))] = part
+    return bytes(out)
+
+
+def connector(source: Source) -> Any:
+    """The connector of a source, one in each process."""
+    made = _connectors.get(source)
+    if made is None:
+        with _lock:
+            made = _connectors.get(source)
+            if made is None:
+                module, _, name = source[0].rpartition(".")
+                kind = getattr(importlib.import_module(module), name)
+                made = _connectors[source] = kind.from_config(pickle.loads(source[1]))
+    return made
+
+
+def _source(made: Any) -> Source:
+    kind = type(made)
+    return f"{kind.__module__}.{kind.__qualname__}", pickle.dumps(made.config())
+
+
+def _name(source: Source) -> str:
+    return f"the store ({source[0].rpartition('.')[2]})"
+
+
+# -- what was asked for
+
+
+def keeper(token: bytes, proxies: Any, above: Any, owns: bool) -> Keeper | None:
+    """What a backend's options ask for; None: values travel in packs.
+
+    ``proxies``: None (files, where the cluster is our own), False, True or "file" (files in a private folder of this
+    machine), "file:FOLDER" (of a file system that all see), "redis://HOST[:PORT]", "endpoint:UUID", or a connector of
+    ProxyStore's. ``above``: bytes, text such as "1MB", or a function of a payload's size that says whether it stays
+    outside.
+    """
+    if proxies is False or (proxies is None and not owns):
+        return None
+    policy = _policy(above)
+    try:
+        importlib.import_module("proxystore")
+    except ImportError:
+        if proxies is None:
+            return None
+        raise BackendError("passing by proxy needs ProxyStore: pip install 'cellmill[proxies]'") from None
+    folder = None
+    if proxies in (None, True, "file"):
+        from . import files
+
+        folder = files.private_folder()
+        made: Any = files.MappedFiles(folder)
+    else:
+        made = _connector_of(proxies)
+    source = _source(made)
+    with _lock:
+        _connectors[source] = made
+    owner = (os.getpid(), _start_of(os.getpid())) if folder is not None else (0, 0)
+    return Keeper(token, Outside(token, source, policy, folder, owner), made)
+
+
+def _policy(above: Any) -> Policy:
+    if above is None:
+        return Above(ABOVE)
+    if callable(above):
+        return above  # type: ignore[no-any-return]
+    return Above(memory_of("proxy_above", above))
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """The usual policy: payloads of at least so many bytes stay outside."""
+
+    least: int
+
+    def __call__(self, size: int) -> bool:
+        return size >= self.least
+
+
+def _connector_of(proxies: Any) -> Any:
+    if all(callable(getattr(proxies, name, None)) for name in ("put", "get", "evict", "config")):
+        return proxies
+    if isinstance(proxies, str):
+        kind, _, rest = proxies.partition(":")
+        if kind == "file" and rest:
+            from . import files
+
+            os.makedirs(rest, exist_ok=True)
+            return files.MappedFiles(os.path.abspath(rest))
+        if kind == "redis" and rest.startswith("//"):
+            from proxystore.connectors.redis import RedisConnector
+
+            host, _, port = rest[2:].rstrip("/").partition(":")
+            return RedisConnector(host, int(port or 6379), clear=False)
+        if kind == "endpoint" and rest:
+            from proxystore.connectors.endpoint import EndpointConnector
+
+            return EndpointConnector([rest])
+    raise UsageError(
+        'proxies takes True, False, "file", "file:FOLDER", "redis://HOST:PORT", "endpoint:UUID" or a connector of '
+        f"ProxyStore's, not {proxies!r}"
+    )
+
+
+# -- when the owner dies
+
+
+def _start_of(pid: int) -> int:
+    from .files import start_of
+
+    return start_of(pid)
+
+
+def _outlive(folder: str, owner: int) -> None:
+    """Sleep until that process has ended; then its files go."""
+    try:
+        handle = os.pidfd_open(owner)
+    except OSError:
+        pass
+    else:
+        poller = select.poll()
+        poller.register(handle, select.POLLIN)
+        poller.poll()
+        os.close(handle)
+    shutil.rmtree(folder, ignore_errors=True)

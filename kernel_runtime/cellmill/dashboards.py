@@ -144,7 +144,6 @@ class Inline:
         if message.get("closed"):
             self._publisher.left(view)
             return
-        self._publisher.joined(view)
         serial = int(message.get("serial", 0))
         for frame in self._publisher.obey(view, message.get("command", {})):
             answer(frame, serial)

@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from cellmill import commands, runs, schema
 from cellmill.executor import Executor
+from cellmill.listeners import Listeners
 from cellmill.sections import SECTIONS, FollowsWork, SectionOfWork
 from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 
@@ -54,7 +55,7 @@ class Publisher:
         self._taps: list[Callable[[schema.Frame], None]] = []  # of who records what views are sent
         self._rest, self._ended = rest, ended
         self._rested: tuple[int, schema.Counts] | None = None  # what was seen when nothing moved
-        self._listeners: dict[str, frozenset[str]] = {}  # by their names: the sections each one shows
+        self._listeners = Listeners()
         self._sections = {name: make() for name, make in SECTIONS.items()}
         self._section_lock = threading.Lock()
         self._section_due = dict.fromkeys(SECTIONS, 0.0)
@@ -96,22 +97,21 @@ class Publisher:
 
     def joined(self, listener: str) -> list[schema.Frame]:
         """A view spoke for the first time; what it is told."""
-        self._listeners.setdefault(listener, frozenset())
+        self._listeners.heard(listener)
         _heard.add(self)
         return self.state()
 
     def left(self, listener: str) -> None:
         """A view is gone."""
-        self._listeners.pop(listener, None)
-        if not self._listeners:
-            _heard.discard(self)
+        self._listeners.left(listener)
+        self._forget_unheard()
 
     def obey(self, listener: str, command: Mapping[str, Any]) -> list[schema.Frame]:
-        """Do what a view asks; the frames for it alone."""
+        """Do what a view asks; the frames for it alone: none for one that only says again what it watches."""
         try:
             answer = commands.obey(command, self._executor_of())
-            if command.get("kind") == "watch":
-                self._watch(listener, command.get("sections", ()))
+            if not self._spoke(listener, command):
+                return []
         except Exception as error:
             answer = commands.refused(command, error)
         self._wake.set()  # the other views' news
@@ -136,7 +136,7 @@ class Publisher:
         for frame in self.state():
             take(frame)
         self._taps.append(take)
-        self._watch(listener, SECTIONS)
+        self._watch(listener, SECTIONS, lasting=True)
         self._wake.set()
 
         def leave() -> None:
@@ -151,18 +151,42 @@ class Publisher:
 
         return leave
 
-    def _watch(self, listener: str, sections: Iterable[str]) -> None:
-        wanted = frozenset(sections) & SECTIONS.keys()
-        self._listeners[listener] = wanted
+    def _spoke(self, listener: str, command: Mapping[str, Any]) -> bool:
+        """A view is there, and shows what it says that it watches; whether it said anything new."""
+        kind = command.get("kind")
+        if kind == "watch":
+            return self._watch(listener, command.get("sections", ()))
+        before = self._listeners.heard(listener)
         _heard.add(self)
+        if kind == "refresh":
+            self._restart(before or ())
+        return True
+
+    def _watch(self, listener: str, sections: Iterable[str], *, lasting: bool = False) -> bool:
+        """Whether that is news."""
+        wanted = frozenset(sections) & SECTIONS.keys()
+        before = self._listeners.heard(listener, wanted, lasting=lasting)
+        _heard.add(self)
+        if wanted == before:
+            return False
+        self._restart(wanted)
+        return True
+
+    def _restart(self, sections: Iterable[str]) -> None:
+        """The next frames of these tell everything anew, at once."""
         with self._section_lock:
-            for name in wanted:
+            for name in sections:
                 self._sections[name].restart()
                 self._section_due[name] = 0.0
+
+    def _forget_unheard(self) -> None:
+        if not len(self._listeners):
+            _heard.discard(self)
 
     def _send(self, frame: schema.Frame) -> None:
         for take in list(self._taps):
             take(frame)
+        self._listeners.told()
         self._deliver(frame)
 
     # The notebook's events, on the main thread.
@@ -180,6 +204,7 @@ class Publisher:
 
     def _cell_ended(self, *_: object) -> None:
         self._in_cell = False
+        self._listeners.cell_ended()
         self._wake.set()
 
     # The thread.
@@ -188,9 +213,7 @@ class Publisher:
         while not self._closed:
             self._wake.clear()
             try:
-                waiting = self._publish_once()
-                self._publish_sections()
-                self._tell_rest(waiting)
+                waiting = self._look()
             except Exception:
                 _log.debug("no frame", exc_info=True)
                 waiting = False
@@ -199,6 +222,15 @@ class Publisher:
                 time.sleep(INTERVAL)
             else:
                 self._wake.wait(IDLE_LOOK)
+
+    def _look(self) -> bool:
+        """Send what is due, to those who are still there; whether more may be due soon."""
+        if self._listeners.drop_silent(self._in_cell):
+            self._forget_unheard()
+        waiting = self._publish_once()
+        self._publish_sections()
+        self._tell_rest(waiting)
+        return waiting
 
     def _interval(self) -> float:
         """Seconds between frames: those who are heard share what a browser is sent."""
@@ -212,7 +244,7 @@ class Publisher:
         age = time.monotonic() - self._sent_at
         busy = frame["counts"]["done"] < frame["counts"]["total"]
         news = self._is_news(frame)
-        if (news and age >= (self._interval() if self._listeners else UNHEARD_INTERVAL)) or (
+        if (news and age >= (self._interval() if len(self._listeners) else UNHEARD_INTERVAL)) or (
             busy and age >= PULSE
         ):
             self._last, self._sent_at = frame, time.monotonic()
@@ -223,7 +255,7 @@ class Publisher:
     def _publish_sections(self) -> None:
         """Send what views show beside the counters, each section at its own pace."""
         executor = self._executor_of()
-        wanted = frozenset[str]().union(*list(self._listeners.values()))
+        wanted = self._listeners.sections()
         if executor is None or not wanted:
             return
         now = time.monotonic()

@@ -7,13 +7,16 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal, type ISignal } from '@lumino/signaling';
 
 import { ControlComm } from './controlComm';
+import { Heartbeat } from './heartbeat';
 import { KernelModel, type KernelState } from './model';
 import { presenceOf, type Presence } from './presence';
 import { CONTROL_TARGET, FRAME_TARGET, ProtocolError, VERSION, parseFrame } from './protocol';
-import type { Command, Frame, Shown, Watch } from './protocol';
+import type { Command, Frame, Refresh, Shown, Watch } from './protocol';
 
 /** What a kernel is asked for beside its counters while no view shows more. */
 export const NOTHING: Watch = { cellmill: VERSION, kind: 'watch', sections: [] };
+
+const REFRESH: Refresh = { cellmill: VERSION, kind: 'refresh' };
 
 /** Milliseconds after which a kernel that has not answered is taken to be busy. */
 const PATIENCE = 2000;
@@ -108,6 +111,7 @@ export class KernelLink implements IDisposable {
     }
     this._disposed = true;
     window.clearTimeout(this._lateness);
+    this._heart.dispose();
     this._closeControl();
     Signal.clearData(this);
   }
@@ -173,6 +177,7 @@ export class KernelLink implements IDisposable {
       this._closeControl();
     } else if (this._watched) {
       this._speak();
+      this._heart.frame();
     }
     this._changed.emit();
   }
@@ -204,7 +209,17 @@ export class KernelLink implements IDisposable {
     }
   }
 
-  private _onConnection(): void {
+  /** After a connection that was lost the kernel may have given this page up, and frames may be missing. */
+  private _onConnection(_: ISessionContext, status: Kernel.ConnectionStatus): void {
+    if (status !== 'connected') {
+      this._lost = true;
+    } else if (this._lost) {
+      this._lost = false;
+      if (this._watched && this._open) {
+        this._post(this._watch);
+        this._post(REFRESH);
+      }
+    }
     this._changed.emit();
   }
 
@@ -287,6 +302,13 @@ export class KernelLink implements IDisposable {
     }
   }
 
+  /** Say again what is watched. */
+  private async _beat(): Promise<void> {
+    if (this._watched && this._open) {
+      await this._control?.send(message(this._watch));
+    }
+  }
+
   private _post(command: Command): void {
     if (command.kind === 'watch') {
       this._told = command;
@@ -322,6 +344,9 @@ export class KernelLink implements IDisposable {
   /** what the kernel was told last of what is watched; a new comm begins with nothing */
   private _told: Watch = NOTHING;
   private _watched = false;
+  private readonly _heart = new Heartbeat(() => this._beat());
+  /** whether the connection was lost since it was there last */
+  private _lost = false;
   private _restarted = false;
   private _language = '';
   private _late = false;

@@ -26,6 +26,23 @@ def work(item):
     return number
 """
 
+# The publisher's clock for silent pages stands still, so that the page before the reload is known for as long as the
+# test likes; then it leaps, and only who speaks is known again.
+STOP_CLOCK = """
+from cellmill import comm
+listeners = comm.publisher()._listeners
+listeners._clock = lambda: 0.0
+"""
+LEAP = """import time
+before, listeners._clock = len(listeners), lambda: 1000.0
+for _ in range(2000):
+    work((0, ""))  # so that there is something to tell
+    time.sleep(0.02)
+    if len(listeners) == 1:
+        break
+print("views", before, "then", len(listeners))
+"""
+
 
 def open_doors(gate: Path, *doors: str) -> None:
     for door in doors:
@@ -40,9 +57,9 @@ def run_gated(gate: Path, tasks: int) -> str:
     )
 
 
-def open_gated(lab: OpenLab, gate: Path, tasks: int = 60) -> Any:
+def open_gated(lab: OpenLab, gate: Path, tasks: int = 60, load: str = LOAD, more: str = "") -> Any:
     """A notebook whose third cell has begun and holds at its gate."""
-    one = lab(LOAD, DEFINE, run_gated(gate, tasks))
+    one = lab(load, DEFINE, run_gated(gate, tasks), more)
     one.open_panel()
     one.run_cell(0)
     one.wait_output(0, "loaded now")
@@ -80,8 +97,9 @@ def test_the_next_cell_counts_from_zero(lab: OpenLab, tmp_path: Path) -> None:
 
 
 def test_reload_in_the_middle_of_a_cell(lab: OpenLab, tmp_path: Path) -> None:
+    """The new page shows the tasks at once; the old one, which said no goodbye, is given up."""
     open_doors(tmp_path, "first")
-    one = open_gated(lab, tmp_path)
+    one = open_gated(lab, tmp_path, load=LOAD + STOP_CLOCK, more=LEAP)
     one.wait_panel("d.done === 40")
     one.command("docmanager:save")
     one.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
@@ -90,6 +108,9 @@ def test_reload_in_the_middle_of_a_cell(lab: OpenLab, tmp_path: Path) -> None:
     one.wait_panel("d.done === 40 && d.total === 60 && d.running === 2")
     open_doors(tmp_path, "second")
     one.wait_panel("d.done === 60 && d.total === 60")
+    one.run_cell(3)
+    one.wait_output(3, "views 2 then 1")
+    one.wait_panel("d.done === d.total && d.running === 0 && d.total < 60")
     assert one.errors == []
 
 

@@ -43,6 +43,7 @@ LAYERS = [
     {
         "magics",
         "comm",
+        "listeners",
         "publisher",
         "dashboards",
         "commands",

@@ -12,14 +12,18 @@ export interface Comm {
   dispose(): void;
 }
 
+/** Tells of another status. */
+interface StatusSignal {
+  connect(slot: (sender: unknown, status: string) => void): void;
+  disconnect(slot: (sender: unknown, status: string) => void): void;
+}
+
 /** What a kernel connection offers, where the page has one. */
 export interface Kernel {
   readonly handleComms: boolean;
   createComm(target: string): Comm;
-  readonly statusChanged?: {
-    connect(slot: (sender: unknown, status: string) => void): void;
-    disconnect(slot: (sender: unknown, status: string) => void): void;
-  };
+  readonly statusChanged?: StatusSignal;
+  readonly connectionStatusChanged?: StatusSignal;
 }
 
 /** One binary part of a message. */

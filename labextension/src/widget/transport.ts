@@ -1,5 +1,6 @@
 /** The widget's way to its kernel: frames in over the widget's own comm, commands out over the fastest way there is. */
 
+import { Heartbeat } from '../heartbeat';
 import { VERSION, parseFrame, type Command, type Frame } from '../protocol';
 import { kernelOf, type Chunk, type Comm, type Kernel, type WidgetModel } from './model';
 
@@ -34,11 +35,15 @@ export class Transport {
     model.on('msg:custom', this._onCustom);
     this._kernel = kernelOf(model);
     this._kernel?.statusChanged?.connect(this._onStatus);
+    this._kernel?.connectionStatusChanged?.connect(this._onConnection);
     void this._open();
   }
 
   /** Send a command; what is asked before the way is open goes out as soon as it is. */
   send(command: Command): void {
+    if (command.kind === 'watch') {
+      this._watch = command;
+    }
     const serial = ++this._serial;
     this._unanswered.set(serial, performance.now());
     const message = { view: this._view, serial, command };
@@ -53,8 +58,10 @@ export class Transport {
   dispose(): void {
     this._disposed = true;
     window.clearTimeout(this._timer);
+    this._heart.dispose();
     this._model.off('msg:custom', this._onCustom);
     this._kernel?.statusChanged?.disconnect(this._onStatus);
+    this._kernel?.connectionStatusChanged?.disconnect(this._onConnection);
     if (this._control === null) {
       this._model.send({ view: this._view, closed: true });
     } else if (!this._control.isDisposed) {
@@ -107,6 +114,8 @@ export class Transport {
     }
     if (ack !== undefined) {
       this._unanswered.delete(ack);
+      this._beaten.get(ack)?.();
+      this._beaten.delete(ack);
       this._check();
     }
     if (frame === undefined) {
@@ -114,9 +123,24 @@ export class Transport {
     }
     try {
       this._handlers.frame(parse(frame, buffers));
+      this._heart.frame();
     } catch (error) {
       console.warn(`cellmill: a frame was dropped: ${String(error)}`);
     }
+  }
+
+  /** Say again what is watched. Nobody presses a button for that, so nobody is told that it waits. */
+  private _beat(): Promise<void> {
+    return new Promise(heard => {
+      if (this._ready && this._watch !== null) {
+        const serial = ++this._serial;
+        this._beaten.clear();
+        this._beaten.set(serial, heard);
+        this._post({ view: this._view, serial, command: this._watch });
+      } else {
+        heard();
+      }
+    });
   }
 
   /** Tell whether the oldest command has waited for long, now and when it will have. */
@@ -136,6 +160,17 @@ export class Transport {
     }
   };
 
+  /** After a connection that was lost the kernel may have given this view up, and frames may be missing. */
+  private readonly _onConnection = (_: unknown, status: string): void => {
+    if (status !== 'connected') {
+      this._lost = true;
+    } else if (this._lost && this._watch !== null) {
+      this._lost = false;
+      this.send(this._watch);
+      this.send({ cellmill: VERSION, kind: 'refresh' });
+    }
+  };
+
   private readonly _model: WidgetModel;
   private readonly _kernel: Kernel | null;
   private readonly _handlers: Handlers;
@@ -143,6 +178,11 @@ export class Transport {
   private readonly _view = `${VERSION}-${Math.random().toString(36).slice(2)}`;
   private readonly _queue: object[] = [];
   private readonly _unanswered = new Map<number, number>();
+  private readonly _heart = new Heartbeat(() => this._beat());
+  /** what tells that the last sign of life was heard, by its serial number */
+  private readonly _beaten = new Map<number, () => void>();
+  private _watch: Command | null = null;
+  private _lost = false;
   private _control: Comm | null = null;
   private _serial = 0;
   private _ready = false;

@@ -1,0 +1,93 @@
+"""Who is told what a publisher sends: the views that show it, for as long as they are heard, and those who record.
+
+A page that is closed, or whose machine sleeps, says no goodbye. So a page that is sent something repeats what it
+watches every few seconds (see heartbeat.ts), and one that was sent frames and stays silent is dropped. Nobody has to
+speak while nothing is sent: an idle kernel stays idle. A page that wakes repeats its wish and is a new listener then.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+SILENCE = 20.0  # seconds without a word after a frame: then a page is gone; it speaks every five
+
+
+@dataclass(slots=True)
+class _Listener:
+    sections: frozenset[str]
+    lasting: bool  # no page, and never dropped
+    between_cells: bool  # heard on the main thread: not while a cell runs
+    unanswered: float | None = None  # when it was sent the first frame after its last word
+
+
+class Listeners:
+    """By their names. Any thread may call; ``clock`` tells seconds and never goes back."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known: dict[str, _Listener] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def heard(
+        self, name: str, sections: frozenset[str] | None = None, *, lasting: bool = False
+    ) -> frozenset[str] | None:
+        """It said something, in the calling thread; ``sections`` is what it shows from now on, None: what it did.
+
+        Returns what it showed before; None: it was not known.
+        """
+        on_main = threading.current_thread() is threading.main_thread()
+        with self._lock:
+            known = self._known.get(name)
+            if known is None:
+                self._known[name] = _Listener(sections or frozenset(), lasting, on_main)
+                return None
+            before = known.sections
+            known.sections = before if sections is None else sections
+            known.between_cells, known.unanswered = on_main, None
+            return before
+
+    def left(self, name: str) -> None:
+        """It said goodbye."""
+        with self._lock:
+            self._known.pop(name, None)
+
+    def told(self) -> None:
+        """All were sent a frame."""
+        with self._lock:
+            for known in self._known.values():
+                if known.unanswered is None:
+                    known.unanswered = self._clock()
+
+    def cell_ended(self) -> None:
+        """From now on those are heard, too, who were not while the cell ran."""
+        with self._lock:
+            for known in self._known.values():
+                if known.between_cells:
+                    known.unanswered = None
+
+    def drop_silent(self, in_cell: bool) -> list[str]:
+        """Forget those who are gone; their names. ``in_cell``: the main thread is in a cell and hears nobody."""
+        oldest = self._clock() - SILENCE
+        with self._lock:
+            gone = [
+                name
+                for name, known in self._known.items()
+                if not known.lasting
+                and not (in_cell and known.between_cells)
+                and known.unanswered is not None
+                and known.unanswered < oldest
+            ]
+            for name in gone:
+                del self._known[name]
+        return gone
+
+    def sections(self) -> frozenset[str]:
+        """What any of them shows."""
+        with self._lock:
+            return frozenset[str]().union(*(known.sections for known in self._known.values()))

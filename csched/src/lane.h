@@ -1,0 +1,31 @@
+/* A lane as its own files see it: lane.c (its life, taking) and lane_results.c (publishing, giving back). */
+#ifndef CSCHED_LANE_H
+#define CSCHED_LANE_H
+
+#include "internal.h"
+
+typedef struct {
+    uint64_t ticket;
+    uint64_t dispatched;
+    uint32_t slot, count;
+    bool urgent;
+} taken_t;
+
+struct csched_lane {
+    csched_t *s;
+    uint32_t index;
+    segment_t *segment; /* the scheduler's mapping: gone once the worker is declared lost */
+    ring_t tasks, results;
+    taken_t *taken; /* without a result, oldest first */
+    uint32_t head, count, capacity;
+    shared_u32 woken;
+};
+
+static inline taken_t *taken_at(const csched_lane_t *l, uint32_t i)
+{
+    return &l->taken[(l->head + i) & (l->capacity - 1)];
+}
+
+void lane_say_what_runs(csched_lane_t *l); /* the oldest task without a result, as far as anybody here can know */
+
+#endif

@@ -1,0 +1,211 @@
+/* What comes back through a lane: results into its ring, in the order of the tasks, by our clock; and tasks that were not
+ * run, to the queue. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lane.h"
+#include "segment.h"
+
+enum { ROOM_NS = 1000000 };
+
+/* After results, or when the lane is ready; partner: bell_arm, which stores in the other order. */
+static void ring_bell(csched_lane_t *l)
+{
+    uint64_t one = 1;
+    fence_seq_cst(); /* tail before kernel_sleeping */
+    if (u32_relaxed(&l->segment->kernel_sleeping) && u32_exchange(&l->segment->kernel_sleeping, 0) &&
+        write(l->s->bell, &one, sizeof one) < 0 && errno != EAGAIN)
+        return; /* the kernel looks by itself at the end of its slice */
+}
+
+/* -- publishing */
+
+static uint64_t between(uint64_t least, uint64_t value, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* A block of the kernel's with these bytes. */
+static int to_block(csched_t *s, const uint8_t *data, uint64_t size, uint64_t *offset)
+{
+    uint64_t address;
+    int rc = csched_block_alloc(s, size, offset, &address);
+    if (rc == CSCHED_EFULL || rc == CSCHED_ETOOBIG)
+        rc = csched_block_spill(s, size, offset, &address);
+    if (!rc)
+        csched_block_fill(s, *offset, data, size);
+    return rc;
+}
+
+/* Room for an entry; the kernel, which is this process, takes older ones out meanwhile. */
+static int reserve(csched_lane_t *l, uint64_t bytes, entry_t **entry)
+{
+    int rc;
+    while ((rc = ring_reserve(&l->results, bytes, entry)) == CSCHED_EFULL && !u32_relaxed(&l->s->stopped)) {
+        csched_poll(l->s, 0);
+        if ((rc = ring_reserve(&l->results, bytes, entry)) != CSCHED_EFULL)
+            break;
+        shared_u32 *waits = &l->results.ends->producer_waits;
+        u32_exchange(waits, 1); /* before the look at head; partner: drain_worker */
+        fence_seq_cst();
+        if (u64_relaxed(&l->results.ends->head) == l->results.other)
+            futex_wait(waits, 1, ROOM_NS);
+    }
+    return rc == CSCHED_EFULL ? CSCHED_ESTOPPED : rc;
+}
+
+static void place_marks(uint64_t *to, const uint8_t *data, const csched_outcome_t *outcome, int64_t ahead,
+                        const result_entry_t *form)
+{
+    for (uint32_t i = 0; i < outcome->marks; i++) {
+        uint64_t mark;
+        memcpy(&mark, data + i * sizeof mark, sizeof mark);
+        to[i] = between(form->started, mark - (uint64_t)ahead, form->finished);
+    }
+    to[outcome->marks] = form->finished;
+}
+
+/* Its stamps by our clock, none before the one before it. */
+static void stamp(result_entry_t *form, const csched_outcome_t *outcome, const taken_t *task, int64_t ahead)
+{
+    uint64_t now = now_ns();
+    form->received = between(task->dispatched, outcome->received - (uint64_t)ahead, now);
+    form->started = between(form->received, outcome->started - (uint64_t)ahead, now);
+    form->finished = between(form->started, outcome->finished - (uint64_t)ahead, now);
+    form->returned = now;
+}
+
+static int publish_one(csched_lane_t *l, const csched_outcome_t *outcome, const uint8_t *data, int64_t ahead)
+{
+    bool task = outcome->kind == CSCHED_TASK;
+    const taken_t *oldest = l->count ? taken_at(l, 0) : NULL;
+    if (task && (!oldest || oldest->ticket != outcome->ticket))
+        return CSCHED_EINVAL;
+    result_entry_t form = {.detail = outcome->failures, .payload = {.region = REGION_NONE, .size = outcome->size}};
+    uint64_t marks = task && outcome->marks == oldest->count && outcome->marks > 1 ? outcome->marks + 1 : 0;
+    if (sizeof form + marks * sizeof(uint64_t) + INLINE_MAX > ring_largest(&l->results))
+        marks = 0; /* a small ring: the chunk's own stamps have to do */
+    const uint8_t *value = data + outcome->marks * sizeof(uint64_t);
+    uint64_t at = sizeof form + marks * sizeof(uint64_t);
+    bool in_line = outcome->size && outcome->size <= INLINE_MAX;
+    int rc = CSCHED_OK;
+    if (in_line)
+        form.payload = (ref_t){.region = REGION_INLINE, .offset = at, .size = outcome->size};
+    else if (outcome->size && !(rc = to_block(l->s, value, outcome->size, &form.payload.offset)))
+        form.payload.region = REGION_KERNEL;
+    entry_t *entry;
+    if (rc < 0)
+        return rc;
+    if ((rc = reserve(l, at + (in_line ? outcome->size : 0), &entry)) < 0) {
+        if (form.payload.region == REGION_KERNEL)
+            csched_block_free(l->s, form.payload.offset);
+        return rc;
+    }
+    form.head = (entry_t){.bytes = entry->bytes, .kind = task ? ENTRY_RESULT : ENTRY_MESSAGE};
+    form.head.slot = task ? oldest->slot : UINT32_MAX;
+    form.ticket = task ? outcome->ticket : 0;
+    form.status = outcome->status;
+    form.count = task ? oldest->count : CSCHED_REPLY;
+    form.stamps = (uint32_t)marks;
+    if (task)
+        stamp(&form, outcome, oldest, ahead);
+    memcpy(entry, &form, sizeof form);
+    if (marks)
+        place_marks((uint64_t *)((uint8_t *)entry + sizeof form), data, outcome, ahead, &form);
+    if (in_line)
+        memcpy((uint8_t *)entry + at, value, outcome->size);
+    ring_commit(&l->results);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_lane_publish(csched_lane_t *l, uint32_t count, const csched_outcome_t *outcomes,
+                                      const void *data, int64_t ahead_ns)
+{
+    const uint8_t *at = data;
+    uint32_t i;
+    int rc = CSCHED_OK;
+    for (i = 0; i < count; i++) {
+        if ((rc = publish_one(l, &outcomes[i], at, ahead_ns)) < 0)
+            break;
+        at += outcomes[i].marks * sizeof(uint64_t) + outcomes[i].size;
+        if (outcomes[i].kind != CSCHED_TASK)
+            continue;
+        l->head = (l->head + 1) & (l->capacity - 1);
+        l->count--;
+    }
+    lane_say_what_runs(l);
+    ring_bell(l);
+    return rc < 0 && rc != CSCHED_EDISK && rc != CSCHED_EFULL ? rc : (int)i;
+}
+
+/* -- giving back */
+
+/* Under the lock: a task that was taken is the queue's again, or over when it was stopped meanwhile. */
+static void put_back(csched_t *s, held_t *held, uint32_t index, bool alone)
+{
+    uint32_t slot = held->slot;
+    task_t *task = task_at(s, slot);
+    held->slot = NO_TASK; /* its entry is passed over when the next result comes */
+    s->loads[index].held--;
+    drop_bundle(s, task);
+    if (task->flags & FLAG_STOPPING) {
+        blob_retain(task->payload);
+        task_cut(s, slot, CSCHED_CANCELLED, task->payload, 0);
+        return;
+    }
+    if (alone)
+        task->flags |= FLAG_ALONE;
+    ready_push_front(&s->graph, slot);
+}
+
+CSCHED_EXPORT int csched_lane_blame(csched_lane_t *l, uint32_t element)
+{
+    if (!l->count)
+        return CSCHED_EINVAL;
+    lane_say_what_runs(l);
+    u32_store_release(&l->segment->claim_element, element); /* partner: give_back in pool.c */
+    l->head = (l->head + 1) & (l->capacity - 1); /* the scheduler has it in its own list */
+    l->count--;
+    return CSCHED_OK;
+}
+
+/* `count` of those that were taken, from the `first` on: the oldest or the newest. */
+static int give_back(csched_lane_t *l, uint32_t first, uint32_t count, bool alone)
+{
+    csched_t *s = l->s;
+    pthread_mutex_lock(&s->lock);
+    worker_t *worker = s->workers[l->index];
+    uint32_t last = s->completions.tail, left = count;
+    look_at_clock(s);
+    for (uint32_t i = worker->held_count; i-- > 0 && left;) {
+        held_t *held = held_at(worker, i);
+        if (held->slot == NO_TASK || task_at(s, held->slot)->ticket != taken_at(l, first + left - 1)->ticket)
+            continue;
+        put_back(s, held, l->index, alone);
+        left--;
+    }
+    while (worker->held_count && held_at(worker, worker->held_count - 1)->slot == NO_TASK)
+        worker->held_count--;
+    if (!first)
+        l->head = (l->head + count) & (l->capacity - 1);
+    l->count -= count;
+    if (l->count)
+        lane_say_what_runs(l);
+    else
+        u64_store_release(&l->segment->claim_ticket, 0); /* partner: check_limit */
+    task_propagate(s, last);
+    dispatch(s);
+    pthread_mutex_unlock(&s->lock);
+    return left ? CSCHED_ECORRUPT : csched_wake(s);
+}
+
+CSCHED_EXPORT int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32_t alone)
+{
+    return count > l->count ? CSCHED_EINVAL : count ? give_back(l, 0, count, alone) : CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_lane_take_back(csched_lane_t *l, uint32_t count)
+{
+    return count > l->count ? CSCHED_EINVAL : count ? give_back(l, l->count - count, count, false) : CSCHED_OK;
+}

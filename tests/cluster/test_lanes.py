@@ -222,11 +222,10 @@ def test_other_versions_are_refused(opened: Any, monkeypatch: pytest.MonkeyPatch
         return pack.encode_reply(b"", 0, [], [pickle.dumps(answer)], reply.begun, reply.ended)
 
     backend, _ = opened(run=older)
-    future = backend.submit_plain(tasks.double, (1,), {})
     with pytest.raises(
         WorkerLostError, match=r"has cellmill 0\.0\.1 \(here: .*Python 2\.7.*same versions"
     ) as raised:
-        future.result(SECONDS)
+        backend.submit_plain(tasks.double, (1,), {}).result(SECONDS)
     assert isinstance(raised.value.__cause__, BackendError)
 
 

@@ -171,7 +171,7 @@ class ScheduledBackend:
         self.inspector = self.inspector_type(self)
         self._cell_began = 0
         self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun
-        self.broken: BaseException | None = None
+        self.broken: CellmillError | None = None
         self.closed = False
         self.foreign = False  # this is a forked child: everything here is its parent's
         sender = self.sender = self.sender_type(self)
@@ -240,6 +240,8 @@ class ScheduledBackend:
             ordered=ordered,
             return_exceptions=return_exceptions,
         )
+        if self.broken is not None:  # since the look at it: who broke it may not have seen these
+            self.break_down(self.broken)
         return iterate(results)
 
     def cancel_sent(self, run: int) -> int:

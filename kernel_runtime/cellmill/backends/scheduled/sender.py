@@ -83,8 +83,12 @@ class Sender:
             backend.refuse()
         start = self.plain.look()
         if options.batch:
-            return self._submit_to_batch(function, args, kwargs, options, run)
-        return self._submit_packed(Future(backend), function, args, kwargs, options, run, start)
+            future = self._submit_to_batch(function, args, kwargs, options, run)
+        else:
+            future = self._submit_packed(Future(backend), function, args, kwargs, options, run, start)
+        if backend.broken is not None:  # since the look at it: who broke it may not have seen this one
+            backend.break_down(backend.broken)
+        return future
 
     def _submit_packed(
         self,

@@ -8,6 +8,7 @@ import pytest
 
 from cellmill.backends.cluster.raybridge import head, trouble
 from cellmill.backends.cluster.raybridge.head import LONGEST_FOLDER
+from cellmill.backends.cluster.raybridge.link import search_path
 
 DIED = (
     "The actor died unexpectedly before finishing this task.\n\tclass_name: PlaceActor\nThe actor is dead because its "
@@ -87,3 +88,10 @@ def test_nobody_is_told_of_the_use_and_strangers_are_refused(monkeypatch: pytest
     assert len(chosen["RAY_AUTH_TOKEN"]) == 64
     monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", "/somewhere")
     assert "RAY_AUTH_TOKEN" not in head.environment()  # the user's own stands
+
+
+def test_a_notebook_folder_is_not_searched_by_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", "/as/told")
+    assert search_path()[0] == "/as/told"
+    assert str(tmp_path) not in search_path()

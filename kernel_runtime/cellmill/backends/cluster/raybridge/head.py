@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -25,6 +26,7 @@ OWN_ENVIRONMENT = {
     "RAY_event_stats": "0",
 }
 AGENT_PORTS = ("metrics_agent_port", "runtime_env_agent_port")
+SERVERS = ("gcs_server", "raylet")
 END_SECONDS = 5.0
 START_SECONDS = 120.0
 
@@ -125,10 +127,30 @@ def _patiently(get_node: Callable[..., Any], session: Path | None, gcs_address: 
             time.sleep(0.1)
 
 
-def children() -> list[int]:
-    """The processes that this one has started itself and that run: Ray's servers."""
-    found = descendants(os.getpid())
-    return [pid for pid in found if _parent_of(pid) == os.getpid() and not _is_over(pid)]
+def servers() -> list[int]:
+    """The processes that an own Ray cannot be without: of each program the first, since what they start is for a
+    moment a copy of them.
+    """
+    first: dict[str, int] = {}
+    for pid in sorted(descendants(os.getpid()), key=_started):
+        first.setdefault(_program_of(pid), pid)
+    return [first[name] for name in SERVERS if name in first]
+
+
+def ended(pid: int) -> bool:
+    """Whether one of the servers is no more: only its parent, this process, can have let go of it."""
+    return _is_over(pid)
+
+
+def complaint(path: str) -> str:
+    """What a server wrote when it gave up; nothing when it was killed."""
+    for name in SERVERS:
+        for log in Path(path).glob(f"r/session_*/logs/{name}.err"):
+            with contextlib.suppress(OSError):
+                for line in log.read_text(errors="replace").splitlines():
+                    if found := re.search(r" C \d+ \d+\] \(\w+\) [\w.]+:\d+: +(.*)", line):
+                        return f"{name}: {found[1][-400:]}"
+    return ""
 
 
 def remove(path: str) -> None:
@@ -138,12 +160,6 @@ def remove(path: str) -> None:
             return
         shutil.rmtree(path, ignore_errors=True)
         time.sleep(0.01)
-
-
-def reap(servers: list[int]) -> None:
-    """Let go of orphans that have ended; Ray itself asks after its servers."""
-    if servers:
-        _reap()
 
 
 def kill_below(group: int = 0) -> bool:
@@ -160,14 +176,15 @@ def kill_below(group: int = 0) -> bool:
                 os.kill(pid, signal.SIGKILL)
         if group:
             return not left
-        _reap()
+        reap()
         if not found:
             return True
         time.sleep(0.01)
     return False
 
 
-def _reap() -> None:
+def reap() -> None:
+    """Let go of orphans that have ended."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -180,11 +197,18 @@ def _group_of(pid: int) -> int:
         return -1
 
 
-def _parent_of(pid: int) -> int:
+def _started(pid: int) -> int:
     try:
-        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
     except (OSError, IndexError, ValueError):
-        return -1
+        return 1 << 62
+
+
+def _program_of(pid: int) -> str:
+    try:
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    except OSError:
+        return ""
 
 
 def _is_over(pid: int) -> bool:

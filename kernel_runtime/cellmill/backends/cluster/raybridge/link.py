@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import signal
+import site
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 from collections.abc import Callable
@@ -46,7 +49,6 @@ class Link:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
-        paths = [os.path.abspath(each) for each in sys.path]
         try:
             with theirs, self._said.open("wb") as said:
                 self.process = subprocess.Popen(
@@ -56,7 +58,7 @@ class Link:
                     stderr=said,
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,  # Ctrl-C in a terminal is not for it
-                    env=os.environ | {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))},
+                    env=os.environ | {"PYTHONPATH": os.pathsep.join(search_path())},
                 )
         except OSError as error:
             ours.close()
@@ -110,3 +112,18 @@ class Link:
         if self._reader is not threading.current_thread():
             self._reader.join(CLOSE_SECONDS)
         head.remove(self.folder)
+
+
+def search_path() -> list[str]:
+    """Where Ray's processes look for modules besides where Python does: as told, and where Ray and Cellmill are.
+
+    Not where the kernel looks: a notebook's folder may have a ``grpc`` or a ``logging.py``. What tasks import is found
+    as in the kernel, once they run.
+    """
+    told = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+    found = importlib.util.find_spec("ray")
+    homes = [Path(__file__).parents[4]]
+    if found is not None and found.origin:
+        homes.append(Path(found.origin).parents[1])
+    installed = {sysconfig.get_path(name) for name in ("purelib", "platlib")} | {site.getusersitepackages()}
+    return list(dict.fromkeys([*told, *(str(home) for home in homes if str(home) not in installed)]))

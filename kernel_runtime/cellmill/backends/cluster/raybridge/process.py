@@ -45,7 +45,7 @@ class Bridge:
         self._ray: Any = None
         self._own = True
         self._folder = ""
-        self._servers: list[int] = []  # descriptors of an own Ray's servers
+        self._servers: list[int] = []  # an own Ray's
 
     def run(self) -> None:
         """Until the kernel says that it is over, or dies."""
@@ -110,7 +110,7 @@ class Bridge:
         if address is None:
             self._folder = folder
             head.start(ray, workers, folder, init)
-            self._servers = [os.pidfd_open(pid) for pid in head.children()]
+            self._servers = head.servers()
         else:
             ray.init(address, **{"log_to_driver": False, "configure_logging": False} | init)
         signal.signal(signal.SIGTERM, lambda *_: self._abandon())  # Ray has put its own there
@@ -168,10 +168,12 @@ class Bridge:
 
     def _look(self) -> None:
         """Once a second."""
-        if self._own and any(select.select(self._servers, [], [], 0)):
-            self._give_up("one of the servers of the local Ray has ended")
+        gone = [pid for pid in self._servers if head.ended(pid)]
+        if gone:
+            said = head.complaint(self._folder)
+            self._give_up(f"its server process {gone[0]} has ended" + (f" ({said})" if said else ""))
         if self._own:
-            head.reap(self._servers)
+            head.reap()
         if self._places is not None:
             self._places.look()
 

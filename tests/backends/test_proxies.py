@@ -139,6 +139,7 @@ def test_a_policy_chooses(tmp_path: Path) -> None:
     assert made.put(even) == (even, None)
     reference, _lease = made.put(odd)
     assert reference.size < 1000
+    assert there(reference) == decoded(odd)
     made.close()
     assert not list((tmp_path / "shared").iterdir())
 

@@ -1,7 +1,7 @@
-"""Large values as files that every process of this machine (or of a shared file system) maps into its memory.
+"""Large values as files that every process of this machine maps into its memory, or reads from a shared file system.
 
 A connector of ProxyStore's kind, over its own for files: a value is written in one go from the pieces it consists of,
-and read in place. What was evicted stays readable for who has it mapped.
+and nobody knows its key before.
 """
 
 from __future__ import annotations
@@ -22,14 +22,18 @@ ENOUGH = 1 << 30  # bytes that must be free where values are kept in memory
 
 
 class MappedFiles(FileConnector):
-    """See the module. ``store_dir`` is not made here: who owns it makes it private."""
+    """See the module. ``store_dir`` is not made here: who owns it makes it private.
 
-    def __init__(self, store_dir: str, *, clear: bool = False) -> None:
-        super().__init__(store_dir, clear=clear)
+    ``mapped``: what was evicted stays readable for who has it mapped, which a network file system does not promise.
+    """
+
+    def __init__(self, store_dir: str, *, mapped: bool = True) -> None:
+        super().__init__(store_dir, clear=False)
+        self.mapped = mapped
 
     def config(self) -> dict[str, Any]:
-        """What `from_config` takes elsewhere: only the owner clears."""
-        return {"store_dir": self.store_dir, "clear": False}
+        """What `from_config` takes elsewhere."""
+        return {"store_dir": self.store_dir, "mapped": self.mapped}
 
     def _path(self, key: FileKey) -> str:
         return f"{self.store_dir}/{key.filename}"
@@ -56,13 +60,16 @@ class MappedFiles(FileConnector):
             os.close(fd)
 
     def get(self, key: FileKey) -> Any:
-        """Its bytes, read in place; None when they were evicted."""
+        """Its bytes, read in place where they are mapped; None when they were evicted."""
         try:
             fd = os.open(self._path(key), os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
         try:
-            return memoryview(mmap.mmap(fd, 0, prot=mmap.PROT_READ))
+            if self.mapped:
+                return memoryview(mmap.mmap(fd, 0, prot=mmap.PROT_READ))
+            with open(fd, "rb", buffering=0, closefd=False) as file:
+                return file.readall()
         finally:
             os.close(fd)
 

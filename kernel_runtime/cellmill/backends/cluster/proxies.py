@@ -364,7 +364,7 @@ def _connector_of(proxies: Any) -> Any:
             from . import files
 
             os.makedirs(rest, exist_ok=True)
-            return files.MappedFiles(os.path.abspath(rest))
+            return files.MappedFiles(os.path.abspath(rest), mapped=False)
         if kind == "redis" and rest.startswith("//"):
             from proxystore.connectors.redis import RedisConnector
 

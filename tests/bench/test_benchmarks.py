@@ -168,6 +168,17 @@ def test_throughput(tmp_path: Path) -> None:
         assert values[who, "kept_beside_busy_thread"] == pytest.approx(together / alone)
 
 
+@pytest.mark.long
+def test_payload_through_clusters(tmp_path: Path) -> None:
+    for needed in ("distributed", "proxystore"):
+        pytest.importorskip(needed)
+    found = _ran("payload", tmp_path, rivals=("dask",))
+    contenders = {"cellmill", "bare-copy", "dask", "dask:proxystore", "dask:cellmill", "dask:packs"}
+    _check(found, "payload", _promised("payload", contenders))
+    assert "Dask + ProxyStore, files is, against Dask: " in found["summary"]
+    assert "Cellmill over Dask is, against Cellmill over Dask, no store: " in found["summary"]
+
+
 def test_scheduler_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without sources: nothing can be compiled without journeys. With them it is in test_scheduler_alone."""
     monkeypatch.setattr(scheduler_alone, "SOURCES", tmp_path)

@@ -40,7 +40,7 @@ def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "docking", *arguments],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(EXAMPLES)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(EXAMPLES), os.environ.get("PYTHONPATH", "")])},
         capture_output=True,
         text=True,
         timeout=280,
@@ -67,6 +67,43 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     library = tmp_path / "library.smi"
     library.write_text(FRAGMENTS)
     return protein, library
+
+
+def screened(files: tuple[Path, Path], out: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A small screen."""
+    protein, library = files
+    done = command(
+        "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--start", "10",
+        "--rounds", "1", "--per-round", "2", "--workers", "2", "--out", str(out), *arguments, cwd=out.parent,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "12 docked, 2 rows with a reason" in done.stdout
+    return done
+
+
+@pytest.mark.notebook
+@pytest.mark.long
+def test_the_same_hits_on_every_backend(files: tuple[Path, Path], tmp_path: Path) -> None:
+    from docking.compare import available
+
+    screened(files, tmp_path / "local")
+    missing = []
+    for backend, reason in available(("dask", "ray")).items():
+        if reason:
+            missing.append(f"{backend}: {reason}")
+            continue
+        screened(files, tmp_path / backend, "--backend", backend)
+        for name in ("hits.csv", "hits.sdf", "predictions.csv"):
+            assert (tmp_path / backend / name).read_bytes() == (tmp_path / "local" / name).read_bytes()
+    if missing:
+        pytest.skip(f"without {'; '.join(missing)}")
+
+
+def test_a_backend_that_there_is_not(main: Any, files: tuple[Path, Path], capsys: Any) -> None:
+    protein, library = files
+    given = ["--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--backend", "dusk"]
+    assert main(given) == 1
+    assert "unknown backend 'dusk'" in capsys.readouterr().err
 
 
 @pytest.mark.notebook

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import pickle
@@ -378,16 +379,28 @@ class LanePool:
         for lane in lanes:
             lane.join(2)
         if not self.engine.owns:
-            message = pickle.dumps((LEAVE, self.token))
-            for key in list(self._places):
-                try:
-                    self.engine.tell(key, message)
-                except Exception:
-                    continue
+            self._take_leave()
         self.engine.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.backend.keeper is not None:
             self.backend.keeper.close()
+
+    def _take_leave(self) -> None:
+        """Have each place put back what it was like, and wait for its word for a moment: the way there ends next."""
+        message = pickle.dumps((LEAVE, self.token))
+        threads = [
+            threading.Thread(target=self._leave, args=(key, message), name="cellmill-leave", daemon=True)
+            for key in list(self._places)
+        ]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + CLOSING_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _leave(self, key: Hashable, message: bytes) -> None:
+        with contextlib.suppress(Exception):  # a place that is going, or does not hear
+            getattr(self.engine, "ask", self.engine.tell)(key, message)
 
     # -- talking to places
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from tests.core.helpers import Gate, start_script
 pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
 
 SECONDS = 120.0  # longest wait; a worker of Ray takes seconds to start, on a busy machine many
-OPEN = {"address": "", "gcs": ""}
+OPEN: dict[str, Any] = {"address": "", "bridge": 0}  # of the own Ray
 
 
 def processes(below: int) -> dict[int, str]:
@@ -94,7 +95,7 @@ def own() -> Iterator[Executor]:
             if part.startswith("--raylet_socket_name=")
         )
         assert folder.stat().st_mode & 0o777 == 0o700
-        OPEN["address"] = address_of(started)
+        OPEN.update(address=address_of(started), bridge=bridge)
         yield executor
         everything = {bridge, *processes(bridge)}
         assert any("raylet" in line for line in started.values())
@@ -169,13 +170,13 @@ def test_a_task_past_its_limit_does_not_hold_the_pool(own: Executor, gate: Gate)
 
 def test_a_borrowed_ray_is_left_as_it_was(own: Executor) -> None:
     wait_until(lambda: len(own.workers()) == 2, "the workers are not there")
-    (bridge,) = bridges()
+    bridge, others = OPEN["bridge"], bridges()
     before = {pid for pid, line in processes(bridge).items() if "PlaceActor" in line}
     with Executor(1, backend=f"ray:{OPEN['address']}") as guest:
         assert guest.submit(tasks.double, 21).result(SECONDS) == 42
         ours = {pid for pid, line in processes(bridge).items() if "PlaceActor" in line} - before
         assert guest.submit(tasks.pid).result(SECONDS) in ours
-        (second,) = bridges() - {bridge}
+        (second,) = bridges() - others
     assert not ends({second, *ours}, 10)
     assert before == {pid for pid, line in processes(bridge).items() if "PlaceActor" in line}
     assert own.submit(tasks.double, 5).result(SECONDS) == 10

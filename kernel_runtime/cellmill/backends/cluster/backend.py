@@ -25,6 +25,7 @@ from .stopping import PlaceStopper
 __all__ = ["ClusterBackend"]
 
 RING_BYTES = 4 << 20  # a pack and its results fit
+MOST_TRIES = 10  # to cancel a task that goes to a place again and again
 CHUNK_TIMES = 8.0  # a chunk of a map is so much longer than on this machine: it has further to go
 
 
@@ -93,11 +94,15 @@ class ClusterBackend(ScheduledBackend):
         stop_with_cells(self)
 
     def cancel(self, future: Future) -> bool:
-        """Also of a task that waits at a place: what has not begun there comes back first."""
-        if super().cancel(future):
-            return True
-        if self.foreign or not future._ticket or not self.pool.withdraw(future._ticket):
-            return False
+        """Also of a task that waits at a place: what has not begun there comes back first.
+
+        It may be on its way there again before it can be cancelled: then it is asked for once more.
+        """
+        for _ in range(MOST_TRIES):
+            if super().cancel(future):
+                return True
+            if self.foreign or not future._ticket or not self.pool.withdraw(future._ticket):
+                return False
         return super().cancel(future)
 
     @property

@@ -99,7 +99,9 @@ class Publisher:
         """A view spoke for the first time; what it is told."""
         self._listeners.heard(listener)
         _heard.add(self)
-        return self.state()
+        state = self.state()
+        self._record(state[1:])
+        return state
 
     def left(self, listener: str) -> None:
         """A view is gone."""
@@ -115,7 +117,9 @@ class Publisher:
         except Exception as error:
             answer = commands.refused(command, error)
         self._wake.set()  # the other views' news
-        return [*([] if answer is None else [answer]), *self.state()]
+        state = self.state()
+        self._record(state[1:])  # views fold it into what they show
+        return [*([] if answer is None else [answer]), *state]
 
     def state(self) -> list[schema.Frame]:
         """A greeting and the counters of now."""
@@ -184,10 +188,14 @@ class Publisher:
             _heard.discard(self)
 
     def _send(self, frame: schema.Frame) -> None:
-        for take in list(self._taps):
-            take(frame)
+        self._record([frame])
         self._listeners.told()
         self._deliver(frame)
+
+    def _record(self, frames: Iterable[schema.Frame]) -> None:
+        for frame in frames:
+            for take in list(self._taps):
+                take(frame)
 
     # The notebook's events, on the main thread.
 

@@ -23,12 +23,18 @@ export interface KernelState {
   readonly connected: boolean;
   /** what it said beside its counters, for the tabs that show it */
   readonly sections: Sections;
+  /** the moment of this state on the clock of its frames' arrival, in seconds: the page's, or that of a recording */
+  readonly now: number;
+  /** whether it comes out of a recording, which answers no questions */
+  readonly recorded: boolean;
 }
 
 /** Seconds for which a refusal, or that a frame could not be read, is shown. */
 const NOTICE_TIME = 10;
 /** Seconds over which the rate of running tasks is taken. */
 const RATE_WINDOW = 3;
+/** Seconds by which a sum of times may lie before the moment it stands for. */
+const ROUNDING = 1e-6;
 /** Steps of the history, and the seconds each stands for. */
 export const HISTORY_STEPS = 60;
 export const HISTORY_STEP = 0.5;
@@ -113,7 +119,9 @@ export class KernelModel {
           ? this._unreadable.reason
           : '',
       connected: true,
-      sections: this._sections
+      sections: this._sections,
+      now,
+      recorded: false
     };
   }
 
@@ -125,18 +133,25 @@ export class KernelModel {
     // Workers that warm up before the first task are nothing to draw yet.
     this._presence = this._presence === 'live' || frame.counts.total > 0 ? 'live' : 'loaded';
     this._clockOffset = now - frame.time;
+    const start = frame.time - frame.elapsed; // or earlier, where its last change was not told at once
     if (last !== null && last.work !== frame.work) {
       this._earlier += last.counts.done;
-      this._points.push({ time: frame.time - frame.elapsed, done: this._earlier });
-      this._record.begin(frame.time - frame.elapsed, this._earlier);
+      this._points.push({ time: start, done: this._earlier });
+      this._record.begin(start, this._earlier);
     } else if (last === null) {
       this._points.push({ time: frame.time, done: frame.counts.done });
-      this._record.began = frame.time - frame.elapsed;
+      this._record.began = start;
+    } else if (last.counts.total === 0 || start < this._record.began) {
+      this._record.began = start;
     }
     this._snapshot = frame;
     this._points.push({ time: frame.time, done: this._earlier + frame.counts.done });
-    const { queued, running } = frame.counts;
-    this._record.push(frame.time, this._earlier + frame.counts.done, queued, running);
+    const { done, queued, running } = frame.counts;
+    const changed = this._changed(frame);
+    if (changed < frame.time - ROUNDING) {
+      this._record.push(changed, this._earlier + done, queued, running);
+    }
+    this._record.push(frame.time, this._earlier + done, queued, running);
     const oldest = frame.time - (HISTORY_STEPS + 2) * HISTORY_STEP;
     while (this._points.length > 2 && (this._points[1]?.time ?? Infinity) < oldest) {
       this._points.shift();
@@ -145,8 +160,15 @@ export class KernelModel {
 
   /** Where a window ends: now; that of the whole run, once it is over, with its last change. */
   private _end(seconds: number | null, time: number): number {
-    const elapsed = this._snapshot?.elapsed ?? 0;
-    return seconds === null && !this.busy ? this._record.began + elapsed : time;
+    const frame = this._snapshot;
+    return seconds === null && !this.busy && frame !== null
+      ? this._changed(frame) + ROUNDING
+      : time;
+  }
+
+  /** When the counts became what a frame tells. */
+  private _changed(frame: Snapshot): number {
+    return this._record.began + frame.elapsed;
   }
 
   private _rate(time: number): number {

@@ -15,10 +15,14 @@ import { TimelineModel } from './timeline';
 
 /** Each view that looks closely at the map has one; parts that other pages asked for come here, too. */
 const MOST_PARTS = 8;
+/** The number of the request that nobody made (see sections/tasks.py). */
+const UNASKED = 0;
 
 /** The latest answers about single tasks, of whichever view asked: each knows its own by their requests. */
 export class TaskAnswers {
   list: TaskList | null = null;
+  /** the list that nobody asked for: recordings have it */
+  recorded: TaskList | null = null;
   detail: TaskDetail | null = null;
   rerun: TaskRerun | null = null;
 }
@@ -77,7 +81,11 @@ export class Sections {
         }
         return;
       case 'task-list':
-        this.tasks.list = frame;
+        if (frame.request === UNASKED) {
+          this.tasks.recorded = frame;
+        } else {
+          this.tasks.list = frame;
+        }
         return;
       case 'task-detail':
         this.tasks.detail = frame;

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { History } from '../src/history';
 import { KernelModel } from '../src/model';
+import type { Snapshot } from '../src/protocol';
 import { snapshot } from './frames';
 
 function near(actual: number | null | undefined, expected: number, part = 0.05): void {
@@ -92,6 +93,24 @@ test('an overtaken frame changes nothing', () => {
   const history = steady(10);
   history.push(5, 0, 0, 0);
   near(history.course(30, 10, 60).rate.at(-1), 50);
+});
+
+test('the whole run begins with its first task and ends with its last change, whenever these were told', () => {
+  const model = new KernelModel();
+  const queue = (queued: number, total: number): Snapshot['counts'] => ({
+    ...snapshot(0, total - queued, total).counts,
+    running: 0,
+    queued
+  });
+  model.push({ ...snapshot(5, 0, 0, { elapsed: 0 }) }, 1005); // long before the first task, at 9
+  model.push({ ...snapshot(9.25, 0, 0, { elapsed: 0.2 }), counts: queue(40, 40) }, 1009.25);
+  model.push({ ...snapshot(10, 0, 0, { elapsed: 1 }), counts: queue(30, 40) }, 1010);
+  model.push({ ...snapshot(11.5, 0, 0, { elapsed: 2.2 }), counts: queue(0, 40) }, 1011.5);
+  const course = model.state(1030).course(null, 22);
+  near(course.time.at(-1), 2.2, 0.001);
+  assert.equal(course.queued.at(-1), 0);
+  assert.equal(course.queued[11], 30);
+  assert.equal(course.queued.at(-2), 30);
 });
 
 test('the model records what its frames say, and forgets it', () => {

@@ -69,20 +69,34 @@ PICTURE = """() => {
         canvases: [...page.querySelectorAll('canvas')].map(one => one.toDataURL())
     };
 }"""
-SEARCH = """wanted => {
+SEARCH = """async wanted => {
     const slider = document.querySelector('.cellmill-player-slider');
     const look = LOOK;
     const show = at => {
         slider.value = String(at);
         slider.dispatchEvent(new Event('input'));
+        return Promise.resolve();  // charts are painted in a microtask
     };
     for (let at = Number(slider.max); at >= 0; at -= 0.05) {
-        show(at);
+        await show(at);
         if (JSON.stringify(look()) === JSON.stringify(wanted)) return at;
     }
-    show(slider.max);
+    await show(slider.max);
     return look();
 }""".replace("LOOK", PICTURE)
+# Seconds that the timeline shows in the middle of the recording, whose clock is not the page's, and its length.
+BARS = """() => {
+    performance.now = () => 1e9;
+    const slider = document.querySelector('.cellmill-player-slider');
+    const length = Number(slider.max);
+    const running = () => document.querySelector('.cellmill-dashboard').dataset.running;
+    for (let at = length; at >= 0 && running() !== '2'; at -= 0.1) {
+        slider.value = String(at);
+        slider.dispatchEvent(new Event('input'));
+    }
+    delete performance.now;
+    return [Number(document.querySelector('.cellmill-timeline').dataset.to), length];
+}"""
 VARIABLES = """() => {
     const style = getComputedStyle(document.body);
     return Object.fromEntries([...style].filter(one => one.startsWith('--jp-'))
@@ -152,8 +166,12 @@ def test_graph_workers_and_replay(lab: Callable[..., Lab], tmp_path: Path) -> No
 
     # what the live page shows in the end, and the same out of the file
     live: dict[str, Any] = {}
-    for tab in ("workers", "graph"):
+    for tab in ("workers", "now", "map", "timeline", "journey", "tasks", "graph"):
         choose(one, tab)
+        if tab == "now":
+            one.page.locator("#cellmill-panel").get_by_role("button", name="Whole run", exact=True).click()
+        elif tab == "tasks":
+            one.page.locator("#cellmill-panel").get_by_text("20 tasks", exact=True).wait_for()
         if tab == "graph":
             graph(
                 one,
@@ -220,9 +238,14 @@ def replayed(one: Lab, journal: Path, live: dict[str, Any], width: int, variable
     )
     for tab, wanted in live.items():
         page.locator(f"[data-tab={tab}]").click()
+        if tab == "now":
+            page.locator(".cellmill-page-now").get_by_role("button", name="Whole run").click()
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         found = page.evaluate(SEARCH, wanted)
         assert isinstance(found, int | float), (tab, found["words"], wanted["words"])
+    page.locator("[data-tab=timeline]").click()
+    shown, length = page.evaluate(BARS)
+    assert 0 < shown <= length
     page.emulate_media(color_scheme="dark")
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("() => document.querySelector('.cellmill-dashboard').dataset.done === '20'")

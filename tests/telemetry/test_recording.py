@@ -118,6 +118,11 @@ def test_a_run_outside_of_a_notebook(executor: Executor, tmp_path: Path) -> None
     assert last["counts"]["done"] == 2  # the end is in it, however short the run
     graph = [frame for frame in frames if frame["kind"] == "graph"][-1]
     assert graph["tasks"] == 2
+    tasks = [frame for frame in frames if frame["kind"] == "task-list"][-1]
+    assert (tasks["request"], tasks["matched"]) == (
+        0,
+        2,
+    )  # what the table shows when it opens, which nobody asked for
     assert [head["at"] for head, _ in read_journal(path) if "at" in head] == sorted(
         head["at"] for head, _ in read_journal(path) if "at" in head
     )

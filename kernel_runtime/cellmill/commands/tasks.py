@@ -22,7 +22,7 @@ _LIVE = ("waiting", "delayed", "queued", "sent", "running")
 _BEGUN = ("running", "stopping")
 
 
-def list_tasks(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | None:
+def list_tasks(executor: Executor, command: Mapping[str, Any]) -> schema.TaskList:
     """The best rows, and all failures folded."""
     inspector = inspector_of(executor)
     states = tuple(kind for kind in KINDS if kind in command["states"]) or KINDS

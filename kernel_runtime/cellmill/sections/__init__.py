@@ -15,6 +15,7 @@ from cellmill.executor import Executor
 from .graph import GraphSection
 from .journey import JourneySection
 from .state_map import StateMapSection
+from .tasks import TasksSection
 from .timeline import TimelineSection
 from .workers import WorkersSection
 
@@ -53,4 +54,5 @@ SECTIONS: dict[str, Callable[[], Section]] = {
     "timeline": TimelineSection,
     "workers": WorkersSection,
     "graph": GraphSection,
+    "task-list": TasksSection,
 }

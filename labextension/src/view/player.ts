@@ -58,7 +58,7 @@ export class Player {
       this._next++;
       record = records[this._next];
     }
-    this._view.draw({ title: this._title, state: this._model.state(at) });
+    this._view.draw({ title: this._title, state: { ...this._model.state(at), recorded: true } });
     this._slider.value = String(at);
     const text = this._trans.__('%1 of %2', duration(at), duration(this._length));
     setText(this._time, text);

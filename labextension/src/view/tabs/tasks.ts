@@ -92,7 +92,8 @@ class TasksTab implements Tab {
       this._name(detail.task, detail.element);
       this._detail.draw(detail);
     }
-    const list = tasks.list?.request === this._listed ? tasks.list : null;
+    const asked = tasks.list?.request === this._listed ? tasks.list : null;
+    const list = state.recorded ? tasks.recorded : asked;
     if (list !== null && (list !== this._drawn || this._chosen !== this._marked)) {
       this._waiting = 0;
       this._drawn = list;

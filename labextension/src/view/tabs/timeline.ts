@@ -19,8 +19,8 @@ const SETTLE = 300;
 /** Slices wider than so many pixels are worth looking into. */
 const WIDE = 6;
 const DRAG = 4;
-/** Milliseconds between pictures in which only bars of running tasks grow. */
-const STILL = 400;
+/** Seconds between pictures in which only bars of running tasks grow. */
+const STILL = 0.4;
 
 class TimelineTab implements Tab {
   constructor({ parent, trans, send }: TabOptions) {
@@ -59,13 +59,14 @@ class TimelineTab implements Tab {
 
   draw(state: KernelState): void {
     const model = state.sections.timeline;
-    const moved = performance.now() - this._drawnAt;
+    const moved = Math.abs(state.now - this._drawnAt);
     if (model === this._model && model.version === this._version && moved < STILL) {
       return;
     }
+    this._now = state.now;
     this._model = model;
     this._version = model.version;
-    this._drawnAt = performance.now();
+    this._drawnAt = state.now;
     const { frame } = this._model;
     if (frame !== null && frame.work !== this._work) {
       this._work = frame.work;
@@ -77,7 +78,7 @@ class TimelineTab implements Tab {
     this._frame.hidden = !known || !some;
     this._bar.hidden = this._frame.hidden;
     const words = known
-      ? summary(this._model, this._trans, this._model.last(now()))
+      ? summary(this._model, this._trans, this._model.last(this._now))
       : this._trans.__('This backend does not tell when its tasks ran.');
     setText(this._words, words);
     this._canvas.setAttribute(
@@ -151,7 +152,7 @@ class TimelineTab implements Tab {
 
   private _ends(): { readonly first: number; readonly last: number } {
     const first = this._model?.first ?? 0;
-    return { first, last: this._model?.last(now()) ?? 0 };
+    return { first, last: this._model?.last(this._now) ?? 0 };
   }
 
   private _zoom(factor: number, around?: number): void {
@@ -344,7 +345,7 @@ class TimelineTab implements Tab {
     const { from, to } = this._range.window(first, last);
     const workers = model.workers();
     const row = workers.length > MOST_ROWS_TALL ? ROW.low : ROW.tall;
-    const end = model.time(now());
+    const end = model.time(this._now);
     const running = model.running.map(span => ({ ...span, end: Math.max(span.end, end) }));
     const labels = workers.map(worker => this._trans.__('worker %1', worker));
     const left = width < 400 ? 58 : 70;
@@ -411,15 +412,12 @@ class TimelineTab implements Tab {
   private _chosen: Span | null = null;
   private _held: { readonly x: number; readonly moved: boolean } | null = null;
   private _version = -1;
+  /** the moment that is drawn, and that of the last whole picture */
+  private _now = 0;
   private _drawnAt = 0;
   private _work = -1;
   private _timer = 0;
   private _requests = Math.floor(Math.random() * 1e9);
-}
-
-/** Seconds on the page's monotonic clock. */
-function now(): number {
-  return performance.now() / 1000;
 }
 
 export const timelineTab: TabKind = {

@@ -1,7 +1,8 @@
 """Run the test suites, two at a time, go on after a failure, and end with one line of counts.
 
-``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python browser notebooks (all of these
-without arguments), c-long or long. The exit status is 1 when anything failed, a suite whose runner failed included.
+``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python backends browser notebooks (all of
+these without arguments), c-long or long. The exit status is 1 when anything failed, a suite whose runner failed
+included.
 """
 
 from __future__ import annotations
@@ -119,7 +120,10 @@ SUITES: dict[str, Callable[[], Outcome]] = {
         "--durations=20",
         "--ignore=tests/packaging",
         "--ignore=tests/browser",
+        "--ignore=tests/cluster",
+        "--ignore=tests/contract",
     ),
+    "backends": lambda: pytest("backends", "not long", "--durations=10", "tests/contract", "tests/cluster"),
     "browser": lambda: pytest("browser", "browser and not long", "--durations=5", "tests/browser"),
     "notebooks": lambda: pytest("notebooks", "notebook and not long", "--durations=5", "tests/notebooks"),
     "c-long": lambda: c_tests("test-long"),
@@ -127,7 +131,7 @@ SUITES: dict[str, Callable[[], Outcome]] = {
 }
 # In the order in which they begin. Most wait more than they compute, so two of them share two cores: what takes
 # longest runs beside the rest, and what computes on both cores comes last.
-DEFAULT = ["python", "check", "packaging", "c", "typescript", "browser", "notebooks"]
+DEFAULT = ["python", "backends", "check", "packaging", "c", "typescript", "browser", "notebooks"]
 LANES = 2
 ALONE = {"c-long", "long"}  # what nothing may run beside
 _print = threading.Lock()

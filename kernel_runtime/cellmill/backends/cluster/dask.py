@@ -23,6 +23,7 @@ from .engine import Lanes, Place
 
 CONNECT_SECONDS = 10.0
 START_SECONDS = 60.0
+LEAVING_SECONDS = 5.0  # for a worker whose pack Dask gave up to be seen leaving
 LOOK_SECONDS = 0.2
 PATIENCE_SECONDS = 5.0  # without an answer of the scheduler before it is given up
 CLOSE_SECONDS = 10.0
@@ -242,8 +243,7 @@ class DaskEngine:
                 self._lanes.replied(pack, reply)
             elif future.status == "error":
                 self._lanes.failed(pack, future.exception())
-            else:
-                self._changes.set()  # cancelled or lost: its worker is gone, as the next look will tell
+            elif not self._leaves(pack):
                 self._lanes.failed(pack, BackendError(f"Dask says that this pack is {future.status}"))
         except Exception as error:
             self._lanes.failed(pack, error)
@@ -251,6 +251,21 @@ class DaskEngine:
             with self._lock:
                 self._futures.pop(pack, None)
             future.release()
+
+    def _leaves(self, pack: int) -> bool:
+        """Whether a pack that was cancelled or lost went with its worker, whose end is told by itself."""
+        with self._lock:
+            address = self._futures[pack][1] if pack in self._futures else None
+            before = self._workers.get(address) if address is not None else None
+        end = time.monotonic() + LEAVING_SECONDS
+        while before is not None and not self._closed:
+            self._changes.set()
+            if time.monotonic() > end:
+                return False
+            time.sleep(LOOK_SECONDS)
+            with self._lock:
+                before = before if address is not None and self._workers.get(address) is before else None
+        return True
 
     def tell(self, key: Hashable, message: bytes) -> None:
         address = key[0]  # type: ignore[index]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-# A busy machine is no failure.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+with contextlib.suppress(ModuleNotFoundError):  # tests of an installed wheel do without
+    from hypothesis import HealthCheck, settings
+
+    # A busy machine is no failure.
+    settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("any machine")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

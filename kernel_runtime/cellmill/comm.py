@@ -66,6 +66,8 @@ class Link:
         self._manager = comm.get_comm_manager()
         self._requests = itertools.count(1)
         self._shown: dict[int, threading.Event] = {}
+        self._order = threading.Lock()  # held to send: nothing follows the goodbye
+        self._closed = False
         self._publisher = Publisher(
             ip, lambda: executors.peek_default_executor(), lambda frame: self._send(self._frames, frame)
         )
@@ -80,7 +82,7 @@ class Link:
         """End the publisher, say goodbye, take back every registration."""
         self._manager.unregister_target(schema.CONTROL_TARGET, self._opened)
         self._publisher.close()
-        self._send(self._frames, {"cellmill": schema.VERSION, "kind": "goodbye"})
+        self._send(self._frames, {"cellmill": schema.VERSION, "kind": "goodbye"}, last=True)
         self._manager.unregister_comm(self._frames)
 
     def show(self, timeout: float) -> bool:
@@ -112,9 +114,14 @@ class Link:
         for frame in self._publisher.obey(control.comm_id, command):
             self._send(control, frame)
 
-    def _send(self, channel: Any, frame: schema.Frame) -> None:
+    def _send(self, channel: Any, frame: schema.Frame, *, last: bool = False) -> None:
+        """A page that is just joining, on another thread, hears no word after the ``last`` one."""
         data, buffers = packed(frame)
-        try:
-            channel.send(data=data, buffers=buffers)
-        except Exception:
-            _log.debug("a %s frame was not sent", frame["kind"], exc_info=True)
+        with self._order:
+            if self._closed:
+                return
+            self._closed = last
+            try:
+                channel.send(data=data, buffers=buffers)
+            except Exception:
+                _log.debug("a %s frame was not sent", frame["kind"], exc_info=True)

@@ -79,7 +79,9 @@ SEARCH = """async wanted => {
     };
     for (let at = Number(slider.max); at >= 0; at -= 0.05) {
         await show(at);
-        if (JSON.stringify(look()) === JSON.stringify(wanted)) return at;
+        const found = look();
+        if (wanted.canvases === null) found.canvases = null;
+        if (JSON.stringify(found) === JSON.stringify(wanted)) return at;
     }
     await show(slider.max);
     return look();
@@ -178,6 +180,8 @@ def test_graph_workers_and_replay(lab: Callable[..., Lab], tmp_path: Path) -> No
                 "words.includes('done 18') && words.includes('failed 1') && words.includes('input failed 1')",
             )
         live[tab] = steady_picture(one)
+        if tab == "now":
+            live[tab]["canvases"] = None  # where its charts begin hangs on which frames the page heard
     width = one.page.locator("#cellmill-panel .cellmill-dashboard").evaluate("one => one.clientWidth")
     variables = one.page.evaluate(VARIABLES)
     one.run_cell(2)

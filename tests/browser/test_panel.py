@@ -34,6 +34,10 @@ listeners = comm.publisher()._listeners
 listeners._clock = lambda: 0.0
 """
 LEAP = """import time
+for _ in range(2000):
+    if len(listeners) == 2:  # the new page has said what it shows
+        break
+    time.sleep(0.02)
 before, listeners._clock = len(listeners), lambda: 1000.0
 for _ in range(2000):
     work((0, ""))  # so that there is something to tell

@@ -80,7 +80,9 @@ print(hits > 5, ex._backend.resolver.table.count(None) == len(ex._backend.resolv
 def test_others_who_wait_are_told(interrupted: Callable[[str], str]) -> None:
     out = interrupted(
         """
-for round in range(10):
+for round in range(100):
+    if round >= 10 and hits > 5:
+        break  # on a slow machine few of them hit
     futures = [ex.submit(tasks.double, i) for i in range(6000)]
     seen = []
     def watch():

@@ -12,7 +12,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -25,7 +24,8 @@ from ...task import WorkerInfo
 from ..local.children import Exit
 from ..local.zygote_client import WorldWatch, current_world
 from ..scheduled import outcomes
-from ..scheduled.scheduler import NO_ELEMENT, Full, check, ffi, held
+from ..scheduled.scheduler import Full, check, ffi, held
+from ..scheduled.worker_infos import infos
 from . import remote
 from .engine import Engine, Place
 from .lane import Lane, describe
@@ -35,7 +35,6 @@ from .stopping import place_of
 if TYPE_CHECKING:
     from .backend import ClusterBackend
 
-STATES = ("lost", "starting", "idle", "lost")
 REPLY_SECONDS = 60.0
 WAITING_SECONDS = 10.0  # without any place, before that is said
 CLOSING_SECONDS = 5.0
@@ -493,19 +492,6 @@ class LanePool:
     def infos(self) -> list[WorkerInfo]:
         """One record per place."""
         self.backend.scheduler.poll()
-        found = []
         with self._lock:
-            members = sorted(self.members.values(), key=lambda lane: lane.index)
-        for member in members:
-            out = self._info(member.index)
-            state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
-            state = "stopping" if out.stopping else state
-            info = WorkerInfo(member.index, member.pid, state, int(out.finished), self.restarts)
-            if out.ticket:
-                name = self.backend.functions.names.get(out.function)
-                element = None if out.element == NO_ELEMENT else int(out.element)
-                info = replace(
-                    info, function=name, task=int(out.ticket), element=element, since_ns=int(out.since)
-                )
-            found.append(info)
-        return found
+            members = list(self.members.values())
+        return infos(self.backend, members, self.restarts)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 0.02  # for a worker to take over by itself what native code wrote
 MOST_AT_ONCE = 1 << 22  # bytes of one worker, before others are heard
 LAST_WORDS = 2000  # characters
-MOST_CELLS, MOST_TRANSCRIPTS = 1000, 256
 ROWS_BACK = 256  # of journeys, where a task is looked for that is over
 
 

@@ -9,7 +9,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -18,7 +17,8 @@ from ...errors import BackendError, CellmillError, UsageError, describe_exit
 from ...raised import load_error
 from ...task import WorkerInfo
 from ...worker import IMPORTS, INITIALIZER_FAILED, WORLD
-from ..scheduled.scheduler import NO_ELEMENT, ffi, held
+from ..scheduled.scheduler import ffi, held
+from ..scheduled.worker_infos import infos
 from . import zygote_client
 from .children import Exit, Member
 from .failed_starts import FailedStarts
@@ -28,8 +28,6 @@ from .stale import StaleModules
 
 if TYPE_CHECKING:
     from .backend import LocalBackend
-
-STATES = ("lost", "starting", "idle", "lost")
 
 
 class Pool:
@@ -336,19 +334,6 @@ class Pool:
     def infos(self) -> list[WorkerInfo]:
         """One record per worker process."""
         self.backend.scheduler.poll()  # hears of workers that have become ready
-        found = []
         with self._lock:
-            members = sorted(self.members.values(), key=lambda m: m.index)
-        for member in members:
-            out = self._info(member.index)
-            state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
-            state = "stopping" if out.stopping else state
-            info = WorkerInfo(member.index, member.pid, state, int(out.finished), self.restarts)
-            if out.ticket:
-                name = self.backend.functions.names.get(out.function)
-                element = None if out.element == NO_ELEMENT else int(out.element)
-                info = replace(
-                    info, function=name, task=int(out.ticket), element=element, since_ns=int(out.since)
-                )
-            found.append(info)
-        return found
+            members = list(self.members.values())
+        return infos(self.backend, members, self.restarts)

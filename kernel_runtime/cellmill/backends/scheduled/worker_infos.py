@@ -1,0 +1,34 @@
+"""What workers do at this moment, whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...task import WorkerInfo
+from .scheduler import NO_ELEMENT, ffi, held
+
+if TYPE_CHECKING:
+    from .backend import ScheduledBackend
+
+STATES = ("lost", "starting", "idle", "lost")
+
+
+def infos(backend: ScheduledBackend, members: Iterable[Any], restarts: int) -> list[WorkerInfo]:
+    """One record for each of these members, which have an index and a process id, in the order of the indexes."""
+    found = []
+    for member in sorted(members, key=lambda m: int(m.index)):
+        out = ffi.new("csched_worker_info_t *")
+        held.csched_worker_info(backend.scheduler.handle, member.index, out)
+        state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
+        state = "stopping" if out.stopping else state
+        info = WorkerInfo(member.index, member.pid, state, int(out.finished), restarts)
+        if out.ticket:
+            name = backend.functions.names.get(out.function)
+            element = None if out.element == NO_ELEMENT else int(out.element)
+            info = replace(
+                info, function=name, task=int(out.ticket), element=element, since_ns=int(out.since)
+            )
+        found.append(info)
+    return found

@@ -422,6 +422,9 @@ int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info);
 int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket, uint32_t element); /* see stop.c; 1: kill it */
 int csched_worker_overhear(csched_t *s, uint32_t index,
                            uint64_t ticket); /* its native output is read here: say when it ends */
+/* Take the turn, or give it up: 1 when it is one's own.  Who has it reads what native code of this worker has written,
+ * and the worker sends frames in its own only: so the two come in the order in which they were made. */
+int csched_output_turn(csched_t *s, uint32_t index, int take);
 int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size);
 
 /* functions and payload blocks */
@@ -585,6 +588,7 @@ uint32_t csched_worker_place(csched_worker_t *w); /* the element of a chunk that
 /* Read ends of the pipes that are this process's descriptors 1 and 2; before a result they are looked at, if the last
  * look was 50 us ago or more.  The C library's stdout goes there line by line. */
 int csched_worker_listen(csched_worker_t *w, const int native[2]);
+int csched_worker_output_turn(csched_worker_t *w, int take); /* see csched_output_turn */
 
 /* A lane: a worker that lives elsewhere, on somebody else's cluster.  Its end of the rings belongs to one thread of this
  * process, its relay, which puts tasks into packs and publishes what comes back (lane.c).  Without the GIL. */

@@ -70,6 +70,7 @@ typedef struct {
     shared_u64 interrupt_ticket; /* the task that a signal is meant for, */
     shared_u32 interrupt_element; /* and which element of it; NO_ELEMENT: whatever runs of it */
     shared_u64 overheard; /* the task whose native output the kernel reads itself */
+    shared_u32 output_turn; /* who may read native output now, and write frames: TURN_ */
 
     _Alignas(LINE) shared_u64 frees_tail; /* kernel */
     _Alignas(LINE) shared_u64 frees_head; /* worker */
@@ -94,6 +95,8 @@ enum { ENTRY_PAD = 0, ENTRY_TASK = 1, ENTRY_FUNCTION = 2, ENTRY_CONTROL = 3, ENT
 #define ENTRY_URGENT 0x80000000u /* in a task's `attempt`: others depend on it */
 #define ENTRY_ALONE 0x40000000u /* the same: it has a lane for itself */
 #define ENTRY_FLAGS (ENTRY_URGENT | ENTRY_ALONE)
+
+enum { TURN_FREE = 0, TURN_WORKER = 1, TURN_KERNEL = 2 };
 
 enum { CLAIM_QUEUED = 0, CLAIM_TAKEN = 1, CLAIM_REVOKED = 2 };
 

@@ -276,6 +276,15 @@ CSCHED_EXPORT int csched_worker_overhear(csched_t *s, uint32_t index, uint64_t t
     return segment ? CSCHED_OK : CSCHED_EINVAL;
 }
 
+CSCHED_EXPORT int csched_output_turn(csched_t *s, uint32_t index, int take)
+{
+    pthread_mutex_lock(&s->lock);
+    segment_t *segment = index < s->worker_count ? s->workers[index]->segment : NULL;
+    int mine = segment ? output_turn(segment, TURN_KERNEL, take) : CSCHED_EINVAL;
+    pthread_mutex_unlock(&s->lock);
+    return mine;
+}
+
 CSCHED_EXPORT int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size)
 {
     pthread_mutex_lock(&s->lock);

@@ -171,6 +171,16 @@ int segment_check(const segment_t *segment, uint64_t file_bytes)
     return CSCHED_OK;
 }
 
+bool output_turn(segment_t *segment, uint32_t who, bool take)
+{
+    shared_u32 *turn = &segment->output_turn;
+    if (!take) {
+        u32_cas(turn, who, TURN_FREE);
+        return false;
+    }
+    return u32_relaxed(turn) == who || u32_cas(turn, TURN_FREE, who);
+}
+
 int fd_send(int socket, uint32_t tag, int fd)
 {
     struct iovec body = {.iov_base = &tag, .iov_len = sizeof tag};

@@ -22,6 +22,8 @@ uint64_t segment_bytes(uint64_t ring_bytes);
 void segment_format(segment_t *segment, uint32_t index, uint64_t ring_bytes, uint64_t arena_bytes, uint64_t file_bytes);
 int segment_check(const segment_t *segment, uint64_t file_bytes);
 
+bool output_turn(segment_t *segment, uint32_t who, bool take); /* TURN_; true: it is theirs now */
+
 #define TAG_DROP 0x80000000u /* or-ed to a region's number: it is gone */
 #define TAG_FILE 0x40000000u /* the same: its file comes; from a worker: its own, with number 0 */
 

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <stdio.h>
 
+#include "segment.h"
 #include "worker.h"
 
 CSCHED_EXPORT int csched_worker_listen(csched_worker_t *w, const int native[2])
@@ -20,6 +21,11 @@ bool output_waits(csched_worker_t *w, uint64_t now)
     struct pollfd pipes[] = {{.fd = w->native[0], .events = POLLIN}, {.fd = w->native[1], .events = POLLIN}};
     w->heard = poll(pipes, 2, 0) > 0 || u64_relaxed(&w->segment->overheard) == w->current->ticket;
     return w->heard;
+}
+
+CSCHED_EXPORT int csched_worker_output_turn(csched_worker_t *w, int take)
+{
+    return output_turn(w->segment, TURN_WORKER, take);
 }
 
 CSCHED_EXPORT uint32_t csched_worker_place(csched_worker_t *w)

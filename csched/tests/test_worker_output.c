@@ -74,6 +74,28 @@ static void the_end_of_what_the_kernel_reads_is_told(void)
     closing(w, worker, out, err);
 }
 
+static void one_reads_native_output_at_a_time(void)
+{
+    int out[2], err[2];
+    world_t *w = world_open(0);
+    csched_worker_t *worker = listening(w, out, err);
+    EQUAL(csched_worker_output_turn(worker, 1), 1);
+    EQUAL(csched_worker_output_turn(worker, 1), 1); /* still: it was interrupted before it gave it up */
+    EQUAL(csched_output_turn(w->s, 0, 1), 0);
+    EQUAL(csched_output_turn(w->s, 0, 0), 0); /* not the kernel's to give */
+    EQUAL(csched_output_turn(w->s, 0, 1), 0);
+    EQUAL(csched_worker_output_turn(worker, 0), 0);
+    EQUAL(csched_output_turn(w->s, 0, 1), 1);
+    EQUAL(csched_worker_output_turn(worker, 1), 0);
+    EQUAL(csched_worker_output_turn(worker, 0), 0);
+    EQUAL(csched_worker_output_turn(worker, 1), 0);
+    EQUAL(csched_output_turn(w->s, 0, 0), 0);
+    EQUAL(csched_worker_output_turn(worker, 1), 1);
+    EQUAL(csched_output_turn(w->s, 9, 1), CSCHED_EINVAL);
+    EQUAL(csched_worker_output_turn(worker, 0), 0);
+    closing(w, worker, out, err);
+}
+
 static void the_place_within_a_chunk(void)
 {
     int out[2], err[2];
@@ -90,4 +112,4 @@ static void the_place_within_a_chunk(void)
 }
 
 MAIN(TEST(output_is_heard_before_the_result), TEST(the_end_of_what_the_kernel_reads_is_told),
-     TEST(the_place_within_a_chunk))
+     TEST(one_reads_native_output_at_a_time), TEST(the_place_within_a_chunk))

@@ -3,7 +3,8 @@
 Three pipes lead from a worker to the kernel. One is for frames, of Python's sys.stdout and sys.stderr and of displays;
 two are the descriptors 1 and 2, which native code and subprocesses write to as they like. What lies in those is taken
 over into frames at the end of the task that wrote it (csched/src/worker_output.c looks); the kernel reads them
-itself while a task is at it for long, or when the worker is dead.
+itself while a task is at it for long, or when the worker is dead. The two take turns: a worker that has read native
+output but not sent it yet must not be overtaken by what comes after.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import os
 import select
 import struct
 import threading
+import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 FRAME = struct.Struct("=IIIIQ")  # bytes that follow, kind, element, function, ticket
@@ -29,6 +31,9 @@ STDOUT, STDERR, PART, DISPLAY, END = (
 MOST = 4096 - FRAME.size  # in a frame: a pipe takes so much in one piece, whatever comes in between
 MOST_HELD = 1 << 16  # characters of an unfinished line
 PIPE_BYTES = 1 << 16
+TURN_SECONDS = (
+    1.0  # as long as the kernel may take to read; a kernel that is stopped must not stop its workers
+)
 
 
 class Place(NamedTuple):
@@ -46,11 +51,14 @@ class Channel:
     """A worker's end of the pipes. ``fds``: frames, stdout and stderr to write, stdout and stderr to read.
 
     ``here`` tells the place of what the main thread prints. ``spoke`` is not empty when the end of the present task is
-    to be told.
+    to be told. ``turn`` takes (True) or gives up the turn to read native output and send frames: whether it is ours.
     """
 
-    def __init__(self, fds: list[int], here: Callable[[], Place], spoke: list[Any]) -> None:
+    def __init__(
+        self, fds: list[int], here: Callable[[], Place], spoke: list[Any], turn: Callable[[bool], bool]
+    ) -> None:
         self._fd, out, err, *self.natives = fds
+        self._turn = turn
         for fd, number in ((out, 1), (err, 2)):
             os.dup2(fd, number)
             os.close(fd)
@@ -91,28 +99,44 @@ class Channel:
             return
         if place is None:
             place = self.place()
-        self.mark()
-        with self._lock:
-            last = len(data) - 1 if data else 0
-            for at in range(0, len(data) or 1, MOST):
-                part = data[at : at + MOST]
-                of = PART if kind == DISPLAY and at + MOST <= last else kind
-                os.write(self._fd, FRAME.pack(len(part), of, *place) + part)
-
-    def take_earlier(self) -> None:
-        """What native code of the present task has written comes before what it prints now."""
-        if threading.get_ident() == self._main and self._waiting.poll(0):
-            self.take_native()
+        with self._taking_turn():
+            # what native code of the present task has written comes before what it prints now
+            if threading.get_ident() == self._main and self._waiting.poll(0):
+                self._take_native()
+            self._write(kind, data, place)
 
     def take_native(self) -> None:
         """Take over what native code has written, as the present task's."""
+        with self._taking_turn():
+            self._take_native()
+
+    @contextlib.contextmanager
+    def _taking_turn(self) -> Iterator[None]:
+        with self._lock:
+            try:
+                late = time.monotonic() + TURN_SECONDS
+                while not self._turn(True) and time.monotonic() < late:
+                    time.sleep(50e-6)
+                yield
+            finally:
+                self._turn(False)
+
+    def _take_native(self) -> None:
         place = self._here()
         for kind, fd in zip((STDOUT, STDERR), self.natives, strict=True):
             left = 4 * PIPE_BYTES  # a child that goes on writing must not hold the task's result back
             with contextlib.suppress(BlockingIOError):
                 while left > 0 and (data := os.read(fd, PIPE_BYTES)):
                     left -= len(data)
-                    self.send(kind, data, place)
+                    self._write(kind, data, place)
+
+    def _write(self, kind: int, data: bytes, place: Place) -> None:
+        self.mark()
+        last = len(data) - 1 if data else 0
+        for at in range(0, len(data) or 1, MOST):
+            part = data[at : at + MOST]
+            of = PART if kind == DISPLAY and at + MOST <= last else kind
+            os.write(self._fd, FRAME.pack(len(part), of, *place) + part)
 
     def end(self) -> None:
         """The present task is over."""
@@ -223,7 +247,6 @@ class TaskStream(io.TextIOBase):
         self.flush()
 
     def _send(self, text: str, place: Place) -> None:
-        self._channel.take_earlier()
         self._channel.send(self._number, text.encode("utf-8", "backslashreplace"), place)
 
 
@@ -241,7 +264,6 @@ class _Bytes(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         self._stream.flush()
-        self._stream._channel.take_earlier()
         raw = bytes(data)
         self._stream._channel.send(self._stream.fileno(), raw)
         return len(raw)

@@ -19,7 +19,7 @@ class Speech:
         self._item = item
         self._tell = tell
         self.spoke: list[Any] = []  # not empty: there is something to do at the end of the task in hand
-        self.channel = Channel(pipes, self._place, self.spoke)
+        self.channel = Channel(pipes, self._place, self.spoke, self._turn)
         held.csched_worker_listen(handle, self.channel.natives)
         self._displays = Displays(self.channel)
         self.streams = StandardStreams(self.channel)
@@ -30,6 +30,9 @@ class Speech:
         if not ticket:
             return NOWHERE
         return Place(held.csched_worker_place(self._handle), self._item.function, ticket)
+
+    def _turn(self, take: bool) -> bool:
+        return bool(held.csched_worker_output_turn(self._handle, take))
 
     def end(self, native: bool = False) -> None:
         """Before a task's result: all of it leaves this process, ``native`` output taken over too."""

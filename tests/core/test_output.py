@@ -90,6 +90,20 @@ def task():
     assert err == "error\n"
 
 
+def test_native_output_of_a_long_task_keeps_its_place(said: Callable[..., tuple[str, str]]) -> None:
+    task = """
+def task():
+    os.write(1, b"early\\n")
+    time.sleep(0.1)  # from now on the kernel reads along
+    for i in range(400):
+        os.write(1, b"native %d\\n" % i)
+        print("python", i)
+"""
+    out, _ = said(f"import time\n{task}", "for _ in range(5):\n    ex.submit(task).result()")
+    once = ["early", *(f"{what} {i}" for i in range(400) for what in ("native", "python"))]
+    assert out.splitlines() == 5 * once
+
+
 def test_native_output_before_the_result(said: Callable[..., tuple[str, str]]) -> None:
     lines = 'for i in range(30):\n    ex.submit(subprocess.run, ["echo", str(i)]).result()\n    print("kernel", i)'
     assert said("", lines)[0] == "".join(f"{i}\nkernel {i}\n" for i in range(30))

@@ -84,9 +84,6 @@ class Speech:
         if not self.spoke:
             self.spoke.append(True)
 
-    def take_earlier(self) -> None:
-        """Native output is not read here."""
-
     def send(self, kind: int, data: bytes, place: Place | None = None) -> None:
         self.mark()
         self._frames.append(FRAME.pack(len(data), kind, *(place or self.place())) + data)

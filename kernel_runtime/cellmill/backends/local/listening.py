@@ -11,6 +11,7 @@ import os
 import select
 import threading
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ... import runs
@@ -138,9 +139,7 @@ class Listener(Transcripts):
                 self._read_frames(pipes)
             elif fd not in self._patient:
                 running = self._running(pipes.index)
-                if running and running == pipes.at_length:
-                    self._read_along(pipes, running)
-                else:
+                if not (running and running == pipes.at_length and self._read_along(pipes, running)):
                     self._patient[fd] = (time.monotonic() + PATIENCE_SECONDS, running)
                     self._epoll.modify(fd, 0)
 
@@ -174,10 +173,9 @@ class Listener(Transcripts):
     def _read_frames(self, pipes: WorkerPipes) -> int:
         """What lies there; how many bytes that was."""
         total = 0
-        with contextlib.suppress(BlockingIOError):
-            while total < MOST_AT_ONCE and (data := os.read(pipes.frames, PIPE_BYTES)):
-                total += len(data)
-                self._take_frames(pipes, data)
+        for data in _pieces(pipes.frames):
+            total += len(data)
+            self._take_frames(pipes, data)
         return total
 
     def _take_frames(self, pipes: WorkerPipes, data: bytes) -> None:
@@ -218,21 +216,30 @@ class Listener(Transcripts):
         """What native code has written and nobody has taken over, as output of this task or the latest one."""
         total = 0
         for fd, kind in pipes.natives.items():
-            with contextlib.suppress(BlockingIOError):
-                while total < MOST_AT_ONCE and (data := os.read(fd, PIPE_BYTES)):
-                    total += len(data)
-                    self._say(pipes, self._place(pipes, ticket), kind, data)
+            for data in _pieces(fd):
+                total += len(data)
+                self._say(pipes, self._place(pipes, ticket), kind, data)
         return total
 
-    def _read_along(self, pipes: WorkerPipes, ticket: int) -> None:
-        """The native output of a task that runs on, or of nobody (0); its worker says when it ends."""
+    def _read_along(self, pipes: WorkerPipes, ticket: int) -> bool:
+        """The native output of a task that runs on, or of nobody (0); its worker says when it ends.
+
+        False when the worker is at it: what it has read by now comes first, in frames.
+        """
+        handle = self._backend.scheduler.handle
         pipes.at_length = ticket
-        held.csched_worker_overhear(self._backend.scheduler.handle, pipes.index, ticket)
-        self._read_frames(pipes)
-        self._read_natives(pipes, ticket)
+        held.csched_worker_overhear(handle, pipes.index, ticket)
+        if held.csched_output_turn(handle, pipes.index, True) != 1:
+            return False
+        try:
+            self._read_frames(pipes)
+            self._read_natives(pipes, ticket)
+        finally:
+            held.csched_output_turn(handle, pipes.index, False)
         if ticket and self._running(pipes.index) != ticket:  # it may have looked before it was told
             self._read_frames(pipes)
             self._end(pipes, ticket)
+        return True
 
     def _say(self, pipes: WorkerPipes, place: tuple[int, int, int], kind: int, data: bytes) -> None:
         self.hear(self._voice(pipes, *place), kind, data)
@@ -280,3 +287,12 @@ class Listener(Transcripts):
         self.end(pipes.voices.pop(key) for key in over)
         if ticket is not None:
             pipes.displays.pop(ticket, None)
+
+
+def _pieces(fd: int) -> Iterator[bytes]:
+    """What lies in a pipe, up to a bound."""
+    left = MOST_AT_ONCE
+    with contextlib.suppress(BlockingIOError):
+        while left > 0 and (data := os.read(fd, PIPE_BYTES)):
+            left -= len(data)
+            yield data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -102,6 +103,23 @@ def task():
     out, _ = said(f"import time\n{task}", "for _ in range(5):\n    ex.submit(task).result()")
     once = ["early", *(f"{what} {i}" for i in range(400) for what in ("native", "python"))]
     assert out.splitlines() == 5 * once
+
+
+def test_late_news_of_a_dead_workers_pipe(fresh: Executor, capfd: pytest.CaptureFixture[str]) -> None:
+    """Its end may be heard when a new worker's pipe has its number: that one is heard all the same."""
+
+    def talk() -> None:
+        for i in range(3000):
+            print(i, "x" * 100)
+
+    fresh.run_on_workers(os.getpid)
+    listener = fresh._backend.listener  # type: ignore[attr-defined]
+    for pipes in listener._workers.values():
+        for fd in (pipes.frames, *pipes.natives):
+            listener._hear(fd, select.EPOLLHUP, pipes)
+    for future in [fresh.submit(talk) for _ in range(4)]:
+        future.result(SECONDS)
+    assert capfd.readouterr().out.count("x" * 100) >= 1000
 
 
 def test_native_output_before_the_result(said: Callable[..., tuple[str, str]]) -> None:

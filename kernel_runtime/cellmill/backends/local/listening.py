@@ -133,8 +133,9 @@ class Listener(Transcripts):
         with pipes.lock:
             if pipes.closed:
                 return
-            if not events & select.EPOLLIN:  # nobody is left to write; `ended` closes it
-                self._epoll.unregister(fd)
+            if not events & select.EPOLLIN:
+                if _hung_up(fd):  # else it was news of an earlier worker's pipe, which had this number
+                    self._epoll.unregister(fd)
             elif fd == pipes.frames:
                 self._read_frames(pipes)
             elif fd not in self._patient:
@@ -287,6 +288,13 @@ class Listener(Transcripts):
         self.end(pipes.voices.pop(key) for key in over)
         if ticket is not None:
             pipes.displays.pop(ticket, None)
+
+
+def _hung_up(fd: int) -> bool:
+    """Nobody is left to write to it."""
+    poller = select.poll()
+    poller.register(fd, 0)
+    return bool(poller.poll(0))
 
 
 def _pieces(fd: int) -> Iterator[bytes]:

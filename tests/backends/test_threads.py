@@ -21,6 +21,7 @@ import pytest
 
 import cellmill
 from cellmill import DependencyError, Executor, TaskTimeoutError, UsageError
+from cellmill.worker import FLUSH_NS
 
 SOON = 60.0
 
@@ -67,6 +68,22 @@ def test_containers_without_futures_are_not_copied(pool: Executor) -> None:
     given: list[Any] = [[1, 2], {"a": (3,)}]
     given.append(given)
     assert pool.submit(lambda x: x, given).result(SOON) is given
+
+
+def test_results_come_while_their_chunk_still_runs(pool: Executor) -> None:
+    thing, gate = Thing(), threading.Event()
+
+    def element(n: int) -> Thing:
+        if n == 40:  # the first ones travel in small chunks
+            time.sleep(2 * FLUSH_NS / 1e9)
+        elif n == 42:
+            assert gate.wait(SOON)
+        return thing
+
+    results = pool.map(element, range(64), chunksize=64, timeout=SOON)
+    assert [next(results) is thing for _ in range(41)] == [True] * 41
+    gate.set()
+    assert [x is thing for x in results] == [True] * 23
 
 
 def test_a_redefined_function_is_the_new_one(pool: Executor) -> None:

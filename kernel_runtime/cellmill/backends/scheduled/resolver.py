@@ -278,7 +278,7 @@ class Resolver:
                 elif kind == held.CSCHED_PARTIAL:
                     entry = self.table[slot]
                     if type(entry) is Chunk:
-                        entry.partial(scheduler.lasting_view(blob, address, size))
+                        self._partial(entry, slot, detail, blob, address, size)
                 elif kind == held.CSCHED_REPLY:
                     self.backend.pool.reply(worker, detail, bytes(scheduler.view(address, size)))
                 elif kind == held.CSCHED_ATTEMPT:

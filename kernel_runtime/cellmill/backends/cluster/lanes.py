@@ -24,8 +24,8 @@ from ...task import WorkerInfo
 from ..local.children import Exit
 from ..local.zygote_client import WorldWatch, current_world
 from ..scheduled import outcomes
-from ..scheduled.scheduler import Full, check, ffi, held
-from ..scheduled.worker_infos import infos
+from ..scheduled.scheduler import Full, check, held
+from ..scheduled.worker_infos import info_of, infos
 from . import remote
 from .engine import Engine, Place
 from .lane import Lane, describe
@@ -199,7 +199,7 @@ class LanePool:
                 return
             how = Exit(None, None)
             how.reason = f"was lost: {lane.lost} ({lane.place.label})"
-            how.task = self._info(lane.index).ticket or None
+            how.task = info_of(self.backend, lane.index).ticket or None
             how.output = self.backend.listener.ended_lane(lane, how.task or 0)
             self.exits[lane.index] = how
             self.restarts += 1
@@ -483,11 +483,6 @@ class LanePool:
             answer[0].set()
 
     # -- figures
-
-    def _info(self, index: int) -> Any:
-        info = ffi.new("csched_worker_info_t *")
-        held.csched_worker_info(self.backend.scheduler.handle, index, info)
-        return info
 
     def infos(self) -> list[WorkerInfo]:
         """One record per place."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..scheduled.scheduler import NO_ELEMENT, held
+from ..scheduled.worker_infos import info_of
 from . import zygote_client
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def check(backend: LocalBackend) -> None:
         size = own_bytes(member.pid) if member.pid and not member.retiring else 0
         if size <= limit:
             continue
-        ticket = int(backend.pool._info(index).ticket)
+        ticket = int(info_of(backend, index).ticket)
         if not ticket:
             backend.pool.replace(index)
         elif held.csched_worker_condemn(backend.scheduler.handle, index, ticket, NO_ELEMENT):
@@ -128,7 +129,7 @@ def _warn_if_scarce(backends: list[LocalBackend]) -> bool:
     if not workers:
         return False
     size, pid, index, backend = max(workers, key=lambda worker: worker[0])
-    info = backend.pool._info(index)
+    info = info_of(backend, index)
     doing = f"runs {backend.functions.names.get(info.function, 'a task')}" if info.ticket else "is idle"
     cell = backend.listener.cell_of(int(info.ticket))
     cell.do(partial(cell.stream(2).write, _words(left, total, pid, doing, size)))

@@ -17,8 +17,8 @@ from ...errors import BackendError, CellmillError, UsageError, describe_exit
 from ...raised import load_error
 from ...task import WorkerInfo
 from ...worker import IMPORTS, INITIALIZER_FAILED, WORLD
-from ..scheduled.scheduler import ffi, held
-from ..scheduled.worker_infos import infos
+from ..scheduled.scheduler import held
+from ..scheduled.worker_infos import info_of, infos
 from . import zygote_client
 from .children import Exit, Member
 from .failed_starts import FailedStarts
@@ -189,7 +189,7 @@ class Pool:
     def _ended(self, member: Member, ended: Exit) -> None:
         """A worker process is gone; called by the thread that listens to the zygote."""
         ready = self._was_ready(member)
-        ticket = int(self._info(member.index).ticket)
+        ticket = int(info_of(self.backend, member.index).ticket)
         worn_out = ready and ended.exitcode == 0 and not ticket  # max_tasks_per_child
         ended.task = ticket or None
         ended.output = self.backend.listener.ended(member.index, ticket)
@@ -222,7 +222,7 @@ class Pool:
             self._start_missing()
 
     def _was_ready(self, member: Member) -> bool:
-        return bool(self._info(member.index).state == 2)
+        return bool(info_of(self.backend, member.index).state == 2)
 
     def _standing(self) -> int:
         return sum(self._was_ready(member) for member in list(self.members.values()))
@@ -242,11 +242,6 @@ class Pool:
         if member is not None and member.pid:
             member.doom = reason
             zygote_client.shared().kill(member.pid, signal.SIGKILL)
-
-    def _info(self, index: int) -> Any:
-        info = ffi.new("csched_worker_info_t *")
-        held.csched_worker_info(self.backend.scheduler.handle, index, info)
-        return info
 
     def restart(self) -> None:
         """New workers in the place of all; what runs is finished first."""

@@ -15,12 +15,18 @@ if TYPE_CHECKING:
 STATES = ("lost", "starting", "idle", "lost")
 
 
+def info_of(backend: ScheduledBackend, index: int) -> Any:
+    """What the scheduler knows of one worker (csched_worker_info_t)."""
+    out = ffi.new("csched_worker_info_t *")
+    held.csched_worker_info(backend.scheduler.handle, index, out)
+    return out
+
+
 def infos(backend: ScheduledBackend, members: Iterable[Any], restarts: int) -> list[WorkerInfo]:
     """One record for each of these members, which have an index and a process id, in the order of the indexes."""
     found = []
     for member in sorted(members, key=lambda m: int(m.index)):
-        out = ffi.new("csched_worker_info_t *")
-        held.csched_worker_info(backend.scheduler.handle, member.index, out)
+        out = info_of(backend, member.index)
         state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
         state = "stopping" if out.stopping else state
         info = WorkerInfo(member.index, member.pid, state, int(out.finished), restarts)

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import os
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BackendError, UsageError, in_words
 from ...task import WorkerInfo
-from ..scheduled.scheduler import NO_ELEMENT, Full, check, ffi, held
+from ..scheduled.scheduler import Full, check, ffi, held
+from ..scheduled.worker_infos import infos
 from .thread import WorkerThread
 
 if TYPE_CHECKING:
     from ..local.children import Exit
     from .backend import ThreadsBackend
 
-STATES = ("lost", "starting", "idle", "lost")
 REPLY_SECONDS = 60.0
 CLOSE_SECONDS = 5.0
 
@@ -280,21 +278,5 @@ class ThreadPool:
         """One record per thread."""
         self.backend.scheduler.poll()  # hears of threads that have become ready
         with self._lock:
-            members = sorted(self.members.values(), key=lambda m: m.index)
-        return [self._info(member) for member in members]
-
-    def _info(self, member: WorkerThread) -> WorkerInfo:
-        out = ffi.new("csched_worker_info_t *")
-        held.csched_worker_info(self.backend.scheduler.handle, member.index, out)
-        state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
-        state = "stopping" if out.stopping else state
-        info = WorkerInfo(member.index, os.getpid(), state, int(out.finished), self.restarts)
-        if not out.ticket:
-            return info
-        return replace(
-            info,
-            function=self.backend.functions.names.get(out.function),
-            task=int(out.ticket),
-            element=None if out.element == NO_ELEMENT else int(out.element),
-            since_ns=int(out.since),
-        )
+            members = list(self.members.values())
+        return infos(self.backend, members, self.restarts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ class WorkerThread:
         backend = pool.backend
         self.pool = pool
         self.index = index
+        self.pid = os.getpid()
         self.handle = handle
         self.retiring = False
         self.said = Said()

@@ -11,31 +11,28 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from ... import payload
 from ...errors import BackendError, CellmillError, UsageError
-from ...functions import encode_function
-from ...raised import encode_error, load_error
+from ...raised import load_error
 from ...task import WorkerInfo
 from ..local.children import Exit
 from ..local.zygote_client import WorldWatch, current_world
-from ..scheduled import outcomes
-from ..scheduled.scheduler import Full, check, held
+from ..scheduled.requests import REPLY_SECONDS, Requests
+from ..scheduled.scheduler import held
 from ..scheduled.worker_infos import info_of, infos
 from . import remote
 from .engine import Engine, Place
 from .lane import Lane, describe
-from .pack import CALL, LEAVE, WORLD
+from .pack import LEAVE, WORLD
 from .stopping import place_of
 
 if TYPE_CHECKING:
     from .backend import ClusterBackend
 
-REPLY_SECONDS = 60.0
 WAITING_SECONDS = 10.0  # without any place, before that is said
 CLOSING_SECONDS = 5.0
 SPREAD_SECONDS = 0.1  # between looks at what waits behind long tasks
@@ -73,8 +70,7 @@ class LanePool:
         self._packs = itertools.count(1)
         self._sent: dict[int, Lane] = {}
         self._abandoned: dict[int, Place] = {}  # by a pack that still runs where nobody could end it
-        self._requests = itertools.count(1)
-        self._replies: dict[int, tuple[threading.Event, list[Any]]] = {}
+        self.requests = Requests(backend)
         self._lock = threading.RLock()
         self._opened = 0.0
         self.folder = tempfile.mkdtemp(prefix="cellmill-lanes-")
@@ -413,40 +409,15 @@ class LanePool:
             return
         world = current_world()
         for index in list(self.members):
-            self._request(index, 0, (WORLD, world))
-
-    def _request(self, index: int, number: int, body: Any) -> None:
-        data = pickle.dumps(body)
-        while True:
-            try:
-                rc = held.csched_control(self.backend.scheduler.handle, index, number, data, len(data))
-                if rc == held.CSCHED_EINVAL:  # that lane has just gone
-                    return
-                check(rc, "a request to a worker")
-                return
-            except Full:
-                self.backend.scheduler.wait(5)
+            self.requests.send(index, 0, (WORLD, world))
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once at each place; their values, in the order of the workers."""
         self.sync_world()
-        body = encode_function(function)
-        if body.buffers or body.size > payload.INLINE_MAX:
-            raise UsageError(
-                "a function for run_on_workers must be small (8 kB pickled): share data by a file"
-            )
-        self._settled()
-        waiting = []
-        for index in sorted(lane.index for lane in list(self.members.values()) if not lane.retiring):
-            number = next(self._requests)
-            answer: tuple[threading.Event, list[Any]] = (threading.Event(), [])
-            self._replies[number] = answer
-            self._request(index, number, (CALL, body.data))
-            waiting.append((index, number, answer))
-        return [self._value_of(*each) for each in waiting]
+        return self.requests.call(function, self._settled())
 
-    def _settled(self) -> None:
-        """Return when the places that are there are ready, or some time has passed."""
+    def _settled(self) -> Iterator[int]:
+        """Numbers of the lanes, once the places that are there are ready or some time has passed."""
         deadline = time.monotonic() + REPLY_SECONDS
         while time.monotonic() < deadline and self.backend.broken is None:
             lanes = list(self.members.values())
@@ -455,32 +426,13 @@ class LanePool:
                 and len(lanes) >= min(self.backend.max_workers, self.size)
                 and all(lane.ready for lane in lanes)
             ):
-                return
+                break
             time.sleep(0.01)
-
-    def _value_of(self, index: int, number: int, answer: tuple[threading.Event, list[Any]]) -> Any:
-        event, replies = answer
-        deadline = time.monotonic() + REPLY_SECONDS
-        while not event.is_set():
-            self.backend.scheduler.wait(10)  # nobody else drains while no task is outstanding
-            self.backend.resolver.resolve()
-            if self.backend.broken is not None:
-                raise BackendError(f"this executor is broken: {self.backend.broken}") from self.backend.broken
-            if index not in self.members or time.monotonic() > deadline:
-                raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
-        del self._replies[number]
-        good, value = replies[0]
-        if not good:
-            raise load_error(value)
-        return value
+        yield from sorted(lane.index for lane in list(self.members.values()) if not lane.retiring)
 
     def reply(self, index: int, number: int, data: bytes) -> None:
         """A place's answer to a request."""
-        answer = self._replies.get(number)
-        if answer is not None:
-            value, problem = outcomes.load_value(memoryview(data))
-            answer[1].append((False, encode_error(problem, "run_on_workers")) if problem else value)
-            answer[0].set()
+        self.requests.reply(number, data)
 
     # -- figures
 

@@ -17,13 +17,13 @@ from ...errors import BackendError, CellmillError, UsageError, describe_exit
 from ...raised import load_error
 from ...task import WorkerInfo
 from ...worker import IMPORTS, INITIALIZER_FAILED, WORLD
+from ..scheduled.requests import REPLY_SECONDS, Requests
 from ..scheduled.scheduler import held
 from ..scheduled.worker_infos import info_of, infos
 from . import zygote_client
 from .children import Exit, Member
 from .failed_starts import FailedStarts
 from .pipes import WorkerPipes
-from .requests import REPLY_SECONDS, Requests
 from .stale import StaleModules
 
 if TYPE_CHECKING:

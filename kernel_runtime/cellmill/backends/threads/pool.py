@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import itertools
 import threading
 import time
 import warnings
@@ -12,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BackendError, UsageError, in_words
 from ...task import WorkerInfo
-from ..scheduled.scheduler import Full, check, ffi, held
+from ..scheduled.scheduler import check, ffi, held
 from ..scheduled.worker_infos import infos
+from .requests import ThreadRequests
 from .thread import WorkerThread
 
 if TYPE_CHECKING:
     from ..local.children import Exit
     from .backend import ThreadsBackend
 
-REPLY_SECONDS = 60.0
 CLOSE_SECONDS = 5.0
 
 
@@ -44,8 +43,7 @@ class ThreadPool:
         self.closed = False
         self.restarts = 0
         self._initializer, self._initargs = initializer, initargs
-        self._requests = itertools.count(1)
-        self._asked: dict[int, tuple[Callable[..., Any], list[Any], threading.Event]] = {}
+        self.requests = ThreadRequests(backend)
         self._lock = threading.RLock()
         self._told = False
         self.preload(preload)
@@ -58,7 +56,7 @@ class ThreadPool:
         """Nothing to send."""
 
     def reply(self, index: int, number: int, data: bytes) -> None:
-        """Answers come as objects; see `answer`."""
+        """Answers come as objects; see `ThreadRequests`."""
 
     # -- starting
 
@@ -226,53 +224,9 @@ class ThreadPool:
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once in each thread; their values, in the order of the workers."""
-        waiting = []
         with self._lock:
             indexes = sorted(m.index for m in self.members.values() if not m.retiring)
-        for index in indexes:
-            number = next(self._requests)
-            asked: tuple[Callable[..., Any], list[Any], threading.Event] = (function, [], threading.Event())
-            self._asked[number] = asked
-            self._request(index, number)
-            waiting.append((index, number, asked))
-        values = []
-        for index, number, (_, replies, event) in waiting:
-            deadline = time.monotonic() + REPLY_SECONDS
-            while not event.wait(0.05):
-                if self.backend.broken is not None:
-                    raise BackendError(
-                        f"this executor is broken: {self.backend.broken}"
-                    ) from self.backend.broken
-                if index not in self.members or time.monotonic() > deadline:
-                    raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
-            del self._asked[number]
-            good, value = replies[0]
-            if not good:
-                raise value
-            values.append(value)
-        return values
-
-    def _request(self, index: int, number: int) -> None:
-        while True:
-            try:
-                rc = held.csched_control(self.backend.scheduler.handle, index, number, b"\0", 1)
-                if rc != held.CSCHED_EINVAL:  # else that thread has just gone
-                    check(rc, "a request to a worker thread")
-                return
-            except Full:
-                self.backend.scheduler.wait(5)
-
-    def answer(self, number: int) -> None:
-        """In a thread: call what was asked for."""
-        asked = self._asked.get(number)
-        if asked is None:
-            return
-        function, replies, event = asked
-        try:
-            replies.append((True, function()))
-        except BaseException as error:
-            replies.append((False, error))
-        event.set()
+        return self.requests.call(function, indexes)
 
     def infos(self) -> list[WorkerInfo]:
         """One record per thread."""

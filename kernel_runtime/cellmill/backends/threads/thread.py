@@ -70,7 +70,7 @@ class WorkerThread:
         while True:
             rc = held.csched_thread_serve(self.form, self._item)
             if rc == _CONTROL:
-                self.pool.answer(self.function)
+                self.pool.requests.answer(self.function)
                 self.tell()
             elif rc in (_ABANDONED, _STOPPED):
                 return

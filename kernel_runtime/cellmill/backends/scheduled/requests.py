@@ -1,0 +1,115 @@
+"""Requests to workers beside their tasks, and what they answer."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ... import payload
+from ...errors import BackendError, UsageError
+from ...functions import encode_function
+from ...raised import encode_error, load_error
+from ...worker import CALL
+from . import outcomes
+from .scheduler import Full, check, held
+
+if TYPE_CHECKING:
+    from .backend import ScheduledBackend
+
+REPLY_SECONDS = 60.0
+
+
+class Answer:
+    """Of one worker, to what it was asked."""
+
+    __slots__ = ("asked", "came", "good", "value")
+
+    def __init__(self, asked: Any) -> None:
+        self.asked = asked
+        self.came = threading.Event()
+        self.good = False  # the value is one, and no error
+        self.value: Any = None
+
+    def take(self, good: bool, value: Any) -> None:
+        self.good, self.value = good, value
+        self.came.set()
+
+
+class Requests:
+    """Sends them through the rings of tasks; from any thread."""
+
+    def __init__(self, backend: ScheduledBackend) -> None:
+        self._backend = backend
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, Answer] = {}
+
+    def send(self, index: int, number: int, asked: Any) -> None:
+        """To one worker, if it is still there; the answer will carry the number, 0: there is none."""
+        self._hand_over(index, number, pickle.dumps(asked))
+
+    def _hand_over(self, index: int, number: int, data: bytes) -> None:
+        while True:
+            try:
+                rc = held.csched_control(self._backend.scheduler.handle, index, number, data, len(data))
+                if rc != held.CSCHED_EINVAL:  # else that worker has just gone
+                    check(rc, "a request to a worker")
+                return
+            except Full:
+                self._backend.scheduler.wait(5)
+
+    def call(self, function: Callable[..., Any], workers: Iterable[int]) -> list[Any]:
+        """Call ``function()`` on each of these workers, which are asked for once it is known that the function can be
+        sent; their values in this order.
+        """
+        body = encode_function(function)
+        if body.buffers or body.size > payload.INLINE_MAX:
+            raise UsageError(
+                "a function for run_on_workers must be small (8 kB pickled): share data by a file"
+            )
+        return self._ask((CALL, body.data), workers)
+
+    def _ask(self, asked: Any, workers: Iterable[int]) -> list[Any]:
+        waiting = []
+        for index in workers:
+            number, answer = next(self._numbers), Answer(asked)
+            self._answers[number] = answer
+            self.send(index, number, asked)
+            waiting.append((index, number, answer))
+        try:
+            return [self._value(index, answer) for index, _, answer in waiting]
+        finally:
+            for _, number, _ in waiting:
+                del self._answers[number]
+
+    def _value(self, index: int, answer: Answer) -> Any:
+        backend = self._backend
+        deadline = time.monotonic() + REPLY_SECONDS
+        while not self._came(answer):
+            if backend.broken is not None:
+                raise BackendError(f"this executor is broken: {backend.broken}") from backend.broken
+            if index not in backend.pool.members or time.monotonic() > deadline:
+                raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
+        if not answer.good:
+            raise self._error(answer.value)
+        return answer.value
+
+    def _came(self, answer: Answer) -> bool:
+        """Whether it is there, after a look for it."""
+        if not answer.came.is_set():
+            self._backend.scheduler.wait(10)  # nobody else drains while no task is outstanding
+            self._backend.resolver.resolve()
+        return answer.came.is_set()
+
+    def _error(self, value: Any) -> BaseException:
+        return load_error(value)
+
+    def reply(self, number: int, data: bytes) -> None:
+        """What a worker answered."""
+        answer = self._answers.get(number)
+        if answer is not None:
+            value, problem = outcomes.load_value(memoryview(data))
+            answer.take(*((False, encode_error(problem, "run_on_workers")) if problem else value))

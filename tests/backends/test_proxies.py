@@ -22,7 +22,7 @@ from tests.core.helpers import comes_down
 pytest.importorskip("proxystore")
 numpy = pytest.importorskip("numpy")
 
-from cellmill.backends.cluster import files, proxies  # noqa: E402
+from cellmill.backends.cluster import files, proxies, stores  # noqa: E402
 
 TOKEN = b"0123456789abcdef"
 
@@ -43,7 +43,7 @@ def stored(keeper: proxies.Keeper) -> list[Path]:
 
 
 def decoded(encoded: Encoded) -> Any:
-    return payload.decode(memoryview(proxies.joined(encoded)))
+    return payload.decode(memoryview(stores.joined(encoded)))
 
 
 def there(encoded: Encoded) -> Any:

@@ -19,23 +19,20 @@ import queue
 import select
 import shutil
 import threading
-import uuid
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from ... import payload
-from ...errors import BackendError, PayloadError, UsageError, in_words
+from ...errors import BackendError, in_words
 from ...payload import BUFFER_MIN, Encoded
 from ...task import memory_of
+from . import stores
+from .stores import Source
 
 ABOVE = 200_000  # bytes; below that packs are as fast
 Policy = Callable[[int], bool]
-Source = tuple[str, bytes]
-"""A connector for any process: the path of its class, its pickled configuration."""
-
-_connectors: dict[Source, Any] = {}
 _keepers: dict[bytes, Keeper] = {}  # of this process, by token
 _watched: set[str] = set()
 _UNREAD = object()
@@ -59,7 +56,7 @@ class Outside:
         """
         if not self.policy(encoded.size):
             return encoded
-        key = _put(connector(self.source), encoded, self.token)
+        key = stores.put(stores.connector(self.source), encoded, self.token)
         return encoded if key is None else self.reference(key, encoded.size, kept)
 
     def reference(self, key: Any, size: int, kept: bool) -> Encoded:
@@ -74,12 +71,12 @@ class Outside:
         Where values are files of this machine, they are removed should their owner die.
         """
         try:
-            connector(self.source)
+            stores.connector(self.source)
         except Exception as error:
             raise BackendError(
-                f"large values are kept outside of messages, in {_name(self.source)}, and this worker cannot reach it: "
-                f"{in_words(error)}. Install ProxyStore there as well (pip install 'cellmill[proxies]'), or switch it "
-                "off with proxies=False."
+                f"large values are kept outside of messages, in {stores.name_of(self.source)}, and this worker cannot "
+                f"reach it: {in_words(error)}. Install ProxyStore there as well (pip install "
+                "'cellmill[proxies]'), or switch it off with proxies=False."
             ) from error
         if self.folder is not None and _start_of(self.owner[0]) == self.owner[1] != 0:
             with _lock:
@@ -117,7 +114,7 @@ class Keeper:
         """A reference in place of a payload that is large, and what keeps the value; the payload and None otherwise."""
         if self._closed or not self.outside.policy(encoded.size):
             return encoded, None
-        key = _put(self._connector, encoded, self.token)
+        key = stores.put(self._connector, encoded, self.token)
         if key is None:
             return encoded, None
         return self.outside.reference(key, encoded.size, kept=False), Lease(self, key)
@@ -147,9 +144,8 @@ class Keeper:
         self._leaving.put(None)
         self._thread.join(10)
         with contextlib.suppress(Exception):
-            _sweep(self._connector, self.token)
-        with _lock:
-            _connectors.pop(self.outside.source, None)
+            stores.sweep(self._connector, self.token)
+        stores.drop(self.outside.source)
         if self.outside.folder is not None:
             shutil.rmtree(self.outside.folder, ignore_errors=True)
 
@@ -197,7 +193,7 @@ class Kept(Lease):
         if self._value is _UNREAD:
             with self._lock:
                 if self._value is _UNREAD:
-                    self._value = _read(self._source, self.key, self.size)
+                    self._value = stores.read(self._source, self.key, self.size)
         return self._value
 
 
@@ -216,90 +212,16 @@ def _found(token: bytes, source: Source, key: Any, size: int) -> Any:
     keeper = _keepers.get(token)
     if keeper is not None and payload.inputs.loading is None:
         return Kept(keeper, source, key, size)
-    return _read(source, key, size)
+    return stores.read(source, key, size)
 
 
 def _taken(token: bytes, source: Source, key: Any, size: int) -> Any:
     """Arguments, or the results of a chunk: their values."""
     keeper = _keepers.get(token)
-    value = _read(source, key, size)
+    value = stores.read(source, key, size)
     if keeper is not None and payload.inputs.loading is None:
         keeper.taken.append(Lease(keeper, key))
     return value
-
-
-def _read(source: Source, key: Any, size: int) -> Any:
-    try:
-        data = connector(source).get(key)
-    except Exception as error:
-        raise PayloadError(
-            f"a value of {size:,} bytes could not be read from {_name(source)}: {in_words(error)}"
-        ) from error
-    if data is None:
-        raise PayloadError(
-            f"a value of {size:,} bytes is not in {_name(source)} any more: it was evicted, or this machine does not "
-            "see the same store. Values go when their future is gone and at the executor's end."
-        )
-    return payload.decode(memoryview(data))
-
-
-def _put(made: Any, encoded: Encoded, token: bytes) -> Any:
-    """Its key; None where there is no room for it: then it travels by itself."""
-    try:
-        if not hasattr(made, "set"):
-            return made.put(joined(encoded))
-        key = made.new_key()
-        # by the beginning of its name it is known to be ours, should its place die before it handed it over
-        key = key._replace(**{key._fields[0]: f"{token.hex()}-{uuid.uuid4().hex}"})
-        if hasattr(made, "set_parts"):
-            made.set_parts(key, encoded.parts())
-        else:
-            made.set(key, joined(encoded))
-        return key
-    except OSError:
-        return None
-
-
-def _sweep(made: Any, token: bytes) -> None:
-    """Evict what has no owner, where a store can be asked for it."""
-    if hasattr(made, "sweep"):
-        made.sweep(token.hex())
-    client = getattr(made, "_redis_client", None)
-    if client is not None:
-        for name in client.scan_iter(match=f"{token.hex()}-*"):
-            client.delete(name)
-
-
-def joined(encoded: Encoded) -> bytes:
-    """A payload as it lies in memory, its buffers at their places."""
-    if not encoded.buffers:
-        return encoded.data
-    out = bytearray(encoded.size)
-    for at, part in encoded.parts():
-        out[at : at + (part.nbytes if isinstance(part, memoryview) else len(part))] = part
-    return bytes(out)
-
-
-def connector(source: Source) -> Any:
-    """The connector of a source, one in each process."""
-    made = _connectors.get(source)
-    if made is None:
-        with _lock:
-            made = _connectors.get(source)
-            if made is None:
-                module, _, name = source[0].rpartition(".")
-                kind = getattr(importlib.import_module(module), name)
-                made = _connectors[source] = kind.from_config(pickle.loads(source[1]))
-    return made
-
-
-def _source(made: Any) -> Source:
-    kind = type(made)
-    return f"{kind.__module__}.{kind.__qualname__}", pickle.dumps(made.config())
-
-
-def _name(source: Source) -> str:
-    return f"the store ({source[0].rpartition('.')[2]})"
 
 
 # -- what was asked for
@@ -329,10 +251,9 @@ def keeper(token: bytes, proxies: Any, above: Any, owns: bool) -> Keeper | None:
         folder = files.private_folder()
         made: Any = files.MappedFiles(folder)
     else:
-        made = _connector_of(proxies)
-    source = _source(made)
-    with _lock:
-        _connectors[source] = made
+        made = stores.chosen(proxies)
+    source = stores.source_of(made)
+    stores.keep(source, made)
     owner = (os.getpid(), _start_of(os.getpid())) if folder is not None else (0, 0)
     return Keeper(token, Outside(token, source, policy, folder, owner), made)
 
@@ -353,31 +274,6 @@ class Above:
 
     def __call__(self, size: int) -> bool:
         return size >= self.least
-
-
-def _connector_of(proxies: Any) -> Any:
-    if all(callable(getattr(proxies, name, None)) for name in ("put", "get", "evict", "config")):
-        return proxies
-    if isinstance(proxies, str):
-        kind, _, rest = proxies.partition(":")
-        if kind == "file" and rest:
-            from . import files
-
-            os.makedirs(rest, exist_ok=True)
-            return files.MappedFiles(os.path.abspath(rest), mapped=False)
-        if kind == "redis" and rest.startswith("//"):
-            from proxystore.connectors.redis import RedisConnector
-
-            host, _, port = rest[2:].rstrip("/").partition(":")
-            return RedisConnector(host, int(port or 6379), clear=False)
-        if kind == "endpoint" and rest:
-            from proxystore.connectors.endpoint import EndpointConnector
-
-            return EndpointConnector([rest])
-    raise UsageError(
-        'proxies takes True, False, "file", "file:FOLDER", "redis://HOST:PORT", "endpoint:UUID" or a connector of '
-        f"ProxyStore's, not {proxies!r}"
-    )
 
 
 # -- when the owner dies

@@ -27,8 +27,9 @@ from ...functions import load_function
 from ...raised import encode_error
 from . import pack
 from .pack import CALL, ERROR, FUNCTION, INPUT, LEAVE, NONE, OUTCOME, PACKED, TASK, VALUE, WORLD
-from .proxies import Outside, joined
+from .proxies import Outside
 from .speech import Speech
+from .stores import joined
 from .surroundings import Surroundings
 
 MOST_FUNCTIONS = 256

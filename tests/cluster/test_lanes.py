@@ -15,7 +15,7 @@ import pytest
 
 import cellmill
 from cellmill import BackendError, WorkerLostError
-from cellmill.backends.cluster import pack, remote
+from cellmill.backends.cluster import clocks, pack, page, remote
 from cellmill.backends.cluster.backend import ClusterBackend
 from cellmill.backends.cluster.engine import Lanes, Place
 from cellmill.task import DEFAULT_OPTIONS, NO_RUN
@@ -175,7 +175,7 @@ def test_a_lost_place_takes_one_task_along(opened: Any, gate: Gate) -> None:
 
 def test_without_a_page_suspects_run_alone(opened: Any, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> None:
     """A place on another machine: nobody knows which task of its pack ran."""
-    monkeypatch.setattr(remote.Home, "_open_page", lambda *_: False)
+    monkeypatch.setattr(page, "opened", lambda *_: None)
     backend, engine = opened()
     for i in range(100):
         backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
@@ -202,9 +202,9 @@ def test_a_task_with_a_limit_travels_alone(opened: Any) -> None:
 
 
 def test_clocks_of_other_machines_are_aligned(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_now", lambda: time.monotonic_ns() + 5_000_000_000_000)
+    monkeypatch.setattr(clocks, "now", lambda: time.monotonic_ns() + 5_000_000_000_000)
     boots = itertools.count()
-    monkeypatch.setattr(remote, "boot", lambda: str(next(boots)))
+    monkeypatch.setattr(clocks, "boot", lambda: str(next(boots)))
     backend, _ = opened()
     started = time.monotonic_ns()
     assert backend.submit_plain(tasks.double, (1,), {}).result(SECONDS) == 2

@@ -8,8 +8,6 @@ back and forth matters. A pack holds about as much work as its budget; of tasks 
 from __future__ import annotations
 
 import contextlib
-import mmap
-import os
 import pickle
 import threading
 import time
@@ -19,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import BackendError, CellmillError, PayloadError
 from ...raised import encode_error
 from ..scheduled.scheduler import check, free, free_ffi, held
-from . import pack, remote
+from . import clocks, pack, remote
 from .engine import Place
+from .page import Page
 
 if TYPE_CHECKING:
     from .lanes import LanePool
@@ -52,23 +51,6 @@ class Pack:
         self.error: BaseException | None = None
 
 
-class Clock:
-    """How far a place's clock is ahead of ours: between the closest bounds that any exchange gave. Nanoseconds."""
-
-    def __init__(self) -> None:
-        self.same = False
-        self._least, self._most = -(1 << 62), 1 << 62
-
-    def exchanged(self, sent: int, begun: int, ended: int, received: int) -> None:
-        """Our stamps around, those of the place within."""
-        self._least = max(self._least, ended - received)
-        self._most = min(self._most, begun - sent)
-
-    @property
-    def ahead(self) -> int:
-        return 0 if self.same else (self._least + self._most) // 2
-
-
 class Lane:
     """See the module. Everything but `wake`, `answered` and `lose` belongs to its relay thread."""
 
@@ -86,7 +68,7 @@ class Lane:
         self.ready = False
         self.lost: str | None = None  # why
         self.over = threading.Event()
-        self.clock = Clock()
+        self.clock = clocks.Clock()
         self._lock = threading.Lock()
         self._closed = False
         self._packs: deque[Pack] = deque()  # outstanding, in the order they were sent
@@ -384,7 +366,7 @@ class Lane:
                 "install the same versions at both ends."
             )
         self._page.known = bool(answer["page"])
-        self.clock.same = bool(answer["boot"]) and answer["boot"] == remote.boot()
+        self.clock.same = bool(answer["boot"]) and answer["boot"] == clocks.boot()
         self.pid = self.pid or int(answer["pid"])
         if "error" in answer:
             self.pool.initializer_failed(answer["error"])
@@ -433,27 +415,6 @@ class Lane:
         if before < outstanding:
             free.csched_lane_blame(self._handle, element)
             free.csched_lane_give_back(self._handle, outstanding - before - 1, 0)
-
-
-class Page:
-    """What runs at a place of this machine, at any moment: a small file that it writes and this process reads."""
-
-    def __init__(self, folder: str, number: int) -> None:
-        self.path = os.path.join(folder, f"lane-{number}")
-        self.known = False  # whether the place writes it
-        with open(self.path, "w+b") as file:
-            file.write(bytes(pack.PAGE.size))
-            file.flush()
-            self._memory = mmap.mmap(file.fileno(), pack.PAGE.size)
-
-    def read(self) -> tuple[int, int]:
-        """Ticket of the task, 0 for none, and the element of a chunk."""
-        ticket, element = pack.PAGE.unpack_from(self._memory)
-        return int(ticket), int(element)
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
-            os.unlink(self.path)
 
 
 def describe(error: BaseException) -> CellmillError:

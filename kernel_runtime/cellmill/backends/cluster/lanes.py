@@ -24,7 +24,7 @@ from ..local.zygote_client import WorldWatch, current_world
 from ..scheduled.requests import REPLY_SECONDS, Requests
 from ..scheduled.scheduler import held
 from ..scheduled.worker_infos import info_of, infos
-from . import remote
+from . import clocks
 from .engine import Engine, Place
 from .lane import Lane, describe
 from .pack import LEAVE, WORLD
@@ -133,7 +133,7 @@ class LanePool:
         return pickle.dumps(
             {
                 "page": page,
-                "boot": remote.boot(),
+                "boot": clocks.boot(),
                 "world": current_world(),
                 "base": self._base,
                 "preload": list(self.preloaded),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...frames import END, FRAME, NOWHERE, STDERR, STDOUT, Place, TaskStream
 
 if TYPE_CHECKING:
-    from .remote import Home
+    from .home import Home
 
 _listening: dict[int, Speech] = {}  # by thread
 _lock = threading.Lock()

@@ -1,0 +1,303 @@
+"""What one place keeps for one lane, and how it runs the packs that come there.
+
+Nothing here needs the C scheduler. A reply comes back soon even where tasks turn out to be slow: when the budget of a
+pack is used up, what has not begun goes back with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import threading
+from array import array
+from typing import Any
+
+from ... import payload
+from ...chunk_outcomes import Outcomes, run_batch
+from ...functions import load_function
+from ...raised import encode_error
+from . import clocks, pack, page
+from .known import KnownFunctions
+from .pack import CALL, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE, WORLD
+from .proxies import Outside
+from .speech import Speech
+from .stores import joined
+from .surroundings import Surroundings
+from .work import Work, arguments, interrupted
+
+NO_ELEMENT = 2**32 - 1
+_NOTHING: dict[str, Any] = {}
+_raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
+
+
+class Home:
+    """What one place keeps for one lane. `run` belongs to one thread at a time."""
+
+    def __init__(self) -> None:
+        self.known = KnownFunctions()
+        self.surroundings = Surroundings()
+        self.speech = Speech(self)
+        self.thread = 0  # that runs a pack now
+        self.ticket = 0  # of the task in hand
+        self.function = 0
+        self.element = 0
+        self.outside: Outside | None = None  # where large results go
+        self._stopped: set[int] = set()
+        self._hearing = threading.Lock()
+        self._work: Work | None = None  # in hand
+        self._latest = 0  # pack that came
+        self._refused: set[int] = set()  # packs that have not come
+        self._page: Any = bytearray(pack.PAGE.size)  # what runs, for a kernel on the same machine
+
+    # -- the pack
+
+    def run(self, number: int, records: memoryview, data: memoryview, begun: int, budget_ns: int) -> bytes:
+        """Tasks one after another, until there are no more or the budget is used up."""
+        work = Work(number, list(PACKED.iter_unpack(records)), data, begun + budget_ns)
+        with self._hearing:
+            self._latest, self._work = number, work
+            if number in self._refused:
+                self._refused.discard(number)
+                work.stop = -1
+        self.thread = threading.get_ident()
+        self.speech.listen()
+        try:
+            while True:
+                try:
+                    self._go_on(work)
+                    break
+                except KeyboardInterrupt:  # one that came just before or after the task that it was meant for
+                    self._cut(work)
+        finally:
+            self._calm()
+            self.speech.end()
+        return work.reply(self.speech.take(), begun)
+
+    def _go_on(self, work: Work) -> None:
+        results, now, data, stopped = work.results, clocks.now, work.data, self._stopped
+        records, functions = work.records, self.known.loaded
+        say, told = pack.PAGE.pack_into, self._page
+        for at in range(work.next, len(records)):
+            work.next = at  # before the look at stop; partner: withdraw
+            if at > work.stop:
+                return
+            kind, number, ticket, _, inputs, _, _, place, size = records[at]
+            if kind != TASK:
+                self._other(kind, number, data[place : place + size], work)
+                continue
+            received = started = now()
+            if received > work.end and results:
+                return
+            if ticket in stopped:
+                results.append(interrupted(ticket, received))
+                continue
+            self.ticket, self.function = ticket, number
+            say(told, 0, ticket, NO_ELEMENT)
+            try:
+                function: Any = functions.get(number)
+                args: Any = ()
+                kwargs = _NOTHING
+                if size or function is None:
+                    if function is None and number:
+                        function = self.known.load(number)
+                    if size:
+                        args = arguments(data, place, size, inputs)
+                        started = now()
+                    if type(args) is dict:
+                        result = self._chunk(args, function, number, ticket, received, started)
+                        self.ticket = 0
+                        results.append(result)
+                        continue
+                    if type(args) is list:  # [args, kwargs] or [function, args, kwargs]
+                        if len(args) == 3:
+                            function = args[0]
+                        args, kwargs = args[-2:]
+                value = function(*args, **kwargs)
+                finished = now()
+                self.ticket = 0
+            except BaseException as error:
+                finished = now()
+                self.ticket = 0
+                args = kwargs = None
+                failed = encode_error(error, self.known.name(number, function))
+                results.append((TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, failed))
+            else:
+                args = kwargs = None
+                if value is None:
+                    results.append((TASK, NONE, 0, 0, ticket, 0, received, started, finished, None))
+                else:
+                    results.append(
+                        self._value(
+                            value, ticket, self.known.name(number, function), received, started, finished
+                        )
+                    )
+            if self.speech.spoke:
+                self.speech.end_of_task(ticket, number)
+        work.next = len(records)
+
+    def _value(
+        self, value: Any, ticket: int, name: str, received: int, started: int, finished: int
+    ) -> tuple[Any, ...]:
+        data: Any = payload.encode_simple(value)
+        if data is None:
+            try:
+                encoded = payload.encode(value)
+            except BaseException as error:
+                problem = payload.explain_result(name, value, error)
+                failed = encode_error(problem.with_traceback(error.__traceback__), name)
+                return TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, failed
+            data = self._packed(encoded, kept=True)
+        return TASK, VALUE, 0, 0, ticket, len(data), received, started, finished, data
+
+    def _packed(self, encoded: payload.Encoded, kept: bool) -> bytes:
+        """A result as it goes back; one that is large stays here, or in a store, and a reference goes."""
+        return joined(encoded if self.outside is None else self.outside.put(encoded, kept))
+
+    def _other(self, kind: int, number: int, body: memoryview, work: Work) -> None:
+        if kind == FUNCTION:
+            self.known.learn(number, body)
+            return
+        request, content = pickle.loads(body)
+        if request == WORLD:
+            self.surroundings.adopt(content)
+        elif request == CALL:
+            try:
+                encoded = payload.encode((True, load_function(memoryview(content)).function()))
+            except BaseException as error:
+                encoded = payload.encode((False, encode_error(error, "run_on_workers")))
+            data = joined(encoded)
+            work.results.append((pack.CONTROL, VALUE, number, 0, 0, len(data), 0, 0, 0, data))
+
+    # -- chunks
+
+    def _chunk(
+        self, body: dict[str, Any], function: Any, number: int, ticket: int, received: int, started: int
+    ) -> tuple[Any, ...]:
+        """Elements of a map, or one batch, each with an outcome of its own."""
+        function = body.get("function", function)
+        name = self.known.name(number, function)
+        marks = array("Q")
+        items = body.pop("items")
+        if body["batch"]:
+            outcomes = Outcomes(0)
+            outcomes.values = run_batch(function, name, items, 0, outcomes.errors)
+            failures = len(outcomes.errors)
+        else:
+            outcomes, failures = self._elements(function, name, items, body["star"], ticket, marks)
+        finished = clocks.now()
+        self.element = 0
+        data = self._packed(outcomes.encode(name), kept=False)
+        if len(marks) > 1:
+            data = b"".join((marks.tobytes(), data))
+        else:
+            del marks[:]
+        size = len(data) - len(marks) * marks.itemsize
+        return TASK, VALUE, failures, len(marks), ticket, size, received, started, finished, data
+
+    def _elements(
+        self, function: Any, name: str, items: list[Any], star: bool, ticket: int, marks: array[int]
+    ) -> tuple[Outcomes, int]:
+        outcomes = Outcomes(0)
+        values, errors, now, failures = outcomes.values, outcomes.errors, clocks.now, 0
+        say, told = pack.PAGE.pack_into, self._page
+        for i, item in enumerate(items):
+            self.element = i
+            say(told, 0, ticket, i)
+            marks.append(now())
+            try:
+                values.append(function(*item) if star else function(item))
+            except BaseException as error:
+                del values[i:]
+                values.append(None)
+                errors[i] = encode_error(error, name)
+                failures += 1
+                if (
+                    isinstance(error, KeyboardInterrupt) and ticket in self._stopped
+                ):  # Stop is meant for all of them
+                    rest = range(i + 1, len(items))
+                    errors.update(dict.fromkeys(rest, errors[i]))
+                    values.extend([None] * len(rest))
+                    marks.extend([now()] * len(rest))
+                    return outcomes, failures + len(rest)
+        say(told, 0, ticket, NO_ELEMENT)
+        return outcomes, failures
+
+    # -- beside the pack
+
+    def settle_in(self, settings: dict[str, Any]) -> bool:
+        """What comes before the first task. True: what runs is told by a page."""
+        told = page.opened(settings["page"], settings["boot"])
+        if told is not None:
+            self._page = told
+        self.thread = threading.get_ident()
+        self.speech.listen()
+        try:
+            self.surroundings.settle_in(settings["world"], settings["base"])
+            if settings["outside"] is not None:
+                self.outside = pickle.loads(settings["outside"])
+                self.outside.prepare()
+            for name in settings["preload"]:
+                __import__(name)
+            if settings["initializer"] is not None:
+                initializer, initargs = pickle.loads(settings["initializer"])
+                initializer(*initargs)
+        finally:
+            self.thread = 0
+            self.speech.end()
+        return told is not None
+
+    def interrupt(self, tickets: list[int]) -> None:
+        """KeyboardInterrupt in the one of these that runs; the others are not begun."""
+        with self._hearing:
+            self._stopped.update(tickets)
+            if self.thread and self.ticket in self._stopped:
+                _raise_in_thread(ctypes.c_ulong(self.thread), ctypes.py_object(KeyboardInterrupt))
+
+    def withdraw(self, packs: list[int]) -> dict[int, int]:
+        """By pack: how many of its tasks have begun; the others will not."""
+        begun: dict[int, int] = {}
+        with self._hearing:
+            for number in packs:
+                work = self._work
+                if number > self._latest:
+                    self._refused.add(number)
+                    begun[number] = 0
+                elif work is not None and work.number == number:
+                    while work.stop > work.next:  # it moves on meanwhile: until it is seen to stand
+                        work.stop = work.next
+                        if work.next > work.stop:
+                            work.stop = len(work.records)
+                    begun[number] = sum(r[0] == TASK for r in work.records[: work.stop + 1])
+        return begun
+
+    def _calm(self) -> None:
+        """No interrupt reaches this thread from now on."""
+        pack.PAGE.pack_into(self._page, 0, 0, 0)
+        while True:
+            try:
+                with self._hearing:
+                    thread, self.thread, self.ticket = self.thread, 0, 0
+                    self._work = None
+                    if thread:
+                        _raise_in_thread(ctypes.c_ulong(thread), None)
+                    self._stopped.clear()
+                return
+            except KeyboardInterrupt:
+                continue
+
+    def _cut(self, work: Work) -> None:
+        """An interrupt that no task has heard: the task in hand ends by it, if there is one."""
+        record = work.records[work.next] if work.next < len(work.records) else None
+        ticket, self.ticket = self.ticket, 0
+        if record is None or record[0] != TASK:
+            return
+        if not work.results or work.results[-1][4] != record[2]:
+            if ticket != record[2] and record[2] not in self._stopped:
+                return  # it has not begun: it is begun again
+            work.results.append(interrupted(record[2], clocks.now()))
+        work.next += 1
+
+    def leave(self) -> None:
+        """The caller has gone."""
+        self.surroundings.leave()
+        self.speech.leave()

@@ -1,0 +1,41 @@
+"""The functions that a place knows for one lane, by their numbers."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from ...functions import load_function
+
+MOST_FUNCTIONS = 256
+
+
+class KnownFunctions:
+    """They come as pickles ahead of their tasks, and are loaded by the first of these."""
+
+    def __init__(self) -> None:
+        self.loaded: OrderedDict[int, Any] = OrderedDict()
+        self._pickled: dict[int, bytes] = {}
+        self._names: dict[int, str] = {}
+
+    def learn(self, number: int, body: memoryview) -> None:
+        """What has this number from now on; nothing: it is forgotten."""
+        for known in (self.loaded, self._pickled, self._names):
+            known.pop(number, None)
+        if body.nbytes:
+            self._pickled[number] = bytes(body)
+
+    def load(self, number: int) -> Any:
+        """Raises what its pickle raises."""
+        found = load_function(memoryview(self._pickled[number]))
+        self._names[number] = found.name
+        self.loaded[number] = found.function
+        if len(self.loaded) > MOST_FUNCTIONS:
+            self.loaded.popitem(last=False)
+        return found.function
+
+    def name(self, number: int, function: Any) -> str:
+        """For errors; of number 0 the function is at hand."""
+        if number or function is None:
+            return self._names.get(number, "?")
+        return str(getattr(function, "__qualname__", type(function).__name__))

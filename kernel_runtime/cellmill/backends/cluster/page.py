@@ -1,0 +1,43 @@
+"""The page of a lane: what runs at its place, for a kernel on the same machine."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+from typing import Any
+
+from . import clocks
+from .pack import PAGE
+
+
+class Page:
+    """What runs at a place of this machine, at any moment: a small file that it writes and this process reads."""
+
+    def __init__(self, folder: str, number: int) -> None:
+        self.path = os.path.join(folder, f"lane-{number}")
+        self.known = False  # whether the place writes it
+        with open(self.path, "w+b") as file:
+            file.write(bytes(PAGE.size))
+            file.flush()
+            self._memory = mmap.mmap(file.fileno(), PAGE.size)
+
+    def read(self) -> tuple[int, int]:
+        """Ticket of the task, 0 for none, and the element of a chunk."""
+        ticket, element = PAGE.unpack_from(self._memory)
+        return int(ticket), int(element)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
+
+
+def opened(path: str, boot_of_caller: str) -> Any:
+    """At a place: the page that it is to write, in memory; None where the caller is on another machine."""
+    if not boot_of_caller or boot_of_caller != clocks.boot():
+        return None
+    try:
+        with open(path, "r+b") as file:
+            return mmap.mmap(file.fileno(), PAGE.size)
+    except (OSError, ValueError):  # another machine in all but its kernel: a container
+        return None

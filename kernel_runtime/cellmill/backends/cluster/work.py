@@ -1,0 +1,59 @@
+"""What a place has in hand: a pack whose tasks are run one after another, and their outcomes."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from ... import payload
+from ...raised import encode_error
+from . import clocks, pack
+from .pack import ERROR, INPUT, NONE, OUTCOME, TASK
+
+
+class Work:
+    """A pack while it runs. `results` grows by one whole outcome at a time, whatever interrupts."""
+
+    def __init__(self, number: int, records: list[tuple[int, ...]], data: memoryview, end: int) -> None:
+        self.number = number
+        self.stop = len(records)  # the last record that is to be begun
+        self.records = records
+        self.data = data
+        self.end = end
+        self.next = 0  # record in hand
+        self.results: list[tuple[Any, ...]] = []
+
+    def reply(self, frames: list[bytes], begun: int) -> bytes:
+        join = OUTCOME.pack
+        records = b"".join([join(*result[:9]) for result in self.results])
+        data = [result[9] for result in self.results if result[9] is not None]
+        tasks = sum(result[0] == TASK for result in self.results)
+        return pack.encode_reply(records, tasks, frames, data, begun, clocks.now())
+
+
+_INTERRUPTED = encode_error(KeyboardInterrupt(), "?")
+
+
+def interrupted(ticket: int, now: int) -> tuple[Any, ...]:
+    """The outcome of a task that ended by KeyboardInterrupt."""
+    return TASK, ERROR, 1, 0, ticket, len(_INTERRUPTED), now, now, now, _INTERRUPTED
+
+
+def arguments(data: memoryview, at: int, size: int, inputs: int) -> Any:
+    """Of the task whose pickle lies there, with the results that it takes behind it."""
+    view = data[at : at + size]
+    if not inputs:
+        return pickle.loads(view) if size < payload.BUFFER_MIN else payload.decode(view)
+    places = []
+    at += size
+    for _ in range(inputs):
+        at = (at + 7) & ~7
+        status, length = INPUT.unpack_from(data, at)
+        at += INPUT.size
+        places.append((status, data[at : at + length]))
+        at += length
+    payload.inputs.loading = lambda i: None if places[i][0] == NONE else payload.decode(places[i][1])
+    try:
+        return payload.decode(view)
+    finally:
+        payload.inputs.loading = None

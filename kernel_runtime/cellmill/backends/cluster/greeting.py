@@ -1,0 +1,130 @@
+"""The first exchange with a place, before any task goes there, and the last."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from ...errors import BackendError
+from ..local.zygote_client import current_world
+from ..scheduled.scheduler import free
+from . import clocks, pack, remote, troubles
+from .engine import Engine
+from .proxies import Keeper
+
+if TYPE_CHECKING:
+    from .lane import Lane
+
+GREETING_SECONDS = 60.0
+HELLOS = 4  # to a place on another machine, for the clock
+SLICE_MS = 500  # of a wait
+CLOSING_SECONDS = 5.0
+
+
+class Settings:
+    """What a place needs before its first task."""
+
+    def __init__(
+        self,
+        preloaded: list[str],
+        initializer: Callable[..., Any] | None,
+        initargs: tuple[Any, ...],
+        keeper: Keeper | None,
+    ) -> None:
+        self._preloaded = preloaded  # may grow
+        self._base = current_world()
+        self._initializer = cloudpickle.dumps((initializer, initargs)) if initializer is not None else None
+        self._outside = None if keeper is None else cloudpickle.dumps(keeper.outside)
+
+    def encode(self, page: str) -> bytes:
+        """As they are now, for the place with this page."""
+        return pickle.dumps(
+            {
+                "page": page,
+                "boot": clocks.boot(),
+                "world": current_world(),
+                "base": self._base,
+                "preload": list(self._preloaded),
+                "initializer": self._initializer,
+                "outside": self._outside,
+            }
+        )
+
+
+def greet(lane: Lane) -> bool:
+    """Who is there; True: tasks may come. In its relay thread.
+
+    Raises:
+        BackendError: Cellmill is not there, or another version; says the next step.
+    """
+    settings = lane.pool.settings.encode(lane.page.path)
+    for count in range(HELLOS):
+        sent = time.monotonic_ns()
+        asked = lane.dispatch(pack.HELLO, 0, [settings] if count == 0 else [])
+        deadline = time.monotonic() + GREETING_SECONDS
+        while not asked.over and lane.lost is None:
+            free.csched_lane_wait(lane.handle, SLICE_MS)
+            if lane.pool.closed or lane.retiring:
+                return False
+            if time.monotonic() > deadline:
+                troubles.warn_slow(lane.place)
+                deadline = time.monotonic() + GREETING_SECONDS
+        if lane.lost is not None:
+            return False
+        received = time.monotonic_ns()
+        lane.packs.clear()
+        if asked.error is not None:
+            raise troubles.explain(asked.error)
+        reply = pack.decode_reply(asked.answer)
+        lane.clock.exchanged(sent, reply.begun, reply.ended, received)
+        if count == 0 and not _meet(lane, pickle.loads(reply.data)):
+            return False
+        if reply.frames.nbytes:
+            lane.pool.backend.listener.hear_lane(lane, reply.frames)
+        if lane.clock.same:
+            break
+    return True
+
+
+def _meet(lane: Lane, answer: dict[str, Any]) -> bool:
+    mine, theirs = remote.versions(), answer["versions"]
+    if mine != theirs:
+        differ = ", ".join(
+            f"{k} {theirs.get(k, '?')} (here: {v})" for k, v in mine.items() if theirs.get(k) != v
+        )
+        raise BackendError(
+            f"the worker {lane.place.label} has {differ}. Tasks and results cannot be exchanged between them: "
+            "install the same versions at both ends."
+        )
+    lane.page.known = bool(answer["page"])
+    lane.clock.same = bool(answer["boot"]) and answer["boot"] == clocks.boot()
+    lane.pid = lane.pid or int(answer["pid"])
+    if "error" in answer:
+        lane.pool.initializer_failed(answer["error"])
+        return False
+    return True
+
+
+def take_leave(engine: Engine, token: bytes, places: Iterable[Hashable]) -> None:
+    """Have each place put back what it was like, and wait for its word for a moment: the way there ends next."""
+    message = pickle.dumps((pack.LEAVE, token))
+    threads = [
+        threading.Thread(target=_leave, args=(engine, key, message), name="cellmill-leave", daemon=True)
+        for key in places
+    ]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + CLOSING_SECONDS
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def _leave(engine: Engine, key: Hashable, message: bytes) -> None:
+    with contextlib.suppress(Exception):  # a place that is going, or does not hear
+        getattr(engine, "ask", engine.tell)(key, message)

@@ -1,0 +1,67 @@
+"""Packs on their way: sent to a place, and not replied to."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from .engine import Place
+
+if TYPE_CHECKING:
+    from .lane import Lane
+
+
+class SentPack:
+    """One of them."""
+
+    __slots__ = ("answer", "asked", "error", "number", "sent", "tasks")
+
+    def __init__(self, number: int, tasks: int) -> None:
+        self.number = number
+        self.tasks = tasks
+        self.sent = time.monotonic()
+        self.asked = False  # whether what has not begun of it was withdrawn
+        self.answer: Any = None
+        self.error: BaseException | None = None
+
+    @property
+    def over(self) -> bool:
+        """There is an answer, or a reason why none comes."""
+        return self.answer is not None or self.error is not None
+
+
+class SentPacks:
+    """Those of all lanes, by number; from any thread."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._lanes: dict[int, Lane] = {}
+        self._abandoned: dict[int, Place] = {}  # by a pack that still runs where nobody could end it
+        self._lock = threading.Lock()
+
+    def add(self, lane: Lane) -> int:
+        """The number of the next one."""
+        number = next(self._numbers)
+        with self._lock:
+            self._lanes[number] = lane
+        return number
+
+    def take(self, number: int) -> tuple[Lane | None, Place | None]:
+        """It is over: whose it was, and which place is free by that."""
+        with self._lock:
+            return self._lanes.pop(number, None), self._abandoned.pop(number, None)
+
+    def abandon(self, lane: Lane) -> None:
+        """Its place is free when the last one that was sent there is over."""
+        with self._lock:
+            left = [number for number, sent in self._lanes.items() if sent is lane]
+            if left:
+                self._abandoned[left[-1]] = lane.place
+
+    def gone(self, key: Hashable) -> None:
+        """That place is never free."""
+        with self._lock:
+            self._abandoned = {n: place for n, place in self._abandoned.items() if place.key != key}

@@ -1,0 +1,45 @@
+"""What waits behind long tasks goes to places that have nothing to do."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from .stopping import place_of
+
+if TYPE_CHECKING:
+    from .lanes import LanePool
+
+SPREAD_SECONDS = 0.1  # between looks
+
+
+class Spreading:
+    """Of one pool; only engines that can `ask` give back what they were sent."""
+
+    def __init__(self, pool: LanePool) -> None:
+        self._pool = pool
+
+    def start(self) -> None:
+        """Look from now on, in a thread of its own."""
+        if hasattr(self._pool.engine, "ask"):
+            threading.Thread(target=self._look, name="cellmill-spread", daemon=True).start()
+
+    def _look(self) -> None:
+        while not self._pool.closed:
+            time.sleep(SPREAD_SECONDS)
+            lanes = list(self._pool.members.values())
+            if not any(lane.idle for lane in lanes):
+                continue
+            for lane in lanes:
+                if lane.holds_others_back(time.monotonic()):
+                    threading.Thread(target=lane.ask_back, name="cellmill-ask", daemon=True).start()
+
+    def withdraw(self, ticket: int) -> bool:
+        """Have a task that was sent come back, with all that has not begun there; False: it runs, or did."""
+        place = place_of(self._pool.backend.scheduler.handle, ticket)
+        lane = self._pool.members.get(place) if place is not None else None
+        if lane is None or lane.runs(ticket) or not hasattr(self._pool.engine, "ask"):
+            return False
+        lane.ask_back()
+        return True

@@ -1,0 +1,112 @@
+"""Tasks that a lane has taken from its ring: each has an outcome in the end, or goes back to the scheduler."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ...errors import PayloadError
+from ...raised import encode_error
+from ..scheduled.scheduler import check, free, free_ffi, held
+from . import pack
+
+
+class Taken:
+    """Of one lane, oldest first; for its relay thread alone."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    def __len__(self) -> int:
+        return int(free.csched_lane_outstanding(self._handle))
+
+    def publish(self, reply: pack.Reply, ahead: int) -> bool:
+        """The oldest have these outcomes, stamped by a clock that is so many nanoseconds ahead; False: it is late, the
+        scheduler has stopped.
+        """
+        at, records, data = 0, reply.records, reply.data
+        count = reply.rows
+        while True:
+            n = self._publish(count - at, records, at, data, ahead)
+            if n == held.CSCHED_ESTOPPED:
+                return False
+            check(n, "publishing what came from a cluster")
+            at += n
+            if at == count:
+                return True
+            records, data = _too_large(records, data, at, n)
+
+    def fail(self, count: int, problem: BaseException) -> None:
+        """So many of the oldest fail by this."""
+        failed = encode_error(problem, "the task")
+        tickets = free_ffi.new("uint64_t[]", max(1, count))
+        n = int(free.csched_lane_oldest(self._handle, count, tickets))
+        now = time.monotonic_ns()
+        rows = b"".join(
+            pack.OUTCOME.pack(pack.TASK, pack.ERROR, 1, 0, tickets[i], len(failed), now, now, now)
+            for i in range(n)
+        )
+        self._publish(n, rows, 0, failed * n, 0)
+
+    def _publish(self, count: int, records: Any, at: int, data: Any, ahead: int) -> int:
+        return int(
+            free.csched_lane_publish(
+                self._handle,
+                count,
+                free_ffi.cast("csched_outcome_t *", free_ffi.from_buffer(records)) + at,
+                free_ffi.from_buffer(data),
+                ahead,
+            )
+        )
+
+    # -- back to the scheduler
+
+    def give_back(self, count: int) -> None:
+        """The oldest have not begun."""
+        check(free.csched_lane_give_back(self._handle, count, 0), "tasks that come back")
+
+    def give_back_newest(self, count: int) -> None:
+        """Neither have these."""
+        check(free.csched_lane_take_back(self._handle, count), "tasks that come back")
+
+    def give_back_suspects(self, count: int, dead: bool) -> None:
+        """All go back; among so many of the oldest is the one that ran. ``dead``: it may have killed its place, so each
+        of them is sent alone.
+        """
+        outstanding = len(self)
+        suspects = min(count, outstanding)
+        free.csched_lane_give_back(self._handle, suspects, dead)
+        free.csched_lane_give_back(self._handle, outstanding - suspects, 0)
+
+    def give_back_but(self, ticket: int, element: int) -> None:
+        """All go back but the one that ran, at this element; 0: none did."""
+        outstanding = len(self)
+        tickets = free_ffi.new("uint64_t[]", outstanding)
+        free.csched_lane_oldest(self._handle, outstanding, tickets)
+        before = (
+            next((i for i in range(outstanding) if tickets[i] == ticket), outstanding)
+            if ticket
+            else outstanding
+        )
+        free.csched_lane_give_back(self._handle, before, 0)
+        if before < outstanding:
+            free.csched_lane_blame(self._handle, element)
+            free.csched_lane_give_back(self._handle, outstanding - before - 1, 0)
+
+
+def _too_large(
+    records: memoryview, data: memoryview, at: int, published: int
+) -> tuple[memoryview, memoryview]:
+    """The result at this place finds no room here: an error takes it."""
+    rows = list(pack.OUTCOME.iter_unpack(records))
+    used = sum(r[3] * 8 + r[5] for r in rows[at - published : at])
+    row = rows[at]
+    size = row[3] * 8 + row[5]
+    problem = PayloadError(
+        f"no room for a result of {row[5]:,} bytes in the kernel, in memory or on disk. Return it in parts, let go "
+        "of earlier results, free the disk, or name another by TMPDIR."
+    )
+    failed = encode_error(problem, "the task")
+    rows[at] = (row[0], pack.ERROR, 1, 0, row[4], len(failed), *row[6:])
+    rest = failed + bytes(data[used + size :])
+    return memoryview(b"".join(pack.OUTCOME.pack(*r) for r in rows)), memoryview(rest)

@@ -1,0 +1,68 @@
+"""What goes wrong with a cluster and its places, in words."""
+
+from __future__ import annotations
+
+import warnings
+
+from ...errors import BackendError, CellmillError
+from .engine import Place
+
+
+def describe(error: BaseException) -> CellmillError:
+    """An engine's error in ours."""
+    if isinstance(error, CellmillError):
+        return error
+    found = BackendError(f"the cluster could not run a pack of tasks: {type(error).__name__}: {error}")
+    found.__cause__ = error
+    return found
+
+
+def explain(error: BaseException) -> CellmillError:
+    """Why a place could not run a pack."""
+    text = f"{type(error).__name__}: {error}"
+    if "cellmill" in text and isinstance(error, (ModuleNotFoundError, ImportError, AttributeError)):
+        found = BackendError(
+            f"the cluster's workers cannot import Cellmill ({text}). Install it there as well, the same version: "
+            "`pip install cellmill`."
+        )
+        found.__cause__ = error
+        return found
+    return describe(error)
+
+
+def warn_slow(place: Place) -> None:
+    """It does not answer."""
+    _warn(
+        f"cellmill: the worker {place.label} has not answered for a minute; it may be busy with other work "
+        "of this cluster. Tasks wait for it."
+    )
+
+
+def warn_without(place: Place, error: BaseException) -> None:
+    """It cannot be used; others can."""
+    _warn(f"cellmill goes on without {place.label}: {error}")
+
+
+def warn_unending(place: Place, error: BaseException) -> None:
+    """The cluster gives no way to end what runs there."""
+    _warn(
+        f"cellmill: what runs at {place.label} cannot be ended: {error}. It is left alone, and its place "
+        "is used again when it is through."
+    )
+
+
+def warn_empty(cluster: str) -> None:
+    """It has no places."""
+    _warn(
+        f"cellmill waits for workers: the {cluster} cluster has none so far. Tasks start as soon "
+        "as one comes; scale the cluster, or look at what keeps its jobs from starting."
+    )
+
+
+def warn_same_size(error: BaseException) -> None:
+    """The cluster did not change its size."""
+    _warn(f"cellmill: {describe(error)}")
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=1)

@@ -18,6 +18,7 @@ from tests.core.helpers import SECONDS, Gate, ends
 
 
 def test_stats_add_up(fresh: Executor) -> None:
+    fresh.run_on_workers(int)  # both are there
     list(fresh.map(tasks.double, range(1000)))
     list(fresh.map(tasks.half_of_even, range(100), return_exceptions=True))
     for i in range(10):

@@ -173,6 +173,27 @@ def test_a_lost_place_takes_one_task_along(opened: Any, gate: Gate) -> None:
     gate.release()
 
 
+def test_a_place_that_is_lost_while_its_reply_makes_no_sense(
+    opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend, engine = opened()
+    assert backend.submit_plain(tasks.double, (1,), {}).result(SECONDS) == 2
+    decode, torn = pack.decode_reply, []
+
+    def decode_all_but_the_first(buffer: Any) -> pack.Reply:
+        if not torn:
+            torn.append(buffer)
+            engine.lanes.gone(0, "it was unplugged")
+        if buffer is torn[0]:
+            raise ValueError("these bytes are no reply to a pack")
+        return decode(buffer)
+
+    monkeypatch.setattr(pack, "decode_reply", decode_all_but_the_first)
+    future = backend.submit_plain(tasks.double, (2,), {})
+    engine.start("another")
+    assert future.result(SECONDS) == 4
+
+
 def test_without_a_page_suspects_run_alone(opened: Any, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> None:
     """A place on another machine: nobody knows which task of its pack ran."""
     monkeypatch.setattr(page, "opened", lambda *_: None)

@@ -223,16 +223,16 @@ class Lane:
     def _publish_answers(self) -> None:
         while self.packs and self.packs[0].over:
             first = self.packs[0]
-            if first.error is not None:
-                self._could_not(first, first.error)
-                continue
-            try:
-                reply = pack.decode_reply(first.answer)
-            except Exception as error:
-                self._could_not(first, error)
-                continue
-            first.answer = None
-            self._publish(first, reply)
+            reply = _reply_to(first)
+            if not isinstance(reply, BaseException):
+                first.answer = None
+                self._publish(first, reply)
+            elif self.lost is not None:
+                return  # its tasks go elsewhere
+            else:  # the engine could not run it, and the place stands: each of its tasks fails with the reason
+                self.packs.popleft()
+                self._alone = False
+                self._taken.fail(first.tasks, troubles.explain(reply))
 
     def _publish(self, first: SentPack, reply: pack.Reply) -> None:
         backend = self.pool.backend
@@ -245,15 +245,6 @@ class Lane:
         self._alone = self._patient = False
         if self._taken.publish(reply, self.clock.ahead) and reply.tasks < first.tasks:
             self._taken.give_back(first.tasks - reply.tasks)
-
-    def _could_not(self, first: SentPack, error: BaseException) -> None:
-        """The engine could not run it; the place stands. Each of its tasks fails with the reason."""
-        self.packs.popleft()
-        self._alone = False
-        if self.lost is not None:
-            self.packs.appendleft(first)
-            return
-        self._taken.fail(first.tasks, troubles.explain(error))
 
     # -- the end
 
@@ -279,3 +270,13 @@ class Lane:
             self._taken.give_back_but(*self.page.read())
         elif len(self._taken) > 1 or self.lost is None:  # one alone: lost, or tried again as its options say
             self._taken.give_back_suspects(packs[0].tasks, self.lost is not None)
+
+
+def _reply_to(sent: SentPack) -> pack.Reply | BaseException:
+    """Or why there is none."""
+    if sent.error is not None:
+        return sent.error
+    try:
+        return pack.decode_reply(sent.answer)
+    except Exception as error:
+        return error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...futures import Future
 from ...payload import Encoded
 from ..scheduled.resolver import Resolver
+from ..scheduled.scheduler import Completion
 from ..scheduled.sender import Sender
 from ..scheduled.stream import Chunk
 from .proxies import Kept
@@ -60,15 +61,15 @@ class ClusterResolver(Resolver):
 
     backend: ClusterBackend
 
-    def _outcome(self, future: Future, *how: Any) -> tuple[Any, BaseException | None]:
-        value, error = super()._outcome(future, *how)
+    def _outcome(self, future: Future, done: Completion) -> tuple[Any, BaseException | None]:
+        value, error = super()._outcome(future, done)
         if type(value) is Kept:
             future.__class__ = KeptFuture
         return value, error
 
-    def _settle(self, slot: int, *how: Any) -> None:
-        entry = self.table[slot]
-        super()._settle(slot, *how)
+    def _settle(self, done: Completion) -> None:
+        entry = self.table[done.slot]
+        super()._settle(done)
         if getattr(entry, "lease", None) is not None:
             entry.lease = None
         keeper = self.backend.keeper

@@ -163,7 +163,7 @@ class Chunk:
         """The chunk is over; called by the resolver, again if an interrupt came in between."""
         stream = self.stream
         if not self.over:
-            if status == held.CSCHED_VALUE and view is not None:
+            if status in (held.CSCHED_VALUE, held.CSCHED_NONE) and view is not None:  # NONE: from a thread
                 error = None
                 self._take(*self._outcomes(view))
                 stream.sizes.observe(len(self.items), run_ns)

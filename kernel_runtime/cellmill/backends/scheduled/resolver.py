@@ -17,7 +17,7 @@ from ...runs import note_failure
 from . import outcomes
 from .callbacks import Callbacks
 from .retrying import RetriedFuture
-from .scheduler import BATCH, MESSAGE, Scheduler, held
+from .scheduler import BATCH, MESSAGE, Completion, Scheduler, held
 from .stream import Chunk
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Resolver:
                     elif entry is not None:
                         rest.append(place)
             for place in rest:
-                self._settle(*scheduler.completion(place))
+                self._settle(scheduler.completion(place))
             held.csched_commit(scheduler.handle, n)
             self.settled(slots)
             self.slots.frombytes(scheduler.slot_bytes(n))
@@ -179,89 +179,57 @@ class Resolver:
             values.append(value)
         return values
 
-    def _settle(
-        self,
-        slot: int,
-        status: int,
-        worker: int,
-        detail: int,
-        _count: int,
-        blob: int,
-        address: int,
-        size: int,
-        run_ns: int,
-        function: int,
-        run: int,
-    ) -> None:
-        entry = self.table[slot]
+    def _settle(self, done: Completion) -> None:
+        entry = self.table[done.slot]
         if isinstance(entry, Future):
-            if status == CANCELLED:
+            if done.status == CANCELLED:
                 called = entry.settle_cancelled()
             else:
-                value, error = self._outcome(
-                    entry, slot, status, worker, detail, blob, address, size, function, run_ns
-                )
+                value, error = self._outcome(entry, done)
                 if error is not None:
-                    note_failure(run, self.backend, error)
-                    came = status in (held.CSCHED_LOST, held.CSCHED_TIMEOUT) and size
-                    arguments = self.scheduler.view(address, size) if came else None
-                    self.backend.failures.of_task(entry, slot, status, error, arguments)
+                    note_failure(done.run, self.backend, error)
+                    came = done.status in (held.CSCHED_LOST, held.CSCHED_TIMEOUT) and done.size
+                    arguments = self.scheduler.view(done.address, done.size) if came else None
+                    self.backend.failures.of_task(entry, done.slot, done.status, error, arguments)
                 called = entry.settle(value, error)
             if entry._inputs:
                 entry._inputs = ()  # or the last of a chain would keep all results before it
             if called:
                 self.call_back(entry)
         else:
-            self._complete(entry, slot, status, worker, detail, blob, address, size, run_ns)
-        self.table[slot] = None
+            entry.complete(done.status, done.worker, done.detail, self._came(done), done.time_ns)
+        self.table[done.slot] = None
 
-    def _complete(
-        self,
-        chunk: Chunk,
-        slot: int,
-        status: int,
-        worker: int,
-        detail: int,
-        blob: int,
-        address: int,
-        size: int,
-        run_ns: int,
-    ) -> None:
-        view = self.scheduler.lasting_view(blob, address, size) if size else None
-        chunk.complete(status, worker, detail, view, run_ns)
+    # -- what came: of workers that are processes, or places
 
-    def _partial(self, chunk: Chunk, slot: int, detail: int, blob: int, address: int, size: int) -> None:
-        chunk.partial(self.scheduler.lasting_view(blob, address, size))
+    def _came(self, done: Completion) -> Any:
+        """With the end of a chunk."""
+        return self.scheduler.lasting_view(done.blob, done.address, done.size) if done.size else None
 
-    def _outcome(
-        self,
-        future: Future,
-        slot: int,
-        status: int,
-        worker: int,
-        detail: int,
-        blob: int,
-        address: int,
-        size: int,
-        function: int,
-        limit_ns: int,
-    ) -> tuple[Any, BaseException | None]:
-        scheduler = self.scheduler
+    def _came_early(self, slot: int, detail: int, blob: int, address: int, size: int) -> Any:
+        """Of the first elements of a chunk that still runs; None: nothing."""
+        return self.scheduler.lasting_view(blob, address, size)
+
+    def _outcome(self, future: Future, done: Completion) -> tuple[Any, BaseException | None]:
+        """Of a task that ended, or of its latest attempt."""
+        scheduler, status, size = self.scheduler, done.status, done.size
         if type(future) is RetriedFuture and future.last is not None:
             return None, future.last
         if status == NONE:
             return None, None
         if status == VALUE:
             if size < BUFFER_MIN:  # it has no buffers in it: nothing refers to its memory after unpickling
-                return outcomes.load_value(scheduler.buffer(address, size), pickle.loads)
-            return outcomes.load_value(scheduler.lasting_view(blob, address, size))
+                return outcomes.load_value(scheduler.buffer(done.address, size), pickle.loads)
+            return outcomes.load_value(scheduler.lasting_view(done.blob, done.address, size))
         if status == held.CSCHED_ERROR:
-            return None, load_error(scheduler.view(address, size))
+            return None, load_error(scheduler.view(done.address, size))
         if status == held.CSCHED_DEPENDENCY:
-            before = future._inputs[detail] if detail < len(future._inputs) else None
-            return None, outcomes.dependency_failed(before, detail)
-        arguments = scheduler.view(address, size) if size else None
-        return None, self.backend.explain_loss(status, worker, function, arguments, limit_ns / 1e9)
+            before = future._inputs[done.detail] if done.detail < len(future._inputs) else None
+            return None, outcomes.dependency_failed(before, done.detail)
+        arguments = scheduler.view(done.address, size) if size else None
+        return None, self.backend.explain_loss(
+            status, done.worker, done.function, arguments, done.time_ns / 1e9
+        )
 
     # -- messages
 
@@ -277,35 +245,31 @@ class Resolver:
                     self.backend.listener.end_of_task(worker, ticket, run)
                 elif kind == held.CSCHED_PARTIAL:
                     entry = self.table[slot]
-                    if type(entry) is Chunk:
-                        self._partial(entry, slot, detail, blob, address, size)
+                    if (
+                        type(entry) is Chunk
+                        and (came := self._came_early(slot, detail, blob, address, size)) is not None
+                    ):
+                        entry.partial(came)
                 elif kind == held.CSCHED_REPLY:
                     self.backend.pool.reply(worker, detail, bytes(scheduler.view(address, size)))
                 elif kind == held.CSCHED_ATTEMPT:
-                    self._again(slot, worker, detail, function, ticket, blob, address, size, limit_ns)
+                    failed = Completion(
+                        slot, detail, worker, 0, 0, blob, address, size, limit_ns, function, run
+                    )
+                    self._again(ticket, failed)
                 elif ticket:
                     self.backend.stopper.overdue(ticket, detail)
                 else:  # its memory does not hold what it must
                     self.backend.pool.kill(worker)
             held.csched_messages_commit(scheduler.handle, n)
 
-    def _again(
-        self,
-        slot: int,
-        worker: int,
-        status: int,
-        function: int,
-        ticket: int,
-        blob: int,
-        address: int,
-        size: int,
-        limit_ns: int,
-    ) -> None:
-        entry = self.table[slot]
+    def _again(self, ticket: int, failed: Completion) -> None:
+        """An attempt failed: whether there is another one."""
+        entry = self.table[failed.slot]
         if type(entry) is RetriedFuture:
-            _, error = self._outcome(entry, slot, status, worker, 0, blob, address, size, function, limit_ns)
+            _, error = self._outcome(entry, failed)
             assert error is not None
-            entry.answer(self.scheduler.handle, ticket, status, error)
+            entry.answer(self.scheduler.handle, ticket, failed.status, error)
 
     def stop(self) -> None:
         """No more background resolving; the thread is joined unless it is the caller."""

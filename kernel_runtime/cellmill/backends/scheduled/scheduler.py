@@ -12,7 +12,7 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import BackendError, InternalError, PayloadError, UsageError
 from ...payload import INLINE_MAX, Encoded
@@ -36,6 +36,23 @@ JOURNEY = struct.Struct("=QIIIHBB8QfI")
 NO_WORKER = 2**16 - 1
 NO_ELEMENT = 2**32 - 1
 BATCH = 1024
+
+
+class Completion(NamedTuple):
+    """How a task ended, or an attempt of it: csched_completion_t, in the format `COMPLETION`."""
+
+    slot: int
+    status: int
+    worker: int
+    detail: int
+    elements: int
+    blob: int
+    address: int
+    size: int
+    time_ns: int  # in user code; where a limit was reached, that
+    function: int
+    run: int
+
 
 _views = itertools.count()
 _CHARS = ffi.typeof("char *")
@@ -258,9 +275,9 @@ class Scheduler:
         """How many of the oldest completions lie ready to be read, at most `BATCH`."""
         return int(held.csched_collect(self.handle, BATCH, self._completions))
 
-    def completion(self, place: int) -> tuple[int, ...]:
-        """One of those just collected, in the format `COMPLETION`."""
-        return COMPLETION.unpack_from(self._completion_bytes, place * COMPLETION.size)
+    def completion(self, place: int) -> Completion:
+        """One of those just collected."""
+        return Completion._make(COMPLETION.unpack_from(self._completion_bytes, place * COMPLETION.size))
 
     def slot_bytes(self, n: int) -> bytes:
         """The first column of the newest ``n`` completions, as it lies in memory."""

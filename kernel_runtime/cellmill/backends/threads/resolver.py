@@ -8,8 +8,7 @@ from ...futures import Future
 from ...raised import here_and_now
 from ..scheduled.resolver import _LATER, NONE, Resolver
 from ..scheduled.retrying import RetriedFuture
-from ..scheduled.scheduler import held
-from ..scheduled.stream import Chunk
+from ..scheduled.scheduler import Completion, held
 
 if TYPE_CHECKING:
     from .backend import ThreadsBackend
@@ -37,50 +36,26 @@ class ThreadsResolver(Resolver):
             values.append(calls[slot].value if alone else _LATER)
         return values
 
-    def _outcome(
-        self,
-        future: Future,
-        slot: int,
-        status: int,
-        worker: int,
-        detail: int,
-        blob: int,
-        address: int,
-        size: int,
-        function: int,
-        limit_ns: int,
-    ) -> tuple[Any, BaseException | None]:
+    def _came(self, done: Completion) -> Any:
+        call = self.backend.calls.get(done.slot)
+        if call is not None and done.status == NONE:
+            return call.value
+        if call is not None and done.status == ERROR:  # of the loop over its elements itself
+            return here_and_now(call.error or UNKNOWN)
+        return None
+
+    def _came_early(self, slot: int, detail: int, blob: int, address: int, size: int) -> Any:
         call = self.backend.calls.get(slot)
+        return call.partials.get(detail) if call is not None and call.partials else None
+
+    def _outcome(self, future: Future, done: Completion) -> tuple[Any, BaseException | None]:
+        call, status = self.backend.calls.get(done.slot), done.status
         if status == NONE and call is not None:
             return call.value, None
         if status == ERROR and call is not None and not (type(future) is RetriedFuture and future.last):
             return None, here_and_now(call.error or UNKNOWN)
         if status in (held.CSCHED_LOST, held.CSCHED_TIMEOUT):
-            return None, self.backend.explain_end(call, status, worker, function, limit_ns / 1e9)
-        return super()._outcome(future, slot, status, worker, detail, blob, address, size, function, limit_ns)
-
-    def _complete(
-        self,
-        chunk: Chunk,
-        slot: int,
-        status: int,
-        worker: int,
-        detail: int,
-        blob: int,
-        address: int,
-        size: int,
-        run_ns: int,
-    ) -> None:
-        call = self.backend.calls.get(slot)
-        if status == NONE and call is not None:
-            chunk.complete(VALUE, worker, detail, call.value, run_ns)
-        elif status == ERROR and call is not None:  # of the loop over its elements itself
-            chunk.complete(status, worker, detail, here_and_now(call.error or UNKNOWN), run_ns)
-        else:
-            chunk.complete(status, worker, detail, None, run_ns)
-
-    def _partial(self, chunk: Chunk, slot: int, detail: int, blob: int, address: int, size: int) -> None:
-        call = self.backend.calls.get(slot)
-        came = call.partials.get(detail) if call is not None and call.partials else None
-        if came is not None:
-            chunk.partial(came)
+            return None, self.backend.explain_end(
+                call, status, done.worker, done.function, done.time_ns / 1e9
+            )
+        return super()._outcome(future, done)

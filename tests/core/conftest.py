@@ -12,6 +12,7 @@ import pytest
 from cellmill import Executor
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate, run_script
+from tests.core.programs import START
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +63,12 @@ def script(tmp_path: Path) -> Callable[..., str]:
         return out
 
     return run
+
+
+@pytest.fixture
+def program(script: Callable[..., str]) -> Callable[[str], str]:
+    """The same, after the lines that many programs begin with."""
+    return lambda code: script(START + code)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cellmill import Executor
 from tests.core import tasks
-from tests.core.test_functions import START
+from tests.core.programs import WITH_EXECUTOR as START
 
 
 def test_sources_of_cells_are_in_tracebacks(script: Callable[..., str]) -> None:

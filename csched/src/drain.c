@@ -33,24 +33,6 @@ void task_ready(csched_t *s, uint32_t slot)
     ready_push(&s->graph, slot);
 }
 
-int task_delay(csched_t *s, uint32_t slot)
-{
-    if (s->delayed_count == s->delayed_capacity) {
-        uint32_t capacity = s->delayed_capacity ? 2 * s->delayed_capacity : 16;
-        uint32_t *grown = realloc(s->delayed, capacity * sizeof *grown);
-        if (!grown)
-            return CSCHED_ENOMEM;
-        s->delayed = grown;
-        s->delayed_capacity = capacity;
-    }
-    s->delayed[s->delayed_count++] = slot;
-    task_t *task = task_at(s, slot);
-    task->state = TASK_DELAYED;
-    map_task(&s->map, task, CSCHED_MAP_WAITING);
-    s->graph.waiting_count++;
-    return CSCHED_OK;
-}
-
 /* Gives the result of `from` to a task that takes it.  Nothing is kept for None. */
 int task_input(task_t *task, uint32_t position, const task_t *from)
 {
@@ -325,76 +307,6 @@ uint32_t drain_worker(csched_t *s, uint32_t index)
     return taken;
 }
 
-/* The limit of a chunk holds for each of its elements. */
-static void check_element(csched_t *s, uint32_t index, const task_t *task, uint64_t now)
-{
-    worker_t *worker = s->workers[index];
-    segment_t *segment = worker->segment;
-    uint32_t element = u32_acquire(&segment->claim_element); /* partner: csched_worker_element */
-    uint64_t since = u64_relaxed(&segment->element_since); /* of this element, or of a later one */
-    if (element == NO_ELEMENT || now < since || now - since < task->timeout_ns ||
-        (worker->overdue == task->ticket && worker->overdue_element == element))
-        return;
-    worker->overdue = task->ticket;
-    worker->overdue_element = element;
-    csched_message_t message = {.kind = CSCHED_OVERDUE,
-                                .worker = index,
-                                .slot = ticket_slot(task->ticket),
-                                .detail = element,
-                                .ticket = task->ticket};
-    message_push(s, &message);
-}
-
-static void check_limit(csched_t *s, uint32_t index, uint64_t now)
-{
-    segment_t *segment = s->workers[index]->segment;
-    uint64_t ticket = u64_acquire(&segment->claim_ticket); /* partner: claim in worker.c */
-    uint64_t since = u64_relaxed(&segment->claim_since);
-    task_t *task = ticket ? graph_find(&s->graph, ticket) : NULL;
-    if (!task || task->state != TASK_SENT || !task->timeout_ns || task->flags & FLAG_OVERDUE)
-        return;
-    if (task->count > 1) {
-        check_element(s, index, task, now);
-        return;
-    }
-    if (now < since || now - since < task->timeout_ns)
-        return;
-    task->flags |= FLAG_OVERDUE;
-    csched_message_t message = {
-        .kind = CSCHED_OVERDUE, .worker = index, .slot = ticket_slot(ticket), .detail = NO_ELEMENT, .ticket = ticket};
-    message_push(s, &message);
-}
-
-/* What time brings: limits reached, tasks kept back until now, frees that found no room. */
-bool drain_tick(csched_t *s, uint64_t now)
-{
-    if (now < s->next_tick)
-        return false;
-    s->next_tick = now + 5000000;
-    for (uint32_t i = 0; i < s->worker_count; i++) {
-        if (s->workers[i]->state == WORKER_READY || s->workers[i]->state == WORKER_STARTING)
-            regions_tell(s, s->workers[i]);
-        if (s->workers[i]->state != WORKER_READY)
-            continue;
-        check_limit(s, i, now);
-        frees_flush(s->workers[i]);
-        forgets_flush(s->workers[i]);
-    }
-    for (uint32_t i = 0; i < s->delayed_count;) {
-        task_t *task = graph_task(&s->graph, s->delayed[i]);
-        if (task->state == TASK_DELAYED && task->moment > now) {
-            i++;
-            continue;
-        }
-        if (task->state == TASK_DELAYED) {
-            s->graph.waiting_count--;
-            task_ready(s, s->delayed[i]);
-        }
-        s->delayed[i] = s->delayed[--s->delayed_count];
-    }
-    return true;
-}
-
 uint32_t drain(csched_t *s)
 {
     uint32_t taken = 0, last = s->completions.tail;
@@ -411,7 +323,7 @@ uint32_t drain(csched_t *s)
             taken += drain_worker(s, i);
     }
     task_propagate(s, last);
-    bool ticked = drain_tick(s, taken ? look_at_clock(s) : s->now);
+    bool ticked = tick(s, taken ? look_at_clock(s) : s->now);
     if (ticked)
         dispatch_tick(s);
     /* on a tick as well: what lies behind a long task may be worth stealing by now */

@@ -219,14 +219,16 @@ bool task_runs(csched_t *s, const task_t *task); /* in user code now */
 /* drain.c */
 uint32_t drain(csched_t *s); /* results off the rings, dependents released, new work sent; entries taken */
 uint32_t drain_worker(csched_t *s, uint32_t index);
-bool drain_tick(csched_t *s, uint64_t now); /* true: some time has passed since the last one */
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
 int task_input(task_t *task, uint32_t position, const task_t *from); /* the result that it waits for */
 void drop_bundle(csched_t *s, task_t *task);
 void task_propagate(csched_t *s, uint32_t last); /* along the completions after this one, NO_TASK: all */
 void task_ready(csched_t *s, uint32_t slot);
-int task_delay(csched_t *s, uint32_t slot); /* until its moment */
 int message_push(csched_t *s, const csched_message_t *message);
+
+/* tick.c */
+bool tick(csched_t *s, uint64_t now); /* true: some time has passed since the last one */
+int task_delay(csched_t *s, uint32_t slot); /* until its moment */
 
 /* collect.c */
 void commit_first(csched_t *s, uint32_t count);

@@ -12,7 +12,7 @@ import pytest
 from cellmill import Executor
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate, run_script
-from tests.core.programs import START
+from tests.core.programs import PRINTS, START
 
 
 @pytest.fixture(scope="session")
@@ -69,6 +69,17 @@ def script(tmp_path: Path) -> Callable[..., str]:
 def program(script: Callable[..., str]) -> Callable[[str], str]:
     """The same, after the lines that many programs begin with."""
     return lambda code: script(START + code)
+
+
+@pytest.fixture
+def said(tmp_path: Path) -> Callable[..., tuple[str, str]]:
+    """What a script with this task and these lines in its executor's block writes to stdout and stderr."""
+
+    def run(task: str, lines: str = "ex.submit(task).result()", how: str = "1") -> tuple[str, str]:
+        body = "\n".join(f"    {line}" for line in lines.splitlines())
+        return run_script(tmp_path, f"{PRINTS}{task}\nwith Executor({how}) as ex:\n{body}\n")
+
+    return run
 
 
 @pytest.fixture

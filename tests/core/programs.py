@@ -25,3 +25,5 @@ from cellmill import Executor, parallel, per_worker, set_default_executor
 ex = Executor(2)
 set_default_executor(ex)
 """
+
+PRINTS = "import os, subprocess, sys, threading\nimport cellmill\nfrom cellmill import Executor\n"

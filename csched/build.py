@@ -1,4 +1,4 @@
-"""Makes both cffi modules of the scheduler from the marked region of include/csched.h.
+"""Makes both cffi modules of the scheduler from the marked regions of include/csched.h and csched_views.h.
 
 ``cellmill._csched`` releases the GIL around every call, as cffi does: for waits and large copies.
 ``cellmill._csched_held`` keeps it: for the bounded calls of the task path, which beside a busy Python thread would
@@ -20,7 +20,7 @@ from cffi import FFI
 from setuptools import Extension
 
 HERE = Path(__file__).resolve().parent
-HEADER = HERE / "include" / "csched.h"
+HEADERS = [HERE / "include" / name for name in ("csched.h", "csched_views.h")]
 WITH_GIL = [HERE / "python" / name for name in ("calls.h", "submit.h", "threads.h")]
 FLAGS = [
     "-std=c11",
@@ -65,7 +65,7 @@ def extensions(out_dir: Path, faults: bool = False) -> list[Extension]:
     """Emit the C of both modules into ``out_dir`` and return their setuptools extensions (limited API)."""
     sources = sorted(str(path) for path in (HERE / "src").glob("*.c"))
     calls = [str(path) for path in sorted((HERE / "python").glob("*.c"))]
-    depends = [*map(str, (HEADER, *WITH_GIL)), *sorted(str(path) for path in (HERE / "src").glob("*.h"))]
+    depends = [*map(str, (*HEADERS, *WITH_GIL)), *sorted(str(path) for path in (HERE / "src").glob("*.h"))]
     flags = FLAGS + os.environ.get("CELLMILL_CFLAGS", "").split()
     return [
         Extension(
@@ -79,8 +79,8 @@ def extensions(out_dir: Path, faults: bool = False) -> list[Extension]:
             extra_link_args=["-pthread", *os.environ.get("CELLMILL_CFLAGS", "").split()],
         )
         for name, prelude, headers, more in (
-            ("_csched", "", [HEADER], []),
-            ("_csched_held", KEEP_GIL, [HEADER, *WITH_GIL], calls),
+            ("_csched", "", HEADERS, []),
+            ("_csched_held", KEEP_GIL, [*HEADERS, *WITH_GIL], calls),
         )
     ]
 

@@ -89,6 +89,7 @@ typedef struct { /* what csched_submit_with takes beside the payload */
     uint32_t attempt;  /* how often it was tried before, for its journey */
     uint32_t ask;      /* 1: after each failed attempt that is not the last, CSCHED_ATTEMPT asks what to do */
     uint64_t position; /* in the map, plus one, where it was submitted before; 0: a new one */
+    uint32_t needs; /* a function that its worker has to know beside its own: see csched_function_needs; 0: none */
 } csched_options_t;
 
 typedef struct { /* many tasks at once, for csched_submit_many; `ends` says where the part of each task ends */
@@ -244,6 +245,10 @@ int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *dat
 /* functions and payload blocks */
 int csched_function_add(csched_t *s, const void *data, uint64_t size, uint64_t block, uint32_t *function);
 int csched_function_drop(csched_t *s, uint32_t function); /* takes no new tasks, and goes with its last one */
+/* A function just added refers to earlier ones, which workers get before it.  With any of them it is dropped, too.  One of
+ * 0 bytes only stands for what it needs. */
+int csched_function_needs(csched_t *s, uint32_t function, const uint32_t *needs, uint32_t count);
+int64_t csched_function_users(csched_t *s, uint32_t function); /* tasks and functions; CSCHED_ESTALE: it has gone */
 int csched_block_alloc(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address);
 int csched_block_spill(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address); /* in a file: may take long */
 int csched_block_fill(csched_t *s, uint64_t at, const void *data, uint64_t size); /* within a block: offsets count on */

@@ -121,8 +121,7 @@ static void release_everything(csched_t *s)
     }
     for (uint32_t i = 0; i < s->messages.count; i++)
         blob_release(s, (blob_t *)(uintptr_t)s->messages.of[(s->messages.head + i) % s->messages.capacity].blob);
-    for (uint32_t i = 1; i < s->function_count; i++)
-        blob_release(s, s->functions[i].blob);
+    functions_close(s);
 }
 
 CSCHED_EXPORT int csched_close(csched_t *s)

@@ -33,26 +33,33 @@ void task_ready(csched_t *s, uint32_t slot)
     ready_push(&s->graph, slot);
 }
 
+int task_inputs(task_t *task)
+{
+    inputs_t *made = calloc(1, sizeof *made + task->input_count * sizeof made->of[0]);
+    if (!made)
+        return CSCHED_ENOMEM;
+    made->count = task->input_count;
+    for (uint32_t i = 0; i < task->input_count; i++)
+        made->of[i].status = CSCHED_NONE;
+    task->inputs = made;
+    return CSCHED_OK;
+}
+
 /* Gives the result of `from` to a task that takes it.  Nothing is kept for None. */
 int task_input(task_t *task, uint32_t position, const task_t *from)
 {
     if (!task->inputs && from->status == CSCHED_NONE)
         return CSCHED_OK;
-    if (!task->inputs) {
-        task->inputs = calloc(1, sizeof *task->inputs + task->input_count * sizeof task->inputs->of[0]);
-        if (!task->inputs)
-            return CSCHED_ENOMEM;
-        task->inputs->count = task->input_count;
-        for (uint32_t i = 0; i < task->input_count; i++)
-            task->inputs->of[i].status = CSCHED_NONE;
-    }
+    int rc = task->inputs ? CSCHED_OK : task_inputs(task);
+    if (rc < 0)
+        return rc;
     blob_retain(from->result);
     task->inputs->of[position].blob = from->result;
     task->inputs->of[position].status = from->status;
     return CSCHED_OK;
 }
 
-static void release_inputs(csched_t *s, task_t *task)
+void release_inputs(csched_t *s, task_t *task)
 {
     inputs_t *inputs = task->inputs;
     if (!inputs)
@@ -60,6 +67,8 @@ static void release_inputs(csched_t *s, task_t *task)
     for (uint32_t i = 0; i < inputs->count; i++)
         blob_release(s, inputs->of[i].blob);
     blob_release(s, inputs->bundle);
+    if (inputs->needs)
+        function_over(s, inputs->needs);
     free(inputs);
     task->inputs = NULL;
 }

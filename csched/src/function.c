@@ -1,4 +1,6 @@
-/* Functions: added once, sent once to each worker that needs them, dropped when nobody will call them again. */
+/* Functions: added once, sent once to each worker that needs them, dropped when nobody will call them again.
+ *
+ * What many tasks share is one that nobody calls: tasks, and functions that refer to it, need it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,9 +62,16 @@ static void forget(worker_t *worker, uint32_t function)
 /* Its block stays until every worker that read it in place has let go (keep_function). */
 static void release(csched_t *s, uint32_t function)
 {
-    blob_release(s, s->functions[function].blob);
-    s->functions[function].blob = NULL;
-    for (uint32_t i = 0; i < s->worker_count; i++) {
+    function_t *gone = &s->functions[function];
+    bool sent = gone->blob->size > 0;
+    blob_release(s, gone->blob);
+    gone->blob = NULL;
+    for (uint32_t i = 0; i < gone->need_count; i++)
+        function_over(s, gone->needs[i]);
+    free(gone->needs);
+    gone->needs = NULL;
+    gone->need_count = 0;
+    for (uint32_t i = 0; sent && i < s->worker_count; i++) {
         worker_t *worker = s->workers[i];
         if (worker->segment && function / 64 < worker->known_words && worker->known[function / 64] >> function % 64 & 1)
             forget(worker, function);
@@ -75,15 +84,66 @@ void function_over(csched_t *s, uint32_t function)
         release(s, function);
 }
 
+static bool refers_to(const function_t *function, uint32_t other)
+{
+    for (uint32_t i = 0; i < function->need_count; i++)
+        if (function->needs[i] == other)
+            return true;
+    return false;
+}
+
+/* With it goes what refers to it: that could not be loaded any more, and workers hold on to it by that. */
+static void drop(csched_t *s, uint32_t function)
+{
+    s->functions[function].dropped = true;
+    s->functions[function].tasks++; /* until all is dropped that needs it */
+    for (uint32_t i = function + 1; s->functions[function].needed && i < s->function_count; i++)
+        if (!s->functions[i].dropped && refers_to(&s->functions[i], function))
+            drop(s, i);
+    function_over(s, function);
+}
+
 CSCHED_EXPORT int csched_function_drop(csched_t *s, uint32_t function)
 {
     pthread_mutex_lock(&s->lock);
     bool known = function && function < s->function_count && !s->functions[function].dropped;
-    if (known) {
-        s->functions[function].dropped = true;
-        if (!s->functions[function].tasks)
-            release(s, function);
-    }
+    if (known)
+        drop(s, function);
     pthread_mutex_unlock(&s->lock);
     return known ? CSCHED_OK : CSCHED_EINVAL;
+}
+
+CSCHED_EXPORT int csched_function_needs(csched_t *s, uint32_t function, const uint32_t *needs, uint32_t count)
+{
+    pthread_mutex_lock(&s->lock);
+    function_t *of = function && function < s->function_count ? &s->functions[function] : NULL;
+    int rc = !of || of->need_count || of->tasks || !count ? CSCHED_EINVAL : CSCHED_OK;
+    for (uint32_t i = 0; !rc && i < count; i++)
+        rc = !needs[i] || needs[i] >= function ? CSCHED_EINVAL : s->functions[needs[i]].dropped ? CSCHED_ESTALE : rc;
+    if (!rc && !(of->needs = malloc(count * sizeof *needs)))
+        rc = CSCHED_ENOMEM;
+    for (uint32_t i = 0; !rc && i < count; i++) {
+        of->needs[of->need_count++] = needs[i];
+        s->functions[needs[i]].tasks++;
+        s->functions[needs[i]].needed = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+CSCHED_EXPORT int64_t csched_function_users(csched_t *s, uint32_t function)
+{
+    pthread_mutex_lock(&s->lock);
+    bool there = function && function < s->function_count && s->functions[function].blob;
+    int64_t users = there ? (int64_t)s->functions[function].tasks : CSCHED_ESTALE;
+    pthread_mutex_unlock(&s->lock);
+    return users;
+}
+
+void functions_close(csched_t *s)
+{
+    for (uint32_t i = 1; i < s->function_count; i++) {
+        blob_release(s, s->functions[i].blob);
+        free(s->functions[i].needs);
+    }
 }

@@ -29,9 +29,10 @@ typedef struct blob {
     uint32_t refs;
 } blob_t;
 
-typedef struct { /* the results that a task takes, once one of them is more than None */
+typedef struct { /* the results that a task takes, once one of them is more than None, or it needs a function */
     blob_t *bundle; /* what did not fit into a ring entry, while the task is sent */
     uint32_t count;
+    uint32_t needs; /* a function that its worker has to know beside its own, 0: none */
     struct {
         blob_t *blob; /* NULL: None, or not there yet */
         uint32_t status;

@@ -74,8 +74,11 @@ typedef struct { /* blocks of one process, the kernel (0) or a worker; numbers a
 
 typedef struct {
     blob_t *blob;
-    uint32_t tasks; /* that are not over */
+    uint32_t *needs; /* functions that it refers to, of smaller numbers */
+    uint32_t need_count;
+    uint32_t tasks; /* that are not over, and functions that need it */
     bool dropped;   /* no new task may call it; it goes with the last one */
+    bool needed;    /* some function refers to it */
 } function_t;
 
 typedef struct {
@@ -189,6 +192,7 @@ void dispatch_tick(csched_t *s); /* what waits behind a task that takes far too 
 
 /* function.c */
 void function_over(csched_t *s, uint32_t function); /* a task of it is */
+void functions_close(csched_t *s);
 void forgets_flush(worker_t *worker);
 
 /* window.c */
@@ -220,7 +224,9 @@ bool task_runs(csched_t *s, const task_t *task); /* in user code now */
 uint32_t drain(csched_t *s); /* results off the rings, dependents released, new work sent; entries taken */
 uint32_t drain_worker(csched_t *s, uint32_t index);
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
+int task_inputs(task_t *task); /* room for them */
 int task_input(task_t *task, uint32_t position, const task_t *from); /* the result that it waits for */
+void release_inputs(csched_t *s, task_t *task);
 void drop_bundle(csched_t *s, task_t *task);
 void task_propagate(csched_t *s, uint32_t last); /* along the completions after this one, NO_TASK: all */
 void task_ready(csched_t *s, uint32_t slot);

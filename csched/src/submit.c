@@ -95,11 +95,25 @@ static int check_options(csched_t *s, const call_t *call)
 {
     const csched_options_t *o = call->options;
     if (o->priority < PRIORITY_MIN || o->priority > PRIORITY_MAX || o->count == 0 || o->retries > 255 ||
-        o->attempt > 255)
+        o->attempt > 255 || o->needs >= s->function_count)
         return CSCHED_EINVAL;
+    if (s->functions[o->needs].dropped)
+        return CSCHED_ESTALE;
     for (uint32_t i = 0; i < o->input_count; i++)
         if (!graph_find(&s->graph, input_ticket(call, i)))
             return call->earlier && o->inputs[i] <= UINT32_MAX ? CSCHED_EINVAL : CSCHED_ESTALE;
+    return CSCHED_OK;
+}
+
+/* Until the task is over, that function stays. */
+static int need(csched_t *s, task_t *task, const csched_options_t *options)
+{
+    task->input_count = options->input_count;
+    int rc = task_inputs(task);
+    if (rc < 0)
+        return rc;
+    task->inputs->needs = options->needs;
+    s->functions[options->needs].tasks++;
     return CSCHED_OK;
 }
 
@@ -116,8 +130,11 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
         task->flags |= FLAG_ALONE; /* or nobody could tell when it began */
     task->moment = o->not_before;
     task->state = TASK_WAITING;
+    int rc = o->needs ? need(s, task, o) : CSCHED_OK;
+    if (rc < 0)
+        return rc;
     if (o->input_count) {
-        int rc = link_inputs(s, task, call, &failed);
+        rc = link_inputs(s, task, call, &failed);
         if (rc < 0)
             return rc; /* edges made so far find no such ticket any more: they are skipped */
         log_inputs(s, task, call);
@@ -140,11 +157,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
 
 static void undo(csched_t *s, task_t *task, uint64_t position)
 {
-    if (task->inputs) {
-        for (uint32_t i = 0; i < task->inputs->count; i++)
-            blob_release(s, task->inputs->of[i].blob);
-        free(task->inputs);
-    }
+    release_inputs(s, task);
     if (task->payload && task->payload->region == REGION_INLINE)
         blob_release(s, task->payload);
     else if (task->payload) { /* the block stays the caller's */

@@ -128,17 +128,24 @@ static int push_function(csched_t *s, worker_t *worker, uint32_t function)
     }
     if (worker->known[function / 64] >> function % 64 & 1)
         return CSCHED_OK;
-    blob_t *blob = s->functions[function].blob;
-    entry_t *entry;
-    int rc = ring_reserve(&worker->tasks, sizeof(task_entry_t) + inline_bytes(blob), &entry);
+    const function_t *pushed = &s->functions[function];
+    blob_t *blob = pushed->blob;
+    entry_t *entry = NULL;
+    int rc = CSCHED_OK;
+    for (uint32_t i = 0; !rc && i < pushed->need_count; i++)
+        rc = push_function(s, worker, pushed->needs[i]); /* of smaller numbers: no circle */
+    if (!rc && blob->size)
+        rc = ring_reserve(&worker->tasks, sizeof(task_entry_t) + inline_bytes(blob), &entry);
     if (rc < 0 || (rc = keep_function(worker, function, blob)) < 0)
         return rc;
+    worker->known[function / 64] |= UINT64_C(1) << function % 64;
+    if (!blob->size)
+        return CSCHED_OK;
     task_entry_t *head = (task_entry_t *)entry;
     head->head.kind = ENTRY_FUNCTION;
     head->function = function;
     place(s, &head->payload, blob, (uint8_t *)entry, sizeof *head);
     ring_commit(&worker->tasks);
-    worker->known[function / 64] |= UINT64_C(1) << function % 64;
     return CSCHED_OK;
 }
 
@@ -175,6 +182,8 @@ int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
     task_t *task = task_at(s, slot);
     inputs_t *inputs = task->inputs;
     int rc = task->function ? push_function(s, worker, task->function) : CSCHED_OK;
+    if (!rc && inputs && inputs->needs)
+        rc = push_function(s, worker, inputs->needs);
     if (rc < 0)
         return rc;
     uint64_t bytes = sizeof(task_entry_t) + inline_bytes(task->payload), extra = 0;

@@ -122,5 +122,136 @@ static void many_are_forgotten(void)
     world_close(w);
 }
 
+static uint32_t add_empty(world_t *w, uint32_t first, uint32_t second)
+{
+    const uint32_t needs[] = {first, second};
+    uint32_t function;
+    OK(csched_function_add(w->s, NULL, 0, IN_LINE, &function));
+    OK(csched_function_needs(w->s, function, needs, second ? 2 : 1));
+    return function;
+}
+
+static void call_with(world_t *w, uint32_t slot, uint32_t function, uint32_t needs)
+{
+    csched_options_t options = plain();
+    options.needs = needs;
+    OK(csched_reserve(w->s, slot + 1));
+    CHECK(csched_submit_with(w->s, slot, function, 0, "x", 1, 0, &options) > 0);
+}
+
+/* What a task and its function refer to comes before them, once. */
+static void needs_come_first(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    uint32_t shared = add_large(w), other = add_large(w), function;
+    OK(csched_function_add(w->s, "f", 1, IN_LINE, &function));
+    OK(csched_function_needs(w->s, function, &shared, 1));
+    call_with(w, 0, function, add_empty(w, shared, other));
+    call_with(w, 1, function, other);
+    EQUAL(next_item(worker, CSCHED_FUNCTION).function, shared);
+    EQUAL(next_item(worker, CSCHED_FUNCTION).function, function);
+    EQUAL(next_item(worker, CSCHED_FUNCTION).function, other);
+    next_item(worker, CSCHED_TASK);
+    publish_none(worker);
+    EQUAL(next_item(worker, CSCHED_TASK).inputs, 0);
+    publish_none(worker);
+    finish(w, 2);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
+/* It stays while a task needs it; then whatever refers to it has gone, too. */
+static void what_is_shared_takes_its_functions_along(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    uint32_t shared = add_large(w), nested = add_large(w), function, group;
+    OK(csched_function_needs(w->s, nested, &shared, 1));
+    OK(csched_function_add(w->s, "f", 1, IN_LINE, &function));
+    OK(csched_function_needs(w->s, function, &nested, 1));
+    group = add_empty(w, shared, nested);
+    EQUAL(csched_function_users(w->s, shared), 2);
+    call_with(w, 0, function, group);
+    for (uint32_t expected = shared; expected <= function; expected++)
+        EQUAL(next_item(worker, CSCHED_FUNCTION).function, expected);
+    OK(csched_function_drop(w->s, shared));
+    EQUAL(csched_submit(w->s, 1, function, 0, NULL, 0, 0), CSCHED_ESTALE);
+    csched_options_t options = plain();
+    options.needs = group;
+    EQUAL(csched_submit_with(w->s, 1, 0, 0, NULL, 0, 0, &options), CSCHED_ESTALE);
+    CHECK(csched_function_users(w->s, shared) > 0);
+    next_item(worker, CSCHED_TASK);
+    publish_none(worker);
+    finish(w, 1);
+    EQUAL(csched_function_users(w->s, shared), CSCHED_ESTALE);
+    EQUAL(csched_function_users(w->s, group), CSCHED_ESTALE);
+    uint32_t forgotten = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        csched_item_t item = next_item(worker, CSCHED_FUNCTION);
+        EQUAL(item.size, 0);
+        forgotten |= 1u << item.function;
+        OK(csched_worker_let_go(worker, item.function));
+    }
+    EQUAL(forgotten, 1u << shared | 1u << nested | 1u << function);
+    UNTIL((csched_poll(w->s, 0), stats_of(w).arena_used == 0));
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
+/* Inputs come into the same record; a task that is refused or never runs needs nothing any more. */
+static void a_task_that_waits_needs_it_still(void)
+{
+    world_t *w = world_open(0);
+    uint32_t shared = add_large(w), function;
+    OK(csched_function_add(w->s, "f", 1, IN_LINE, &function));
+    OK(csched_reserve(w->s, 3));
+    uint64_t first = (uint64_t)csched_submit(w->s, 0, function, 0, NULL, 0, 0);
+    csched_options_t options = plain();
+    options.inputs = &first;
+    options.input_count = 1;
+    options.needs = shared;
+    CHECK(csched_submit_with(w->s, 1, function, 0, NULL, 0, 0, &options) > 0);
+    options.needs = 99;
+    EQUAL(csched_submit_with(w->s, 2, function, 0, NULL, 0, 0, &options), CSCHED_EINVAL);
+    OK(csched_function_drop(w->s, shared));
+    EQUAL(csched_function_users(w->s, shared), 1);
+    csched_worker_t *worker = by_hand(w);
+    next_item(worker, CSCHED_FUNCTION);
+    next_item(worker, CSCHED_TASK);
+    OK(csched_worker_publish(worker, CSCHED_VALUE, 0, "v", 1, IN_LINE));
+    UNTIL((csched_poll(w->s, 0), w->s->loads[0].held == 1));
+    EQUAL(next_item(worker, CSCHED_FUNCTION).function, shared);
+    EQUAL(next_item(worker, CSCHED_TASK).inputs, 1);
+    uint32_t status;
+    uint64_t address, size;
+    OK(csched_worker_input(worker, 0, &status, &address, &size));
+    EQUAL(size, 1);
+    publish_none(worker);
+    finish(w, 2);
+    EQUAL(csched_function_users(w->s, shared), CSCHED_ESTALE);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
+static void needs_that_make_no_sense(void)
+{
+    world_t *w = world_open(0);
+    uint32_t one = add_large(w), two = add_large(w), zero = 0, far = 99;
+    EQUAL(csched_function_needs(w->s, one, &two, 1), CSCHED_EINVAL);
+    EQUAL(csched_function_needs(w->s, two, &two, 1), CSCHED_EINVAL);
+    EQUAL(csched_function_needs(w->s, two, &zero, 1), CSCHED_EINVAL);
+    EQUAL(csched_function_needs(w->s, two, &far, 1), CSCHED_EINVAL);
+    EQUAL(csched_function_needs(w->s, two, &one, 0), CSCHED_EINVAL);
+    EQUAL(csched_function_needs(w->s, 99, &one, 1), CSCHED_EINVAL);
+    OK(csched_function_drop(w->s, one));
+    EQUAL(csched_function_needs(w->s, two, &one, 1), CSCHED_ESTALE);
+    EQUAL(csched_function_users(w->s, two), 0);
+    EQUAL(csched_function_users(w->s, 99), CSCHED_ESTALE);
+    world_close(w);
+}
+
 MAIN(TEST(a_dropped_function_goes_with_its_last_reader), TEST(one_that_nobody_called_goes_at_once),
-     TEST(a_lost_worker_holds_no_function), TEST(tasks_that_never_run_count), TEST(many_are_forgotten))
+     TEST(a_lost_worker_holds_no_function), TEST(tasks_that_never_run_count), TEST(many_are_forgotten),
+     TEST(needs_come_first), TEST(what_is_shared_takes_its_functions_along), TEST(a_task_that_waits_needs_it_still),
+     TEST(needs_that_make_no_sense))

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from .parallel import per_worker as per_worker
     from .recording import Recording as Recording
     from .recording import record as record
+    from .shared import Shared as Shared
+    from .shared import share as share
     from .task import Retry as Retry
     from .task import TaskFailure as TaskFailure
     from .tasks import set_priority as set_priority
@@ -66,6 +68,7 @@ _HOMES = {
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
     "output": ("output",),
     "recording": ("Recording", "record"),
+    "shared": ("Shared", "share"),
     "task": ("Retry", "TaskFailure"),
     "tasks": ("set_priority", "why"),
 }

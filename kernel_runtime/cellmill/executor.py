@@ -20,6 +20,7 @@ from .errors import UsageError
 from .functions import function_name
 from .futures import Future
 from .runs import Run
+from .shared import Shared, share
 from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo, known_length
 from .transcript import Settings, whole_lines
 
@@ -263,6 +264,12 @@ class Executor(BaseExecutor):
 
     def _shown(self) -> Settings:
         return self._backend.shown
+
+    def share(self, obj: Any) -> Shared:
+        """`cellmill.share`, put here at once. Raises `PayloadError` when it cannot be pickled."""
+        shared = share(obj)
+        self._backend.share(shared)
+        return shared
 
     def dashboard(self) -> None:
         """Show this executor's tasks in the output of the cell: live, with buttons, until it is shut down.

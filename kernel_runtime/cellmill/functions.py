@@ -19,24 +19,23 @@ import threading
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from hashlib import blake2b
-from operator import is_
 from typing import Any, NamedTuple
 
 import cloudpickle
 
 from . import payload, runs
 from .errors import PayloadError, UsageError, in_words
+from .function_entries import Entry, Key, SharingEntry, Version
 from .references import (
     ABSENT,
-    References,
-    cell_value,
     importable,
-    members_of,
     named_references,
     references_of,
     unwrapped,
 )
+from .shared import ShareError, packing
 
 MOST_CACHED = 512
 MOST_BYTES = 64 << 20  # of their pickles
@@ -53,62 +52,28 @@ class FunctionBlob(NamedTuple):
     sources: dict[str, str]
 
 
-class _Version:
-    """One content of a function, as the scheduler has it."""
-
-    __slots__ = ("key", "number", "size", "users")
-
-    def __init__(self, key: bytes, number: int, size: int) -> None:
-        self.key = key
-        self.number = number
-        self.size = size
-        self.users = 0  # entries whose current content it is
-
-
-class _Entry:
-    __slots__ = ("by_value", "epoch", "function", "number", "references", "version")
-
-    def __init__(self, function: Any, by_value: bool) -> None:
-        self.function = function
-        self.by_value = by_value
-        self.epoch = -1
-        self.number = -1
-        self.version: _Version | None = None
-        self.references = References([], [], changing=False)
-
-    def fresh(self) -> bool:
-        """Of a function by value: nothing it refers to has been bound anew since it was pickled."""
-        if self.epoch != runs._epoch:
-            return False
-        bindings, members, _ = self.references
-        for namespace, key, value in bindings:
-            if namespace is not None:
-                if namespace.get(key, ABSENT) is not value:
-                    return False
-            elif cell_value(key) is not value:
-                return False
-        for container, length, before in members:
-            if len(container) != length:
-                return False
-            if before is not None and not all(map(is_, members_of(container), before)):
-                return False
-        return True
-
-
 class FunctionTable:
     """Numbers for functions, as the scheduler knows them.
 
-    ``add(encoded) -> number`` stores a new one there, ``drop(number)`` has it forgotten when its tasks are over: one
-    that was replaced by a newer content, or not used for so long that others took its place.
+    ``add(encoded, needs) -> number`` stores a new one there that refers to such shared objects, ``drop(number)`` has it
+    forgotten when its tasks are over: one that was replaced by a newer content, or not used for so long that others
+    took its place.
     """
 
-    def __init__(self, add: Callable[[payload.Encoded], int], drop: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        add: Callable[..., int],
+        drop: Callable[[int], None],
+        refer: Callable[..., Any] | None = None,
+    ) -> None:
         self._add = add
+        self._refer = refer  # what shared objects that a function refers to are replaced by
+        self._dead: deque[Any] = deque()  # keys of functions that have gone
         self._drop = drop
-        self._entries: OrderedDict[Any, _Entry] = OrderedDict()
-        self._by_content: dict[bytes, _Version] = {}
+        self._entries: OrderedDict[Any, Entry] = OrderedDict()
+        self._by_content: dict[bytes, Version] = {}
         self._bytes = 0  # of all versions
-        self._unused: deque[_Version] = deque()  # to be dropped, the oldest first
+        self._unused: deque[Version] = deque()  # to be dropped, the oldest first
         self._lock = threading.RLock()
         self.names: dict[int, str] = {_IN_PAYLOAD: "?"}
 
@@ -118,7 +83,7 @@ class FunctionTable:
         entry = self._entries.get(function) if number else None
         if entry is not None and entry.references.changing and entry.version is not None:
             if entry.version.size <= MOST_ANEW:
-                self._renew(entry)
+                entry = self._renew(entry, function)
             return entry.number
         return number
 
@@ -137,9 +102,8 @@ class FunctionTable:
                 function.__self__, (types.ModuleType, type(None))
             ):
                 return _IN_PAYLOAD
-            entry = _Entry(function, not importable(function))
-        self._renew(entry)
-        self._entries[function] = entry
+            entry = Entry(function, not importable(function))
+        entry = self._renew(entry, function)
         self._evict()
         return entry.number
 
@@ -147,7 +111,17 @@ class FunctionTable:
         """The function with a number, if it is still known; None for 0, which comes with each call."""
         with self._lock:
             entries = list(self._entries.values()) if number else []
-        return next((entry.function for entry in entries if entry.number == number), None)
+        return next((entry.target() for entry in entries if entry.number == number), None)
+
+    def dropped_with(self, number: int) -> None:
+        """A shared object was dropped, and with it what refers to it; from finalizers, too: so no lock is taken."""
+        for version in list(self._by_content.values()):
+            if number in version.needs:
+                self._by_content.pop(version.key, None)
+                self._bytes -= version.size
+                for entry in list(self._entries.values()):
+                    if entry.version is version:
+                        entry.epoch = -1
 
     def look_up_again(self) -> None:
         """A module was loaded again: functions that were found in it by their names may not be there any more."""
@@ -167,31 +141,50 @@ class FunctionTable:
         }
         return found | {str(e.function.__module__) for e in entries if not e.by_value}
 
-    def _renew(self, entry: _Entry) -> None:
+    def _renew(self, entry: Entry, function: Any) -> Entry:
         """Pickle anew; the same content keeps its number, so that workers need not load it again."""
-        function, epoch = entry.function, runs._epoch
+        epoch, needs = runs._epoch, set[int]()
         references = references_of(function) if entry.by_value else entry.references
-        encoded = encode_function(function)
+        encoded = encode_function(function, self._refer and partial(self._refer, needs=needs))
         digest = blake2b(encoded.data, digest_size=16)
         for buffer in encoded.buffers:
             digest.update(buffer)
         key = digest.digest()
         with self._lock:
+            while self._dead:
+                gone = self._entries.pop(self._dead.popleft(), None)
+                self._release(gone.version if gone is not None else None)
             version = self._by_content.get(key)
             if version is None:
-                version = _Version(key, self._add(encoded), encoded.size)
+                version = Version(key, self._add(encoded, needs), encoded.size, needs)
                 self._by_content[key] = version
                 self._bytes += version.size
                 self.names[version.number] = function_name(function)
             version.users += 1
+            if needs:
+                entry = self._loosened(entry, function)
+                references = entry.loosen(references)
+            elif entry.version is None:
+                self._entries[function] = entry
             before, entry.version = entry.version, version
             # all at the end: after an attempt that failed or was interrupted the entry is as it was, and not fresh
             entry.references = references
             entry.number = version.number
             entry.epoch = epoch
             self._release(before)
+        return entry
 
-    def _release(self, version: _Version | None) -> None:
+    def _loosened(self, entry: Entry, function: Any) -> SharingEntry:
+        """An entry that does not keep the function, in the table instead of this one."""
+        if type(entry) is SharingEntry:
+            return entry
+        self._entries.pop(function, None)
+        made = SharingEntry(function, entry.by_value)
+        made.version = entry.version
+        self._entries[Key(function, self._dead.append)] = made
+        return made
+
+    def _release(self, version: Version | None) -> None:
         """An entry has another content now, or is gone. The last few are kept: a thread may be about to call one."""
         if version is None:
             return
@@ -200,7 +193,8 @@ class FunctionTable:
             self._unused.append(version)
         while len(self._unused) > MOST_UNUSED:
             unused = self._unused.popleft()
-            if not unused.users and self._by_content.pop(unused.key, None) is not None:
+            if not unused.users and self._by_content.get(unused.key) is unused:
+                del self._by_content[unused.key]
                 self._bytes -= unused.size
                 self._drop(unused.number)
 
@@ -229,8 +223,16 @@ class _FunctionPickler(cloudpickle.Pickler):
         return super().reducer_override(obj)
 
 
-def encode_function(function: Any) -> payload.Encoded:
-    """Pickle a function for workers; raises `PayloadError` with the reason when it cannot be."""
+def encode_function(
+    function: Any, refer: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None
+) -> payload.Encoded:
+    """Pickle a function for workers; raises `PayloadError` with the reason when it cannot be.
+
+    ``refer`` tells what shared objects become that it refers to.
+    """
+    if refer is not None:
+        with packing(refer):
+            return encode_function(function)
     buffers: list[memoryview] = []
 
     def keep(buffer: pickle.PickleBuffer) -> bool:
@@ -248,6 +250,10 @@ def encode_function(function: Any) -> payload.Encoded:
     try:
         _FunctionPickler(target, protocol=5, buffer_callback=keep).dump(blob)
         return payload.Encoded(target.getvalue(), buffers)
+    except ShareError as error:
+        raise PayloadError(
+            f"the function {function_name(function)} cannot be sent to a worker: {error}"
+        ) from error.__cause__
     except Exception as error:
         culprit = _culprit(function)
         raise PayloadError(

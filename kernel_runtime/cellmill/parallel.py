@@ -16,6 +16,7 @@ from .errors import UsageError
 from .executor import Executor, default_executor, in_worker
 from .functions import check_batch, function_name
 from .references import ABSENT, cell_value, importable, references_of
+from .shared import attached, detached
 from .task import DEFAULT_OPTIONS, TaskOptions
 
 __all__ = ["ParallelFunction", "PerWorker", "parallel", "per_worker"]
@@ -137,7 +138,7 @@ class PerWorker:
             )
         functools.update_wrapper(self, factory)
         self.__wrapped__ = factory
-        self._pickled: tuple[int, Any, bytes, bytes] | None = None
+        self._pickled: tuple[int, Any, bytes, bytes, tuple[Any, ...]] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value for these arguments in this process, made if need be."""
@@ -167,18 +168,18 @@ class PerWorker:
             values[key] = self.__wrapped__(*args, **kwargs)
         return values[key]
 
-    def _key(self) -> tuple[bytes, bytes]:
-        """(hash, pickle) of the factory, computed again when something it refers to was bound anew."""
+    def _key(self) -> tuple[bytes, bytes, tuple[Any, ...]]:
+        """(hash, pickle, shared objects) of the factory, computed again when something it refers to was bound anew."""
         found = self._pickled
         if found is not None and (
             found[0] == -1 or (found[0] == runs.epoch() and all(_bound(*r) for r in found[1]))
         ):
-            return found[2], found[3]
+            return found[2:]
         references = [] if importable(self.__wrapped__) else references_of(self.__wrapped__).bindings
-        data = cloudpickle.dumps(self.__wrapped__)
+        data, shares = detached(lambda: cloudpickle.dumps(self.__wrapped__))
         key = blake2b(data, digest_size=16).digest()
-        self._pickled = (runs.epoch(), references, key, data)
-        return key, data
+        self._pickled = (runs.epoch(), references, key, data, shares)
+        return key, data, shares
 
     def __reduce__(self) -> Any:
         return _load_per_worker, self._key()
@@ -192,10 +193,11 @@ def _bound(namespace: dict[str, Any] | None, key: Any, value: Any) -> bool:
     return found is value
 
 
-def _load_per_worker(key: bytes, data: bytes) -> PerWorker:
+def _load_per_worker(key: bytes, data: bytes, shares: tuple[Any, ...] = ()) -> PerWorker:
     """In a worker: the same factory content gives the same value, whichever function brings it."""
-    made = PerWorker(cloudpickle.loads(data))
-    made._pickled = (-1, [], key, data)
+    with attached(shares):
+        made = PerWorker(cloudpickle.loads(data))
+    made._pickled = (-1, [], key, data, shares)
     return made
 
 

@@ -64,10 +64,13 @@ class Encoded:
 
 
 class _Inputs(threading.local):
-    """While a call is being packed: where its futures register. While a task is unpacked: its inputs."""
+    """While a call is being packed: where its futures and shared objects register. While a task is unpacked: its
+    inputs. In a worker: what tasks share.
+    """
 
     packing: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None
     loading: Callable[[int], Any] | None = None
+    shares: Callable[[int, str], Any] | None = None
 
 
 inputs = _Inputs()
@@ -191,6 +194,16 @@ def explain_argument(
         "generators and the like stay in one process: create them inside the function, or once per worker "
         "with @cellmill.per_worker."
     )
+
+
+def explain_shared(value: Any, error: BaseException) -> PayloadError:
+    """An object that tasks are to share cannot be pickled: say what in it, and why."""
+    if isinstance(error, MemoryError):
+        reason = f"there is not enough memory to pickle it. {TOO_LARGE}"
+    else:
+        inside, error = _inside(value, error)
+        reason = f"{inside}{in_words(error)}. What stays in one process is made in each worker: @cellmill.per_worker."
+    return PayloadError(f"the shared {type(value).__qualname__} cannot be sent to workers: {reason}")
 
 
 def explain_result(function: str, value: Any, error: BaseException) -> PayloadError:

@@ -10,6 +10,7 @@ import pickle
 from typing import Any
 
 from .payload import load_input, opened
+from .shared import load_share
 
 _HARMLESS = {
     "builtins": {"complex", "set", "frozenset", "bytearray", "range", "slice"},
@@ -93,12 +94,24 @@ class _Input:
         return f"<input {self._position + 1}>"
 
 
+class _Share:
+    """Stands for what tasks share."""
+
+    def __init__(self, _: int, __: int, kind: str) -> None:
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        return f"<shared {self._kind}>"
+
+
 class _Previewer(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if name in _HARMLESS.get(module, ()):
             return super().find_class(module, name)
         if module == load_input.__module__ and name == load_input.__name__:
             return _Input
+        if module == load_share.__module__ and name == load_share.__name__:
+            return _Share
         if module.startswith("cloudpickle"):
             return _class_of_a_cell if name == "_make_skeleton_class" else _OfACell
         base = _ArrayStandIn if module.partition(".")[0] == "numpy" and "dtype" not in name else _StandIn

@@ -23,6 +23,7 @@ from .calls import PlainCalls
 from .errors import InternalError, PayloadError
 from .functions import load_function
 from .raised import encode_error
+from .shared import Loaded
 from .speech import Speech
 from .worker_blocks import Blocks
 from .zygote import adopt
@@ -69,13 +70,14 @@ class Worker:
         self.function_memory: dict[int, weakref.ref[Any]] = {}  # of those read in place
         self.functions: OrderedDict[int, Any] = OrderedDict()
         self.names: dict[int, str] = {}
+        self.shares = Loaded(self.blobs).here()
         self.item = ffi.new("csched_item_t *")
         self.speech = Speech(pipes, self.handle, self.item, lambda: self.emit(held.CSCHED_OUTPUT, 0, b""))
         self.end_output = self.speech.end
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
         self.kept: list[
             tuple[int, list[weakref.ref[Any]]]
-        ] = []  # (ticket or function, memory) that something still refers to
+        ] = []  # (ticket or function, memory) still referred to
         self.in_user_code = False
         self.failures = 1  # that an error tells; 0 when the arguments could not be unpickled, and nothing ran
         self.blocks = Blocks(self.handle, self.free_handle)
@@ -159,7 +161,7 @@ class Worker:
         One of no bytes is to be forgotten; its memory is let go of as soon as nothing made from it refers to it.
         """
         if not size:
-            for known in (self.functions, self.blobs, self.names):
+            for known in (self.functions, self.blobs, self.names, self.shares):
                 known.pop(number, None)
             if number in self.function_memory:
                 self.kept.append((number, [self.function_memory.pop(number)]))

@@ -125,7 +125,7 @@ def test_importable() -> None:
 def test_same_content_is_sent_once() -> None:
     sent: list[Encoded] = []
 
-    def add(encoded: Encoded) -> int:
+    def add(encoded: Encoded, needs: object) -> int:
         sent.append(encoded)
         return len(sent)
 

@@ -22,9 +22,10 @@ PACKAGES = {
 LAYERS = [
     {"errors", "schema", "interrupts", "imported", "origin", "tail", "reporting", "examples", "inside"},
     {"task", "payload", "mishaps"},
+    {"shared"},
     {"preview", "raised", "references", "questions"},
     {"runs", "kernel_modules"},
-    {"futures", "frames", "transcript", "functions", "telemetry"},
+    {"futures", "frames", "transcript", "functions", "function_entries", "telemetry"},
     {
         "worker",
         "speech",

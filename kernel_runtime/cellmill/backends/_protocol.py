@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from ..futures import Future
 from ..runs import Run
+from ..shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..transcript import Settings
 
@@ -94,6 +95,8 @@ class Backend(Protocol):
     def run_on_workers(self, function: Callable[..., Any]) -> list[Any]: ...
 
     def preload(self, modules: Iterable[str]) -> None: ...
+
+    def share(self, shared: Shared) -> None: ...
 
     def pause(self, on: bool) -> None: ...
 

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .. import inside
+from .. import shared as sharing
 from ..errors import DependencyError, UsageError
 from ..functions import check_batch, function_name
 from ..futures import Future
 from ..runs import Run, note_failure
+from ..shared import Shared
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo, known_length
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
 
@@ -73,6 +75,8 @@ class InlineBackend:
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
         future = Future(self)
+        if sharing.used:
+            function, args, kwargs = sharing.unshared((function, args, kwargs))
         try:
             for before in options.after:
                 before.result()
@@ -200,6 +204,9 @@ class InlineBackend:
 
     def run_on_workers(self, function: Callable[..., Any]) -> list[Any]:
         return [function()]
+
+    def share(self, shared: Shared) -> None:
+        """Calls get the object itself: nothing is put anywhere."""
 
     def preload(self, modules: Iterable[str]) -> None:
         import importlib

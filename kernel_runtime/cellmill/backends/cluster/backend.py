@@ -20,6 +20,7 @@ from .listening import PlaceListener
 from .proxies import Keeper
 from .proxies import keeper as make_keeper
 from .resolver import ClusterResolver, ClusterSender
+from .sharing import ClusterSharing
 from .stopping import PlaceStopper
 
 __all__ = ["ClusterBackend"]
@@ -34,8 +35,10 @@ class ClusterBackend(ScheduledBackend):
 
     sender_type = ClusterSender
     resolver_type = ClusterResolver
+    sharing_type = ClusterSharing
     pool: LanePool
     stopper: PlaceStopper
+    sharing: ClusterSharing
     listener: PlaceListener
 
     def __init__(

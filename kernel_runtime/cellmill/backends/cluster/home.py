@@ -33,8 +33,8 @@ _raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
 class Home:
     """What one place keeps for one lane. `run` belongs to one thread at a time."""
 
-    def __init__(self) -> None:
-        self.known = KnownFunctions()
+    def __init__(self, token: bytes) -> None:
+        self.known = KnownFunctions(token)
         self.surroundings = Surroundings()
         self.speech = Speech(self)
         self.thread = 0  # that runs a pack now
@@ -60,6 +60,7 @@ class Home:
                 self._refused.discard(number)
                 work.stop = -1
         self.thread = threading.get_ident()
+        self.known.shares.here()
         self.speech.listen()
         try:
             while True:

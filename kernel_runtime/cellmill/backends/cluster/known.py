@@ -1,4 +1,4 @@
-"""The functions that a place knows for one lane, by their numbers."""
+"""The functions that a place knows for one lane, and what its tasks share, by their numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 from ...functions import load_function
+from .borrowed import Borrowed
 
 MOST_FUNCTIONS = 256
 
@@ -13,14 +14,15 @@ MOST_FUNCTIONS = 256
 class KnownFunctions:
     """They come as pickles ahead of their tasks, and are loaded by the first of these."""
 
-    def __init__(self) -> None:
+    def __init__(self, token: bytes) -> None:
         self.loaded: OrderedDict[int, Any] = OrderedDict()
         self._pickled: dict[int, bytes] = {}
         self._names: dict[int, str] = {}
+        self.shares = Borrowed(token, self._pickled)
 
     def learn(self, number: int, body: memoryview) -> None:
         """What has this number from now on; nothing: it is forgotten."""
-        for known in (self.loaded, self._pickled, self._names):
+        for known in (self.loaded, self._pickled, self._names, self.shares):
             known.pop(number, None)
         if body.nbytes:
             self._pickled[number] = bytes(body)

@@ -94,5 +94,5 @@ def _home(token: bytes, number: int) -> Home:
     home = _homes.get(key)
     if home is None:
         with _lock:
-            home = _homes.setdefault(key, Home())
+            home = _homes.setdefault(key, Home(token))
     return home

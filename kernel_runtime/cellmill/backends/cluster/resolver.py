@@ -75,3 +75,5 @@ class ClusterResolver(Resolver):
         keeper = self.backend.keeper
         if keeper is not None and keeper.taken:
             keeper.settled()
+        if self.backend.sharing.leaving:
+            self.backend.sharing.let_go()

@@ -8,16 +8,17 @@ results, `stream` and `mapping` do both for many calls at once, the `pool` of ea
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...errors import CellmillError, UsageError, WorkerLostError, describe_exit
+from ...errors import CellmillError, PayloadError, UsageError, WorkerLostError, describe_exit
 from ...functions import FunctionTable, function_name
 from ...futures import Future
 from ...payload import Encoded
 from ...preview import preview
 from ...runs import Run, stop_with_cells
 from ...schema import STAGES
+from ...shared import Shared
 from ...task import (
     NO_RUN,
     POLICIES,
@@ -36,8 +37,9 @@ from .failure_log import FailureLog
 from .inspecting import Inspector
 from .mapping import MapResults, iterate, streams_of
 from .resolver import Resolver
-from .scheduler import NO_WORKER, Scheduler, check, ffi, held
+from .scheduler import NO_WORKER, Scheduler, StaleInput, check, ffi, held
 from .sender import Sender
+from .sharing import Sharing
 from .states import States
 from .stream import Stream
 
@@ -133,6 +135,8 @@ class ScheduledBackend:
     resolver_type: type[Resolver] = Resolver
     failures_type: type[FailureLog] = FailureLog
     inspector_type: type[Inspector] = Inspector
+    sharing_type: Callable[[Any], Sharing] = Sharing
+    sharing: Sharing
     pool: WorkerPool
     stopper: TaskStopper
     listener: OutputListener
@@ -165,6 +169,7 @@ class ScheduledBackend:
             arena_bytes=memory, spin_us=10 if crowded else 50, worker_tasks=worker_tasks, **settings
         )
         self.states = States(self.scheduler)
+        self.sharing = self.sharing_type(self)
         self.functions = self.make_functions()
         self.resolver = self.resolver_type(self, self.scheduler)
         self.failures = self.failures_type(self)
@@ -206,10 +211,19 @@ class ScheduledBackend:
 
     def make_functions(self) -> FunctionTable:
         """Numbers for functions; their pickles go to the scheduler, which hands them to workers."""
-        return FunctionTable(self._add_function, self.scheduler.drop_function)
+        return FunctionTable(self._add_function, self.scheduler.drop_function, self.sharing.refer)
 
-    def _add_function(self, encoded: Encoded) -> int:
-        return self.scheduler.add_function(encoded)
+    def _add_function(self, encoded: Encoded, needs: Collection[int] = ()) -> int:
+        try:
+            return self.sharing.add(encoded, needs)
+        except StaleInput:
+            raise PayloadError("the function refers to a shared object that was closed meanwhile") from None
+
+    def share(self, shared: Shared) -> None:
+        """Put it now. Raises `PayloadError` when it cannot be."""
+        if self.closed or self.broken is not None:
+            self.refuse()
+        self.sharing.number(shared)
 
     # -- many calls
 

@@ -24,6 +24,7 @@ from ...errors import UsageError, WorkerLostError, text_of
 from ...functions import function_name
 from ...futures import Future
 from ...preview import preview
+from ...shared import packing
 from ...task import short_arguments
 from .scheduler import ffi, held
 
@@ -184,7 +185,8 @@ class FailureLog:
             made.attempts = chunk.attempt + 1
             made.code = stream.function
             made.form = "batch" if stream.options.batch else "star" if stream.star else "element"
-            _keep_item(made, chunk.items[place])
+            with packing(lambda part: self._backend.sharing.refer(part, set())):
+                _keep_item(made, chunk.items[place])
 
     def _ended(self, slot: int) -> Any:
         ended = ffi.new("csched_ended_t *")

@@ -5,19 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import payload
-from ...errors import UsageError
+from ...errors import PayloadError, UsageError
 from ...functions import function_name
 from ...futures import FINISHED, OVER, Future
 from ...payload import Encoded
+from ...shared import Shared, ShareError
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
 
 
 class Inputs(list[Future]):
-    """The futures a call waits for, in order; and the tickets of those that were over, whose values go along."""
+    """The futures a call waits for, in order; the tickets of those that were over, whose values go along; and the
+    numbers of the shared objects it refers to.
+    """
 
     over: tuple[int, ...] = ()
+    shares: set[int] | None = None
+    needs = 0  # one number for all of them
 
 
 class FailedInput(Exception):
@@ -38,19 +43,24 @@ def pack(
 ) -> Encoded:
     """Pickle ``body``; futures in it, however deep, are added to ``inputs``.
 
-    Raises `PayloadError` naming the argument that cannot be pickled, or `FailedInput`.
+    Raises `PayloadError` naming the argument that cannot be pickled, `FailedInput`, or `StaleInput`.
     """
     payload.inputs.packing = lambda future: _place(backend, future, inputs)
     try:
-        return payload.encode(body)
+        encoded = payload.encode(body)
     except (FailedInput, UsageError, KeyboardInterrupt):
         raise
+    except ShareError as error:
+        raise PayloadError(f"{function_name(function)} cannot be called: {error}") from error.__cause__
     except BaseException as error:  # an object that exits when it is pickled does not end the notebook
         # Stop ends the search for the culprit, too: nothing is told in its place.
         passed = (KeyboardInterrupt,)
         raise payload.explain_argument(function_name(function), args, kwargs, error, passed) from error
     finally:
         payload.inputs.packing = None
+    if inputs.shares:
+        inputs.needs = backend.sharing.group(inputs.shares)
+    return encoded
 
 
 def of_this_backend(backend: ScheduledBackend, future: Any) -> bool:
@@ -59,7 +69,11 @@ def of_this_backend(backend: ScheduledBackend, future: Any) -> bool:
 
 
 def _place(backend: ScheduledBackend, future: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
-    """What a future in the arguments is replaced by: its place among the inputs, or its value."""
+    """What a future in the arguments is replaced by, its place among the inputs or its value; or a shared object."""
+    if type(future) is Shared:
+        if inputs.shares is None:
+            inputs.shares = set()
+        return backend.sharing.refer(future, inputs.shares)
     if future._state not in OVER:
         if of_this_backend(backend, future):
             inputs.append(future)

@@ -68,7 +68,7 @@ class Sender:
         if found is None:
             if len(self._forms) >= MOST_FORMS:
                 self._forms.clear()
-            form, _ = self._form(options, [], NO_BLOCK)
+            form, _ = self._form(options, Inputs(), NO_BLOCK)
             found = self._forms[key] = (int(ffi.cast("uintptr_t", form)), form)
         return found
 
@@ -142,7 +142,7 @@ class Sender:
         slot = self.resolver.take_slot()
         self.resolver.table[slot] = future
         handle = self.scheduler.handle
-        if options.plain and not inputs:
+        if options.plain and not inputs and not inputs.needs:
             if block == NO_BLOCK:
                 ticket = held.csched_submit(handle, slot, number, run, data, encoded.size, pack_ns)
             else:
@@ -161,12 +161,13 @@ class Sender:
         self.plain.form.left = _NOW()
         return future
 
-    def _form(self, options: TaskOptions, inputs: list[Future], block: int) -> tuple[Any, Any]:
+    def _form(self, options: TaskOptions, inputs: Inputs, block: int) -> tuple[Any, Any]:
         """A csched_options_t and what it points to."""
         tickets = ffi.new("uint64_t[]", [future._ticket for future in inputs]) if inputs else _NULL
         form = ffi.new(_FORM)
         form.inputs = tickets
         form.input_count = len(inputs)
+        form.needs = inputs.needs
         form.count = 1
         form.priority = options.priority
         if isinstance(options.retries, Retry):
@@ -251,6 +252,8 @@ class Sender:
             except FailedInput as failed:
                 error = outcomes.dependency_failed(failed.cause, 0)
                 raise error from error.__cause__
+            except StaleInput:  # something shared was closed meanwhile
+                continue
             except KeyboardInterrupt as error:  # Stop is held back here: an element raised it
                 raise explain_argument(function_name(function), args, {}, error) from error
             if encoded.buffers or encoded.size > INLINE_MAX:

@@ -13,6 +13,7 @@ from ...errors import UsageError, WorkerLostError
 from ...functions import FunctionTable
 from ...futures import Future
 from ...runs import Run
+from ...shared import Shared
 from ...task import TaskOptions, check_whole, short_arguments
 from ...transcript import OUTPUT_LINES
 from ..inline import InlineBackend
@@ -89,6 +90,9 @@ class ThreadsBackend(ScheduledBackend):
 
     def make_functions(self) -> FunctionTable:
         return Names(self._add_function, self.scheduler.drop_function)
+
+    def share(self, shared: Shared) -> None:
+        """Calls get the object itself: nothing is put anywhere."""
 
     def map(
         self, function: Any, iterables: tuple[Iterable[Any], ...], options: TaskOptions, run: Run, **how: Any

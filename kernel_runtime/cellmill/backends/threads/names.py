@@ -18,7 +18,7 @@ _NO_CODE = Encoded(b"\x80\x05N.", [])  # the scheduler keeps something for each
 class Names(FunctionTable):
     """Functions by number. A redefined function has the number of the one before it; nothing is pickled."""
 
-    def __init__(self, add: Callable[[Encoded], int], drop: Callable[[int], None]) -> None:
+    def __init__(self, add: Callable[..., int], drop: Callable[[int], None]) -> None:
         super().__init__(add, drop)
         self._numbers: dict[tuple[str, str], int] = {}
         self._latest: dict[int, Callable[[], Any]] = {}

@@ -7,7 +7,7 @@ import time
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from ... import inside, runs
+from ... import inside, runs, shared
 from ...functions import function_name
 from ...futures import Future
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
@@ -58,6 +58,8 @@ class ThreadsSender(Sender):
             return self._inline.submit(function, args, kwargs, options, run)
         if backend.closed or backend.broken is not None:
             backend.refuse()
+        if shared.used:
+            function, args, kwargs = shared.unshared((function, args, kwargs))
         if type(sys.stdout) is not TaskStream or type(sys.stderr) is not TaskStream:
             streams.look()
         if options.batch:
@@ -134,6 +136,8 @@ class ThreadsSender(Sender):
         backend = self.backend
         start = _NOW()
         count = len(body["items"])
+        if shared.used:
+            function, body = shared.unshared((function, body))
         while True:
             inputs = Inputs()
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import weakref
 from collections.abc import Callable, Collection
 from operator import is_
@@ -66,21 +67,39 @@ class SharingEntry(Entry):
 
     def __init__(self, function: Any, by_value: bool) -> None:
         super().__init__(weakref.ref(function), by_value)
+        # (namespace, name) or (None, place of the cell in the function's closure), and what was bound there
         self.handles: list[tuple[dict[str, Any] | None, Any, weakref.ref[Any]]] = []
 
     def target(self) -> Any:
         return self.function()
 
     def fresh(self) -> bool:
-        return super().fresh() and all(
-            (namespace.get(key) if namespace is not None else cell_value(key)) is handle() is not None
+        if not super().fresh():
+            return False
+        cells = _cells_of(self.target())
+        return all(
+            (namespace.get(key) if namespace is not None else cell_value(cells[key])) is handle() is not None
             for namespace, key, handle in self.handles
         )
 
     def loosen(self, references: References) -> References:
-        """Those that are no shared objects; of the others weak references are kept here."""
-        self.handles = [(n, k, weakref.ref(v)) for n, k, v in references.bindings if type(v) is Shared]
-        return references._replace(bindings=[b for b in references.bindings if type(b[2]) is not Shared])
+        """Those that keep nothing shared; of the others, and of helpers, weak references are kept here."""
+        cells = _cells_of(self.target())
+        places = {id(cell): place for place, cell in enumerate(cells)}
+        self.handles, others = [], []
+        for binding in references.bindings:
+            namespace, key, value = binding
+            if namespace is None:
+                key = places.get(id(key))
+            if type(value) in (Shared, types.FunctionType) and key is not None:
+                self.handles.append((namespace, key, weakref.ref(value)))
+            else:
+                others.append(binding)
+        return references._replace(bindings=others)
+
+
+def _cells_of(function: Any) -> tuple[types.CellType, ...]:
+    return getattr(function, "__closure__", None) or ()
 
 
 class Key:

@@ -11,9 +11,9 @@ import pytest
 
 import cellmill
 from cellmill import Executor, PayloadError
-from tests.contract.abilities import Abilities, elsewhere
+from tests.contract.abilities import Abilities, elsewhere, outside
 from tests.core import sharing
-from tests.core.helpers import SECONDS
+from tests.core.helpers import SECONDS, comes_down
 from tests.core.sharing import Heavy, Model
 
 numpy = pytest.importorskip("numpy")
@@ -66,3 +66,16 @@ def test_what_does_not_come_back(ex: Executor, tmp_path: Path) -> None:
                 PayloadError, match="shared Heavy cannot be unpickled in a worker: OSError: no such"
             ):
                 ex.submit(sharing.who, shared).result(SECONDS)
+
+
+@outside
+def test_it_leaves_the_store(ex: Executor, model: Model) -> None:
+    keeper = ex._backend.keeper  # type: ignore[attr-defined]
+    assert comes_down(lambda: keeper.outstanding, 0)
+    shared = ex.share(model)
+    assert "in the store" in repr(shared)
+    assert keeper.outstanding == 1
+    futures = [ex.submit(sharing.at, shared, i) for i in range(20)]
+    del shared
+    assert [f.result(SECONDS) for f in futures] == list(range(20))
+    assert comes_down(lambda: ex.submit(abs, keeper.outstanding).result(SECONDS), 0)

@@ -32,6 +32,7 @@ from . import stores
 from .stores import Source
 
 ABOVE = 200_000  # bytes; below that packs are as fast
+LOOK_SECONDS = 0.1  # between looks at what waits for its last task
 Policy = Callable[[int], bool]
 _keepers: dict[bytes, Keeper] = {}  # of this process, by token
 _watched: set[str] = set()
@@ -127,6 +128,10 @@ class Keeper:
         """Nobody needs it any more; from any thread, finalizers too."""
         self._leaving.put(key)
 
+    def release_when(self, over: Callable[[], bool], lease: Lease) -> None:
+        """It is let go of soon after ``over()`` says so; the same way."""
+        self._leaving.put((over, lease))
+
     def settled(self) -> None:
         """A chunk has its values: what was read for it can go."""
         self.taken.clear()
@@ -150,7 +155,20 @@ class Keeper:
             shutil.rmtree(self.outside.folder, ignore_errors=True)
 
     def _evict(self) -> None:
-        while (key := self._leaving.get()) is not None:
+        waiting: list[tuple[Callable[[], bool], Lease]] = []
+        while True:
+            for _, lease in [entry for entry in waiting if entry[0]()]:
+                lease.release()
+            waiting = [entry for entry in waiting if entry[1].held]
+            try:
+                key = self._leaving.get(timeout=LOOK_SECONDS if waiting else None)
+            except queue.Empty:
+                continue
+            if key is None:
+                return
+            if isinstance(key, tuple) and isinstance(key[-1], Lease):
+                waiting.append(key)
+                continue
             with contextlib.suppress(Exception):  # a store that is gone holds nothing
                 self._connector.evict(key)
             self.counted(-1)
@@ -165,6 +183,11 @@ class Lease:
         self._keeper: Keeper | None = keeper
         self.key = key
         keeper.counted(1)
+
+    @property
+    def held(self) -> bool:
+        """Until it is released."""
+        return self._keeper is not None
 
     def release(self) -> None:
         keeper, self._keeper = self._keeper, None

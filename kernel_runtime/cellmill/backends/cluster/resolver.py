@@ -75,5 +75,3 @@ class ClusterResolver(Resolver):
         keeper = self.backend.keeper
         if keeper is not None and keeper.taken:
             keeper.settled()
-        if self.backend.sharing.leaving:
-            self.backend.sharing.let_go()

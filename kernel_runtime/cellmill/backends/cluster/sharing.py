@@ -23,28 +23,21 @@ IN_STORE = "the store"
 
 
 class ClusterSharing(Sharing):
-    """Leases end when no task needs the object any more: a place that comes late may have to read it still."""
+    """The lease of one ends when no task needs it any more: a place that comes late may have to read it still."""
 
     backend: ClusterBackend
 
     def __init__(self, backend: ClusterBackend) -> None:
         super().__init__(backend)
         self._leases: dict[int, Lease] = {}
-        self.leaving: dict[int, Lease] = {}  # of what was dropped, while tasks may need it
 
     def drop(self, place: Place) -> None:
         """See `shared.Keeper`."""
         super().drop(place)
-        lease = self._leases.pop(place.number, None)
-        if lease is not None and not self.backend.foreign:
-            self.leaving[place.number] = lease
-            self.let_go()
-
-    def let_go(self) -> None:
-        """Of what no task needs any more."""
-        for number in list(self.leaving):
-            if held.csched_function_users(self.scheduler.handle, number) < 0:
-                self.leaving.pop(number, None)
+        lease, keeper = self._leases.pop(place.number, None), self.backend.keeper
+        if lease is not None and keeper is not None and not self.backend.foreign:
+            scheduler, number = self.scheduler, place.number
+            keeper.release_when(lambda: held.csched_function_users(scheduler.handle, number) < 0, lease)
 
     def _stored(self, encoded: Encoded, needs: Collection[int]) -> Place:
         keeper = self.backend.keeper

@@ -196,7 +196,8 @@ void dispatch_tick(csched_t *s)
         if (!s->loads[i].window || !is_stuck(&s->loads[i], 4 * s->config.window_ns))
             continue;
         take_back(s, i, UINT32_MAX, UINT32_MAX);
-        s->loads[i].window = s->loads[i].held;
+        if (s->loads[i].held) /* else the task it seems to be at is over and drained: no result would open it again */
+            s->loads[i].window = s->loads[i].held;
     }
 }
 

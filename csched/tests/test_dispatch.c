@@ -192,6 +192,32 @@ static void nothing_waits_behind_a_worker_that_is_stuck(void)
     world_close(w);
 }
 
+/* Between a result and the word that it runs nothing any more a worker may be kept from the CPU for long. */
+static void one_that_only_seems_stuck_gets_more(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    for (uint32_t i = 0; i < 10; i++)
+        submit_priority(w, i, 0);
+    next_item(worker, CSCHED_TASK);
+    publish_none(worker);
+    csched_poll(w->s, 0);
+    segment_t *segment = w->s->workers[0]->segment;
+    u64_store_relaxed(&segment->claim_since, csched_now() - UINT64_C(600000000000));
+    u64_store_release(&segment->claim_ticket, 1);
+    dispatch_tick(w->s);
+    EQUAL(info_of(w, 0).held, 0);
+    u64_store_release(&segment->claim_ticket, 0);
+    csched_item_t item;
+    for (uint32_t left = 9; left; csched_poll(w->s, 0))
+        if (csched_worker_next(worker, 0, 0, &item) == CSCHED_OK)
+            publish_none(worker), left--;
+    finish(w, 10);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
 MAIN(TEST(a_higher_priority_overtakes_what_was_sent), TEST(it_overtakes_where_there_is_room_too),
      TEST(runs_share_a_worker), TEST(a_flood_of_higher_ones_moves_little),
-     TEST(a_higher_priority_goes_where_it_begins_first), TEST(nothing_waits_behind_a_worker_that_is_stuck))
+     TEST(a_higher_priority_goes_where_it_begins_first), TEST(nothing_waits_behind_a_worker_that_is_stuck),
+     TEST(one_that_only_seems_stuck_gets_more))

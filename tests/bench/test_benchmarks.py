@@ -21,7 +21,15 @@ POOLS = ("cellmill", "ppe", "pool")
 TINY: dict[str, dict[str, Any]] = {
     "throughput": {"seconds": 0.01, "most": 400, "most_bare": 2000, "most_map": 2000, "most_arrays": 4},
     "latency": {"seconds": 0.01, "idle_s": 0.01, "idle_trips": 1, "watch_s": 0.05},
-    "payload": {"bytes": [10_000, 200_000], "seconds": 0.01, "least": 1, "stream_bytes": 100_000, "most": 40},
+    "payload": {
+        "bytes": [10_000, 200_000],
+        "seconds": 0.01,
+        "least": 1,
+        "stream_bytes": 100_000,
+        "most": 40,
+        "read_tasks": 8,
+        "read_bytes": 100_000,
+    },
     "granularity": {"durations_us": [10, 1000], "seconds": 0.01, "sweep_seconds": 0.005, "most": 2000},
     "memory": {"tasks": 500, "gc_seconds": 0.01, "soak_rounds": 2, "soak_tasks": 1000},
     "workers": {"workers": [1, 3], "seconds": 0.01, "most": 400, "most_map": 2000},
@@ -69,6 +77,10 @@ ONLY: dict[tuple[str, str], set[str]] = {
 """Contenders that measure some of the metrics."""
 WITHOUT: dict[tuple[str, str], set[str]] = {
     ("graphs", "thread-pool"): {"gil", *gil_graphs.SUITE},  # it knows no dependencies
+    **{
+        ("payload", who): {"read_once", "read_each"}
+        for who in ("pool", "dask", "dask:proxystore", "dask:cellmill", "dask:packs")
+    },
     **{("memory", who): {"grown"} for who in POOLS},
     ("tagging", "flood"): {"caller_mean"},
     ("faults", "cellmill"): KILLS | GUARDED,

@@ -21,6 +21,20 @@ def add_one(array: Any) -> Any:
     return array + 1
 
 
+_kept: Any = None
+
+
+def keep(array: Any) -> None:
+    """An initializer: `total` finds it."""
+    global _kept
+    _kept = array
+
+
+def total(array: Any = None) -> float:
+    """The sum of an array, or of the one that was kept."""
+    return float((_kept if array is None else array).sum())
+
+
 def busy(iterations: int) -> None:
     """A fixed amount of work: a counted loop, whose time does not shrink when the processor is shared."""
     for _ in range(iterations):

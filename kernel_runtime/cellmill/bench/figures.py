@@ -46,7 +46,7 @@ PARTS = (
     Part(
         "payload",
         (OURS, "bare-copy", "ppe", "joblib"),
-        {"bytes": [10**8], "seconds": 0.4, "least": 3},
+        {"bytes": [10**8], "seconds": 0.4, "least": 3, "read_tasks": 0},
         {"bytes": [10**6]},
     ),
     Part(

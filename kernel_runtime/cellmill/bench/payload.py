@@ -1,7 +1,8 @@
 """How long does an array take to a worker with a new one back, alone and many in flight?
 
 Workload: figures 3 and 4 of the Dask and ProxyStore paper: as many bytes out as in, one task at a time and, for one
-size, streams with as many tasks outstanding as workers, and with many. Measured beside the runtimes: `bare_copy`, what
+size, streams with as many tasks outstanding as workers, and with many; and one array that many tasks read (`reading`).
+Measured beside the runtimes: `bare_copy`, what
 the memory allows; and ways through a cluster (`stores`): Dask with ProxyStore, Cellmill over Dask with and without.
 """
 
@@ -11,7 +12,7 @@ import gc
 import importlib.util
 from typing import Any
 
-from . import bodies, measure, stores
+from . import bodies, measure, reading, stores
 from .harness import Benchmark, BenchmarkError, Metric, Report, Settings, Sizes, Turn
 from .rivals import Runtime
 from .stores import running
@@ -36,7 +37,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
     for size in sizes["bytes"]:
         found.append(Metric(f"first_{size}", f"{_named(size)}: first round trip of this size", "ms", "lower"))
         found.append(Metric(f"later_{size}", f"{_named(size)}: later ones, p50", "ms", "lower"))
-    return found
+    return found + reading.metrics(sizes)
 
 
 def prepare(settings: Settings, sizes: Sizes, folder: object) -> None:
@@ -69,6 +70,7 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
             values[f"first_{size}"] = first
             values[f"later_{size}"] = measure.p50([_round_trip(pool, array) for _ in range(count)])
             counts[str(size)] = count
+        values.update(reading.rates(runtime, pool, workers, sizes))
     return Turn(values, {"round_trips": counts})
 
 
@@ -112,8 +114,18 @@ BENCHMARK = Benchmark(
         "least": 5,
         "stream_bytes": 10**6,
         "most": 4000,
+        "read_tasks": 1000,
+        "read_bytes": 10**7,
     },
-    quick={"bytes": [10**4, 10**6], "seconds": 0.1, "least": 3, "stream_bytes": 10**6, "most": 100},
+    quick={
+        "bytes": [10**4, 10**6],
+        "seconds": 0.1,
+        "least": 3,
+        "stream_bytes": 10**6,
+        "most": 100,
+        "read_tasks": 40,
+        "read_bytes": 10**7,
+    },
     own={BARE: "bare processes (ceiling)", **stores.NAMES},
     missing=stores.missing,
     prepare=prepare,
@@ -125,6 +137,9 @@ BENCHMARK = Benchmark(
             "the kernel reads one number there; a byte in a pipe each way per 8 arrays, nothing else."
         ),
         "the first round trip of a size includes making the memory; later ones find it made.",
+        "an array that tasks read, put once: "
+        + "; ".join(f"{who}: {how}" for who, how in reading.HOW.items())
+        + ".",
         (
             "Dask + ProxyStore: its StoreExecutor, the file connector in the folder for temporary files, all arrays "
             "by proxy, each result resolved and evicted. Cellmill over Dask: values from 200 kB on, in mapped files."

@@ -77,6 +77,17 @@ typedef struct {
     uint32_t window_most;   /* and at most so many tasks; 0: 1,024 */
 } csched_config_t;
 
+typedef struct { /* a task asks for so much of a resource: memory, a gpu, a licence, by a number and in units of the caller's */
+    uint32_t resource; /* below 64 */
+    uint32_t reserved;
+    uint64_t amount;
+} csched_need_t;
+
+typedef struct {
+    uint64_t total, used;
+    uint64_t holders; /* tasks that have some now */
+} csched_resource_t;
+
 typedef struct { /* what csched_submit_with takes beside the payload */
     const uint64_t *inputs; /* tickets of the tasks whose results this one takes, in order */
     uint32_t input_count;
@@ -89,7 +100,9 @@ typedef struct { /* what csched_submit_with takes beside the payload */
     uint32_t attempt;  /* how often it was tried before, for its journey */
     uint32_t ask;      /* 1: after each failed attempt that is not the last, CSCHED_ATTEMPT asks what to do */
     uint64_t position; /* in the map, plus one, where it was submitted before; 0: a new one */
-    uint32_t needs; /* a function that its worker has to know beside its own: see csched_function_needs; 0: none */
+    uint32_t beside; /* a function that its worker has to know beside its own: see csched_function_needs; 0: none */
+    uint32_t need_count;
+    const csched_need_t *needs; /* held from its dispatch until each attempt ends; at most 8, of different resources */
 } csched_options_t;
 
 typedef struct { /* many tasks at once, for csched_submit_many; `ends` says where the part of each task ends */
@@ -286,6 +299,10 @@ int csched_retry(csched_t *s, uint64_t ticket, uint64_t delay_ns);
 int csched_give_up(csched_t *s, uint64_t ticket, uint32_t status); /* it ends so, without a payload */
 int csched_task_worker(csched_t *s, uint64_t ticket); /* the worker that runs it, or -1 */
 int csched_pause(csched_t *s, int on);
+
+/* How much there is of a resource: 0 before.  CSCHED_EINVAL: a task that is not over asks for more. */
+int csched_resource_set(csched_t *s, uint32_t resource, uint64_t total);
+int csched_resource_info(csched_t *s, uint32_t resource, csched_resource_t *info);
 
 /* results: peek with collect, hand over, then commit the same number.  One collector at a time. */
 int csched_poll(csched_t *s, uint32_t spin_us); /* drains; number of completions and messages that are there */

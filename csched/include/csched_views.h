@@ -43,7 +43,8 @@ enum {
     CSCHED_WHY_PAUSED = 5,
     CSCHED_WHY_NO_WORKER = 6, /* none is ready */
     CSCHED_WHY_QUEUED = 7,
-    CSCHED_WHY_SENT = 8 /* in a worker's ring */
+    CSCHED_WHY_SENT = 8, /* in a worker's ring */
+    CSCHED_WHY_RESOURCE = 9 /* for some of a resource */
 };
 
 /* csched_figures_t.of: the seven intervals between the stages, and these two */
@@ -191,6 +192,12 @@ typedef struct { /* why a task waits, or what it does instead */
     uint64_t ticket; /* sent: what runs there now, 0: nothing */
     uint64_t since; /* that, or it, began; or it has been ready */
     uint64_t until; /* kept back until then */
+    uint32_t resource; /* that it waits for */
+    uint32_t holder_count; /* of those that have some: how many are in `holders` */
+    uint64_t wanted, used, total; /* of it */
+    uint64_t holders[8]; /* tickets */
+    uint64_t first; /* who gets some before it, and asks for `first_wanted`: the first in line; 0: nobody */
+    uint64_t first_wanted;
 } csched_why_t;
 
 typedef struct { /* a task that has not been committed yet */

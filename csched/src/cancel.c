@@ -80,7 +80,7 @@ CSCHED_EXPORT int csched_task_state(csched_t *s, uint64_t ticket)
     pthread_mutex_lock(&s->lock);
     const task_t *task = graph_find(&s->graph, ticket);
     int state = 0;
-    if (task && (task->state == TASK_WAITING || task->state == TASK_DELAYED))
+    if (task && (task->state == TASK_WAITING || task->state == TASK_DELAYED || graph_parked(&s->graph, task)))
         state = 1;
     else if (task && task->state != TASK_DONE)
         state = !task_runs(s, task) ? 2 : task->flags & FLAG_STOPPING ? 4 : 3;

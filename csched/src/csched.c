@@ -203,8 +203,9 @@ CSCHED_EXPORT int csched_stats(csched_t *s, csched_stats_t *stats)
 {
     pthread_mutex_lock(&s->lock);
     *stats = s->stats;
-    stats->waiting = s->graph.waiting_count;
-    stats->queued = s->graph.ready.count;
+    uint64_t parked = line_tasks(&s->graph);
+    stats->waiting = s->graph.waiting_count + parked;
+    stats->queued = s->graph.ready.count - parked;
     stats->running = stats->ready_workers = 0;
     for (uint32_t i = 0; i < s->worker_count; i++) {
         if (s->workers[i]->state != WORKER_READY)

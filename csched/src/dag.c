@@ -169,7 +169,7 @@ static uint8_t state_of_task(csched_t *s, const task_t *task)
     case TASK_DONE:
         return state_of_status(task->status);
     case TASK_QUEUED:
-        return CSCHED_DAG_QUEUED;
+        return graph_parked(&s->graph, task) ? CSCHED_DAG_WAITING : CSCHED_DAG_QUEUED;
     case TASK_SENT:
         return task_runs(s, task) ? CSCHED_DAG_RUNNING : CSCHED_DAG_QUEUED;
     default:

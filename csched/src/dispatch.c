@@ -5,6 +5,7 @@
 #include "internal.h"
 
 enum { INPUTS_LOOKED_AT = 8, FEW = 2 };
+#define NO_SHARE (NO_CHOICE - 1)
 
 /* The worker in whose arena the largest input lies, or NO_CHOICE. */
 static uint32_t warm_at(const csched_t *s, const task_t *task)
@@ -67,7 +68,9 @@ static bool somebody_idles(const csched_t *s)
 static bool steal(csched_t *s)
 {
     theft_t theft;
-    if (!s->policy->steal || !somebody_idles(s))
+    if (!s->policy->steal)
+        return s->graph.resources.held && somebody_idles(s) && share_recall(s);
+    if (!somebody_idles(s))
         return false;
     look_at_running(s);
     return s->policy->steal(s->loads, s->worker_count, &theft) && take_back(s, theft.from, theft.count, UINT32_MAX) > 0;
@@ -118,19 +121,30 @@ static uint32_t make_room(csched_t *s, uint32_t priority)
     return best != NO_CHOICE && take_lower(s, best, priority) ? best : NO_CHOICE;
 }
 
+/* NO_SHARE: another task is the first one now, since what came back for this one gave back what that one asks for. */
 static uint32_t choose(csched_t *s, const task_t *task)
 {
     uint32_t index = s->policy->choose(&s->policy_state, s->loads, s->worker_count, warm_at(s, task));
     if (!s->graph.ready.mixed)
         return index;
-    if (index == NO_CHOICE)
-        return make_room(s, task->priority);
-    if (holds_lower(s, index, task->priority)) {
+    if (index == NO_CHOICE) {
+        index = make_room(s, task->priority);
+    } else if (holds_lower(s, index, task->priority)) {
         s->loads[index].running_ns = running_ns(s, index);
         if (worth_taking_back(&s->loads[index]))
             take_lower(s, index, task->priority);
     }
-    return index;
+    return ready_first(&s->graph) == ticket_slot(task->ticket) ? index : NO_SHARE;
+}
+
+/* Not a queue in front of which others stand: what it holds there would be nobody's.  NO_CHOICE: none has room;
+ * NO_SHARE: what it asks for is not there, and its queue stands aside now. */
+static uint32_t choose_with_share(csched_t *s, const task_t *task)
+{
+    if (!line_pass(&s->graph))
+        return NO_SHARE;
+    uint32_t idle = share_worker(s, warm_at(s, task));
+    return idle != NO_CHOICE ? idle : choose(s, task);
 }
 
 static bool any_held(const csched_t *s)
@@ -157,7 +171,10 @@ static void send_ready(csched_t *s)
             s->workers[i]->state == WORKER_READY && !u32_relaxed(&s->workers[i]->segment->tasks.sleeping);
     while ((slot = ready_first(&s->graph)) != NO_TASK) {
         task_t *task = task_at(s, slot);
-        uint32_t index = choose(s, task);
+        bool asks = task->flags & FLAG_ASKS;
+        uint32_t index = asks ? choose_with_share(s, task) : choose(s, task), queue = task->queue;
+        if (index == NO_SHARE)
+            continue;
         if (index == NO_CHOICE)
             break;
         ready_take(&s->graph);
@@ -174,6 +191,8 @@ static void send_ready(csched_t *s)
             s->loads[index].window = s->loads[index].held;
             continue;
         }
+        if (asks)
+            share_take(s, task, queue);
         touched[index / 64 % 4] |= UINT64_C(1) << index % 64;
     }
     if (aside_count && !any_held(s)) { /* nothing that ends could give room */
@@ -205,6 +224,6 @@ void dispatch(csched_t *s)
 {
     if (s->paused || u32_relaxed(&s->stopped))
         return;
-    if (s->graph.ready.count || steal(s))
+    if (s->graph.ready.active || steal(s))
         send_ready(s);
 }

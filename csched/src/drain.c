@@ -29,7 +29,7 @@ void task_ready(csched_t *s, uint32_t slot)
 {
     task_t *task = task_at(s, slot);
     task->ready = s->now;
-    map_task(&s->map, task, CSCHED_MAP_QUEUED);
+    map_task(&s->map, task, task->demand ? CSCHED_MAP_WAITING : CSCHED_MAP_QUEUED);
     ready_push(&s->graph, slot);
 }
 
@@ -104,6 +104,8 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
         task->payload = NULL;
     }
     function_over(s, task->function);
+    if (task->flags & FLAG_ASKS)
+        share_over(s, task);
     task->state = TASK_DONE;
     task->status = (uint8_t)status;
     task->result = result;
@@ -223,7 +225,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     s->loads[index].held--;
     worker->finished += task->count;
     window_learn(s, index, entry->finished - entry->received);
-    ready_learn(&s->graph, task->run, task->priority, entry->finished - entry->received);
+    ready_learn(&s->graph, task->run, task->priority, task->demand, entry->finished - entry->received);
     uint32_t status = task->flags & (FLAG_STOPPING | FLAG_OVERDUE) ? status_of_stopped(task, entry) : entry->status;
     if ((status == CSCHED_ERROR || status == CSCHED_TIMEOUT) && task_again(s, slot, status, result, index)) {
         blob_release(s, result);
@@ -336,7 +338,7 @@ uint32_t drain(csched_t *s)
     if (ticked)
         dispatch_tick(s);
     /* on a tick as well: what lies behind a long task may be worth stealing by now */
-    if (taken || news || ticked || s->graph.ready.count)
+    if (taken || news || ticked || s->graph.ready.active)
         dispatch(s);
     return taken;
 }

@@ -12,6 +12,7 @@ int graph_open(graph_t *graph)
     memset(graph, 0, sizeof *graph);
     graph->edge_free = NO_EDGE;
     graph->serial = 1;
+    resources_open(&graph->resources);
     return ready_open(&graph->ready);
 }
 
@@ -22,6 +23,7 @@ void graph_close(graph_t *graph)
     free(graph->pages);
     free(graph->edges);
     ready_close(&graph->ready);
+    resources_close(&graph->resources);
     memset(graph, 0, sizeof *graph);
 }
 

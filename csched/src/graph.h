@@ -4,6 +4,7 @@
 
 #include "layout.h"
 #include "ready.h"
+#include "resources.h"
 
 #define NO_TASK UINT32_MAX
 #define NO_EDGE UINT32_MAX
@@ -50,7 +51,8 @@ typedef struct {
         uint64_t dispatched;
         uint32_t queue; /* queued: the ready queue it stands in */
     };
-    uint64_t pack_ns;
+    float pack_ns;
+    uint32_t demand; /* what it asks for beside a worker (resources.h); 0: nothing */
     uint64_t timeout_ns;
     uint64_t moment;     /* delayed: when it may start; done: how long it ran */
     uint64_t row;        /* its first row in the journey ring */
@@ -94,6 +96,7 @@ typedef struct graph {
     uint32_t edge_capacity, edge_free;
 
     ready_t ready;
+    resources_t resources;
     uint64_t waiting_count;
 } graph_t;
 
@@ -109,6 +112,12 @@ static inline task_t *graph_task(const graph_t *graph, uint32_t slot)
 static inline uint32_t ticket_slot(uint64_t ticket)
 {
     return (uint32_t)ticket;
+}
+
+/* What it asks for is not there: its queue stands in a line. */
+static inline bool graph_parked(const graph_t *graph, const task_t *task)
+{
+    return task->state == TASK_QUEUED && graph->ready.queues[task->queue].place == PARKED;
 }
 
 /* The live task of this ticket, or NULL when the slot holds another one by now. */

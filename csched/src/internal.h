@@ -15,8 +15,16 @@
 
 enum { WORKER_FREE, WORKER_STARTING, WORKER_READY, WORKER_LOST };
 /* task_t.flags: its time limit has been reported; it was cancelled while it ran; who submitted it is asked before it is
- * tried again, and has not answered yet; it goes through a lane alone */
-enum { FLAG_OVERDUE = 1, FLAG_STOPPING = 2, FLAG_ASK = 4, FLAG_ASKED = 8, FLAG_ALONE = 16 };
+ * tried again, and has not answered yet; it goes through a lane alone; it asks for more than a worker; it has that */
+enum {
+    FLAG_OVERDUE = 1,
+    FLAG_STOPPING = 2,
+    FLAG_ASK = 4,
+    FLAG_ASKED = 8,
+    FLAG_ALONE = 16,
+    FLAG_ASKS = 32,
+    FLAG_HOLDS = 64
+};
 
 typedef struct { /* one entry of a worker's task ring, as the kernel remembers it */
     uint32_t slot; /* NO_TASK: revoked */
@@ -189,6 +197,14 @@ int64_t task_submit(csched_t *s, const call_t *call);
 /* dispatch.c */
 void dispatch(csched_t *s);     /* ready tasks to workers that have room */
 void dispatch_tick(csched_t *s); /* what waits behind a task that takes far too long comes back; dispatch follows */
+
+/* shares.c: what tasks ask for beside a worker */
+int share_ask(csched_t *s, task_t *task, const csched_options_t *options);
+void share_take(csched_t *s, task_t *task, uint32_t queue); /* it has just been sent; `queue`: where it stood */
+void share_return(csched_t *s, task_t *task);               /* it came back, or will be tried again */
+void share_over(csched_t *s, task_t *task);                 /* it is over */
+uint32_t share_worker(const csched_t *s, uint32_t warm);    /* one with nothing to do, or NO_CHOICE */
+bool share_recall(csched_t *s); /* for workers with nothing to do: tasks with a share that others have not begun */
 
 /* function.c */
 void function_over(csched_t *s, uint32_t function); /* a task of it is */

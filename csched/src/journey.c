@@ -46,7 +46,7 @@ static csched_journey_t *record(journey_t *journey, const task_t *task, const re
     memcpy(&row->stamps[0], &task->submitted, 3 * sizeof row->stamps[0]);     /* submitted to dispatched */
     memcpy(&row->stamps[3], &entry->received, 4 * sizeof row->stamps[0]); /* received to returned */
     row->stamps[7] = 0;
-    row->pack_ns = (float)(int64_t)task->pack_ns;
+    row->pack_ns = task->pack_ns;
     row->position = task->first + element;
     return row;
 }
@@ -81,7 +81,7 @@ uint64_t journey_record_cut(journey_t *journey, const task_t *task, uint32_t ind
                               .status = (uint8_t)status,
                               .attempt = task->attempt,
                               .stamps = {task->submitted},
-                              .pack_ns = (float)(int64_t)task->pack_ns,
+                              .pack_ns = task->pack_ns,
                               .position = task->first};
     if (index != NO_WORKER) {
         memcpy(&row->stamps[0], &task->submitted, 3 * sizeof row->stamps[0]);

@@ -154,6 +154,8 @@ static void put_back(csched_t *s, held_t *held, uint32_t index, bool alone)
         task_cut(s, slot, CSCHED_CANCELLED, task->payload, 0);
         return;
     }
+    if (task->flags & FLAG_HOLDS)
+        share_return(s, task);
     if (alone)
         task->flags |= FLAG_ALONE;
     ready_push_front(&s->graph, slot);

@@ -182,6 +182,8 @@ static void give_back(csched_t *s, worker_t *worker)
                                                                   : CSCHED_LOST;
         drop_bundle(s, task);
         if (held_revoke(worker, held)) {
+            if (task->flags & FLAG_HOLDS)
+                share_return(s, task);
             ready_push_front(&s->graph, held->slot);
         } else if (!task_again(s, held->slot, status, task->payload, task->worker)) {
             blob_retain(task->payload); /* the arguments take the place of the result: the error message shows them */

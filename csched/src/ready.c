@@ -6,14 +6,13 @@
 #include "csched.h"
 #include "graph.h"
 
-#define NO_QUEUE UINT32_MAX
 #define LONGEST_NS UINT64_C(3600000000000)
 _Static_assert((int)READY_PRIORITIES == (int)PRIORITIES, "a clock for each priority");
 enum { UNKNOWN_NS = 1000, REMEMBERED = 256 }; /* empty queues that are kept for the time they have used */
 
-static uint32_t bucket_of(uint32_t run, uint32_t priority)
+static uint32_t bucket_of(uint32_t run, uint32_t priority, uint32_t demand)
 {
-    return (run * 2654435761u ^ priority * 40503u) % READY_BUCKETS;
+    return (run * 2654435761u ^ priority * 40503u ^ demand * 7919u) % READY_BUCKETS;
 }
 
 int ready_open(ready_t *ready)
@@ -27,7 +26,12 @@ int ready_open(ready_t *ready)
         ready_close(ready);
         return CSCHED_ENOMEM;
     }
-    ready->queues[0] = (queue_t){NO_TASK, NO_TASK, UINT32_MAX, NO_QUEUE, NO_QUEUE, -PRIORITY_MIN, 0, 0};
+    ready->queues[0] = (queue_t){.head = NO_TASK,
+                                 .tail = NO_TASK,
+                                 .run = UINT32_MAX,
+                                 .place = NO_QUEUE,
+                                 .next = NO_QUEUE,
+                                 .priority = -PRIORITY_MIN};
     ready->queue_count = 1;
     ready->free = NO_QUEUE;
     return CSCHED_OK;
@@ -42,7 +46,7 @@ void ready_close(ready_t *ready)
 
 /* -- the heap of queues that are not empty */
 
-static bool before(const ready_t *ready, uint32_t a, uint32_t b)
+bool ready_before(const ready_t *ready, uint32_t a, uint32_t b)
 {
     const queue_t *one = &ready->queues[a], *other = &ready->queues[b];
     if (one->priority != other->priority)
@@ -59,12 +63,12 @@ static void put(ready_t *ready, uint32_t place, uint32_t queue)
 static void sift(ready_t *ready, uint32_t place)
 {
     uint32_t queue = ready->heap[place];
-    for (uint32_t above; place && before(ready, queue, ready->heap[above = (place - 1) / 2]); place = above)
+    for (uint32_t above; place && ready_before(ready, queue, ready->heap[above = (place - 1) / 2]); place = above)
         put(ready, place, ready->heap[above]);
     for (uint32_t below; (below = 2 * place + 1) < ready->active; place = below) {
-        if (below + 1 < ready->active && before(ready, ready->heap[below + 1], ready->heap[below]))
+        if (below + 1 < ready->active && ready_before(ready, ready->heap[below + 1], ready->heap[below]))
             below++;
-        if (!before(ready, ready->heap[below], queue))
+        if (!ready_before(ready, ready->heap[below], queue))
             break;
         put(ready, place, ready->heap[below]);
     }
@@ -76,14 +80,13 @@ static void activate(ready_t *ready, uint32_t queue)
     queue_t *woken = &ready->queues[queue];
     if (woken->used < ready->clock[woken->priority])
         woken->used = ready->clock[woken->priority];
-    put(ready, ready->active++, queue);
-    sift(ready, ready->active - 1);
+    ready_join(ready, queue);
 }
 
 static void forget(ready_t *ready, uint32_t queue)
 {
     const queue_t *gone = &ready->queues[queue];
-    uint32_t *link = &ready->buckets[bucket_of(gone->run, gone->priority)];
+    uint32_t *link = &ready->buckets[bucket_of(gone->run, gone->priority, gone->demand)];
     while (*link != queue)
         link = &ready->queues[*link].next;
     *link = gone->next;
@@ -95,7 +98,7 @@ static void forget(ready_t *ready, uint32_t queue)
         ready->last = 0;
 }
 
-static void deactivate(ready_t *ready, uint32_t queue)
+void ready_leave(ready_t *ready, uint32_t queue)
 {
     uint32_t place = ready->queues[queue].place, moved = ready->heap[--ready->active];
     ready->queues[queue].place = NO_QUEUE;
@@ -103,23 +106,40 @@ static void deactivate(ready_t *ready, uint32_t queue)
         put(ready, place, moved);
         sift(ready, place);
     }
-    if (queue && ready->named > ready->active + REMEMBERED)
+}
+
+void ready_join(ready_t *ready, uint32_t queue)
+{
+    put(ready, ready->active++, queue);
+    sift(ready, ready->active - 1);
+}
+
+/* It is empty. */
+static void deactivate(graph_t *graph, uint32_t queue)
+{
+    ready_t *ready = &graph->ready;
+    const queue_t *empty = &ready->queues[queue];
+    if (empty->place != PARKED)
+        ready_leave(ready, queue);
+    if (empty->demand | empty->line | empty->from)
+        line_emptied(graph, queue);
+    if (queue && ready->named > ready->active + ready->parked + REMEMBERED)
         forget(ready, queue);
 }
 
 /* -- queues by run and priority */
 
-static bool stands_for(const queue_t *queue, uint32_t run, uint32_t priority)
+static bool stands_for(const queue_t *queue, uint32_t run, uint32_t priority, uint32_t demand)
 {
-    return queue->run == run && queue->priority == priority;
+    return queue->run == run && queue->priority == priority && queue->demand == demand;
 }
 
-static uint32_t find(const ready_t *ready, uint32_t run, uint32_t priority)
+static uint32_t find(const ready_t *ready, uint32_t run, uint32_t priority, uint32_t demand)
 {
-    if (ready->last && stands_for(&ready->queues[ready->last], run, priority))
+    if (ready->last && stands_for(&ready->queues[ready->last], run, priority, demand))
         return ready->last;
-    uint32_t queue = ready->buckets[bucket_of(run, priority)];
-    while (queue != NO_QUEUE && !stands_for(&ready->queues[queue], run, priority))
+    uint32_t queue = ready->buckets[bucket_of(run, priority, demand)];
+    while (queue != NO_QUEUE && !stands_for(&ready->queues[queue], run, priority, demand))
         queue = ready->queues[queue].next;
     return queue;
 }
@@ -138,9 +158,10 @@ static bool grow(ready_t *ready)
     return true;
 }
 
-static uint32_t queue_for(ready_t *ready, uint32_t run, uint32_t priority)
+static uint32_t queue_for(ready_t *ready, const task_t *task)
 {
-    uint32_t queue = find(ready, run, priority);
+    uint32_t run = task->run, priority = task->priority, demand = task->demand;
+    uint32_t queue = find(ready, run, priority, demand);
     if (queue != NO_QUEUE)
         return ready->last = queue;
     if (ready->free != NO_QUEUE) {
@@ -151,8 +172,14 @@ static uint32_t queue_for(ready_t *ready, uint32_t run, uint32_t priority)
     } else {
         return 0;
     }
-    uint32_t *bucket = &ready->buckets[bucket_of(run, priority)];
-    ready->queues[queue] = (queue_t){NO_TASK, NO_TASK, run, NO_QUEUE, *bucket, priority, 0, 0};
+    uint32_t *bucket = &ready->buckets[bucket_of(run, priority, demand)];
+    ready->queues[queue] = (queue_t){.head = NO_TASK,
+                                     .tail = NO_TASK,
+                                     .run = run,
+                                     .place = NO_QUEUE,
+                                     .next = *bucket,
+                                     .priority = priority,
+                                     .demand = demand};
     *bucket = queue;
     ready->named++;
     ready->mixed |= priority != -PRIORITY_MIN;
@@ -185,6 +212,7 @@ static void link_task(graph_t *graph, uint32_t slot, uint32_t at, bool front)
         graph_task(graph, beside)->previous = slot;
     else
         graph_task(graph, beside)->next = slot;
+    queue->count++;
     graph->ready.count++;
 }
 
@@ -192,7 +220,7 @@ void ready_push(graph_t *graph, uint32_t slot)
 {
     ready_t *ready = &graph->ready;
     const task_t *task = graph_task(graph, slot);
-    uint32_t queue = queue_for(ready, task->run, task->priority);
+    uint32_t queue = queue_for(ready, task);
     link_task(graph, slot, queue, false);
     if (ready->queues[queue].place == NO_QUEUE)
         activate(ready, queue);
@@ -202,13 +230,15 @@ void ready_push_front(graph_t *graph, uint32_t slot)
 {
     ready_t *ready = &graph->ready;
     const task_t *task = graph_task(graph, slot);
-    uint32_t at = queue_for(ready, task->run, task->priority);
+    uint32_t at = queue_for(ready, task);
     queue_t *queue = &ready->queues[at];
     uint64_t cost = cost_of(queue);
     queue->used -= cost < queue->used ? cost : queue->used;
     link_task(graph, slot, at, true);
     if (queue->place == NO_QUEUE)
         put(ready, ready->active++, at); /* not by `activate`: what it gets back is its own */
+    else if (queue->place == PARKED) /* its turn may be another one now */
+        line_call(graph, at);
     sift(ready, queue->place);
 }
 
@@ -232,8 +262,9 @@ void ready_remove(graph_t *graph, uint32_t slot)
     else
         queue->tail = task->previous;
     ready->count--;
+    queue->count--;
     if (queue->head == NO_TASK)
-        deactivate(ready, task->queue);
+        deactivate(graph, task->queue);
 }
 
 uint32_t ready_take(graph_t *graph)
@@ -253,18 +284,18 @@ uint32_t ready_take(graph_t *graph)
 uint32_t ready_of_run(const graph_t *graph, uint32_t run, uint32_t priority)
 {
     const ready_t *ready = &graph->ready;
-    for (uint32_t i = 0; i < ready->active; i++) {
-        const queue_t *queue = &ready->queues[ready->heap[i]];
-        if (queue->run == run && queue->priority != priority && ready->heap[i])
+    for (uint32_t i = 1; i < ready->queue_count; i++) {
+        const queue_t *queue = &ready->queues[i];
+        if (queue->head != NO_TASK && queue->run == run && queue->priority != priority)
             return queue->head;
     }
     return NO_TASK;
 }
 
-void ready_learn(graph_t *graph, uint32_t run, uint32_t priority, uint64_t duration_ns)
+void ready_learn(graph_t *graph, uint32_t run, uint32_t priority, uint32_t demand, uint64_t duration_ns)
 {
     ready_t *ready = &graph->ready;
-    uint32_t at = find(ready, run, priority);
+    uint32_t at = find(ready, run, priority, demand);
     if (at == NO_QUEUE)
         return;
     queue_t *queue = &ready->queues[at];

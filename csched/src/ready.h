@@ -10,16 +10,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct { /* the tasks of one run and priority */
+typedef struct { /* the tasks of one run and priority that ask for the same */
     uint32_t head, tail; /* NO_TASK: empty */
     uint32_t run;
-    uint32_t place;      /* in the heap; NO_QUEUE: empty */
+    uint32_t place;      /* in the heap; NO_QUEUE: empty; PARKED: what its tasks ask for is not there (resources.h) */
     uint32_t next;       /* in its bucket, or the next free queue */
     uint32_t priority;
     uint64_t used;       /* what its tasks have cost, on the clock of the queues */
     uint64_t mean_ns;    /* of its tasks lately; 0: unknown */
+    uint32_t demand;     /* what each of its tasks asks for; 0: nothing but a worker */
+    uint32_t count;      /* tasks */
+    uint32_t before, after; /* in its line, NO_QUEUE: nobody */
+    uint8_t line, from;  /* the line it stands in, or was called from: a resource, counted from 1; 0: none */
+    uint8_t tries;       /* so often it was called and something else was missing */
 } queue_t;
 
+#define NO_QUEUE UINT32_MAX
+#define PARKED (UINT32_MAX - 1)
 enum { READY_BUCKETS = 1024, READY_PRIORITIES = 201 };
 
 typedef struct {
@@ -28,6 +35,7 @@ typedef struct {
     uint32_t free;   /* queues that stand for nothing now */
     uint32_t *heap;  /* queues that are not empty, the one to be served next first */
     uint32_t active;
+    uint32_t parked; /* queues that stand in a line */
     uint32_t named;  /* queues that stand for a run */
     uint32_t last;   /* the queue of the last push: most pushes follow one of the same run */
     uint32_t buckets[READY_BUCKETS];
@@ -47,6 +55,9 @@ uint32_t ready_take(struct graph *graph);                  /* there must be one 
 void ready_remove(struct graph *graph, uint32_t slot);     /* wherever it stands */
 /* The first task of the run in a queue of another priority than this, or NO_TASK. */
 uint32_t ready_of_run(const struct graph *graph, uint32_t run, uint32_t priority);
-void ready_learn(struct graph *graph, uint32_t run, uint32_t priority, uint64_t duration_ns);
+void ready_learn(struct graph *graph, uint32_t run, uint32_t priority, uint32_t demand, uint64_t duration_ns);
+bool ready_before(const ready_t *ready, uint32_t a, uint32_t b); /* whether queue `a` is served before queue `b` */
+void ready_leave(ready_t *ready, uint32_t queue); /* out of the heap, with its tasks */
+void ready_join(ready_t *ready, uint32_t queue);  /* and in again */
 
 #endif

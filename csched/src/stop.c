@@ -54,6 +54,8 @@ bool task_again(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
     uint64_t row = journey_record_cut(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
     journey_resolved(&s->journey, row, 1, s->now);
     drop_bundle(s, task);
+    if (task->flags & FLAG_HOLDS)
+        share_return(s, task);
     task->attempt++;
     task->flags &= (uint8_t)~FLAG_OVERDUE; /* the limit holds for each attempt */
     if (!(task->flags & FLAG_ASK))

@@ -74,7 +74,7 @@ static int prepare(csched_t *s, task_t *task, const call_t *call)
     *task = (task_t){.ticket = graph_ticket(&s->graph, call->slot),
                      .submitted = s->now,
                      .ready = s->now,
-                     .pack_ns = call->pack_ns,
+                     .pack_ns = (float)(int64_t)call->pack_ns,
                      .payload = payload,
                      .function = call->function,
                      .run = call->run,
@@ -95,9 +95,9 @@ static int check_options(csched_t *s, const call_t *call)
 {
     const csched_options_t *o = call->options;
     if (o->priority < PRIORITY_MIN || o->priority > PRIORITY_MAX || o->count == 0 || o->retries > 255 ||
-        o->attempt > 255 || o->needs >= s->function_count)
+        o->attempt > 255 || o->beside >= s->function_count)
         return CSCHED_EINVAL;
-    if (s->functions[o->needs].dropped)
+    if (s->functions[o->beside].dropped)
         return CSCHED_ESTALE;
     for (uint32_t i = 0; i < o->input_count; i++)
         if (!graph_find(&s->graph, input_ticket(call, i)))
@@ -112,8 +112,8 @@ static int need(csched_t *s, task_t *task, const csched_options_t *options)
     int rc = task_inputs(task);
     if (rc < 0)
         return rc;
-    task->inputs->needs = options->needs;
-    s->functions[options->needs].tasks++;
+    task->inputs->needs = options->beside;
+    s->functions[options->beside].tasks++;
     return CSCHED_OK;
 }
 
@@ -126,11 +126,16 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
     task->attempt = (uint8_t)o->attempt;
     task->flags = o->ask ? FLAG_ASK : 0;
     task->timeout_ns = o->timeout_ns;
+    if (o->need_count) {
+        int rc = share_ask(s, task, o);
+        if (rc < 0)
+            return rc;
+    }
     if (o->timeout_ns)
         task->flags |= FLAG_ALONE; /* or nobody could tell when it began */
     task->moment = o->not_before;
     task->state = TASK_WAITING;
-    int rc = o->needs ? need(s, task, o) : CSCHED_OK;
+    int rc = o->beside ? need(s, task, o) : CSCHED_OK;
     if (rc < 0)
         return rc;
     if (o->input_count) {
@@ -167,6 +172,8 @@ static void undo(csched_t *s, task_t *task, uint64_t position)
     if (!position)
         s->map.next -= task->count; /* nothing was submitted since */
     function_over(s, task->function);
+    if (task->flags & FLAG_ASKS)
+        share_over(s, task);
     *task = (task_t){0};
 }
 

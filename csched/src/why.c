@@ -32,6 +32,29 @@ static void describe_sent(csched_t *s, const task_t *task, csched_why_t *why)
     }
 }
 
+static uint64_t first_of(csched_t *s, uint32_t queue)
+{
+    return task_at(s, s->graph.ready.queues[queue].head)->ticket;
+}
+
+/* What it lacks, and who comes first: in its line, or for whom all is kept. */
+static void describe_parked(csched_t *s, const task_t *task, csched_why_t *why)
+{
+    const resources_t *resources = &s->graph.resources;
+    uint32_t queue = task->queue, resource = s->graph.ready.queues[queue].line - 1u;
+    const resource_t *of = &resources->of[resource];
+    uint32_t first = of->first != queue ? of->first : resources->keeper;
+    why->reason = CSCHED_WHY_RESOURCE;
+    why->resource = resource;
+    why->wanted = demand_of(resources, task->demand, resource);
+    why->used = of->used;
+    why->total = of->total;
+    if (first != NO_QUEUE && first != queue) {
+        why->first = first_of(s, first);
+        why->first_wanted = demand_of(resources, task_at(s, s->graph.ready.queues[first].head)->demand, resource);
+    }
+}
+
 static void describe_workers(const csched_t *s, csched_why_t *why)
 {
     for (uint32_t i = 0; i < s->worker_count; i++) {
@@ -65,6 +88,8 @@ static void describe(csched_t *s, const task_t *task, csched_why_t *why)
         break;
     case TASK_QUEUED:
         why->reason = s->paused ? CSCHED_WHY_PAUSED : why->ready ? CSCHED_WHY_QUEUED : CSCHED_WHY_NO_WORKER;
+        if (!s->paused && graph_parked(&s->graph, task))
+            describe_parked(s, task, why);
         why->since = task->ready;
         break;
     case TASK_SENT:
@@ -98,6 +123,14 @@ static void count_before(const task_t *other, uint64_t ticket, csched_why_t *why
         why->same += other->count;
 }
 
+static void name_holder(const csched_t *s, const task_t *other, csched_why_t *why)
+{
+    const uint32_t room = sizeof why->holders / sizeof *why->holders;
+    if (why->reason == CSCHED_WHY_RESOURCE && other->flags & FLAG_HOLDS && why->holder_count < room &&
+        demand_of(&s->graph.resources, other->demand, why->resource))
+        why->holders[why->holder_count++] = other->ticket;
+}
+
 /* Some thousand records at a time: what stands before it, or what it waits for. */
 static void look_around(csched_t *s, uint64_t ticket, csched_why_t *why)
 {
@@ -110,6 +143,8 @@ static void look_around(csched_t *s, uint64_t ticket, csched_why_t *why)
             const task_t *other = task_at(s, slot);
             if (queued && other->state == TASK_QUEUED)
                 count_before(other, ticket, why);
+            if (queued && other->state == TASK_SENT)
+                name_holder(s, other, why);
             if (queued || other->state == TASK_FREE || other->dependents == NO_EDGE || why->named >= room)
                 continue;
             if (other->state != TASK_DONE && feeds(s, other, ticket))

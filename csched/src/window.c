@@ -252,6 +252,8 @@ bool window_revoke(csched_t *s, task_t *task, uint32_t slot)
             worker->held_count--; /* no result will ask for them, and who looks from the newest finds a task at once */
         s->loads[task->worker].held--;
         drop_bundle(s, task);
+        if (task->flags & FLAG_HOLDS)
+            share_return(s, task);
         return true;
     }
     return false;

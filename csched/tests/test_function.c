@@ -134,7 +134,7 @@ static uint32_t add_empty(world_t *w, uint32_t first, uint32_t second)
 static void call_with(world_t *w, uint32_t slot, uint32_t function, uint32_t needs)
 {
     csched_options_t options = plain();
-    options.needs = needs;
+    options.beside = needs;
     OK(csched_reserve(w->s, slot + 1));
     CHECK(csched_submit_with(w->s, slot, function, 0, "x", 1, 0, &options) > 0);
 }
@@ -178,7 +178,7 @@ static void what_is_shared_takes_its_functions_along(void)
     OK(csched_function_drop(w->s, shared));
     EQUAL(csched_submit(w->s, 1, function, 0, NULL, 0, 0), CSCHED_ESTALE);
     csched_options_t options = plain();
-    options.needs = group;
+    options.beside = group;
     EQUAL(csched_submit_with(w->s, 1, 0, 0, NULL, 0, 0, &options), CSCHED_ESTALE);
     CHECK(csched_function_users(w->s, shared) > 0);
     next_item(worker, CSCHED_TASK);
@@ -210,9 +210,9 @@ static void a_task_that_waits_needs_it_still(void)
     csched_options_t options = plain();
     options.inputs = &first;
     options.input_count = 1;
-    options.needs = shared;
+    options.beside = shared;
     CHECK(csched_submit_with(w->s, 1, function, 0, NULL, 0, 0, &options) > 0);
-    options.needs = 99;
+    options.beside = 99;
     EQUAL(csched_submit_with(w->s, 2, function, 0, NULL, 0, 0, &options), CSCHED_EINVAL);
     OK(csched_function_drop(w->s, shared));
     EQUAL(csched_function_users(w->s, shared), 1);

@@ -120,7 +120,7 @@ static void long_tasks_do_not_starve_short_ones(void)
     for (uint32_t i = 0; i < 2 * EACH; i++) {
         make_of(&graph, i, i % 2, 100);
         ready_push(&graph, i);
-        ready_learn(&graph, i % 2, 100, i % 2 ? 100000 : 10000000);
+        ready_learn(&graph, i % 2, 100, 0, i % 2 ? 100000 : 10000000);
     }
     uint32_t taken[2] = {0};
     while (taken[1] < 1000)

@@ -167,7 +167,7 @@ class Sender:
         form = ffi.new(_FORM)
         form.inputs = tickets
         form.input_count = len(inputs)
-        form.needs = inputs.needs
+        form.beside = inputs.needs
         form.count = 1
         form.priority = options.priority
         if isinstance(options.retries, Retry):

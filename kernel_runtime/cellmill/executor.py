@@ -10,7 +10,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor as BaseExecutor
 from typing import Any, cast
 
@@ -35,7 +35,8 @@ class Executor(BaseExecutor):
     `Client`, a cluster object or an address of theirs; "inline"), ``initializer`` and ``initargs`` (called in each
     worker before its first task), ``preload`` (modules imported once before workers are forked); of the local backend
     also ``memory_per_worker`` (bytes or "2GB": a task that takes more is stopped with its worker and fails with
-    `WorkerLostError`, an idle worker that keeps more is replaced); of local and threads
+    `WorkerLostError`, an idle worker that keeps more is replaced); of all
+    ``resources`` (``{"gpu": 2, "memory": "64GB"}``: what tasks may ask for, see `TaskOptions`); of local and threads
     ``max_tasks_per_child`` (a worker is replaced after so many tasks), ``label_output`` (function and task before each
     line that tasks print) and ``output_lines`` (shown of each task, 1,000 if not set). Inside a task every executor
     runs inline.
@@ -58,7 +59,7 @@ class Executor(BaseExecutor):
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
         if in_worker():
-            backend, max_workers, backend_options = "inline", None, {}
+            backend, max_workers, backend_options = "inline", None, {"resources": ...}
             initializer = None
             _note_inline()
         self._settings = (backend, initializer, initargs, tuple(preload), backend_options)
@@ -225,6 +226,15 @@ class Executor(BaseExecutor):
     def set_workers(self, count: int) -> None:
         """Grow or shrink the pool; what runs on surplus workers is finished first."""
         self._backend.set_workers(count)
+
+    @property
+    def resources(self) -> dict[str, float]:
+        """How much there is in all of what tasks may ask for by ``resources=``; memory, if it was given, in bytes."""
+        return self._backend.resources.totals()
+
+    def set_resources(self, totals: Mapping[str, Any]) -> None:
+        """How much there is of each of these; others stay. Raises `UsageError` where a task asks for more."""
+        self._backend.resources.set(totals)
 
     def journey_rows(self) -> Iterator[dict[str, Any]]:
         """The stamps of finished tasks, oldest first; see `cellmill.journeys`."""

@@ -47,7 +47,7 @@ class Row:
 class Waits:
     """Why a task waits, as the scheduler tells it. Times in nanoseconds, 0 where there is none."""
 
-    reason: str  # over, running, stopping, inputs, delayed, paused, no-worker, queued, sent
+    reason: str  # over, running, stopping, inputs, delayed, paused, no-worker, queued, sent, resource
     function: str = ""
     run: int = 0
     count: int = 1
@@ -68,6 +68,13 @@ class Waits:
     runs_there: tuple[int, str] | None = None
     since_ns: int = 0  # how long ago
     until_ns: int = 0  # from now
+    resource: str = ""  # that it waits for; how much it asks for, is in use, and is there, as people write it
+    wanted: str = ""
+    used: str = ""
+    total: str = ""
+    holders: tuple[tuple[int, str], ...] = ()  # some of those that have it
+    first: tuple[int, str] | None = None  # who gets some before it, and how much that one asks for
+    first_wanted: str = ""
 
     @property
     def waiting(self) -> bool:
@@ -152,6 +159,25 @@ def _no_worker(waits: Waits) -> str:
     return "There is no worker: `%cellmill restart` starts new ones, `%cellmill workers N` sets their number."
 
 
+def _resource(waits: Waits) -> str:
+    what, of = waits.resource, "of memory" if waits.resource == "memory" else waits.resource
+    holders = ", ".join(f"{function} {number(task)}" for task, function in waits.holders)
+    words = f"It waits for {waits.wanted} {of}: {waits.used} of {waits.total} are in use"
+    words += f" by {holders}." if holders else "."
+    if waits.first is not None:
+        task, function = waits.first
+        words += (
+            f" What comes free is kept for {function} {number(task)}, which asks for {waits.first_wanted}."
+        )
+    before = waits.same + waits.higher
+    if before:
+        words += f" {_tasks(before)} {'is' if before == 1 else 'are'} before it."
+    return (
+        f"{words} Where there is more than the executor knows of: `%cellmill resources {what}="
+        f"{'64GB' if what == 'memory' else 'N'}`."
+    )
+
+
 _WORDS = {
     "over": lambda waits: "It is over, or there has been no such task: nothing to wait for.",
     "running": lambda waits: (
@@ -170,4 +196,5 @@ _WORDS = {
     "no-worker": _no_worker,
     "queued": _queued,
     "sent": _sent,
+    "resource": _resource,
 }

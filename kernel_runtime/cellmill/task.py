@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from concurrent.futures import Future as BaseFuture
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 from .errors import UsageError
@@ -71,6 +72,12 @@ class TaskOptions:
 
     ``retries`` is a number or a `Retry`. ``timeout`` holds for each attempt, counted from when a worker takes the task;
     one that takes longer is stopped, and that is a failed attempt as any other.
+
+    ``resources={"gpu": 1}``: so much of each thing by that name is the task's own from the moment it is sent until
+    that attempt ends, of what the executor has in all (``Executor(resources={"gpu": 2})``); others wait for it.
+    ``memory`` reserves in the same way, of what this machine or its control group has (of the workers' limits, where
+    they have any): it says how many such tasks run at once. Nobody looks at what the task really takes: that is what
+    ``Executor(memory_per_worker=...)`` limits. A chunk of a map, or a batch, holds them once.
     """
 
     retries: int | Retry = 0
@@ -78,8 +85,8 @@ class TaskOptions:
     timeout: float | None = None
     priority: int = 0
     name: str | None = None
-    memory: int | str | None = None
-    resources: dict[str, float] | None = None
+    memory: int | None = None
+    resources: tuple[tuple[str, int], ...] | None = None  # in units, see `amount_of`
     memo: bool = False
     after: tuple[BaseFuture[Any], ...] = ()
 
@@ -91,6 +98,10 @@ class TaskOptions:
             raise UsageError(f"unknown option {sorted(unknown)[0]!r}; the options are: {known}")
         if "after" in changes:
             changes["after"] = _futures(changes["after"])
+        if "memory" in changes:
+            changes["memory"] = memory_of("memory", changes["memory"]) or None
+        if "resources" in changes:
+            changes["resources"] = _resources(changes["resources"])
         made = replace(self, **changes)
         made._check()
         return made
@@ -103,11 +114,8 @@ class TaskOptions:
             raise UsageError(f"timeout must be a number of seconds above 0, or None, not {self.timeout!r}")
         if self.name is not None and not isinstance(self.name, str):
             raise UsageError(f"name must be text, not {self.name!r}")
-        for name in ("memory", "resources", "memo"):
-            if getattr(self, name):
-                raise UsageError(
-                    f"the option {name!r} is not available in this version{_INSTEAD.get(name, '')}"
-                )
+        if self.memo:
+            raise UsageError("the option 'memo' is not available in this version")
 
     @property
     def retry(self) -> Retry:
@@ -118,8 +126,17 @@ class TaskOptions:
     def plain(self) -> bool:
         """Nothing that the shortest path of a task would have to look at."""
         return self is DEFAULT_OPTIONS or (
-            not self.retries and self.timeout is None and not self.priority and not self.after
+            not self.retries
+            and self.timeout is None
+            and not self.priority
+            and not self.after
+            and not self.asks
         )
+
+    @property
+    def asks(self) -> bool:
+        """For more than a worker."""
+        return self.resources is not None or self.memory is not None
 
     @property
     def simple(self) -> bool:
@@ -127,7 +144,6 @@ class TaskOptions:
         return self is DEFAULT_OPTIONS or not (self.after or self.batch or isinstance(self.retries, Retry))
 
 
-_INSTEAD = {"memory": "; limit each worker with Executor(memory_per_worker=...)"}
 DEFAULT_OPTIONS = TaskOptions()
 NO_RUN = 2**32 - 1  # of calls of submit
 
@@ -174,6 +190,41 @@ def memory_of(name: str, value: object) -> int:
     if not (isinstance(size, (int, float)) and 1 <= size < 1 << 62):
         raise UsageError(f'{name} must be a number of bytes above 0, or text such as "2GB", not {value!r}')
     return int(size)
+
+
+UNITS = 10_000  # of a resource make one
+_LARGEST = 10**12
+
+
+def amount_of(name: str, value: object) -> int:
+    """So much of a resource, in ten-thousandths, which add up exactly: three times 1/3 fits into 1."""
+    number = float(value) if not isinstance(value, bool) and isinstance(value, Real) else 0.0
+    if not 1 / UNITS <= number <= _LARGEST:
+        raise UsageError(f"{name} must be a number of at least {1 / UNITS}, such as 1 or 0.5, not {value!r}")
+    return int(number * UNITS + 1e-4)
+
+
+def amount_text(amount: int) -> str:
+    """As people write it."""
+    return format(amount / UNITS, ".16g")
+
+
+def check_name(name: object) -> str:
+    """Of a resource; raises `UsageError`."""
+    if not isinstance(name, str) or not name.strip():
+        raise UsageError(f"a resource has a name, such as 'gpu', not {name!r}")
+    return name
+
+
+def _resources(given: object) -> tuple[tuple[str, int], ...] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise UsageError(f'resources takes names and numbers, such as {{"gpu": 1}}, not {given!r}')
+    if "memory" in given:
+        raise UsageError('memory is an option of its own: memory="2GB"')
+    asked = [(check_name(name), amount_of(f"resources[{name!r}]", value)) for name, value in given.items()]
+    return tuple(sorted(asked)) or None
 
 
 def _futures(after: Iterable[BaseFuture[Any]] | BaseFuture[Any]) -> tuple[BaseFuture[Any], ...]:

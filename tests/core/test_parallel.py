@@ -128,8 +128,8 @@ def test_default_executor_is_made_when_needed(script: Callable[..., str]) -> Non
         ({"name": 5}, "name must be text"),
         ({"retires": 2}, "unknown option 'retires'.*retries"),
         ({"after": [3]}, "after takes futures"),
-        ({"memory": "2GB"}, "not available"),
-        ({"resources": {"gpu": 1}}, "not available"),
+        ({"memory": "two"}, "memory must be a number of bytes"),
+        ({"resources": {"gpu": 0}}, "must be a number of at least"),
         ({"memo": True}, "not available"),
     ],
 )

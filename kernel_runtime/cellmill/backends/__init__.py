@@ -13,7 +13,8 @@ from ._protocol import Backend
 KNOWN = ("local", "threads", "dask", "ray", "inline")
 
 _COMMON = (  # to all clusters
-    "initializer", "initargs", "preload", "memory", "label_output", "output_lines", "proxies", "proxy_above",
+    "initializer", "initargs", "preload", "memory", "resources", "label_output", "output_lines", "proxies",
+    "proxy_above",
 )  # fmt: skip
 _DASK_ADDRESSES = ("tcp://", "tls://", "ws://", "wss://", "inproc://", "ucx://")
 

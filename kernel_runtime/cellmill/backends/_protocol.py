@@ -10,6 +10,7 @@ from ..runs import Run
 from ..shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..transcript import Settings
+from .resources import Resources
 
 
 class Picture(Protocol):
@@ -46,6 +47,7 @@ class Backend(Protocol):
     max_workers: int
     shown: Settings  # how the output of tasks is shown
     forks: bool  # whether a forked child can use it as its parent does
+    resources: Resources  # what tasks may ask for beside a worker
 
     def submit_plain(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future: ...
 

@@ -20,6 +20,7 @@ from ..runs import Run, note_failure
 from ..shared import Shared
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo, known_length
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
+from .resources import Resources
 
 
 class InlineBackend:
@@ -37,7 +38,9 @@ class InlineBackend:
         preload: Iterable[str] = (),
         label_output: bool = False,
         output_lines: int = OUTPUT_LINES,
+        resources: Any = None,
     ) -> None:
+        self.resources = Resources(resources)  # one call at a time: all there is can be its own
         self.shown = Settings(
             label_output, whole_lines(output_lines)
         )  # tasks print by themselves here: unused
@@ -74,6 +77,8 @@ class InlineBackend:
     ) -> Future:
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
+        if options.asks:
+            self.resources.check(options)
         future = Future(self)
         if sharing.used:
             function, args, kwargs = sharing.unshared((function, args, kwargs))
@@ -123,6 +128,8 @@ class InlineBackend:
         ordered: bool,
         return_exceptions: bool,
     ) -> Iterator[Any]:
+        if options.asks:
+            self.resources.check(options)
         calls: Iterator[Future] = (
             self.submit(function, items, {}, options, run.key) for items in zip(*iterables, strict=False)
         )

@@ -65,7 +65,7 @@ class WorkersSection:
         }
 
     def _machine(self, used: dict[int, tuple[float, float]]) -> schema.Machine:
-        from cellmill.backends.local.memory import left_and_total
+        from cellmill.backends.local.machine import left_and_total
 
         free, total = left_and_total()
         return {

@@ -54,6 +54,7 @@ class ClusterBackend(ScheduledBackend):
         output_lines: int = OUTPUT_LINES,
         proxies: Any = None,
         proxy_above: Any = None,
+        resources: Any = None,
     ) -> None:
         self.name = engine.name
         self.keeper: Keeper | None = None
@@ -67,6 +68,7 @@ class ClusterBackend(ScheduledBackend):
             ring_bytes=RING_BYTES,
             window_ns=2 * PACK_NS,
             window_most=2 * MOST_TASKS,
+            resources=resources,
         )
         self.stopper = PlaceStopper(self)
         with contextlib.ExitStack() as undo:
@@ -107,6 +109,9 @@ class ClusterBackend(ScheduledBackend):
             if self.foreign or not future._ticket or not self.pool.withdraw(future._ticket):
                 return False
         return super().cancel(future)
+
+    def memory_in_all(self) -> int:
+        return super().memory_in_all() if self.engine.owns else 0
 
     @property
     def crowding(self) -> float:

@@ -29,6 +29,9 @@ PATIENCE_SECONDS = 5.0  # without an answer of the scheduler before it is given 
 CLOSE_SECONDS = 10.0
 TAKERS = 4  # threads that fetch replies
 
+# Its own `resources` place what Dask runs; what tasks of ours hold is counted in the kernel.
+_OURS = {"worker_resources": "resources"}
+
 Key = tuple[str, int]  # address of a worker, and which of its threads
 
 
@@ -78,7 +81,7 @@ class DaskEngine:
             "worker_dashboard_address": None,
             "silence_logs": logging.CRITICAL,
             "local_directory": self._folder,
-            **self._options,
+            **{_OURS.get(name, name): value for name, value in self._options.items()},
         }
         try:
             self._cluster = self._distributed.LocalCluster(**settings)
@@ -307,10 +310,10 @@ def _check_options(distributed: Any, options: dict[str, Any], own: bool) -> None
     known = {
         *inspect.signature(distributed.LocalCluster).parameters,
         "memory_limit",
-        "resources",
+        *_OURS,
         "death_timeout",
     }
-    known -= {"self", "n_workers", "asynchronous", "worker_kwargs", "kwargs"}
+    known -= {"self", "n_workers", "asynchronous", "worker_kwargs", "kwargs", "resources"}
     for option in options:
         if not own:
             raise TypeError(

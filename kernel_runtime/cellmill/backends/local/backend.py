@@ -40,6 +40,7 @@ class LocalBackend(ScheduledBackend):
         output_lines: int = OUTPUT_LINES,
         memory_per_worker: int | str | None = None,
         max_tasks_per_child: int | None = None,
+        resources: Any = None,
     ) -> None:
         if max_tasks_per_child is not None:
             check_whole("max_tasks_per_child", max_tasks_per_child, range(1, 1 << 62))
@@ -52,6 +53,7 @@ class LocalBackend(ScheduledBackend):
             output_lines=output_lines,
             worker_tasks=max_tasks_per_child or 0,
             memory_per_worker=memory_of("memory_per_worker", memory_per_worker),
+            resources=resources,
         )
         self.stopper = Stopper(self)
         with contextlib.ExitStack() as undo:

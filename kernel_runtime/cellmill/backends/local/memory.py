@@ -6,18 +6,17 @@ A worker counts with what is its own: not the shared memory in which payloads li
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
 import weakref
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..scheduled.scheduler import NO_ELEMENT, held
 from ..scheduled.worker_infos import info_of
 from . import zygote_client
+from .machine import left_and_total
 
 if TYPE_CHECKING:
     from .backend import LocalBackend
@@ -27,7 +26,6 @@ MACHINE_EVERY_S = 1.0
 SCARCE = 0.06  # of all memory left: time to say so
 AGAIN_S = 60.0
 PAGE = os.sysconf("SC_PAGE_SIZE")
-CGROUP = Path("/sys/fs/cgroup")
 
 _watched: weakref.WeakSet[LocalBackend] = weakref.WeakSet()
 _lock = threading.Lock()
@@ -52,25 +50,6 @@ def own_bytes(pid: int) -> int:
     except (OSError, ValueError):
         return 0
     return (resident - shared) * PAGE
-
-
-def left_and_total() -> tuple[int, int]:
-    """Bytes that can still be had and all there are: of the machine, or of the control group where that has less."""
-    found = {}
-    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as file:
-        for line in file:
-            name, _, rest = line.partition(":")
-            found[name] = int(rest.split()[0]) * 1024
-    left, total = found.get("MemAvailable", 1 << 62), found.get("MemTotal", 1 << 62)
-    with contextlib.suppress(OSError, ValueError):
-        most = int((CGROUP / "memory.max").read_text())
-        used = int((CGROUP / "memory.current").read_text())
-        for line in (CGROUP / "memory.stat").read_text().splitlines():
-            if line.startswith("inactive_file "):
-                used -= int(line.split()[1])
-        if most - used < left:
-            left, total = most - used, most
-    return left, total
 
 
 def _run() -> None:

@@ -31,6 +31,7 @@ from ...task import (
 )
 from ...transcript import OUTPUT_LINES, Settings, whole_lines
 from .. import parents
+from ..resources import Resources, machine_memory
 from . import ending, forked, outcomes
 from .dependencies import DependencyPicture
 from .failure_log import FailureLog
@@ -151,6 +152,7 @@ class ScheduledBackend:
         output_lines: int = OUTPUT_LINES,
         worker_tasks: int = 0,
         memory_per_worker: int = 0,
+        resources: Any = None,
         **settings: int,
     ) -> None:
         self.max_workers = max_workers
@@ -168,6 +170,7 @@ class ScheduledBackend:
         self.scheduler = Scheduler(
             arena_bytes=memory, spin_us=10 if crowded else 50, worker_tasks=worker_tasks, **settings
         )
+        self.resources = Resources(resources, self.memory_in_all, self._tell_total, memory_per_worker)
         self.states = States(self.scheduler)
         self.sharing = self.sharing_type(self)
         self.functions = self.make_functions()
@@ -195,6 +198,14 @@ class ScheduledBackend:
     def crowding(self) -> float:
         """Workers per CPU."""
         return self.max_workers / self._cpus
+
+    def memory_in_all(self) -> int:
+        """Bytes that tasks can reserve together; 0: nobody knows."""
+        machine = machine_memory()
+        return min(machine, self.memory_per_worker * self.max_workers) if self.memory_per_worker else machine
+
+    def _tell_total(self, resource: int, total: int) -> bool:
+        return int(held.csched_resource_set(self.scheduler.handle, resource, total)) == 0
 
     def check_process(self) -> None:
         """Waiting in a forked child would be for ever, and draining there would steal the parent's results."""
@@ -241,6 +252,8 @@ class ScheduledBackend:
     ) -> Iterator[Any]:
         if self.closed or self.broken is not None:
             self.refuse()
+        if options.asks:
+            self.resources.check(options)
         self.pool.sync_world()
         self.functions.number_anew(function)  # one that cannot be sent raises here, once
         results = MapResults(
@@ -411,6 +424,7 @@ class ScheduledBackend:
     def set_workers(self, count: int) -> None:
         self.pool.resize(count)
         self.max_workers = count
+        self.resources.refresh()
 
     def set_policy(self, name: str) -> None:
         if held.csched_set_policy(self.scheduler.handle, name.encode()) < 0:

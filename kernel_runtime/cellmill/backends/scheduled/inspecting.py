@@ -17,7 +17,18 @@ from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, ffi, free, free_ffi, held
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
 
-_REASONS = ("over", "running", "stopping", "inputs", "delayed", "paused", "no-worker", "queued", "sent")
+_REASONS = (
+    "over",
+    "running",
+    "stopping",
+    "inputs",
+    "delayed",
+    "paused",
+    "no-worker",
+    "queued",
+    "sent",
+    "resource",
+)
 _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
 _NAME = {bit: kind for kind, bit in _BIT.items()}
 _OVER = ("done", "failed", "lost", "cancelled", "not-run", "retried")
@@ -167,7 +178,23 @@ class Inspector:
             runs_there=self._named(runs_there) if runs_there else None,
             since_ns=max(0, now - int(found.since)) if found.since else 0,
             until_ns=int(found.until) - now if found.until else 0,
+            **self._resource(found),
         )
+
+    def _resource(self, found: Any) -> dict[str, Any]:
+        if _REASONS[found.reason] != "resource":
+            return {}
+        resources = self._backend.resources
+        name = resources.name(int(found.resource))
+        return {
+            "resource": name,
+            **{
+                each: resources.text(name, int(getattr(found, each)))
+                for each in ("wanted", "used", "total", "first_wanted")
+            },
+            "holders": tuple(self._named(found.holders[i]) for i in range(found.holder_count)),
+            "first": self._named(found.first) if found.first else None,
+        }
 
     def _named(self, ticket: int) -> tuple[int, str]:
         ended = ffi.new("csched_ended_t *")

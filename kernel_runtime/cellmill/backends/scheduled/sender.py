@@ -63,13 +63,15 @@ class Sender:
 
     def _form_of(self, options: TaskOptions) -> tuple[int, Any]:
         """What the scheduler is told of such options, made once, and its address before it."""
-        key = (options.retries, options.timeout, options.priority)
+        key: Any = (options.retries, options.timeout, options.priority)
+        if options.asks:
+            key += (options.resources, options.memory)
         found = self._forms.get(key)
         if found is None:
             if len(self._forms) >= MOST_FORMS:
                 self._forms.clear()
-            form, _ = self._form(options, Inputs(), NO_BLOCK)
-            found = self._forms[key] = (int(ffi.cast("uintptr_t", form)), form)
+            form, keep = self._form(options, Inputs(), NO_BLOCK)
+            found = self._forms[key] = (int(ffi.cast("uintptr_t", form)), (form, keep))
         return found
 
     def _submit_any(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future:
@@ -81,6 +83,8 @@ class Sender:
         backend = self.backend
         if backend.closed or backend.broken is not None:
             backend.refuse()
+        if options.asks:
+            backend.resources.check(options)
         start = self.plain.look()
         if options.batch:
             future = self._submit_to_batch(function, args, kwargs, options, run)
@@ -176,7 +180,14 @@ class Sender:
             form.retries = options.retries
         form.timeout_ns = int(min(options.timeout, LONGEST_S) * 1e9) if options.timeout is not None else 0
         form.block = block
-        return form, tickets
+        if not options.asks:
+            return form, tickets
+        asked = self.backend.resources.check(options)
+        needs = ffi.new(
+            "csched_need_t[]", [{"resource": number, "amount": amount} for number, amount in asked]
+        )
+        form.needs, form.need_count = needs, len(asked)
+        return form, (tickets, needs)
 
     def _tell_over(self, ticket: int, number: int, inputs: Inputs) -> None:
         """Inputs whose values went along are shown as such."""
@@ -236,6 +247,8 @@ class Sender:
 
         Its elements are tried again by the stream, one by one, and not by the scheduler.
         """
+        if options.asks:
+            self.backend.resources.check(options)
         start = _NOW()
         inputs = Inputs()
         count = len(body["items"])

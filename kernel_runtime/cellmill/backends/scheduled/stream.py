@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...errors import DependencyError, PayloadError, WorkerLostError
+from ...errors import DependencyError, PayloadError, UsageError, WorkerLostError
 from ...futures import Future
 from ...interrupts import whole
 from ...runs import note_failure
@@ -119,7 +119,7 @@ class Stream:
             for key in keys:
                 self._settle_error(key, outcomes.cancelled())
             raise
-        except (DependencyError, PayloadError) as error:
+        except (DependencyError, PayloadError, UsageError) as error:
             if len(items) == 1:
                 self.backend.adjust_run(self.run, failed=1)
                 self.backend.states.put(position, 1, states.FAILED)

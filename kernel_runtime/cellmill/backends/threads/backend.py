@@ -59,6 +59,7 @@ class ThreadsBackend(ScheduledBackend):
         output_lines: int = OUTPUT_LINES,
         memory_per_worker: int | str | None = None,
         max_tasks_per_child: int | None = None,
+        resources: Any = None,
     ) -> None:
         if memory_per_worker is not None:
             raise UsageError(
@@ -78,6 +79,7 @@ class ThreadsBackend(ScheduledBackend):
             label_output=label_output,
             output_lines=output_lines,
             worker_tasks=max_tasks_per_child or 0,
+            resources=resources,
         )
         self.stopper = ThreadStopper(self)
         with contextlib.ExitStack() as undo:
@@ -99,7 +101,7 @@ class ThreadsBackend(ScheduledBackend):
     ) -> Iterator[Any]:
         streams.look()
         if inside.in_thread():  # a thread that waits for others of its kind may wait for ever
-            return InlineBackend().map(function, iterables, options, run, **how)
+            return InlineBackend(resources=...).map(function, iterables, options, run, **how)
         return super().map(function, iterables, options, run, **how)
 
     def explain_end(

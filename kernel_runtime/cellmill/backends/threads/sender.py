@@ -42,7 +42,7 @@ class ThreadsSender(Sender):
         self.batches = {}
         self.calls = backend.calls
         self.plain: Any = self  # see `plain.PlainSubmit`: its `submit` is one of no run and no options
-        self._inline = InlineBackend()
+        self._inline = InlineBackend(resources=...)  # in a task: what it holds is counted already
 
     def submit(
         self,
@@ -94,6 +94,8 @@ class ThreadsSender(Sender):
         """Futures among the arguments are inputs; options travel in a form."""
         backend = self.backend
         start = _NOW()
+        if options.asks:
+            backend.resources.check(options)
         retry = options.retries if isinstance(options.retries, Retry) else None
         future = Future(backend) if retry is None else RetriedFuture(backend, retry)
         kind = AgainCall if options.retries else Call
@@ -135,6 +137,8 @@ class ThreadsSender(Sender):
         """Send one chunk of a stream; raises `DependencyError` when an input has failed."""
         backend = self.backend
         start = _NOW()
+        if options.asks:
+            backend.resources.check(options)
         count = len(body["items"])
         if shared.used:
             function, body = shared.unshared((function, body))

@@ -1,0 +1,27 @@
+"""The memory of this machine, or of the control group where that has less."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def left_and_total() -> tuple[int, int]:
+    """Bytes that can still be had and all there are: of the machine, or of the control group where that has less."""
+    found = {}
+    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as file:
+        for line in file:
+            name, _, rest = line.partition(":")
+            found[name] = int(rest.split()[0]) * 1024
+    left, total = found.get("MemAvailable", 1 << 62), found.get("MemTotal", 1 << 62)
+    with contextlib.suppress(OSError, ValueError):
+        most = int((CGROUP / "memory.max").read_text())
+        used = int((CGROUP / "memory.current").read_text())
+        for line in (CGROUP / "memory.stat").read_text().splitlines():
+            if line.startswith("inactive_file "):
+                used -= int(line.split()[1])
+        if most - used < left:
+            left, total = most - used, most
+    return left, total

@@ -50,6 +50,34 @@ def test_preload_and_policy_show_in_the_status(notebook: Notebook) -> None:
     notebook.run("%cellmill policy least-loaded").ok()
 
 
+def test_resources(notebook: Notebook) -> None:
+    assert (
+        "to give out: gpu 1, licence 0.5" in notebook.run("%cellmill resources gpu=1 licence=0.5").ok().stdout
+    )
+    notebook.run(
+        "%%parallel --resources gpu=1,licence=0.5 --memory 1MB\ndef alone(x):\n    return 2 * x"
+    ).ok()
+    assert notebook.value("alone(4).result(60), list(alone.map(range(3)))") == "(8, [0, 2, 4])"
+    notebook.run("%%pfor --resources gpu=1 x in range(3) -> out\nx").ok()
+    notebook.run("%%task --resources gpu=1 --memory 1MB late\n7").ok()
+    assert notebook.value("out, late.result(60)") == "([0, 1, 2], 7)"
+    assert "gpu 1, licence 0.5" in notebook.run("%cellmill").ok().text
+    assert "gpu 1, licence 0.5, memory 3 GB" in notebook.run("%cellmill resources memory=3GB").ok().stdout
+    for line, words in (
+        ("%cellmill resources", "needs names and numbers"),
+        ("%cellmill resources gpu", "such as gpu=2, not 'gpu'"),
+        ("%cellmill resources gpu=-1", "such as gpu=2, not 'gpu=-1'"),
+        ("%cellmill resources memory=much", "resources['memory'] must be a number of bytes"),
+        ("%%parallel --resources gpu f\ndef f(x): return x", "names and numbers, such as gpu=1"),
+        ("%%parallel --resources gpu=0 f\ndef f(x): return x", "names and numbers, such as gpu=1"),
+        ("%%parallel --resources memory=1 f\ndef f(x): return x", "memory is an option of its own"),
+        ("%%parallel --memory lots f\ndef f(x): return x", "a size such as 2GB, not 'lots'"),
+        ("alone.options(resources={'tpu': 1})(1)", "of which this executor has none"),
+    ):
+        assert words in notebook.run(line).traceback
+    assert notebook.complete("%%parallel --resources li") == ["licence="]
+
+
 def test_backend(notebook: Notebook) -> None:
     notebook.run("%%parallel\ndef pid(x):\n    import os\n    return os.getpid()").ok()
     assert "backend inline" in notebook.run("%cellmill backend inline").ok().stdout
@@ -110,7 +138,11 @@ def test_help(notebook: Notebook, magic: str) -> None:
         ("%cellmill policy ", ["least-loaded"], ["workers"]),
         ("%cellmill preload cellmill_w", ["cellmill_widgets"], []),
         ("%cellmill preload json.de", ["json.decoder"], []),
-        ("%%parallel --", ["--batch", "--name", "--priority", "--retries", "--timeout"], []),
+        (
+            "%%parallel --",
+            ["--batch", "--memory", "--name", "--priority", "--resources", "--retries", "--timeout"],
+            [],
+        ),
         ("%%parallel --re|\ndef f(x): return x", ["--retries"], ["--batch"]),
         (
             "%%parallel --batch |\ndef first(x): return x\ndef second(x): return x",

@@ -13,8 +13,9 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill import backends
+from cellmill.executor import peek_default_executor
 from cellmill.magics import control, journeys, parallel, pfor, task
-from cellmill.magics.lines import Option
+from cellmill.magics.lines import RESOURCES, Option
 from cellmill.task import POLICIES
 
 Matcher = Callable[[CompletionContext], SimpleMatcherResult]
@@ -62,7 +63,7 @@ def _offers(
     options = {"%%parallel": parallel.OPTIONS, "%%pfor": pfor.OPTIONS, "%%task": task.OPTIONS}[magic]
     rest, value_expected = _after_options(words, options)
     if value_expected:
-        return (), "param"
+        return (_resources() if words[-1] == RESOURCES.flag else ()), "param"
     if fragment.startswith("-"):
         return ([] if rest else [option.flag for option in options if option.flag not in words]), "param"
     if magic == "%%parallel":
@@ -93,6 +94,12 @@ def _control(words: list[str], fragment: str) -> Iterable[str]:
     if len(words) == 1:
         return {"backend": backends.KNOWN, "policy": POLICIES}.get(words[0], ())
     return ()
+
+
+def _resources() -> list[str]:
+    """What there is to ask for; no executor is made for that."""
+    executor = peek_default_executor()
+    return [f"{name}=" for name in executor.resources if name != "memory"] if executor is not None else []
 
 
 def _modules(fragment: str) -> list[str]:

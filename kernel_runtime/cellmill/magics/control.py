@@ -8,11 +8,12 @@ from collections.abc import Callable
 import cellmill
 from cellmill import recording
 from cellmill.magics import debugging
-from cellmill.magics.lines import Line, Word, did_you_mean
-from cellmill.magics.status import Status
+from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
+from cellmill.magics.status import Status, in_words
 
 USAGE = (
-    "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | output label|plain|lines N"
+    "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
+    " | output label|plain|lines N"
     " | record FILE|stop | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
 )
 
@@ -23,6 +24,7 @@ HELP = """Show the workers, or change their settings.
     %cellmill backend NAME|ADDRESS run tasks elsewhere: local, threads, dask, ray, inline, or an address of a cluster
     %cellmill preload MOD…         import modules once, before workers start (quick restarts)
     %cellmill policy NAME          which worker takes the next task
+    %cellmill resources NAME=N…    how much there is of what tasks ask for by --resources: gpu=2 licence=1 memory=64GB
     %cellmill output label|plain   the function and task before each line that tasks print, or not
     %cellmill output lines N       show N lines of each task at most (1,000 if not set)
     %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
@@ -86,7 +88,7 @@ def _backend(line: Line, command: Word, arguments: list[Word]) -> str:
     word = _one(line, command, arguments, "a name")
     previous = cellmill.default_executor()
     try:
-        executor = cellmill.Executor(backend=word.text)
+        executor = cellmill.Executor(backend=word.text, resources=previous.resources)
     except cellmill.CellmillError as error:
         raise line.at(str(error), word) from None
     cellmill.set_default_executor(executor)
@@ -122,6 +124,25 @@ def _policy(line: Line, command: Word, arguments: list[Word]) -> str:
     except (cellmill.CellmillError, ValueError) as error:
         raise line.at(str(error), word) from None
     return f"policy {executor.policy}"
+
+
+def _resources(line: Line, command: Word, arguments: list[Word]) -> str:
+    if not arguments:
+        raise line.error("resources needs names and numbers, such as gpu=2 licence=1")
+    wanted: dict[str, object] = {}
+    for word in arguments:
+        name, _, size = word.text.partition("=")
+        try:
+            wanted.update({name: size} if name == "memory" else read_amounts(word.text))
+        except ValueError:
+            message = f"resources takes names and numbers, such as gpu=2, not {word.text!r}"
+            raise line.at(message, word) from None
+    executor = cellmill.default_executor()
+    try:
+        executor.set_resources(wanted)
+    except cellmill.CellmillError as error:
+        raise line.error(str(error), arguments[0].start, arguments[-1].stop) from None
+    return f"to give out: {in_words(executor)}"
 
 
 def _output(line: Line, command: Word, arguments: list[Word]) -> str:
@@ -189,6 +210,7 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "backend": _backend,
     "preload": _preload,
     "policy": _policy,
+    "resources": _resources,
     "output": _output,
     "record": _record,
     "restart": _restart,

@@ -11,7 +11,7 @@ from typing import Any
 from IPython.core.error import UsageError as IPythonUsageError
 
 from cellmill import errors
-from cellmill.task import MOST_RETRIES, PRIORITIES
+from cellmill.task import MOST_RETRIES, PRIORITIES, amount_of, memory_of
 
 
 class UsageError(IPythonUsageError, errors.UsageError):
@@ -137,10 +137,35 @@ def _seconds(word: str) -> float:
     return value
 
 
+def read_amounts(word: str) -> dict[str, Any]:
+    """``gpu=1,licence=0.5`` as names and numbers; raises `ValueError`."""
+    found: dict[str, Any] = {}
+    for part in word.split(","):
+        name, equals, number = part.partition("=")
+        if not equals or not name.strip() or name in found or name == "memory":
+            raise ValueError(part)
+        found[name] = float(number)
+        amount_of(name, found[name])
+    return found
+
+
+def _memory(word: str) -> str:
+    if not memory_of("memory", int(word) if word.isdecimal() else word):
+        raise ValueError(word)
+    return word
+
+
 RETRIES = Option("retries", "N", "run a failed task again, at most N times", _retries)
 BATCH = Option("batch", "", "the function takes a list of items and returns a list of as many results")
 TIMEOUT = Option("timeout", "S", "seconds after which a running task is stopped", _seconds)
 PRIORITY = Option("priority", "N", "a whole number; higher runs first", _priority)
+RESOURCES = Option(
+    "resources",
+    "NAME=N,…",
+    "so much of what the executor has in all is the task's own while it runs (%cellmill resources)",
+    read_amounts,
+)
+MEMORY = Option("memory", "SIZE", "memory to reserve while it runs, such as 2GB", _memory)
 NAME = Option("name", "NAME", "the name shown in bars and in the panel", str)
 CHUNKSIZE = Option("chunksize", "N", "items per task; chosen by the runtime when left out", _chunk)
 
@@ -149,6 +174,8 @@ _KINDS: dict[Callable[[str], Any], str] = {
     _priority: f"a whole number from {PRIORITIES[0]} to {PRIORITIES[-1]}",
     _chunk: "a whole number, 1 or more",
     _seconds: "a number of seconds above 0",
+    read_amounts: "names and numbers, such as gpu=1,licence=0.5 (memory is an option of its own)",
+    _memory: "a number of bytes, or a size such as 2GB",
 }
 
 
@@ -161,7 +188,7 @@ def usage_of(options: Sequence[Option]) -> str:
 
 def help_of(options: Sequence[Option]) -> str:
     """One line for each option, for the docstrings."""
-    return "\n".join(f"    {f'{option.flag} {option.metavar}':16} {option.help}" for option in options)
+    return "\n".join(f"    {f'{option.flag} {option.metavar}':20} {option.help}" for option in options)
 
 
 def read_options(line: Line, options: Sequence[Option]) -> tuple[dict[str, Any], int]:

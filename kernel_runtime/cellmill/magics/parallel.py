@@ -11,8 +11,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from cellmill.magics.cells import at_statement, read_cell, run_cell
 from cellmill.magics.lines import (
     BATCH,
+    MEMORY,
     NAME,
     PRIORITY,
+    RESOURCES,
     RETRIES,
     TIMEOUT,
     Line,
@@ -23,7 +25,7 @@ from cellmill.magics.lines import (
 )
 from cellmill.parallel import ParallelFunction, PerWorker, parallel
 
-OPTIONS = (RETRIES, BATCH, TIMEOUT, PRIORITY, NAME)
+OPTIONS = (RETRIES, BATCH, TIMEOUT, PRIORITY, RESOURCES, MEMORY, NAME)
 USAGE = f"%%parallel {usage_of(OPTIONS)} [functions…]"
 
 HELP = f"""Run the cell; the functions it defines become parallel functions.

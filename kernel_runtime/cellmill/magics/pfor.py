@@ -18,8 +18,10 @@ from cellmill.magics.cells import capture, compile_body, explain_unsendable, rea
 from cellmill.magics.failures import LoopErrors, place
 from cellmill.magics.lines import (
     CHUNKSIZE,
+    MEMORY,
     NAME,
     PRIORITY,
+    RESOURCES,
     RETRIES,
     TIMEOUT,
     Line,
@@ -30,7 +32,7 @@ from cellmill.magics.lines import (
 )
 from cellmill.parallel import parallel
 
-OPTIONS = (RETRIES, TIMEOUT, PRIORITY, CHUNKSIZE, NAME)
+OPTIONS = (RETRIES, TIMEOUT, PRIORITY, RESOURCES, MEMORY, CHUNKSIZE, NAME)
 USAGE = f"%%pfor {usage_of(OPTIONS)} TARGET in ITERABLE [-> OUT]"
 
 HELP = f"""Run the cell once for each item, in parallel.

@@ -27,6 +27,15 @@ def _started(executor: cellmill.Executor) -> tuple[WorkerInfo, ...]:
         time.sleep(0.01)
 
 
+def in_words(executor: cellmill.Executor) -> str:
+    """What it has to give out beside workers."""
+    found = [
+        f"{name} {total / 1e9:,.3g} GB" if name == "memory" else f"{name} {total:.16g}"
+        for name, total in sorted(executor.resources.items())
+    ]
+    return ", ".join(found)
+
+
 @dataclass(frozen=True, slots=True)
 class Status:
     """The state of the default executor at one moment; draws itself as text and as HTML."""
@@ -57,6 +66,7 @@ class Status:
             ("tasks", f"{counts} ({ends})"),
             ("preload", " ".join(executor.preloaded) or "nothing"),
             ("policy", str(executor.policy)),
+            *((("resources", in_words(executor)),) if executor.resources else ()),
         )
         return cls(facts, _started(executor))
 

@@ -24,7 +24,9 @@ from cellmill.magics.cells import (
 )
 from cellmill.magics.delivery import MISSING, Arrivals
 from cellmill.magics.lines import (
+    MEMORY,
     PRIORITY,
+    RESOURCES,
     RETRIES,
     TIMEOUT,
     Line,
@@ -36,7 +38,7 @@ from cellmill.magics.lines import (
 )
 from cellmill.task import DEFAULT_OPTIONS
 
-OPTIONS = (RETRIES, TIMEOUT, PRIORITY)
+OPTIONS = (RETRIES, TIMEOUT, PRIORITY, RESOURCES, MEMORY)
 USAGE = f"%%task {usage_of(OPTIONS)} NAME [after A, B]"
 
 HELP = f"""Run the cell as one background task; NAME is its future at once.

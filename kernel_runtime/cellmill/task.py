@@ -89,12 +89,14 @@ class TaskOptions:
     resources: tuple[tuple[str, int], ...] | None = None  # in units, see `amount_of`
     memo: bool = False
     after: tuple[BaseFuture[Any], ...] = ()
+    asks: bool = False  # for more than a worker: no option of its own, but each call looks at it
 
     def changed(self, **changes: Any) -> TaskOptions:
         """A checked copy with some options replaced; raises `UsageError` on unknown or senseless ones."""
-        unknown = set(changes) - set(self.__slots__)
+        options = self.__slots__[:-1]
+        unknown = set(changes) - set(options)
         if unknown:
-            known = ", ".join(self.__slots__)
+            known = ", ".join(options)
             raise UsageError(f"unknown option {sorted(unknown)[0]!r}; the options are: {known}")
         if "after" in changes:
             changes["after"] = _futures(changes["after"])
@@ -103,6 +105,8 @@ class TaskOptions:
         if "resources" in changes:
             changes["resources"] = _resources(changes["resources"])
         made = replace(self, **changes)
+        if "memory" in changes or "resources" in changes:
+            made = replace(made, asks=made.memory is not None or made.resources is not None)
         made._check()
         return made
 
@@ -132,11 +136,6 @@ class TaskOptions:
             and not self.after
             and not self.asks
         )
-
-    @property
-    def asks(self) -> bool:
-        """For more than a worker."""
-        return self.resources is not None or self.memory is not None
 
     @property
     def simple(self) -> bool:

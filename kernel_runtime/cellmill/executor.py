@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
 import importlib
 import os
 import sys
-import threading
-import time
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor as BaseExecutor
-from typing import Any, cast
+from typing import Any
 
-from . import backends, inside, runs
-from .backends.parents import ParentsBackend
+from . import backends, inside, living, runs
 from .errors import UsageError
 from .functions import function_name
 from .futures import Future
@@ -76,7 +71,7 @@ class Executor(BaseExecutor):
         self._single_runs: dict[str, tuple[int, Run]] = {}
         self._closed = self._paused = False
         self._process = os.getpid()
-        _live.add(self)
+        living.executors.add(self)
 
     # -- concurrent.futures.Executor
 
@@ -342,12 +337,6 @@ class ExecutorView:
         return self._executor.map_with(fn, iterables, self._options, **how)
 
 
-EXIT_GRACE_SECONDS = 0.5  # for running tasks of a notebook whose kernel ends
-_live: weakref.WeakSet[Executor] = weakref.WeakSet()
-_default: Executor | None = None
-_default_lock = threading.Lock()
-
-
 def in_worker() -> bool:
     """Whether this code runs inside a task."""
     worker = sys.modules.get("cellmill.worker")
@@ -380,72 +369,23 @@ def _note_inline() -> None:
 
 def default_executor() -> Executor:
     """The executor that the magics and `parallel` use; made on first use, inline inside tasks."""
-    global _default
     if inside.used and inside.in_thread():
         return Executor()  # inline: the default one of this process is for those who are not in a task
-    found = _default
+    found = living.default
     if found is not None and not found._closed:
         return found
-    with _default_lock:
-        if _default is None or _default._closed:
-            _default = Executor()
-        return _default
+    with living.default_lock:
+        if living.default is None or living.default._closed:
+            living.default = Executor()
+        return living.default
 
 
 def peek_default_executor() -> Executor | None:
     """The default executor if there is one."""
-    return _default
+    return living.default
 
 
 def set_default_executor(executor: Executor | None) -> None:
     """Use another executor as the default; the earlier one is left as it is."""
-    global _default
-    with _default_lock:
-        _default = executor
-
-
-def _leave_to_parent() -> None:
-    """In a forked child: executors with workers are the parent's, the default one too."""
-    global _default, _default_lock
-    for executor in _live:
-        if not executor._backend.forks:
-            parents = ParentsBackend(executor._backend)
-            executor._backend = cast(backends.Backend, parents)
-            executor._submit = parents.submit
-    _default, _default_lock = None, threading.Lock()
-
-
-os.register_at_fork(after_in_child=_leave_to_parent)
-
-
-def _stop_notebook(executor: Executor) -> None:
-    """A kernel that is told to end does not wait for its cells' tasks: they are stopped, and then their workers."""
-    executor.stop()
-    for run in runs.active_runs():
-        run.stop()
-    deadline = time.monotonic() + EXIT_GRACE_SECONDS
-    while executor.stats().running and time.monotonic() < deadline:
-        time.sleep(0.01)
-    if not executor.stats().running:
-        executor.shutdown()  # else the zygote takes the workers along
-
-
-def _finish_all() -> None:
-    """At interpreter exit: submitted work is finished, as with the standard executors, and nothing is left behind."""
-    ours = [ex for ex in list(_live) if ex._process == os.getpid() and not ex.closed]
-    for executor in ours:
-        if executor is _default and "cellmill.magics" in sys.modules:
-            _stop_notebook(executor)
-        else:
-            executor.shutdown(wait=True, cancel_futures=executor is _default)
-    ending = sys.modules.get("cellmill.backends.scheduled.ending")
-    if ending is not None:
-        ending.join_all()
-    client = sys.modules.get("cellmill.backends.local.zygote_client")
-    if client is not None:
-        client.close_shared()
-
-
-# before threads are joined, where the standard executors end theirs too
-_register = getattr(threading, "_register_atexit", atexit.register)
-_register(_finish_all)
+    with living.default_lock:
+        living.default = executor

@@ -75,9 +75,8 @@ class Worker:
         self.speech = Speech(pipes, self.handle, self.item, lambda: self.emit(held.CSCHED_OUTPUT, 0, b""))
         self.end_output = self.speech.end
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
-        self.kept: list[
-            tuple[int, list[weakref.ref[Any]]]
-        ] = []  # (ticket or function, memory) still referred to
+        # (ticket or function, memory) still referred to
+        self.kept: list[tuple[int, list[weakref.ref[Any]]]] = []
         self.in_user_code = False
         self.failures = 1  # that an error tells; 0 when the arguments could not be unpickled, and nothing ran
         self.blocks = Blocks(self.handle, self.free_handle)

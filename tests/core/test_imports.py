@@ -39,7 +39,7 @@ LAYERS = [
         "zygote",
     },
     {"backends"},
-    {"executor", "journeys", "output", "tasks"},
+    {"living", "executor", "journeys", "output", "tasks"},
     {"parallel"},
     {
         "magics",

@@ -8,14 +8,13 @@ results, `stream` and `mapping` do both for many calls at once, the `pool` of ea
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
 
 from ...errors import CellmillError, PayloadError, UsageError, WorkerLostError, describe_exit
-from ...functions import FunctionTable, function_name
+from ...functions import FunctionTable
 from ...futures import Future
 from ...payload import Encoded
-from ...preview import preview
 from ...runs import Run, stop_with_cells
 from ...schema import STAGES
 from ...shared import Shared
@@ -27,16 +26,16 @@ from ...task import (
     TaskOptions,
     WorkerEnd,
     WorkerInfo,
-    short_arguments,
 )
 from ...transcript import OUTPUT_LINES, Settings, whole_lines
 from .. import parents
 from ..resources import Resources, machine_memory
-from . import ending, forked, outcomes
+from . import ending, forked
 from .dependencies import DependencyPicture
 from .failure_log import FailureLog
 from .inspecting import Inspector
 from .mapping import MapResults, iterate, streams_of
+from .members import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
 from .scheduler import NO_WORKER, Scheduler, StaleInput, check, ffi, held
 from .sender import Sender
@@ -44,84 +43,12 @@ from .sharing import Sharing
 from .states import States
 from .stream import Stream
 
-if TYPE_CHECKING:
-    from ..local.children import Exit
-
 __all__ = ["ScheduledBackend"]
 
-STATUSES = (
-    "done",
-    "done",
-    "failed",
-    "lost",
-    "cancelled",
-    "dependency",
-    "timeout",
-    "failed",
-    "retried",
-)  # of a journey, by CSCHED_ code
+# of a journey, by CSCHED_ code
+STATUSES = ("done", "done", "failed", "lost", "cancelled", "dependency", "timeout", "failed", "retried")
 
 _NOW = time.monotonic_ns
-
-
-class WorkerPool(Protocol):
-    """The workers of a backend; called from any thread."""
-
-    preloaded: list[str]
-    restarts: int
-
-    @property
-    def members(self) -> Mapping[int, Any]: ...
-
-    @property
-    def exits(self) -> Mapping[int, Exit]:
-        """By worker: how the last one at that place ended."""
-
-    @property
-    def world(self) -> Any: ...
-
-    def touched(self) -> bool:
-        """At a glance: whether `sync_world` has something to do."""
-
-    def sync_world(self) -> None: ...
-
-    def resize(self, count: int) -> None: ...
-
-    def infos(self) -> list[WorkerInfo]: ...
-
-    def replace(self, index: int) -> None: ...
-
-    def kill(self, index: int, reason: str = "") -> None: ...
-
-    def restart(self) -> None: ...
-
-    def preload(self, modules: Iterable[str]) -> None: ...
-
-    def call_everywhere(self, function: Callable[..., Any]) -> list[Any]: ...
-
-    def reply(self, index: int, number: int, data: bytes) -> None: ...
-
-    def close(self, wait: bool) -> None: ...
-
-
-class TaskStopper(Protocol):
-    """Ends tasks that run; called from any thread."""
-
-    def stop_run(self, run: int, after: int = 0) -> int: ...
-
-    def stop_task(self, ticket: int) -> bool | None: ...
-
-    def overdue(self, ticket: int, element: int) -> None: ...
-
-
-class OutputListener(Protocol):
-    """Hears what tasks print."""
-
-    def end_of_task(self, worker: int, ticket: int, run: int) -> None: ...
-
-    def stop(self) -> None: ...
-
-    def disown(self) -> None: ...
 
 
 class ScheduledBackend:
@@ -452,27 +379,6 @@ class ScheduledBackend:
         warnings.warn(
             f"cellmill: {type(error).__name__}: {error}; please report this", RuntimeWarning, stacklevel=2
         )
-
-    def explain_loss(
-        self, status: int, worker: int, function: int, view: memoryview | None, limit: float
-    ) -> BaseException:
-        """The error of a task whose worker died, or that ran past its limit of so many seconds."""
-        args: tuple[Any, ...] = ()
-        kwargs: dict[str, Any] = {}
-        name = self.functions.names.get(function, "a task")
-        try:
-            found = preview(view) if view is not None else ()
-            if isinstance(found, list):
-                name = function_name(found[0]) if len(found) == 3 else name
-                args, kwargs = found[-2:]
-            else:
-                args = found
-            arguments = short_arguments(args, kwargs)
-        except Exception:
-            arguments = "<arguments that cannot be shown>"
-        if status == held.CSCHED_LOST:
-            return outcomes.lost(self.pool.exits.get(worker), name, arguments)
-        return outcomes.error_of(status, None, f"{name}({arguments})", limit)
 
     # -- the end
 

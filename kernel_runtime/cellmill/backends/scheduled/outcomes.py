@@ -17,12 +17,16 @@ from ...errors import (
     describe_exit,
     in_words,
 )
+from ...functions import function_name
+from ...preview import preview
 from ...raised import load_error
+from ...task import short_arguments
 from .scheduler import held
 
 if TYPE_CHECKING:
     from ...futures import Future
     from ..local.children import Exit
+    from .backend import ScheduledBackend
 
 LAST_LINES = 5  # of a dead worker's output, in the message
 
@@ -119,3 +123,25 @@ def dependency_failed(before: Future | None, position: int) -> DependencyError:
     error = DependencyError(f"the task did not run: input {position + 1} of it {how}")
     error.__cause__ = cause
     return error
+
+
+def cut_short(
+    backend: ScheduledBackend, status: int, worker: int, function: int, view: memoryview | None, limit: float
+) -> BaseException:
+    """The error of a task whose worker died, or that ran past its limit of so many seconds."""
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+    name = backend.functions.names.get(function, "a task")
+    try:
+        found = preview(view) if view is not None else ()
+        if isinstance(found, list):
+            name = function_name(found[0]) if len(found) == 3 else name
+            args, kwargs = found[-2:]
+        else:
+            args = found
+        arguments = short_arguments(args, kwargs)
+    except Exception:
+        arguments = "<arguments that cannot be shown>"
+    if status == held.CSCHED_LOST:
+        return lost(backend.pool.exits.get(worker), name, arguments)
+    return error_of(status, None, f"{name}({arguments})", limit)

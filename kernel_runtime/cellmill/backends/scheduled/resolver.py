@@ -227,8 +227,8 @@ class Resolver:
             before = future._inputs[done.detail] if done.detail < len(future._inputs) else None
             return None, outcomes.dependency_failed(before, done.detail)
         arguments = scheduler.view(done.address, size) if size else None
-        return None, self.backend.explain_loss(
-            status, done.worker, done.function, arguments, done.time_ns / 1e9
+        return None, outcomes.cut_short(
+            self.backend, status, done.worker, done.function, arguments, done.time_ns / 1e9
         )
 
     # -- messages

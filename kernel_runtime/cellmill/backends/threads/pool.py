@@ -24,7 +24,7 @@ CLOSE_SECONDS = 5.0
 
 
 class ThreadPool:
-    """See `scheduled.backend.WorkerPool`."""
+    """See `scheduled.members.WorkerPool`."""
 
     def __init__(
         self,

@@ -273,3 +273,38 @@ def test_figures_from_many_threads(pool: Executor) -> None:
     for thread in threads:
         thread.join(SECONDS)
     assert not problems
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_run_of_many_elements_stops_at_once(
+    fresh: Executor, gate: Gate, ordered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs is stopped before anybody hears of the elements that have not begun; each of them ends, too."""
+    runs_seen: list[Run] = []
+    undo = runs.on_run_started(runs_seen.append)
+    items = [gate.folder, *[""] * 30_000]
+    results = fresh.map(tasks.hold, items, chunksize=1, ordered=ordered, return_exceptions=True)
+    found: list[object] = []
+    reader = threading.Thread(target=lambda: found.extend(results))
+    reader.start()
+    gate.wait_started()
+    undo()
+    (run,) = runs_seen
+    backend = fresh._backend
+    stop, dropped = backend.stopper.stop_run, []  # type: ignore[attr-defined]
+
+    def stop_run(key: int, after: int = 0) -> int:
+        dropped.append(run.counts().cancelled)
+        return int(stop(key, after))
+
+    monkeypatch.setattr(backend.stopper, "stop_run", stop_run)  # type: ignore[attr-defined]
+    failed = run.counts().failed  # there is no gate in those places
+    stopped = run.stop()
+    reader.join(SECONDS)
+    assert not reader.is_alive()
+    assert dropped == [0]
+    assert len(found) == len(items)
+    cancelled = sum(type(error) is CancelledError for error in found)
+    assert cancelled >= stopped > 25_000
+    assert failed + cancelled <= len(items)
+    assert fresh.submit(tasks.double, 1).result(SECONDS) == 2

@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import CellmillError, PayloadError, UsageError, WorkerLostError, describe_exit
 from ...functions import FunctionTable
 from ...futures import Future
+from ...interrupts import whole
 from ...payload import Encoded
 from ...runs import Run, stop_with_cells
 from ...schema import STAGES
@@ -257,7 +258,10 @@ class ScheduledBackend:
         yield from (s for (_, _, r), s in list(self.sender.batches.items()) if r == run)
 
     def stop_run(self, run: int) -> int:
-        count = sum(s.cancel_waiting() for s in list(self.streams(run))) + self.stopper.stop_run(run)
+        with whole():  # what runs is stopped before anybody hears of what does not
+            dropped = [(stream, stream.drop_waiting()) for stream in list(self.streams(run))]
+            count = self.stopper.stop_run(run)
+            count += sum(stream.tell_cancelled(keys) for stream, keys in dropped)
         self.resolver.resolve()
         return count
 

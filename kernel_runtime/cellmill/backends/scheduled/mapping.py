@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...interrupts import whole
 from ...runs import Run
 from ...task import TaskOptions, known_length
+from . import outcomes
 from .scheduler import held
 from .stream import Stream
 
@@ -60,8 +61,8 @@ class MapResults:
         self._end = None if timeout is None else time.monotonic() + timeout
         # Pieces of results by the place of their first element, which the resolver stores while this thread reads:
         # the piece to be read next begins where reading is. Unordered: pieces as they came.
-        self._pieces: dict[int, list[Any]] = {}
-        self._arrived: deque[list[Any]] = deque()
+        self._pieces: dict[int, list[Any] | _Cancelled] = {}
+        self._arrived: deque[list[Any] | _Cancelled] = deque()
         self._first = 0  # elements read
         self._added = 0
         self._input_error: BaseException | None = None
@@ -125,6 +126,17 @@ class MapResults:
         """See `Receiver`."""
         self.receive(range(key, key + 1), [_Failed(error)])
 
+    def receive_cancelled(self, keys: Sequence[Any]) -> None:
+        """See `Receiver`: a million elements are one piece until they are read."""
+        if self._over:
+            return  # nobody reads any more
+        if not self._ordered:
+            self._arrived.append(_Cancelled(len(keys)))
+        elif type(keys) is range:
+            self._pieces[keys.start] = _Cancelled(len(keys))
+        else:
+            self._pieces.update((key, _Cancelled(1)) for key in keys)
+
     def next_piece(self) -> list[Any]:
         """The next results, the last of them first; empty at the end. Waits for them; raises an element's error."""
         if self._over:
@@ -138,7 +150,8 @@ class MapResults:
                 return []
             if not self._there():
                 self._wait()
-            piece = self._pieces.pop(self._first) if self._ordered else self._arrived.popleft()
+            found = self._pieces.pop(self._first) if self._ordered else self._arrived.popleft()
+            piece = self._first_of(found) if isinstance(found, _Cancelled) else found
         except BaseException:
             self.close()
             raise
@@ -154,6 +167,16 @@ class MapResults:
                     del error, piece  # or the traceback would keep itself alive
             piece[0] = error
         return piece
+
+    def _first_of(self, cancelled: _Cancelled) -> list[Any]:
+        """One of these elements; the others come next."""
+        if cancelled.count > 1:
+            rest = _Cancelled(cancelled.count - 1)
+            if self._ordered:
+                self._pieces[self._first + 1] = rest
+            else:
+                self._arrived.appendleft(rest)
+        return [_Failed(outcomes.cancelled())]
 
     def _finish(self) -> None:
         """Past the last element: the input's own error, if there is one."""
@@ -215,3 +238,12 @@ class _Failed:
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
+
+
+class _Cancelled:
+    """A piece of elements that were cancelled before they were sent."""
+
+    __slots__ = ("count",)
+
+    def __init__(self, count: int) -> None:
+        self.count = count

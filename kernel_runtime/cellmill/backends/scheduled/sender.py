@@ -320,5 +320,11 @@ class _BatchElements:
         if called:
             key._stream.backend.resolver.call_back(key)
 
+    def receive_cancelled(self, keys: Sequence[BatchElement]) -> None:
+        """See `Receiver`."""
+        for future in keys:
+            if future.settle_cancelled():
+                future._stream.backend.resolver.call_back(future)
+
 
 _BATCH_ELEMENTS = _BatchElements()

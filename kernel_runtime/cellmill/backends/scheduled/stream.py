@@ -39,6 +39,9 @@ class Receiver(Protocol):
     def receive_error(self, key: Any, error: BaseException) -> None:
         """One element failed or was cancelled."""
 
+    def receive_cancelled(self, keys: Sequence[Any]) -> None:
+        """So many elements, which may be very many, were cancelled before they were sent."""
+
 
 class Stream:
     """Elements of one function on their way to workers and back."""
@@ -139,20 +142,30 @@ class Stream:
     def cancel_waiting(self) -> int:
         """Drop what has not been sent, and send nothing again of what was; how many elements that is."""
         with whole():
-            with self._lock:
-                self.cancellations += 1
-                dropped = self._drop_waiting(states.CANCELLED)
-            self.backend.adjust_run(self.run, cancelled=len(dropped))
-            for key in dropped:
-                self._settle_error(key, outcomes.cancelled())
-        return len(dropped)
+            return self.tell_cancelled(self.drop_waiting())
 
-    def _drop_waiting(self, state: int) -> list[Any]:
+    def drop_waiting(self) -> list[Sequence[Any]]:
+        """The first half of `cancel_waiting`, which is quick; `tell_cancelled` must follow with what it returns."""
+        with self._lock:
+            self.cancellations += 1
+            return self._drop_waiting(states.CANCELLED)
+
+    def tell_cancelled(self, dropped: list[Sequence[Any]]) -> int:
+        """Those who wait for these elements hear of it; how many elements that is."""
+        count = sum(map(len, dropped))
+        self.backend.adjust_run(self.run, cancelled=count)
+        for keys in dropped:
+            self.receiver.receive_cancelled(keys)
+        if count:
+            self._over(count)
+        return count
+
+    def _drop_waiting(self, state: int) -> list[Sequence[Any]]:
         """The keys of what waited here, which ends in this state of the map."""
         dropped = self.waiting.clear()
         for _, items, position in dropped:
             self.backend.states.put(position, len(items), state)
-        return [key for keys, _, _ in dropped for key in keys]
+        return [keys for keys, _, _ in dropped]
 
     def take_back(self, key: Any) -> bool:
         """Cancel one element that waits here still."""
@@ -169,7 +182,7 @@ class Stream:
         """The pool is broken: what waits fails, and so does what comes."""
         self._failure = error
         with self._lock:
-            dropped = self._drop_waiting(states.FAILED)
+            dropped = [key for keys in self._drop_waiting(states.FAILED) for key in keys]
         self.backend.adjust_run(self.run, failed=len(dropped))
         for key in dropped:
             failure = WorkerLostError(f"the task did not run: {error}")

@@ -1,0 +1,116 @@
+/** A graph and its nodes in words. */
+
+import { GRAPH_STATES, type GraphState, type TaskGraph } from '../../graphModel';
+import { count, duration } from '../format';
+import type { Translator } from '../translator';
+import { neighbours, type Layout } from './layout';
+
+/** A state's name. */
+export function stateName(trans: Translator, state: GraphState): string {
+  const names: Record<GraphState, string> = {
+    waiting: trans.__('waiting'),
+    queued: trans.__('queued'),
+    running: trans.__('running'),
+    done: trans.__('done'),
+    failed: trans.__('failed'),
+    cancelled: trans.__('cancelled'),
+    skipped: trans.__('input failed')
+  };
+  return names[state];
+}
+
+/** How large it is, and what it leaves out. */
+export function summary(trans: Translator, graph: TaskGraph): string {
+  const tasks = trans._n('%2 task', '%2 tasks', graph.tasks, count(graph.tasks));
+  const links = trans._n(
+    '%2 dependency',
+    '%2 dependencies',
+    graph.dependencies,
+    count(graph.dependencies)
+  );
+  const folded = graph.folded
+    ? trans.__('in %1 groups by function and depth', count(graph.size))
+    : '';
+  const partial = graph.partial ? trans.__('the oldest are left out') : '';
+  return [tasks, links, folded, partial].filter(text => text !== '').join(', ');
+}
+
+/** What stands below the picture while no node is marked; `alone` tasks are not in the graph. */
+export function hint(
+  trans: Translator,
+  graph: TaskGraph,
+  path: readonly number[],
+  alone: number
+): string {
+  if (path.length > 0) {
+    const seconds = path.reduce((sum, node) => sum + (graph.seconds[node] ?? 0), 0);
+    return trans.__('%1 of run time in %2 tasks', brief(seconds), count(path.length));
+  }
+  if (alone > 0) {
+    return trans._n(
+      '%2 other task depends on none and is not shown.',
+      '%2 other tasks depend on none and are not shown.',
+      alone,
+      count(alone)
+    );
+  }
+  return '';
+}
+
+/** What stands in a node's box. */
+export function labelOf(trans: Translator, graph: TaskGraph, node: number): string {
+  const name = nameOf(trans, graph, node);
+  return graph.counts === null ? name : `${count(members(graph, node))} × ${name}`;
+}
+
+/** All that is known of a node, in a line. */
+export function describe(
+  trans: Translator,
+  graph: TaskGraph,
+  layout: Layout,
+  node: number
+): string {
+  const seconds = graph.seconds[node] ?? 0;
+  const ran = seconds > 0 ? trans.__('ran %1', brief(seconds)) : '';
+  if (graph.counts !== null) {
+    const states = GRAPH_STATES.map((state, index) => {
+      const number = graph.counts?.[index * graph.size + node] ?? 0;
+      return number > 0 ? `${stateName(trans, state)} ${count(number)}` : '';
+    });
+    return [labelOf(trans, graph, node), ...states, ran].filter(text => text !== '').join(' · ');
+  }
+  const serial = String((graph.tickets[node] ?? 0n) >> 32n);
+  const inputs = neighbours(layout.inputs, node).length;
+  const dependents = neighbours(layout.dependents, node).length;
+  return [
+    trans.__('%1, task %2', nameOf(trans, graph, node), serial),
+    stateName(trans, GRAPH_STATES[graph.states[node] ?? 0] ?? 'waiting'),
+    ran,
+    trans._n('%2 input', '%2 inputs', inputs, count(inputs)),
+    trans._n('%2 dependent', '%2 dependents', dependents, count(dependents))
+  ]
+    .filter(text => text !== '')
+    .join(' · ');
+}
+
+function nameOf(trans: Translator, graph: TaskGraph, node: number): string {
+  const name = graph.names[graph.functions[node] ?? 0] ?? '';
+  return name !== '' ? name : graph.folded ? trans.__('several') : trans.__('task');
+}
+
+function members(graph: TaskGraph, node: number): number {
+  return GRAPH_STATES.reduce(
+    (sum, _, state) => sum + (graph.counts?.[state * graph.size + node] ?? 0),
+    0
+  );
+}
+
+/** Seconds in the unit that suits them. */
+function brief(seconds: number): string {
+  if (seconds >= 1) {
+    return duration(seconds);
+  }
+  return seconds >= 0.001
+    ? `${(1000 * seconds).toPrecision(3)} ms`
+    : `${Math.max(1, Math.round(1e6 * seconds))} µs`;
+}

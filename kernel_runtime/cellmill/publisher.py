@@ -21,7 +21,7 @@ from typing import Any, cast
 from cellmill import commands, runs, schema
 from cellmill.executor import Executor
 from cellmill.listeners import Listeners
-from cellmill.sections import SECTIONS, FollowsWork, SectionOfWork
+from cellmill.sections import FOR_RECORDINGS, SECTIONS, FollowsWork, SectionOfWork
 from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 
 INTERVAL = 0.1  # seconds between frames, and between looks at the counters while something runs
@@ -277,7 +277,9 @@ class Publisher:
                 if isinstance(section, SectionOfWork):
                     section.begin(self._fold.work)
                 frame = section.frame(executor)
-                if frame is not None:
+                if frame is not None and name in FOR_RECORDINGS:
+                    self._record([frame])
+                elif frame is not None:
                     self._send(frame)
 
     def _tell_rest(self, waiting: bool) -> None:

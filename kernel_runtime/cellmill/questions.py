@@ -41,6 +41,7 @@ class Row:
     priority: int | None
     pack_ns: int
     stamps: tuple[int, ...]
+    position: int  # in the state map
 
 
 @dataclass(frozen=True, slots=True)

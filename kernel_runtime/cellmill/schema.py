@@ -523,6 +523,28 @@ class TaskDetail(TypedDict):
     can: list[str]  # what may be done: cancel, priority, rerun, debug
 
 
+class TaskRecord(TypedDict):
+    """One attempt at a task or an element that is over, as recordings keep it."""
+
+    row: TaskRow  # as tables have it
+    position: int  # in the state map
+    attempt: TaskAttempt  # its way through the stages
+    arguments: str | None  # as short text; null: not kept
+    output: str  # the end of what it printed
+    error: str  # type of what it failed with, or nothing
+    message: str  # of that
+    traceback: str  # from the worker
+    memory: float | None  # as in TaskDetail
+
+
+class TaskRecords(TypedDict):
+    """Tasks that are over, for recordings alone: those that views would list, each once."""
+
+    cellmill: int  # version of this schema
+    kind: Literal["task-records"]  # which frame this is
+    records: list[TaskRecord]  # in no order
+
+
 class TaskRerun(TypedDict):
     """The call of a failed task was submitted again."""
 
@@ -551,6 +573,7 @@ Frame = (  # What the kernel sends.
     | TaskList
     | TaskDetail
     | TaskRerun
+    | TaskRecords
 )
 
 Command = (  # What a view sends.

@@ -25,7 +25,7 @@ export interface KernelState {
   readonly sections: Sections;
   /** the moment of this state on the clock of its frames' arrival, in seconds: the page's, or that of a recording */
   readonly now: number;
-  /** whether it comes out of a recording, which answers no questions */
+  /** whether it comes out of a recording, which holds what was recorded and obeys nothing */
   readonly recorded: boolean;
 }
 

@@ -1138,6 +1138,62 @@ function parseTaskDetail(value: unknown, where: string): TaskDetail {
   };
 }
 
+/** One attempt at a task or an element that is over, as recordings keep it. */
+export interface TaskRecord {
+  /** as tables have it */
+  readonly row: TaskRow;
+  /** in the state map */
+  readonly position: number;
+  /** its way through the stages */
+  readonly attempt: TaskAttempt;
+  /** as short text; null: not kept */
+  readonly arguments: string | null;
+  /** the end of what it printed */
+  readonly output: string;
+  /** type of what it failed with, or nothing */
+  readonly error: string;
+  /** of that */
+  readonly message: string;
+  /** from the worker */
+  readonly traceback: string;
+  /** as in TaskDetail */
+  readonly memory: number | null;
+}
+
+function parseTaskRecord(value: unknown, where: string): TaskRecord {
+  const raw = record(value, where);
+  return {
+    row: parseTaskRow(raw.row, where + '.row'),
+    position: integer(raw.position, where + '.position'),
+    attempt: parseTaskAttempt(raw.attempt, where + '.attempt'),
+    arguments: raw.arguments === null ? null : string(raw.arguments, where + '.arguments'),
+    output: string(raw.output, where + '.output'),
+    error: string(raw.error, where + '.error'),
+    message: string(raw.message, where + '.message'),
+    traceback: string(raw.traceback, where + '.traceback'),
+    memory: raw.memory === null ? null : number(raw.memory, where + '.memory')
+  };
+}
+
+/** Tasks that are over, for recordings alone: those that views would list, each once. */
+export interface TaskRecords {
+  /** version of this schema */
+  readonly cellmill: typeof VERSION;
+  /** which frame this is */
+  readonly kind: 'task-records';
+  /** in no order */
+  readonly records: readonly TaskRecord[];
+}
+
+function parseTaskRecords(value: unknown, where: string): TaskRecords {
+  const raw = record(value, where);
+  return {
+    cellmill: literal(raw.cellmill, VERSION, where + '.cellmill'),
+    kind: literal(raw.kind, 'task-records', where + '.kind'),
+    records: array(raw.records, parseTaskRecord, where + '.records')
+  };
+}
+
 /** The call of a failed task was submitted again. */
 export interface TaskRerun {
   /** version of this schema */
@@ -1161,7 +1217,7 @@ function parseTaskRerun(value: unknown, where: string): TaskRerun {
 }
 
 /** What the kernel sends. */
-export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates | Timeline | TimelineDetail | Journey | StateMap | MapPart | TaskList | TaskDetail | TaskRerun;
+export type Frame = Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates | Timeline | TimelineDetail | Journey | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords;
 
 /** Read Frame from a message's data; throws ProtocolError. */
 export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
@@ -1199,6 +1255,8 @@ export function parseFrame(value: unknown, buffers: Buffers = []): Frame {
       return parseTaskDetail(value, 'TaskDetail');
     case 'task-rerun':
       return parseTaskRerun(value, 'TaskRerun');
+    case 'task-records':
+      return parseTaskRecords(value, 'TaskRecords');
     default:
       throw new ProtocolError(`Frame.kind is unknown: ${String(kind)}`);
   }

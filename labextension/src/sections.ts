@@ -11,6 +11,7 @@ import type {
   TaskRerun,
   Workers
 } from './protocol';
+import { RecordedTasks } from './recording';
 import { TimelineModel } from './timeline';
 
 /** Each view that looks closely at the map has one; parts that other pages asked for come here, too. */
@@ -21,8 +22,8 @@ const UNASKED = 0;
 /** The latest answers about single tasks, of whichever view asked: each knows its own by their requests. */
 export class TaskAnswers {
   list: TaskList | null = null;
-  /** the list that nobody asked for: recordings have it */
-  recorded: TaskList | null = null;
+  /** what a recording holds of single tasks */
+  readonly recorded = new RecordedTasks();
   detail: TaskDetail | null = null;
   rerun: TaskRerun | null = null;
 }
@@ -82,10 +83,13 @@ export class Sections {
         return;
       case 'task-list':
         if (frame.request === UNASKED) {
-          this.tasks.recorded = frame;
+          this.tasks.recorded.pushList(frame);
         } else {
           this.tasks.list = frame;
         }
+        return;
+      case 'task-records':
+        this.tasks.recorded.pushRecords(frame.records);
         return;
       case 'task-detail':
         this.tasks.detail = frame;

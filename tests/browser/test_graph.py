@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.browser.conftest import SCREENSHOTS, Lab
 
@@ -69,6 +70,10 @@ PICTURE = """() => {
         canvases: [...page.querySelectorAll('canvas')].map(one => one.toDataURL())
     };
 }"""
+# What the charts of a tab were given to draw: moments and values of each line.
+LINES = (
+    "() => [...document.querySelectorAll('.cellmill-page-now .cellmill-chart-plot')].map(one => one.drawn)"
+)
 SEARCH = """async wanted => {
     const slider = document.querySelector('.cellmill-player-slider');
     const look = LOOK;
@@ -181,12 +186,13 @@ def test_graph_workers_and_replay(lab: Callable[..., Lab], tmp_path: Path) -> No
             )
         live[tab] = steady_picture(one)
         if tab == "now":
-            live[tab]["canvases"] = None  # where its charts begin hangs on which frames the page heard
+            live[tab]["canvases"] = None  # its lines are compared, as far as both heard the same frames
+            lines = one.page.evaluate(LINES)
     width = one.page.locator("#cellmill-panel .cellmill-dashboard").evaluate("one => one.clientWidth")
     variables = one.page.evaluate(VARIABLES)
     one.run_cell(2)
     one.wait_output(2, "recorded")
-    replayed(one, root / "run.cellmill", live, width, variables)
+    replayed(one, root / "run.cellmill", live, lines, width, variables)
 
     interact(one)
     one.run_cell(3)
@@ -218,7 +224,40 @@ def test_graph_workers_and_replay(lab: Callable[..., Lab], tmp_path: Path) -> No
     assert not one.errors
 
 
-def replayed(one: Lab, journal: Path, live: dict[str, Any], width: int, variables: dict[str, str]) -> None:
+Line = list[list[float | None]]
+
+
+def same_lines(some: list[Line], others: list[Line]) -> bool:
+    """Whether charts were given the same to draw, from where both had heard of the work on: moments to a millisecond,
+    values to what a pixel shows. A page may hear of it a little late, and rates are taken over 15 steps.
+    """
+    assert len(some) == len(others) == 3
+    for (times, values), (other_times, other_values) in zip(some, others, strict=True):
+        assert len(times) == len(values) == len(other_times) == len(other_values) > 100
+        unknown = max(values.count(None), other_values.count(None))
+        begin = unknown + 20 if unknown else 0
+        assert begin < 60
+        most = max(value for value in values if value is not None)
+        assert most > 0
+        pairs = [
+            *zip(times, other_times, strict=True),
+            *zip(values[begin:], other_values[begin:], strict=True),
+        ]
+        limits = [0.001] * len(times) + [0.01 * most] * (len(values) - begin)
+        for (one, other), limit in zip(pairs, limits, strict=True):
+            if one is None or other is None or abs(one - other) > limit:
+                return False
+    return True
+
+
+def replayed(
+    one: Lab,
+    journal: Path,
+    live: dict[str, Any],
+    lines: list[Line],
+    width: int,
+    variables: dict[str, str],
+) -> None:
     command = [sys.executable, "-m", "cellmill", "replay", str(journal)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     page = one.page.context.new_page()
@@ -247,6 +286,9 @@ def replayed(one: Lab, journal: Path, live: dict[str, Any], width: int, variable
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         found = page.evaluate(SEARCH, wanted)
         assert isinstance(found, int | float), (tab, found["words"], wanted["words"])
+        if tab == "now":
+            assert same_lines(lines, page.evaluate(LINES))
+    look_up_tasks(page)
     page.locator("[data-tab=timeline]").click()
     shown, length = page.evaluate(BARS)
     assert 0 < shown <= length
@@ -255,6 +297,37 @@ def replayed(one: Lab, journal: Path, live: dict[str, Any], width: int, variable
     page.wait_for_function("() => document.querySelector('.cellmill-dashboard').dataset.done === '20'")
     assert not errors
     page.close()
+
+
+def look_up_tasks(page: Page) -> None:
+    """Filters, order, search and clicks at the end of a recording."""
+    row, detail = page.locator(".cellmill-task-table tbody tr"), page.locator(".cellmill-task-detail")
+    page.locator("[data-tab=tasks]").click()
+    page.locator('[data-filter="failed"]').click()
+    assert sorted(row.locator("td:nth-child(2)").all_inner_texts()) == ["report", "score"]
+    page.locator('[data-filter="failed"]').click()
+    assert row.count() == 20
+    page.get_by_role("button", name="Run", exact=True).click()
+    assert row.first.locator("td:nth-child(2)").inner_text() == "align"
+    page.get_by_role("searchbox", name="Search tasks").fill("alone")
+    page.wait_for_function("() => document.querySelectorAll('.cellmill-task-table tbody tr').length < 3")
+    row.filter(has_text="score").click()
+    assert detail.locator(".cellmill-stage").count() == 7
+    assert detail.locator(".cellmill-detail-error").inner_text() == "ValueError: <b>alone</b>"
+    assert "in score" in detail.locator(".cellmill-detail-traceback").inner_text()
+    page.screenshot(path=SCREENSHOTS / "replay-task-light.png")
+    assert detail.get_by_role("button").all_inner_texts() == ["×"]  # nobody is there to run it again
+    # the other tabs name tasks, the map by their places
+    page.locator("[data-tab=map]").click()
+    page.locator(".cellmill-map-canvas").focus()
+    page.keyboard.press("Enter")
+    assert detail.locator(".cellmill-detail-function").inner_text() == "load"
+    page.locator("[data-tab=graph]").click()
+    page.locator(".cellmill-graph-canvas").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert detail.locator(".cellmill-detail-function").inner_text() == "align"
 
 
 def interact(one: Lab) -> None:

@@ -161,3 +161,31 @@ def test_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["replay", str(path), "--html", str(tmp_path / "x.html")]) == 0
     assert cli.main(["replay", str(tmp_path / "none")]) == 1
     assert "there is no file" in capsys.readouterr().err
+
+
+def fail(text: str) -> None:
+    print("about to fail")
+    raise ValueError(text)
+
+
+def test_single_tasks_are_in_it_once_each(executor: Executor, tmp_path: Path) -> None:
+    """With their journeys, and what they failed with and printed: nobody can ask later."""
+    path = tmp_path / "run.cellmill"
+    with cellmill.record(path):
+        list(executor.map(add, range(50)))
+        assert executor.submit(fail, "on purpose").exception(SECONDS) is not None
+    records = [
+        record
+        for head, _ in read_journal(path)
+        if head.get("frame", {}).get("kind") == "task-records"
+        for record in head["frame"]["records"]
+    ]
+    keys = [(r["row"]["task"], r["row"]["element"], r["row"]["attempt"]) for r in records]
+    assert len(keys) == len(set(keys)) == 51
+    assert len({record["position"] for record in records}) == 51
+    assert all(sum(stamp >= 0 for stamp in record["attempt"]["stamps"]) == 8 for record in records)
+    (failed,) = [record for record in records if record["row"]["state"] == "failed"]
+    assert (failed["error"], failed["message"]) == ("ValueError", "on purpose")
+    assert "in fail" in failed["traceback"]
+    assert "about to fail" in failed["output"]
+    assert "on purpose" in failed["arguments"]

@@ -20,6 +20,9 @@ MOST_GROUPS = 20  # of failures in a list
 MOST_OUTPUT, MOST_ATTEMPTS = 16_384, 50
 _LIVE = ("waiting", "delayed", "queued", "sent", "running")
 _BEGUN = ("running", "stopping")
+_BAD = ("failed", "lost", "not-run", "retried")
+_OVER = (*_BAD, "done", "cancelled")
+RECORDED_ROWS = 100  # of each order
 
 
 def list_tasks(executor: Executor, command: Mapping[str, Any]) -> schema.TaskList:
@@ -90,6 +93,40 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
         "result": short_repr(again.result(), 400) if again is not None and over else None,
         "reruns": [str(future._ticket) for future in found.again] if found is not None else [],
         "can": _possible(state, found is not None and found.is_kept),
+    }
+
+
+def record_tasks(executor: Executor, told: dict[tuple[int, int | None, int], str]) -> schema.TaskRecords:
+    """What recordings keep of single tasks: those that are over among the first rows of every order, and of the
+    failures. ``told`` has those of earlier frames, which are left out, and gets these.
+    """
+    inspector = inspector_of(executor)
+    rows: dict[tuple[int, int | None, int], Row] = {}
+    for kinds, order in (*((_OVER, order) for order in ORDERS), (_BAD, "newest")):
+        for row in inspector.find(kinds=kinds, order=order, most=RECORDED_ROWS)[0]:
+            rows[row.task, row.element, row.attempt] = row
+    new = {key: row for key, row in rows.items() if told.get(key) != row.kind}
+    told.update((key, row.kind) for key, row in new.items())
+    now = time.monotonic_ns()
+    return {
+        "cellmill": schema.VERSION,
+        "kind": "task-records",
+        "records": [_record(inspector, row, now) for row in new.values()],
+    }
+
+
+def _record(inspector: Inspector, row: Row, now: int) -> schema.TaskRecord:
+    found = inspector.failure(row.task, row.element) if row.kind in _BAD else None
+    return {
+        "row": _row(row, now),
+        "position": row.position,
+        "attempt": _attempt(row),
+        "arguments": found.arguments if found is not None else None,
+        "output": inspector.output(row.task, row.element)[-MOST_OUTPUT:],
+        "error": found.type if found is not None else "",
+        "message": found.message if found is not None else "",
+        "traceback": found.traceback if found is not None else "",
+        "memory": found.peak_rss if found is not None else None,
     }
 
 

@@ -15,7 +15,7 @@ from cellmill.executor import Executor
 from .graph import GraphSection
 from .journey import JourneySection
 from .state_map import StateMapSection
-from .tasks import TasksSection
+from .tasks import RecordsSection, TasksSection
 from .timeline import TimelineSection
 from .workers import WorkersSection
 
@@ -55,4 +55,8 @@ SECTIONS: dict[str, Callable[[], Section]] = {
     "workers": WorkersSection,
     "graph": GraphSection,
     "task-list": TasksSection,
+    "task-records": RecordsSection,
 }
+
+FOR_RECORDINGS = frozenset({"task-list", "task-records"})
+"""Sections that no view is sent: views ask."""

@@ -2,7 +2,7 @@
 
 import type { Journal } from '../journal';
 import { KernelModel } from '../model';
-import { ProtocolError } from '../protocol';
+import { ProtocolError, type Command } from '../protocol';
 import { DashboardView } from './dashboard';
 import { button, child, setName, setText } from './dom';
 import { duration } from './format';
@@ -34,7 +34,7 @@ export class Player {
     });
     this._time = child(bar, 'span', 'cellmill-player-time');
     this._speed = button(bar, 'cellmill-button', () => this._faster());
-    this._view = new DashboardView(this._root, trans, () => undefined);
+    this._view = new DashboardView(this._root, trans, command => this._answer(command));
     this._drawButtons();
     this.show(this._length);
   }
@@ -58,7 +58,7 @@ export class Player {
       this._next++;
       record = records[this._next];
     }
-    this._view.draw({ title: this._title, state: { ...this._model.state(at), recorded: true } });
+    this._draw();
     this._slider.value = String(at);
     const text = this._trans.__('%1 of %2', duration(at), duration(this._length));
     setText(this._time, text);
@@ -69,6 +69,24 @@ export class Player {
     this._stop();
     this._view.dispose();
     this._root.remove();
+  }
+
+  /** A view asks for something: what was recorded of it is drawn, unless that is under way. */
+  private _answer(command: Command): void {
+    const answer = this._model.state(this._at).sections.tasks.recorded.answer(command);
+    if (answer !== null) {
+      this._model.push(answer, this._at);
+      if (!this._drawing) {
+        this._draw();
+      }
+    }
+  }
+
+  private _draw(): void {
+    this._drawing = true;
+    const state = { ...this._model.state(this._at), recorded: true };
+    this._view.draw({ title: this._title, state });
+    this._drawing = false;
   }
 
   private _toggle(): void {
@@ -126,4 +144,5 @@ export class Player {
   private _at = 0;
   private _pace = 0;
   private _timer = 0;
+  private _drawing = false;
 }

@@ -101,7 +101,7 @@ class Inspector:
         if free.csched_find(self._backend.scheduler.free_handle, query, 1, rows) < 1:
             return None
         row = self._row(rows[0])
-        place = (position - int(rows[0].journey.position)) & NO_ELEMENT
+        place = (position - row.position) & NO_ELEMENT
         if row.kind in _OVER:
             return row.task, (row.element or 0) + place
         return row.task, place if row.count > 1 else None
@@ -116,7 +116,7 @@ class Inspector:
 
     def _row(self, row: Any) -> Row:
         place = free_ffi.addressof(row, "journey")
-        ticket, run, function, element, worker, _, attempt, *stamps, pack_ns, _ = JOURNEY.unpack(
+        ticket, run, function, element, worker, _, attempt, *stamps, pack_ns, position = JOURNEY.unpack(
             free_ffi.buffer(place)
         )
         kind = _NAME[int(row.kind)]
@@ -132,6 +132,7 @@ class Inspector:
             priority=None if kind in _OVER else int(row.priority),
             pack_ns=int(pack_ns),
             stamps=tuple(stamps),
+            position=position,
         )
 
     def _name(self, function: int, ticket: int) -> str:

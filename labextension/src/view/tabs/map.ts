@@ -189,6 +189,10 @@ class MapTab implements Tab {
       this._root.dispatchEvent(new CustomEvent(TASK_CHOSEN, { detail, bubbles: true }));
       return;
     }
+    if (this._state?.recorded === true) {
+      setText(this._words, this._trans.__('A recording holds no closer look than this one.'));
+      return;
+    }
     this._zoom = { work: this._work, ...zoomRange(picture, cell, ZOOM_CELLS) };
     this._cursor = picture.start + cell * picture.span - this._zoom.start;
     this._asked = 0;

@@ -19,6 +19,14 @@ const LABELS = 46;
 type Series = 'rate' | 'queued' | 'running';
 const SERIES: readonly Series[] = ['rate', 'queued', 'running'];
 
+/** Moments and values, as the plot draws them. */
+type Line = [number[], (number | null)[]];
+
+/** A canvas cannot be asked what it shows; the element around it can. */
+interface PlotElement extends HTMLElement {
+  drawn?: Line;
+}
+
 /** One line over time, with its name and the value at the cursor, or now, above it. */
 class Chart {
   constructor(
@@ -46,6 +54,7 @@ class Chart {
   draw(course: Course, label: string): void {
     this._plot.setAttribute('aria-label', label);
     this._data = [[...course.time], [...course[this._series]]];
+    this._plot.drawn = this._data;
     const width = this._plot.clientWidth;
     if (width === 0) {
       return;
@@ -151,10 +160,10 @@ class Chart {
   }
 
   private readonly _value: HTMLElement;
-  private readonly _plot: HTMLElement;
+  private readonly _plot: PlotElement;
   private readonly _times: boolean;
   private readonly _sync: string;
-  private _data: [number[], (number | null)[]] = [[], []];
+  private _data: Line = [[], []];
   private _chart: uPlot | null = null;
 }
 

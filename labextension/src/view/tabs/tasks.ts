@@ -52,6 +52,8 @@ class TasksTab implements Tab {
     this._matched.setAttribute('role', 'status');
     this._before = this._turn(foot, '‹', trans.__('Previous tasks'), -PAGE);
     this._after = this._turn(foot, '›', trans.__('Next tasks'), PAGE);
+    this._note = child(list, 'p', 'cellmill-note cellmill-faint');
+    this._note.hidden = true;
     this._detail = new DetailView(panes, {
       trans,
       runLine,
@@ -73,9 +75,14 @@ class TasksTab implements Tab {
     const { tasks } = state.sections;
     if (state.sections !== this._sections) {
       this._sections = state.sections; // another kernel's: its tasks have the same numbers
-      this._close();
+      if (!state.recorded) {
+        this._close();
+      }
       this._ask();
+    } else if (state.recorded && tasks.recorded.version !== this._recordedVersion) {
+      this._ask(); // answered at once
     }
+    this._recordedVersion = tasks.recorded.version;
     this._changing(state);
     const rerun = tasks.rerun;
     if (rerun !== null && rerun.request === this._rerun) {
@@ -90,10 +97,9 @@ class TasksTab implements Tab {
       this._told = detail;
       this._position = null;
       this._name(detail.task, detail.element);
-      this._detail.draw(detail);
+      this._detail.draw(detail, state.recorded);
     }
-    const asked = tasks.list?.request === this._listed ? tasks.list : null;
-    const list = state.recorded ? tasks.recorded : asked;
+    const list = tasks.list?.request === this._listed ? tasks.list : null;
     if (list !== null && (list !== this._drawn || this._chosen !== this._marked)) {
       this._waiting = 0;
       this._drawn = list;
@@ -101,6 +107,7 @@ class TasksTab implements Tab {
       this._failures.draw(list.failures);
       this._table.draw(list.rows, this._query.order, this._chosen);
       this._drawFoot(list);
+      this._drawNote(state);
       this._empty.hidden = list.rows.length > 0;
       setText(
         this._empty,
@@ -208,6 +215,20 @@ class TasksTab implements Tab {
     this._after.disabled = !this._query.more(matched);
   }
 
+  /** What a recording has left out. */
+  private _drawNote({ recorded, sections }: KernelState): void {
+    const { size, total } = sections.tasks.recorded;
+    this._note.hidden = !recorded || size >= total;
+    setText(
+      this._note,
+      this._trans.__(
+        'The recording holds %1 of %2 tasks: the first of each order, and what failed.',
+        count(size),
+        count(total)
+      )
+    );
+  }
+
   private _show(task: string, element: number | null): void {
     this._position = null;
     this._name(task, element);
@@ -284,6 +305,7 @@ class TasksTab implements Tab {
   private readonly _matched: HTMLElement;
   private readonly _before: HTMLButtonElement;
   private readonly _after: HTMLButtonElement;
+  private readonly _note: HTMLElement;
   private readonly _detail: DetailView;
   private readonly _timer: number;
   private _sections: KernelState['sections'] | null = null;
@@ -305,6 +327,7 @@ class TasksTab implements Tab {
   private _askedAt = 0;
   private _seen = '';
   private _fresh = false;
+  private _recordedVersion = -1;
   private _busy = false;
 }
 

@@ -32,8 +32,9 @@ export class DetailView {
   }
 
   /** Draw a task; null closes the pane. What a person has opened or typed in it stays while the task does. */
-  draw(detail: TaskDetail | null): void {
+  draw(detail: TaskDetail | null, recorded = false): void {
     this._root.hidden = detail === null;
+    this._recorded = recorded;
     if (detail === null) {
       this._drawn = '';
       return;
@@ -145,7 +146,9 @@ export class DetailView {
   private _facts(detail: TaskDetail): void {
     const { trans } = this._options;
     if (detail.number === 0) {
-      const text = trans.__('Nothing is known of this task any more: the latest 262,144 are kept.');
+      const text = this._recorded
+        ? trans.__('The recording holds nothing of this task up to this moment.')
+        : trans.__('Nothing is known of this task any more: the latest 262,144 are kept.');
       child(this._root, 'p', 'cellmill-message').textContent = text;
       return;
     }
@@ -159,6 +162,13 @@ export class DetailView {
     }
     if (detail.result !== null) {
       this._code(trans.__('Result'), detail.result, 'cellmill-detail-result');
+    }
+    if (this._recorded && detail.attempts.length === 0) {
+      const text = trans.__(
+        'A recording tells the journey of a task, and why it waited, when it is over.'
+      );
+      child(this._root, 'p', 'cellmill-note').textContent = text;
+      return;
     }
     const [latest] = detail.attempts;
     if (latest !== undefined && latest.stamps.filter(stamp => stamp >= 0).length > 1) {
@@ -240,4 +250,5 @@ export class DetailView {
   private readonly _options: DetailOptions;
   private readonly _root: HTMLElement;
   private _drawn = '';
+  private _recorded = false;
 }

@@ -282,7 +282,7 @@ def test_a_run_of_many_elements_stops_at_once(
     """What runs is stopped before anybody hears of the elements that have not begun; each of them ends, too."""
     runs_seen: list[Run] = []
     undo = runs.on_run_started(runs_seen.append)
-    items = [gate.folder, *[""] * 30_000]
+    items = [gate.folder, *[f"{gate.folder}/none"] * 30_000]
     results = fresh.map(tasks.hold, items, chunksize=1, ordered=ordered, return_exceptions=True)
     found: list[object] = []
     reader = threading.Thread(target=lambda: found.extend(results))

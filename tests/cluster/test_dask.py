@@ -190,6 +190,28 @@ def test_nothing_of_ours_outlives_the_kernel(tmp_path: Path) -> None:
     _comes(lambda: not os.path.exists(f"/proc/{worker}"))
 
 
+def test_memory_of_somebody_elses_cluster(client: Any) -> None:
+    """Nobody but its owner knows how much there is."""
+    with Executor(1, backend=client) as ex:
+        reserving = ex.options(memory="1MB")
+        with pytest.raises(cellmill.UsageError, match="nobody knows how much this cluster has"):
+            reserving.submit(tasks.double, 1)
+        ex.set_resources({"memory": "1GB"})
+        assert reserving.submit(tasks.double, 1).result(SECONDS) == 2
+
+
+def test_resources_of_its_workers_are_its_own() -> None:
+    """What places Dask's tasks, and what those of ours hold, are two things."""
+    with Executor(1, backend="dask", worker_resources={"GPU": 3}, resources={"gpu": 1}) as ex:
+        assert ex.options(resources={"gpu": 1}).submit(_resources).result(SECONDS) == {"GPU": 3}
+    with pytest.raises(TypeError, match=r"no option 'worker_resource'.*'worker_resources'"):
+        Executor(1, backend="dask", worker_resource={"GPU": 3})
+
+
+def _resources() -> Any:
+    return distributed.get_worker().state.total_resources
+
+
 def test_options_that_a_cluster_does_not_have(client: Any) -> None:
     with pytest.raises(TypeError, match=r"no option 'memory_limt'\. Did you mean 'memory_limit'"):
         Executor(1, backend="dask", memory_limt="1GB")

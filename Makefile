@@ -47,8 +47,8 @@ fix: setup ## apply what the formatters and linters can mend themselves
 bench: setup ## every figure wanted and reached, beside the rivals that are installed (minutes)
 	@$(BIN)/cellmill bench figures
 
-bench-live: setup $(STAMPS)/chromium ## what it costs to watch a million tasks in JupyterLab (minutes)
-	@$(PY) -m pytest -q -s tests/browser/live.py
+bench-live: setup $(STAMPS)/chromium ## what it costs to watch a million tasks in JupyterLab, and how soon buttons are obeyed (minutes)
+	@$(PY) -m pytest -q -s tests/browser/live.py tests/browser/control.py
 
 pictures: setup $(STAMPS)/chromium ## take the screenshots in docs/images anew
 	@$(PY) -m pytest -q tests/browser/pictures.py

@@ -11,6 +11,9 @@ import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .control import cancel as cancel
+    from .control import pause as pause
+    from .control import resume as resume
     from .errors import BackendError as BackendError
     from .errors import CellmillError as CellmillError
     from .errors import DependencyError as DependencyError
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "control": ("cancel", "pause", "resume"),
     "errors": (
         "BackendError",
         "CellmillError",

@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 import cellmill
-from cellmill import Executor, runs
+from cellmill import Executor, UsageError, runs
 from cellmill.runs import Run
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate, ends
@@ -308,3 +308,50 @@ def test_a_run_of_many_elements_stops_at_once(
     assert cancelled >= stopped > 25_000
     assert failed + cancelled <= len(items)
     assert fresh.submit(tasks.double, 1).result(SECONDS) == 2
+
+
+# -- by name
+
+
+@pytest.fixture
+def default(fresh: Executor) -> Iterator[Executor]:
+    before = cellmill.peek_default_executor()
+    cellmill.set_default_executor(fresh)
+    yield fresh
+    cellmill.set_default_executor(before)
+
+
+def test_pause_and_resume_by_name(default: Executor) -> None:
+    cellmill.pause()
+    assert default.paused
+    future = default.submit(tasks.double, 4)
+    cellmill.resume()
+    assert future.result(SECONDS) == 8
+
+
+def test_cancel_by_name(default: Executor, gate: Gate) -> None:
+    held = default.submit(tasks.hold, gate.folder)
+    gate.wait_started()
+    assert cellmill.cancel(held) == 1
+    with pytest.raises(CancelledError):
+        held.result(SECONDS)
+    assert cellmill.cancel(held) == 0
+
+    cellmill.pause()
+    results = default.map(tasks.double, range(20), chunksize=1)
+    (run,) = [run for run in runs.active_runs() if run._backend is default._backend]
+    with pytest.raises(UsageError, match=f"no run {run.id + 1000} goes on; these do: .*{run.id}"):
+        cellmill.cancel(run.id + 1000)
+    assert cellmill.cancel(run.id) == 20
+    late = default.submit(tasks.double, 1)
+    assert cellmill.cancel() == 1
+    assert late.cancelled()
+    cellmill.resume()
+    with pytest.raises(CancelledError):
+        list(results)
+
+
+@pytest.mark.parametrize("what", ["all", True, 1.5])
+def test_cancel_of_nothing_sensible(what: object) -> None:
+    with pytest.raises(UsageError, match="a run or its number, or a future"):
+        cellmill.cancel(what)  # type: ignore[arg-type]

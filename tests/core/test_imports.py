@@ -39,7 +39,7 @@ LAYERS = [
         "zygote",
     },
     {"backends"},
-    {"living", "executor", "journeys", "output", "tasks"},
+    {"living", "executor", "control", "journeys", "output", "tasks"},
     {"parallel"},
     {
         "magics",

@@ -55,7 +55,7 @@ def start_script(folder: Path, code: str, *args: str, **how: Any) -> subprocess.
     return subprocess.Popen([sys.executable, "-X", "faulthandler", str(path), *args], **{**pipes, **how})
 
 
-def run_script(folder: Path, code: str, *args: str, limit: float = 25) -> tuple[str, str]:
+def run_script(folder: Path, code: str, *args: str, limit: float = 60) -> tuple[str, str]:
     """Run it to its end; what it wrote to stdout and stderr. A failure of it is a failure here."""
     with start_script(folder, code, *args) as process:
         try:

@@ -351,6 +351,31 @@ def test_cancel_by_name(default: Executor, gate: Gate) -> None:
         list(results)
 
 
+@pytest.mark.parametrize("return_exceptions", [False, True])
+def test_a_cancelled_map_takes_no_more_of_its_input(default: Executor, return_exceptions: bool) -> None:
+    taken: list[int] = []
+
+    def numbers() -> Iterator[int]:
+        for i in range(10):
+            if i == 5:  # all is done that was sent: there is nothing to cancel but what comes
+                (run,) = [run for run in runs.active_runs() if run._backend is default._backend]
+                canceller = threading.Thread(target=cellmill.cancel, args=(run,))
+                canceller.start()
+                canceller.join(SECONDS)
+            taken.append(i)
+            yield i
+
+    results = default.map(tasks.double, numbers(), return_exceptions=return_exceptions)
+    found: list[int] = []
+    with pytest.raises(CancelledError):
+        found.extend(x for x in results if not isinstance(x, CancelledError))
+    assert taken[:6] == [0, 1, 2, 3, 4, 5]
+    assert len(taken) < 10
+    assert found == [0, 2, 4, 6, 8][: len(found)]
+    assert not [run for run in runs.active_runs() if run._backend is default._backend]
+    assert default.submit(tasks.double, 4).result(SECONDS) == 8
+
+
 @pytest.mark.parametrize("what", ["all", True, 1.5])
 def test_cancel_of_nothing_sensible(what: object) -> None:
     with pytest.raises(UsageError, match="a run or its number, or a future"):

@@ -95,6 +95,8 @@ class MapResults:
                 self._exhausted = True
             if len(items) < wanted:
                 self._exhausted = True
+            if self._cancelled_meanwhile():
+                return
             with whole():
                 added = self._added
                 self._added += len(items)
@@ -108,9 +110,22 @@ class MapResults:
                 )
                 self.stream.add(range(added, added + len(items)), items)
                 self.stream.send()
+            if self._cancelled_meanwhile():
+                self.stream.cancel_all()
+                return
             # a slow input is sent on as it comes, a fast one in large blocks
             block = 1 if time.monotonic() - start > SLOW_INPUT_S else min(2 * block, LARGEST_BLOCK)
         self._finish_run()  # an empty input has no element whose end would do it
+
+    def _cancelled_meanwhile(self) -> bool:
+        """Whether somebody ended the run while its input was read: nothing more is taken, and reading ends there."""
+        if not self.stream.cancellations:
+            return False
+        self._exhausted = True
+        self._input_error = outcomes.cancelled()
+        self.stream.expected = 0
+        self._finish_run()
+        return True
 
     def receive(self, keys: Sequence[Any], values: list[Any]) -> None:
         """See `Receiver`."""

@@ -77,7 +77,7 @@ typedef struct {
     uint32_t window_most;   /* and at most so many tasks; 0: 1,024 */
 } csched_config_t;
 
-typedef struct { /* a task asks for so much of a resource: memory, a gpu, a licence, by a number and in units of the caller's */
+typedef struct { /* a task asks for so much of a resource (memory, a gpu, a licence), in units of the caller's */
     uint32_t resource; /* below 64 */
     uint32_t reserved;
     uint64_t amount;
@@ -111,24 +111,24 @@ typedef struct { /* many tasks at once, for csched_submit_many; `ends` says wher
     int32_t priority;
     uint32_t reserved;
     const uint32_t *slots;
-    const uint32_t *functions;  /* NULL: the function is in the payload */
+    const uint32_t *functions; /* NULL: the function is in the payload */
     const uint64_t *input_ends; /* NULL: no inputs */
-    const uint64_t *inputs;     /* tickets, or positions of earlier tasks in this batch */
-    const uint64_t *data_ends;  /* NULL: no payloads */
-    const void *data;           /* payloads, in line */
-    uint64_t *tickets;          /* of each task, stored here */
+    const uint64_t *inputs; /* tickets, or positions of earlier tasks in this batch */
+    const uint64_t *data_ends; /* NULL: no payloads */
+    const void *data; /* payloads, in line */
+    uint64_t *tickets; /* of each task, stored here */
 } csched_batch_t;
 
 typedef struct { /* a finished task, 56 bytes, read by struct.unpack in Python: keep in step with FORMAT there */
     uint32_t slot;
     uint16_t status;
     uint16_t worker;
-    uint32_t detail;  /* CSCHED_DEPENDENCY: position of the input; CSCHED_LOST: the element that ran; else failures */
+    uint32_t detail; /* CSCHED_DEPENDENCY: position of the input; CSCHED_LOST: the element that ran; else failures */
     uint32_t count;
-    uint64_t blob;    /* CSCHED_LOST, CSCHED_TIMEOUT: the arguments; to be retained if views outlive the commit */
+    uint64_t blob; /* CSCHED_LOST, CSCHED_TIMEOUT: the arguments; to be retained if views outlive the commit */
     uint64_t address; /* of the payload in this process */
     uint64_t size;
-    uint64_t run_ns;  /* from start to finish of user code; CSCHED_TIMEOUT: the limit */
+    uint64_t run_ns; /* from start to finish of user code; CSCHED_TIMEOUT: the limit */
     uint32_t function;
     uint32_t run;
 } csched_completion_t;
@@ -138,7 +138,7 @@ typedef struct {
     uint32_t worker;
     uint32_t slot;
     uint32_t detail; /* CSCHED_OUTPUT: unused; PARTIAL: elements; REPLY: the request's number */
-    uint32_t run;    /* of the task */
+    uint32_t run; /* of the task */
     uint32_t function; /* CSCHED_ATTEMPT: of the task */
     uint64_t ticket;
     uint64_t blob;
@@ -156,14 +156,14 @@ typedef struct { /* 96 bytes: one row of the journey ring */
     uint8_t status;
     uint8_t attempt;
     uint64_t stamps[8]; /* submitted ready dispatched received started finished returned resolved; 0: unknown */
-    float pack_ns;      /* time spent pickling in the kernel */
-    uint32_t position;  /* in the map, its lower half: in the order of submission */
+    float pack_ns; /* time spent pickling in the kernel */
+    uint32_t position; /* in the map, its lower half: in the order of submission */
 } csched_journey_t;
 
 typedef struct {
     uint64_t submitted, waiting, queued, running, succeeded, failed, cancelled;
     uint64_t arena_used, arena_size; /* of the kernel's memory for payloads */
-    uint64_t file_used, file_size;   /* of its file */
+    uint64_t file_used, file_size; /* of its file */
     uint64_t journeys, completions;
     uint32_t workers, ready_workers;
     uint64_t stopping; /* of those that run: cancelled, and not over yet */
@@ -183,9 +183,9 @@ typedef struct { /* a task that runs and shall end */
 
 typedef struct {
     uint32_t state; /* 0 free, 1 starting, 2 ready, 3 lost */
-    uint32_t held;  /* tasks in its ring, the running one included */
+    uint32_t held; /* tasks in its ring, the running one included */
     uint64_t ticket; /* of the task it runs, 0: none */
-    uint64_t since;  /* when that one started */
+    uint64_t since; /* when that one started */
     uint32_t run, function, element; /* of it */
     uint32_t stopping; /* 1: it is to end */
     uint64_t finished; /* tasks so far */

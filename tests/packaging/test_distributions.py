@@ -14,7 +14,15 @@ import pytest
 from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
 
-from tests.packaging.conftest import ROOT, Distributions, checkout, clean_environment, path_without_node, run
+from tests.packaging.conftest import (
+    PLAINLY,
+    ROOT,
+    Distributions,
+    checkout,
+    clean_environment,
+    path_without_node,
+    run,
+)
 
 pytestmark = pytest.mark.packaging
 
@@ -96,7 +104,7 @@ def test_sdist_holds_the_built_panel_and_no_binaries(distributions: Distribution
 
 def test_build_without_node_says_so_and_still_builds(tmp_path: Path) -> None:
     checkout(tmp_path / "tree", panel=False)
-    env = clean_environment(PATH=path_without_node(tmp_path / "bin"))
+    env = clean_environment(PATH=path_without_node(tmp_path / "bin"), CELLMILL_CFLAGS=PLAINLY)
     command = [
         sys.executable,
         "-m",

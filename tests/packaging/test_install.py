@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.conftest import Distributions, checkout, clean_environment, run
+from tests.packaging.conftest import PLAINLY, Distributions, checkout, clean_environment, run
 
 pytestmark = pytest.mark.packaging
 
@@ -88,10 +88,11 @@ def test_wheel_works(version: str, distributions: Distributions, tmp_path: Path)
         assert re.search(r"\b[1-9]\d* passed", outcome), outcome
 
 
-def run_post_build(tmp_path: Path, python: Path, *, panel: bool) -> None:
+def run_post_build(tmp_path: Path, python: Path, *, panel: bool, flags: str = "") -> None:
     """Run binder/postBuild with this Python in a fresh checkout."""
     tree = checkout(tmp_path / "tree", panel=panel)
-    env = clean_environment(PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PIP_QUIET="1")
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    env = clean_environment(PATH=path, PIP_QUIET="1", CELLMILL_CFLAGS=flags)
     run(python, "-m", "pip", "install", "-r", tree / "binder" / "requirements.txt", cwd=tree, env=env)
     assert "cellmill" in run("bash", "binder/postBuild", cwd=tree, env=env)
 
@@ -102,7 +103,7 @@ def test_binder_post_build(tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", tmp_path / "env", cwd=tmp_path, env=clean_environment())
     (site,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    run_post_build(tmp_path, python, panel=True)
+    run_post_build(tmp_path, python, panel=True, flags=PLAINLY)
     where = run(
         python, "-c", "import cellmill; print(cellmill.__file__)", cwd=tmp_path, env=clean_environment()
     )

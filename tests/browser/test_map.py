@@ -204,11 +204,12 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
     looks(one, "now-whole")
     page.get_by_role("group", name="Throughput, queue").focus()
     page.keyboard.press("End")
-    for _ in range(60):
+    found = []
+    for _ in range(120):  # somewhere on the way back to the beginning tasks ended
         page.keyboard.press("ArrowLeft")
-    when = page.locator("#cellmill-panel .cellmill-now-when")
-    assert when.inner_text().startswith("after ")
-    assert page.locator("#cellmill-panel .cellmill-chart-rate .cellmill-chart-value").inner_text() != "0"
+        found.append(page.locator("#cellmill-panel .cellmill-chart-rate .cellmill-chart-value").inner_text())
+    assert page.locator("#cellmill-panel .cellmill-now-when").inner_text().startswith("after ")
+    assert set(found) - {"0", ""}
     page.get_by_role("button", name="5 min").click()
     assert page.get_by_role("button", name="5 min").get_attribute("aria-pressed") == "true"
     one.screenshot("now-five-minutes-light")

@@ -3,7 +3,7 @@
 A publisher knows no transport. It is given a function that sends a frame to all views, and it answers a view's
 commands with the frames meant for that view alone. The panel's transport is `comm`, the widget's is in
 ``cellmill_widgets``. Frames leave from a background thread, so they flow while a cell runs. However many publishers
-are heard in a kernel, together they send at most ten pictures a second.
+are heard in a kernel, together they send at most ten pictures a second, and fewer where no core is idle (`pace`).
 
 Nothing here ever fails into user code: errors go to the logger ``cellmill.comm``.
 """
@@ -21,10 +21,10 @@ from typing import Any, cast
 from cellmill import commands, runs, schema
 from cellmill.executor import Executor
 from cellmill.listeners import Listeners
+from cellmill.pace import INTERVAL, Pace
 from cellmill.sections import FOR_RECORDINGS, SECTIONS, FollowsWork, SectionOfWork
 from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 
-INTERVAL = 0.1  # seconds between frames, and between looks at the counters while something runs
 UNHEARD_INTERVAL = 1.0  # between frames while no view has spoken: one may listen that cannot speak yet
 PULSE = 2.0  # between frames while tasks run and nothing changes, for the page that was just reloaded
 IDLE_LOOK = 1.0  # seconds between looks at the counters while nothing runs
@@ -56,6 +56,7 @@ class Publisher:
         self._rest, self._ended = rest, ended
         self._rested: tuple[int, schema.Counts] | None = None  # what was seen when nothing moved
         self._listeners = Listeners()
+        self._pace = Pace()
         self._sections = {name: make() for name, make in SECTIONS.items()}
         self._section_lock = threading.Lock()
         self._section_due = dict.fromkeys(SECTIONS, 0.0)
@@ -242,7 +243,7 @@ class Publisher:
 
     def _interval(self) -> float:
         """Seconds between frames: those who are heard share what a browser is sent."""
-        return INTERVAL * max(1, len(_heard))
+        return self._pace.interval() * max(1, len(_heard))
 
     def _publish_once(self) -> bool:
         """Send a frame when it is due; say whether another one may be due soon."""

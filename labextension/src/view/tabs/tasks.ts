@@ -15,6 +15,8 @@ import type { Tab, TabKind, TabOptions } from './tab';
 /** Milliseconds between lists while it shows; twice that, and so on, behind each so many rows: they cost more. */
 const INTERVAL = 1000;
 const DEEP = 10_000;
+/** Tasks per second from which on nobody reads the news row by row: lists come half as often. */
+const FLOOD = 1000;
 /** Milliseconds after which an answer is not waited for any more. */
 const PATIENCE = 10_000;
 /** Milliseconds after the last key before a search begins. */
@@ -254,7 +256,8 @@ class TasksTab implements Tab {
   private _tick(): void {
     this._ticks++;
     const late = performance.now() - this._askedAt > PATIENCE;
-    const due = this._ticks % Math.ceil((this._query.offset + 1) / DEEP) === 0;
+    const every = Math.ceil((this._query.offset + 1) / DEEP) * (this._busy && this._rate > FLOOD ? 2 : 1);
+    const due = this._ticks % every === 0;
     const shows = this._parent.offsetParent !== null && document.visibilityState === 'visible';
     if (shows && due && this._news && (this._waiting === 0 || late)) {
       this._ask();
@@ -266,6 +269,7 @@ class TasksTab implements Tab {
     const counts = state.snapshot?.counts;
     const seen = JSON.stringify([state.snapshot?.work, counts]);
     this._busy = counts !== undefined && counts.done < counts.total;
+    this._rate = state.rate;
     if (seen !== this._seen) {
       this._seen = seen;
       this._fresh = false;
@@ -329,6 +333,7 @@ class TasksTab implements Tab {
   private _fresh = false;
   private _recordedVersion = -1;
   private _busy = false;
+  private _rate = 0;
 }
 
 export const tasksTab: TabKind = {

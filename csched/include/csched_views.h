@@ -11,7 +11,7 @@
 /* what a row of csched_find is: a bit for each */
 enum {
     CSCHED_IS_WAITING = 1,   /* for inputs */
-    CSCHED_IS_DELAYED = 2,   /* kept back until a time */
+    CSCHED_IS_DELAYED = 2,   /* kept back until a time, or for some of a resource */
     CSCHED_IS_QUEUED = 4,    /* ready, for a worker */
     CSCHED_IS_SENT = 8,      /* in a worker's ring, behind others */
     CSCHED_IS_RUNNING = 16,

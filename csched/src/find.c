@@ -178,7 +178,7 @@ static uint32_t kind_of_record(const csched_t *s, const task_t *task)
     case TASK_DELAYED:
         return CSCHED_IS_DELAYED;
     case TASK_QUEUED:
-        return graph_parked(&s->graph, task) ? CSCHED_IS_WAITING : CSCHED_IS_QUEUED;
+        return graph_parked(&s->graph, task) ? CSCHED_IS_DELAYED : CSCHED_IS_QUEUED;
     case TASK_SENT:
         if (!runs_now(s, task))
             return CSCHED_IS_SENT;

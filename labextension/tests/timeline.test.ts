@@ -276,8 +276,9 @@ test('a slice says what it holds, and what is guessed', () => {
     '50% of that time in your code',
     '3 failed'
   ]);
-  const note = caveats(model, trans);
-  assert.match(note, /shorter than 500 ms/);
+  const note = caveats(model, trans, false);
+  assert.match(note, /shorter than 500 ms.*zoom in/);
+  assert.match(caveats(model, trans, true), /shorter than 500 ms were recorded together/);
   assert.match(note, /900 of 1,200/);
   assert.match(note, /7 were gone/);
 });

@@ -90,7 +90,7 @@ class TimelineTab implements Tab {
       'aria-label',
       this._trans.__('What the workers did: %1. Plus and minus zoom, arrows move.', words)
     );
-    const note = known ? caveats(model, this._trans) : '';
+    const note = known ? caveats(model, this._trans, state.recorded) : '';
     setText(this._note, note);
     this._note.hidden = note === '';
     this._drawLegend();

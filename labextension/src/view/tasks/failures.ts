@@ -25,7 +25,8 @@ export class FailuresView {
     this._groups = groups;
     groups.forEach((group, index) => {
       const line = this._list.children[index] ?? this._add(index);
-      const [times, name, message] = line.firstElementChild?.children ?? [];
+      const [times, words] = line.firstElementChild?.children ?? [];
+      const [name, message] = words?.children ?? [];
       if (times !== undefined && name !== undefined && message !== undefined) {
         setText(times, `${count(group.count)} ×`);
         setText(name, `${group.type} · ${group.function}`);
@@ -48,8 +49,9 @@ export class FailuresView {
       }
     });
     child(head, 'span', 'cellmill-failure-count');
-    child(head, 'span', 'cellmill-failure-type');
-    child(head, 'span', 'cellmill-failure-message');
+    const words = child(head, 'span', 'cellmill-failure-words');
+    child(words, 'span', 'cellmill-failure-type');
+    child(words, 'span', 'cellmill-failure-message');
     return line;
   }
 

@@ -67,8 +67,10 @@ export function summary(model: TimelineModel, trans: Translator, last: number): 
   return parts.join(', ');
 }
 
-/** What the picture leaves out, or guesses; empty when it shows every task as it was. */
-export function caveats(model: TimelineModel, trans: Translator): string {
+/**
+ * What the picture leaves out, or guesses; empty when it shows every task as it was. A recording has no closer look.
+ */
+export function caveats(model: TimelineModel, trans: Translator, recorded: boolean): string {
   const { frame } = model;
   if (frame === null) {
     return '';
@@ -76,7 +78,9 @@ export function caveats(model: TimelineModel, trans: Translator): string {
   const parts = [];
   if (frame.threshold > 0) {
     parts.push(
-      trans.__('Tasks shorter than %1 are drawn together; zoom in.', brief(frame.threshold))
+      recorded
+        ? trans.__('Tasks shorter than %1 were recorded together.', brief(frame.threshold))
+        : trans.__('Tasks shorter than %1 are drawn together; zoom in.', brief(frame.threshold))
     );
   }
   if (frame.sampled > 0) {

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-from . import comm, publisher, schema
+from . import comm, pace, publisher, schema
 from .errors import UsageError, in_words
 from .executor import peek_default_executor
 from .sections import SECTIONS, FollowsWork, SectionOfWork
@@ -123,7 +123,7 @@ class _Watcher:
         self._look()
 
     def _run(self) -> None:
-        while not self._over.wait(publisher.INTERVAL):
+        while not self._over.wait(pace.INTERVAL):
             self._look()
 
     def _look(self) -> None:

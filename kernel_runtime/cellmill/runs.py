@@ -17,7 +17,7 @@ from . import origin
 from .errors import in_words
 from .mishaps import Mishap, Mishaps
 from .tail import Tail
-from .task import RunCounts, Stats
+from .task import RunCounts
 
 __all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "stop_cell"]
 
@@ -49,13 +49,13 @@ class Known(NamedTuple):
 class _Counter(Protocol):
     def run_counts(self, run: int) -> RunCounts: ...
 
+    def running_in_run(self, run: int) -> int: ...
+
     def cancel_run(self, run: int) -> int: ...
 
     def stop_run(self, run: int) -> int: ...
 
     def close_run(self, run: int) -> None: ...
-
-    def stats(self) -> Stats: ...
 
 
 class _Watcher(Protocol):
@@ -123,9 +123,14 @@ class Run:
         return self._last
 
     def running(self) -> int:
-        """Tasks in user code now, at most: where several runs share the workers nobody counts them apart."""
-        backend, counts = self._backend, self.counts()
-        return min(backend.stats().running, counts.submitted - counts.done) if backend is not None else 0
+        """Tasks in user code now."""
+        backend = self._backend
+        return backend.running_in_run(self.key) if backend is not None else 0
+
+    @property
+    def total(self) -> int | None:
+        """How many tasks it will have, where that is known; of single calls: those so far."""
+        return self.counts().submitted if self.open_ended else self.expected
 
     def cancel(self) -> int:
         """Cancel what has not started; returns how many tasks that were."""

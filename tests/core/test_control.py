@@ -47,6 +47,19 @@ def test_stats_of_what_runs(fresh: Executor, gate: Gate) -> None:
     assert fresh.stats().time_ns > stats.time_ns
 
 
+def test_each_run_counts_what_it_runs(fresh: Executor, gate: Gate) -> None:
+    held = fresh.map(tasks.hold, [gate.folder] * 2, chunksize=1)
+    gate.wait_started(2)
+    other = fresh.map(tasks.double, range(100), chunksize=10)
+    holds, doubles = [run for run in runs.active_runs() if run._backend is fresh._backend]
+    assert (holds.running(), doubles.running()) == (2, 0)
+    assert (holds.total, doubles.total) == (2, 100)
+    gate.release(2)
+    assert len(list(held)) == 2
+    assert sum(other) == 99 * 100
+    assert (holds.running(), doubles.running()) == (0, 0)
+
+
 def test_stats_inline() -> None:
     with Executor(backend="inline") as executor:
         list(executor.map(tasks.half_of_even, range(10), return_exceptions=True))

@@ -67,6 +67,19 @@ def test_failures_are_counted_in_the_bar(notebook: Notebook) -> None:
     assert final.splitlines()[0].endswith("2 failed")
 
 
+def test_runs_stand_in_the_order_in_which_they_began(notebook: Notebook) -> None:
+    notebook.run("%load_ext cellmill\n%cellmill workers 2").ok()
+    notebook.run(
+        "%%parallel\ndef slow(x):\n    import time\n    time.sleep(0.2)\n    return x\n"
+        "def quick(x):\n    import time\n    time.sleep(0.6)\n"
+    ).ok()
+    output = notebook.run(
+        "first = [slow(x) for x in range(16)]\nsecond = quick(1)\n[f.result() for f in [second, *first]]"
+    )
+    [final] = output.ok().texts()[:1]
+    assert [line.partition(":")[0] for line in final.splitlines()] == ["slow", "quick"]
+
+
 def test_a_generator_has_no_total_until_it_ends(notebook: Notebook, tmp_path: Path) -> None:
     notebook.run(WAIT.format(folder=str(tmp_path))).ok()
     notebook.run("def numbers():\n    yield 1\n    wait_for()\n    yield 2").ok()

@@ -40,6 +40,7 @@ class View:
     rate: float = 0.0
     finished: bool = False
     running: int = 0
+    began: float = 0.0
     failures: tuple[Mishap, ...] = ()
     states: str = ""
     """The state of each task in their order, where somebody knows it: letters of `picture.LETTERS`."""
@@ -155,6 +156,7 @@ def total(views: Sequence[View]) -> View:
         rate=sum(view.rate for view in views if not view.finished),
         finished=finished,
         running=sum(view.running for view in views),
+        began=min(view.began for view in views),
         failures=picture.merged([view.failures for view in views]),
     )
 

@@ -71,7 +71,9 @@ def strip(cells: Sequence[tuple[str, int]]) -> str:
     blocks = "".join(
         f'<span style="color:{_COLOURS[state]}">{_GLYPHS[state] * number}</span>' for state, number in cells
     )
-    style = "background:none;padding:0;letter-spacing:0;line-height:1.3"
+    style = (
+        "background:none;padding:0;letter-spacing:0;line-height:1.3;white-space:normal;word-break:break-all"
+    )
     return f'<div title="{seen}"><code style="{style}">{blocks}</code></div>'
 
 

@@ -51,13 +51,14 @@ class _Track:
         view = View(
             name=self.run.name,
             done=done,
-            total=counts.submitted if ended else self.run.expected,
+            total=counts.submitted if ended else self.run.total,
             failed=counts.failed,
             cancelled=counts.cancelled,
             elapsed=self._end(now, ended) - self.started,
             rate=(done - before) / (now - since) if now > since else 0.0,
             finished=ended,
             running=0 if ended else self.run.running(),
+            began=self.started,
             failures=tuple(self.run.failures()),
         )
         return view, not idle
@@ -79,7 +80,7 @@ class _Cell:
         self.shown = False
 
     def poll(self, now: float) -> list[View]:
-        """The runs worth showing, those that ended first."""
+        """The runs worth showing, in the order in which they began."""
         going: list[_Track] = []
         views: list[View] = []
         for track in self.tracks:
@@ -92,7 +93,7 @@ class _Cell:
             elif late:
                 self._keep(view)
         self.tracks = going
-        return [*self.ended, *views]
+        return sorted([*self.ended, *views], key=lambda view: view.began)
 
     def _keep(self, view: View) -> None:
         self.ended.append(view)

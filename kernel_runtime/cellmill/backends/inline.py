@@ -173,6 +173,9 @@ class InlineBackend:
     def run_counts(self, run: int) -> RunCounts:
         return RunCounts(*self._runs.get(run, [0, 0, 0]))
 
+    def running_in_run(self, run: int) -> int:
+        return 0
+
     def cancel_run(self, run: int) -> int:
         return 0
 

@@ -87,8 +87,8 @@ export class RunsView {
         this._send({ cellmill: VERSION, kind: 'cancel-run', run: run.id });
       })
     };
-    setText(row.raise, '▴');
-    setText(row.lower, '▾');
+    setText(row.raise, '↑');
+    setText(row.lower, '↓');
     setText(row.cancel, '×');
     setName(row.cancel, this._trans.__('Cancel %1', run.name));
     this._rows.set(run.id, row);

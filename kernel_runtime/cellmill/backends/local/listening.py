@@ -12,14 +12,15 @@ import select
 import threading
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ... import runs
 from ...frames import DISPLAY, END, FRAME, PART, PIPE_BYTES, STDERR, STDOUT
 from ...task import NO_RUN
 from ...transcript import QUIET_SECONDS, Settings, Voice
-from ..scheduled.scheduler import NO_ELEMENT, ffi, held
+from ..scheduled.scheduler import NO_ELEMENT, held
 from ..scheduled.transcripts import Transcripts
+from ..scheduled.worker_infos import info_of
 from .pipes import WorkerPipes
 
 if TYPE_CHECKING:
@@ -247,17 +248,12 @@ class Listener(Transcripts):
 
     # -- who it was
 
-    def _info(self, index: int) -> Any:
-        info = ffi.new("csched_worker_info_t *")
-        held.csched_worker_info(self._backend.scheduler.handle, index, info)
-        return info
-
     def _running(self, index: int) -> int:
-        return int(self._info(index).ticket)
+        return int(info_of(self._backend, index).ticket)
 
     def _place(self, pipes: WorkerPipes, ticket: int) -> tuple[int, int, int]:
         """Element, function and ticket of native output: of the task that runs, or ended last."""
-        info = self._info(pipes.index)
+        info = info_of(self._backend, pipes.index)
         if ticket and info.ticket == ticket:
             return 0 if info.element == NO_ELEMENT else int(info.element), int(info.function), ticket
         for row in reversed(self._backend.scheduler.latest_journeys(ROWS_BACK)):

@@ -31,7 +31,7 @@ from ...task import (
 from ...transcript import OUTPUT_LINES, Settings, whole_lines
 from .. import parents
 from ..resources import Resources, machine_memory
-from . import ending, forked
+from . import ending, forked, worker_infos
 from .dependencies import DependencyPicture
 from .failure_log import FailureLog
 from .inspecting import Inspector
@@ -241,6 +241,9 @@ class ScheduledBackend:
         counts = ffi.new("csched_run_t *")
         held.csched_run_counts(self.scheduler.handle, run, counts)
         return RunCounts(counts.submitted, counts.succeeded, counts.failed, counts.cancelled, counts.stopping)
+
+    def running_in_run(self, run: int) -> int:
+        return worker_infos.running_in_run(self, run)
 
     def adjust_run(
         self, run: int, *, submitted: int = 0, succeeded: int = 0, failed: int = 0, cancelled: int = 0

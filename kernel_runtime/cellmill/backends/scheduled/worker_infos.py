@@ -22,6 +22,16 @@ def info_of(backend: ScheduledBackend, index: int) -> Any:
     return out
 
 
+def running_in_run(backend: ScheduledBackend, run: int) -> int:
+    """Tasks of this run that are in user code now."""
+    out = ffi.new("csched_worker_info_t *")
+    handle, index, count = backend.scheduler.handle, 0, 0
+    while held.csched_worker_info(handle, index, out) == 0:
+        count += bool(out.ticket) and out.run == run
+        index += 1
+    return count
+
+
 def infos(backend: ScheduledBackend, members: Iterable[Any], restarts: int) -> list[WorkerInfo]:
     """One record for each of these members, which have an index and a process id, in the order of the indexes."""
     found = []

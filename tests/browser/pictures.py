@@ -1,6 +1,8 @@
-"""The pictures in docs/images: a notebook in JupyterLab, half way through a million tasks. For `make pictures`.
+"""The pictures in docs/images, in the light and the dark theme: for `make pictures`.
 
-The tests' own server, browser and page take them. pytest collects this module only when it is named.
+A notebook half way through a million tasks, for the README; each view of the panel, the widget and what stays of it,
+for docs/dashboard.md. The tests' own server, browser and page take them. pytest collects this module only when it is
+named.
 """
 
 from __future__ import annotations
@@ -12,11 +14,16 @@ from typing import Any
 
 import nbformat
 import pytest
+from nbconvert import HTMLExporter
 from PIL import Image
+
+from tests.browser.test_widget import ROOT, save, set_theme, wait_inline
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LIMIT = 300_000
 """Bytes of a picture."""
+COLOURS = 96
+"""Of a picture of a single view: there are two dozen of them."""
 CELLS = [
     nbformat.v4.new_markdown_cell(
         "# A million hailstones\n\n"
@@ -37,6 +44,41 @@ def collatz(n):
     "steps = list(collatz.map(range(-1, 999_999), return_exceptions=True))",
     "[failure for failure in steps if isinstance(failure, Exception)]",
 ]
+# Spectra are measured, some with a failure; ten are fitted together; the fits are ranked.
+PEAKS = [
+    "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')",
+    """%%parallel
+def measure(sample):
+    import math, time
+    until = time.perf_counter() + 0.03 + 0.07 * math.sin(sample) ** 2
+    while time.perf_counter() < until:
+        pass
+    if sample in (57, 131, 188):
+        print(f"sample {sample}: 0 of 4096 channels above the noise")
+        raise ValueError(f"sample {sample} has no peak")
+    return sample
+
+def fit(*spectra):
+    import time
+    until = time.perf_counter() + 0.2
+    while time.perf_counter() < until:
+        pass
+    return sum(spectra)
+
+def rank(*fits):
+    return sorted(fits)
+print('defined', 'all')""",
+    """import concurrent.futures
+spectra = [measure(sample) for sample in range(360)]
+fits = [fit(*spectra[at:at + 10]) for at in range(0, 360, 10)]
+ranked = [rank(*fits[at:at + 6]) for at in range(0, 36, 6)]
+concurrent.futures.wait([*fits, *ranked])
+print('ranked', 'all')""",
+    "%dashboard --inline",
+    "again = list(measure.map(range(60), return_exceptions=True))\nprint('once', 'more')",
+]
+PANEL = "#cellmill-panel"
+OUTPUT = ".jp-Notebook .jp-Cell >> nth={} >> .jp-OutputArea"
 
 
 @pytest.fixture
@@ -60,9 +102,56 @@ def test_take(lab: Callable[..., Any], theme: str) -> None:
     one.page.locator("#cellmill-panel [data-tab='map']").click()
     one.run_cell(4)
     one.wait_panel("d.total === 1e6 && d.done >= 5e5 && d.failed === 2")
-    save(one.page.screenshot(), IMAGES / f"cellmill-{theme}.png")
+    save_picture(one.page.screenshot(), IMAGES / f"cellmill-{theme}.png")
     one.wait_panel("d.done === 1e6")
     one.wait_kernel("idle")
+    assert one.errors == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_take_views(lab: Callable[..., Any], theme: str) -> None:
+    one = lab(*PEAKS, name="peaks.ipynb")
+    page = one.page
+    set_theme(one, theme)
+    page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
+    one.open_panel()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    widen(one, 150)
+    one.run_cell(0)
+    one.wait_output(0, "loaded now")
+    one.run_cell(1)
+    one.wait_output(1, "defined all")
+    one.run_cell(2)
+    one.wait_panel("d.done > 60")
+    panel = page.locator(PANEL)
+
+    def take(name: str, element: Any = panel) -> None:
+        save_picture(element.screenshot(), IMAGES / f"{name}-{theme}.png", COLOURS)
+
+    for tab in ("now", "map", "journey", "workers", "timeline", "tasks", "graph"):
+        panel.locator(f"[data-tab='{tab}']").click()
+        page.mouse.move(5, 5)
+        panel.locator(f".cellmill-page-{tab}").wait_for()
+        page.wait_for_timeout(700)  # what a person would see, who looks for a moment
+        take(tab)
+    take("cell", page.locator(OUTPUT.format(2)))
+    one.wait_output(2, "ranked all")
+    panel.locator("[data-tab='tasks']").click()
+    panel.locator(".cellmill-failure").last.click()
+    page.locator(f"{PANEL} .cellmill-task-detail").get_by_text("no peak").first.wait_for()
+    take("task")
+    page.evaluate("() => window.jupyterapp.shell.collapseRight()")
+    one.run_cell(3)
+    wait_inline(one, "d.presence === 'loaded' || d.presence === 'live'")
+    one.run_cell(4)
+    wait_inline(one, "d.total === 60 && d.done > 30")
+    take("widget", page.locator(ROOT))
+    one.wait_output(4, "once more")
+    save(one)
+    notebook = nbformat.read(one.server.root / one.name, as_version=4)
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.set_content(HTMLExporter(theme=theme).from_notebook_node(notebook)[0])
+    take("saved", page.locator(OUTPUT.format(2)))
     assert one.errors == []
 
 
@@ -78,10 +167,12 @@ def widen(one: Any, by: int) -> None:
     )
 
 
-def save(png: bytes, path: Path) -> None:
-    """Write a picture with as many colours as fit."""
+def save_picture(png: bytes, path: Path, colours: int | None = None) -> None:
+    """Write a picture with so many colours, or with as many as fit."""
     path.parent.mkdir(parents=True, exist_ok=True)
     picture = Image.open(io.BytesIO(png)).convert("RGB")
+    if colours is not None:
+        picture = picture.quantize(colours, dither=Image.Dither.NONE)
     picture.save(path, optimize=True)
     if path.stat().st_size > LIMIT:
         picture.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -217,3 +217,20 @@ def test_options_that_a_cluster_does_not_have(client: Any) -> None:
         Executor(1, backend="dask", memory_limt="1GB")
     with pytest.raises(TypeError, match="for a cluster that is there"):
         Executor(1, backend=client, memory_limit="1GB")
+
+
+def test_a_cluster_of_dask_jobqueue() -> None:
+    """Its jobs are scripts, which its local kind starts by itself, without a batch system."""
+    pytest.importorskip("dask_jobqueue", reason="pip install dask-jobqueue")
+    from dask_jobqueue.local import LocalCluster
+
+    with LocalCluster(
+        cores=1, processes=1, memory="1GB", scheduler_options={"dashboard_address": None}
+    ) as made:
+        made.scale(jobs=1)
+        with Executor(backend=made) as executor:
+            assert executor.submit(tasks.double, 2).result(SECONDS) == 4
+            assert sum(executor.map(tasks.double, range(1000))) == 999_000
+            made.scale(jobs=2)
+            _comes(lambda: len(executor.workers()) == 2)
+        assert made.status.name == "running"

@@ -11,29 +11,35 @@ from typing import Any
 OUT_OF_BAND = 64 << 10  # bytes; larger buffers lie in Ray's object store and are read in place
 
 GROUPS = {"run": 1, "control": 1, "watch": 1}  # threads: one for packs, one that hears while a pack runs
+THREADS = 16  # where there are no groups: for the packs that wait for their turn, and those two
 
 
-def wrap(buffers: Any) -> list[Any]:
-    """Buffers as Ray shall take them: the large ones without a copy of their own."""
+def wrap(buffers: Any, copied: bool = False) -> list[Any]:
+    """Buffers as Ray shall take them: the large ones without a copy of their own, or (for Ray's client) all copied."""
     return [
-        pickle.PickleBuffer(each) if memoryview(each).nbytes >= OUT_OF_BAND else bytes(each)
+        pickle.PickleBuffer(each) if memoryview(each).nbytes >= OUT_OF_BAND and not copied else bytes(each)
         for each in buffers
     ]
 
 
 class PlaceActor:
-    """Made into an actor by the bridge; its methods run in the thread of their group."""
+    """Made into an actor by the bridge; its methods run in the thread of their group. ``client``: that of Ray takes
+    copies alone, and knows no groups.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, client: bool) -> None:
         from .. import remote
 
         self._remote = remote
+        self._client = client
+        self._turn = threading.Lock()
 
     def run(self, data: list[Any]) -> tuple[bool, list[Any]]:
         """A pack's reply: whether it is one buffer, and its buffers."""
-        reply: Any = self._remote.run([memoryview(each) for each in data])
+        with self._turn:
+            reply: Any = self._remote.run([memoryview(each) for each in data])
         single = not isinstance(reply, list)
-        return single, wrap([reply] if single else reply)
+        return single, wrap([reply] if single else reply, self._client)
 
     def hear(self, message: bytes) -> Any:
         """A word beside the packs, and the answer to it."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import head, trouble
-from .actor import GROUPS, PlaceActor, process_space, wrap
+from .actor import GROUPS, THREADS, PlaceActor, process_space, wrap
 from .wire import Wire
 
 OPEN_SECONDS = 60.0  # until the first actor stands
@@ -35,7 +35,10 @@ class Standing:
 
 
 class Places:
-    """Called by the bridge's main thread, and called back by Ray's."""
+    """Called by the bridge's main thread, and called back by Ray's.
+
+    Ray's client waits for the thread that calls back: nothing is asked of Ray with the lock held, or from a callback.
+    """
 
     def __init__(
         self,
@@ -58,14 +61,17 @@ class Places:
         self._failed_starts = 0
         self._noted = 0
         self._closing = False
-        for name, group in _GROUP_OF.items():
-            ray.method(concurrency_group=group)(getattr(PlaceActor, name))
+        self._client = bool(ray.util.client.ray.is_connected())
+        if self._client:
+            beside: dict[str, Any] = {"max_concurrency": THREADS}
+        else:
+            beside = {"concurrency_groups": GROUPS}
+            for name, group in _GROUP_OF.items():
+                ray.method(concurrency_group=group)(getattr(PlaceActor, name))
         # An own Ray has no other use for its CPUs, and places may become more than it began with.
         chosen = {"num_cpus": 0 if own else 1} | options
         self._cpus = float(chosen["num_cpus"])
-        self._class = ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups=GROUPS, **chosen)(
-            PlaceActor
-        )
+        self._class = ray.remote(max_restarts=0, max_task_retries=0, **beside, **chosen)(PlaceActor)
 
     def open(self, workers: int) -> None:
         """Ask for actors: so many, or with 0 as many as the cluster has CPUs to give now."""
@@ -77,18 +83,22 @@ class Places:
 
     def fill(self) -> None:
         """Make what is missing."""
+        try:
+            while self._missing():
+                self._make()
+        except Exception as error:
+            self._call_soon("end", f"no worker can be asked for: {trouble.first_lines(str(error), 4)}")
+
+    def _missing(self) -> bool:
         with self._lock:
-            try:
-                while len(self._standing) < self._wanted and not self._closing:
-                    self._make()
-            except Exception as error:
-                self._call_soon("end", f"no worker can be asked for: {trouble.first_lines(str(error), 4)}")
+            return len(self._standing) < self._wanted and not self._closing
 
     def _make(self) -> None:
         key = self._next
         self._next += 1
-        handle = self._class.remote()
-        self._standing[key] = Standing(handle, time.monotonic())
+        handle = self._class.remote(self._client)
+        with self._lock:
+            self._standing[key] = Standing(handle, time.monotonic())
         handle.about.remote().future().add_done_callback(functools.partial(self._about, key))
 
     def _about(self, key: int, told: Any) -> None:
@@ -109,6 +119,13 @@ class Places:
                 self._wire.send(("opened", self._wanted))
             label = f"{about['host']}, process {about['pid']}"
             self._wire.send(("came", key, label, about["host"], about["pid"]))
+        self._call_soon("watch", key)  # Ray's client cannot be called from its own thread
+
+    def watch(self, key: int) -> None:
+        """Hear of its end."""
+        with self._lock:
+            one = self._standing.get(key)
+        if one is not None:
             one.handle.watch.remote().future().add_done_callback(functools.partial(self._ended, key))
 
     def _unmade(self, key: int, error: BaseException) -> None:
@@ -149,7 +166,7 @@ class Places:
                 return
             one.packs += 1
         try:
-            reply = one.handle.run.remote(wrap(buffers))
+            reply = one.handle.run.remote(wrap(buffers, self._client))
         except Exception as error:  # the object store is full, say
             self._tell(key, ("failed", pack, f"{type(error).__name__}: {trouble.first_lines(str(error), 6)}"))
             return
@@ -163,7 +180,7 @@ class Places:
             return
         exceptions = self._ray.exceptions
         if isinstance(error, exceptions.ActorUnavailableError):
-            self.kill(key, "Ray has no connection to it any more")
+            self._call_soon("kill", key, "Ray has no connection to it any more")
         elif isinstance(error, exceptions.RayActorError):
             self._lost(key, trouble.lost(error))
         else:
@@ -204,17 +221,16 @@ class Places:
         """At once, whatever it does; another takes its place."""
         with self._lock:
             one = self._standing.get(key)
-            if one is None:
-                return
+        if one is not None:
+            self._lost(key, reason)
             self._end(one)
-        self._lost(key, reason)
 
     def _end(self, one: Standing) -> None:
-        with contextlib.suppress(Exception):
-            self._ray.kill(one.handle, no_restart=True)
         if self._own and one.pid:
             with contextlib.suppress(OSError):
                 os.kill(one.pid, signal.SIGKILL)
+        with contextlib.suppress(Exception):
+            self._ray.kill(one.handle, no_restart=True)
 
     def resize(self, workers: int, first: list[int]) -> None:
         """So many from now on; of those that are too many these go first, then the idle ones."""

@@ -85,6 +85,8 @@ class Bridge:
             self._places.resize(*rest)
         elif verb == "end":
             self._give_up(*rest)
+        elif verb == "watch":
+            self._places.watch(*rest)
         elif verb == "fill":
             self._places.fill()
 

@@ -1,0 +1,103 @@
+"""A Ray cluster reached from outside, by Ray's client: everything goes through its server."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import wait
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cellmill
+from cellmill import Executor
+from cellmill.backends.cluster.raybridge.head import free_ports
+from cellmill.zygote import descendants
+from tests.core import tasks
+
+pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
+pytest.importorskip("grpc", reason="pip install 'ray[client]'")
+pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
+SECONDS = 120.0
+ROOT = Path(__file__).parents[2]
+
+
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Somebody else's Ray, and the port of its client's server."""
+    folder = tmp_path_factory.mktemp("ray")
+    main, client = free_ports(2)
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "kernel_runtime"), os.environ.get("PYTHONPATH", "")])
+    command = [
+        str(Path(sys.executable).with_name("ray")),
+        "start",
+        "--head",
+        "--block",
+        "--disable-usage-stats",
+    ]
+    command += [f"--port={main}", f"--ray-client-server-port={client}", "--num-cpus=2"]
+    command += ["--include-dashboard=false", "--object-store-memory=200000000"]
+    environment = {**os.environ, "PYTHONPATH": paths, "RAY_AUTH_MODE": "disabled"}
+    with (folder / "log").open("wb") as log:
+        head = subprocess.Popen(
+            command, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=folder
+        )
+    try:
+        deadline = time.monotonic() + SECONDS
+        while not answers(client):
+            assert head.poll() is None, (folder / "log").read_text()
+            assert time.monotonic() < deadline, (folder / "log").read_text()
+            time.sleep(0.1)
+        yield f"ray://127.0.0.1:{client}"
+    finally:
+        for pid in (*descendants(head.pid), head.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        head.wait(30)
+
+
+@pytest.fixture
+def ex(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    with Executor(backend=address) as executor:
+        yield executor
+
+
+def test_tasks_maps_and_large_values(ex: Executor) -> None:
+    assert ex.submit(tasks.double, 4).result(SECONDS) == 8
+    assert list(ex.map(tasks.double, range(10_000))) == [2 * i for i in range(10_000)]
+    array = np.arange(1_000_000.0)
+    assert np.array_equal(ex.submit(np.negative, array).result(SECONDS), -array)
+    with pytest.raises(LookupError):
+        ex.submit(tasks.fail).result(SECONDS)
+
+
+def test_a_word_beside_the_packs_and_the_end_of_workers(ex: Executor) -> None:
+    running = [ex.submit(time.sleep, 600) for _ in range(2)]
+    deadline = time.monotonic() + SECONDS
+    while not all(future.running() for future in running):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert all(future.cancel(force=True) for future in running)
+    assert not wait(running, SECONDS).not_done
+    lost = ex.submit(tasks.die, "exit")
+    with pytest.raises(cellmill.WorkerLostError):
+        lost.result(SECONDS)
+    with pytest.raises(cellmill.TaskTimeoutError):
+        ex.options(timeout=0.5).submit(time.sleep, 600).result(SECONDS)
+    assert ex.submit(tasks.double, 1).result(SECONDS) == 2

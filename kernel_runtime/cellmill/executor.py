@@ -330,7 +330,9 @@ class ExecutorView:
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """`Executor.submit` with these options."""
-        return self._executor.submit_with(fn, args, kwargs, self._options)
+        executor, options = self._executor, self._options
+        run = executor._single_run(options.name or function_name(fn))
+        return executor._submit(fn, args, kwargs, options, run.key)
 
     def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **how: Any) -> Iterator[Any]:
         """`Executor.map` with these options."""

@@ -67,7 +67,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
         Metric("guarded_submit", "rate with limits of memory and tasks for each worker: submit", "x plain"),
         Metric("guarded_map", "  map (at least 0.9)", "x plain"),
         Metric("limited_submit", "with a time limit and retries for each no-op as well: submit", "x plain"),
-        Metric("limited_map", "  map, which sends each element alone then", "x plain"),
+        Metric("limited_map", "  map", "x plain"),
         Metric("print_us", "a line printed by a task", "us", "lower"),
         Metric("kills_seconds", course, "s", "lower"),
         Metric("kills_lost", "  lost, each named by its error", "tasks", "lower"),

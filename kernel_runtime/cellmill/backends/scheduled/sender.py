@@ -46,6 +46,7 @@ class Sender:
         self.functions = backend.functions
         self.resolver = backend.resolver
         self._forms: dict[Any, tuple[int, Any]] = {}  # by their options: address, and what lies there
+        self._last: tuple[TaskOptions | None, tuple[int, Any] | None] = (None, None)  # of the latest call
         self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
         self.plain = PlainSubmit(backend, self.functions, self.resolver, self._submit_any)
 
@@ -53,15 +54,25 @@ class Sender:
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
     ) -> Future:
         """One call as a task; its future at once."""
-        if not kwargs and options.simple:
-            form = _NO_FORM if options.plain else self._form_of(options)  # held on to here, until it was read
-            # most calls: csched/python/submit.c
-            future: Future | None = self.plain.call(function, args, run, form[0])
-            if future is not None:
-                return future
+        if not kwargs:
+            last, form = self._last  # held on to here, until it was read
+            if options is not last:
+                form = self._form_of(options)
+                self._last = options, form
+            if form is not None:
+                # most calls: csched/python/submit.c
+                future: Future | None = self.plain.call(function, args, run, form[0])
+                if future is not None:
+                    return future
         return self._long_way(function, args, kwargs, options, run)
 
-    def _form_of(self, options: TaskOptions) -> tuple[int, Any]:
+    def _form_of(self, options: TaskOptions) -> tuple[int, Any] | None:
+        """What the scheduler is told of such options; None: they need the long way."""
+        if not options.simple:
+            return None
+        return _NO_FORM if options.plain else self._kept_form(options)
+
+    def _kept_form(self, options: TaskOptions) -> tuple[int, Any]:
         """What the scheduler is told of such options, made once, and its address before it."""
         key: Any = (options.retries, options.timeout, options.priority)
         if options.asks:

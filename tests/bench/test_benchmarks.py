@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cellmill import bench
-from cellmill.bench import gil_graphs, scheduler_alone
+from cellmill.bench import gil_graphs, scheduler_alone, stores
 from cellmill.bench.harness import Report, Settings, table
 
 POOLS = ("cellmill", "ppe", "pool")
@@ -79,7 +79,7 @@ WITHOUT: dict[tuple[str, str], set[str]] = {
     ("graphs", "thread-pool"): {"gil", *gil_graphs.SUITE},  # it knows no dependencies
     **{
         ("payload", who): {"read_once", "read_each"}
-        for who in ("pool", "dask", "dask:proxystore", "dask:cellmill", "dask:packs")
+        for who in ("pool", "dask", "dask:proxystore", "dask:redis", "dask:cellmill", "dask:packs")
     },
     **{("memory", who): {"grown"} for who in POOLS},
     ("tagging", "flood"): {"caller_mean"},
@@ -186,6 +186,8 @@ def test_payload_through_clusters(tmp_path: Path) -> None:
         pytest.importorskip(needed)
     found = _ran("payload", tmp_path, rivals=("dask",))
     contenders = {"cellmill", "bare-copy", "dask", "dask:proxystore", "dask:cellmill", "dask:packs"}
+    if stores.missing("dask:redis") is None:
+        contenders.add("dask:redis")
     _check(found, "payload", _promised("payload", contenders))
     assert "Dask + ProxyStore, files is, against Dask: " in found["summary"]
     assert "Cellmill over Dask is, against Cellmill over Dask, no store: " in found["summary"]

@@ -83,7 +83,8 @@ def _round_trip(pool: Runtime, array: Any) -> float:
 
 def finish(report: Report) -> None:
     """Say what a store next to the engine gains at each size, ProxyStore's and ours."""
-    pairs = (("dask:proxystore", "dask"), ("dask:cellmill", "dask:packs"), ("dask:cellmill", "dask"))
+    pairs = [(stored, "dask") for stored in (*stores.STORED, "dask:cellmill")]
+    pairs.append(("dask:cellmill", "dask:packs"))
     lines = []
     for stored, plain in pairs:
         gains = []
@@ -141,8 +142,9 @@ BENCHMARK = Benchmark(
         + "; ".join(f"{who}: {how}" for who, how in reading.HOW.items())
         + ".",
         (
-            "Dask + ProxyStore: its StoreExecutor, the file connector in the folder for temporary files, all arrays "
-            "by proxy, each result resolved and evicted. Cellmill over Dask: values from 200 kB on, in mapped files."
+            "Dask + ProxyStore: its StoreExecutor, with the file connector in the folder for temporary files or with that "
+            "of a Redis server on this machine, all arrays by proxy, each result resolved and evicted. Cellmill over "
+            "Dask: values from 200 kB on, in mapped files."
         ),
     ),
 )

@@ -142,7 +142,7 @@ BENCHMARK = Benchmark(
         + "; ".join(f"{who}: {how}" for who, how in reading.HOW.items())
         + ".",
         (
-            "Dask + ProxyStore: its StoreExecutor, with the file connector in the folder for temporary files or with that "
+            "Dask + ProxyStore: its StoreExecutor, with the file connector in the folder for temporary files or that "
             "of a Redis server on this machine, all arrays by proxy, each result resolved and evicted. Cellmill over "
             "Dask: values from 200 kB on, in mapped files."
         ),

@@ -256,7 +256,8 @@ class TasksTab implements Tab {
   private _tick(): void {
     this._ticks++;
     const late = performance.now() - this._askedAt > PATIENCE;
-    const every = Math.ceil((this._query.offset + 1) / DEEP) * (this._busy && this._rate > FLOOD ? 2 : 1);
+    const every =
+      Math.ceil((this._query.offset + 1) / DEEP) * (this._busy && this._rate > FLOOD ? 2 : 1);
     const due = this._ticks % every === 0;
     const shows = this._parent.offsetParent !== null && document.visibilityState === 'visible';
     if (shows && due && this._news && (this._waiting === 0 || late)) {

@@ -20,7 +20,18 @@ PACKAGES = {
 
 # From below to above; a module may import those of its own layer and of lower ones.
 LAYERS = [
-    {"errors", "schema", "interrupts", "imported", "origin", "tail", "reporting", "examples", "inside"},
+    {
+        "errors",
+        "schema",
+        "interrupts",
+        "imported",
+        "origin",
+        "tail",
+        "reporting",
+        "examples",
+        "inside",
+        "pace",
+    },
     {"task", "payload", "mishaps"},
     {"shared"},
     {"preview", "raised", "references", "questions"},

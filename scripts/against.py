@@ -62,9 +62,7 @@ def unpack(commit: str, folder: Path) -> Path:
     ).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         tar.extractall(folder, filter="data")
-    subprocess.run(
-        [sys.executable, "hatch_build.py"], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=None
-    )
+    subprocess.run([sys.executable, "hatch_build.py"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return folder
 
 
@@ -90,7 +88,10 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="cellmill-against-") as scratch:
         try:
-            trees = [unpack(name, Path(scratch, name)) for name in (given.commit, "HEAD")]
+            trees = [
+                unpack(name, Path(scratch, folder))
+                for name, folder in ((given.commit, "before"), ("HEAD", "now"))
+            ]
         except subprocess.CalledProcessError as error:
             print(f"{given.commit} cannot be built: {error}", file=sys.stderr)
             return 2

@@ -1,7 +1,8 @@
 """How often pictures are sent to a browser: ten times a second, less often where they would take the time of tasks.
 
-A picture costs 10 to 20 ms of processor time of browser, server and kernel together, and a few turns at the GIL. Where
-a core is idle that is nobody's loss. Where none is, ten a second cost tasks on two cores a sixth of their rate.
+A picture takes processor time of browser, server and kernel, and a few turns at the GIL. Where a core is idle that is
+nobody's loss. Where none is, pictures get a small share of all cores: on two of them, ten a second cost tasks a sixth
+of their rate.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ import time
 from collections.abc import Callable
 
 INTERVAL = 0.1  # seconds between pictures
-CROWDED_INTERVAL = 0.4  # where no core is idle
-IDLE_CORES = 0.5  # fewer are none: kernel and workers wait for each other now and then
+PICTURE = 0.02  # seconds of processor time that one takes of all processes together, as measured
+SHARE = 1 / 80  # of all cores' time that pictures may take where no core is idle
+SLOWEST = 1.0  # seconds between pictures, at most: a picture is to be live
+IDLE_CORES = 0.7  # fewer are none: kernel and workers wait for each other now and then
 LOOK = 0.4  # seconds between looks at the machine
+ATTENTION = 1.0  # seconds for which somebody who does something looks at what comes of it
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -27,17 +31,29 @@ def idle_seconds() -> float | None:
         return None
 
 
+def crowded_interval(cores: int) -> float:
+    """Seconds between pictures where none of so many cores is idle."""
+    return min(SLOWEST, max(INTERVAL, PICTURE / (SHARE * cores)))
+
+
 class Pace:
-    """Seconds between pictures; looks at the machine from time to time. For one thread at a time."""
+    """Seconds between pictures; looks at the machine from time to time. For one thread at a time, but for `hurry`."""
 
     def __init__(
         self,
         idle: Callable[[], float | None] = idle_seconds,
         clock: Callable[[], float] = time.monotonic,
+        cores: int | None = None,
     ) -> None:
         self._idle, self._clock = idle, clock
+        self._crowded_interval = crowded_interval(cores or os.cpu_count() or 1)
         self._seen = (clock(), idle())
-        self._interval = INTERVAL
+        self._crowded = False
+        self._hurry_until = 0.0
+
+    def hurry(self) -> None:
+        """Somebody pressed a button, and looks at what comes of it."""
+        self._hurry_until = self._clock() + ATTENTION
 
     def interval(self) -> float:
         """As the machine has been of late."""
@@ -46,9 +62,7 @@ class Pace:
         if now - since >= LOOK:
             idle = self._idle()
             self._seen = (now, idle)
-            if idle is None or before is None:
-                self._interval = INTERVAL
-            else:
-                crowded = idle - before < IDLE_CORES * (now - since)
-                self._interval = CROWDED_INTERVAL if crowded else INTERVAL
-        return self._interval
+            self._crowded = (
+                idle is not None and before is not None and idle - before < IDLE_CORES * (now - since)
+            )
+        return self._crowded_interval if self._crowded and now >= self._hurry_until else INTERVAL

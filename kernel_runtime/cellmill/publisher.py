@@ -28,6 +28,7 @@ from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 UNHEARD_INTERVAL = 1.0  # between frames while no view has spoken: one may listen that cannot speak yet
 PULSE = 2.0  # between frames while tasks run and nothing changes, for the page that was just reloaded
 IDLE_LOOK = 1.0  # seconds between looks at the counters while nothing runs
+NEVER = float("-inf")
 
 _log = logging.getLogger("cellmill.comm")
 _heard: weakref.WeakSet[Publisher] = weakref.WeakSet()
@@ -59,7 +60,7 @@ class Publisher:
         self._pace = Pace()
         self._sections = {name: make() for name, make in SECTIONS.items()}
         self._section_lock = threading.Lock()
-        self._section_due = dict.fromkeys(SECTIONS, 0.0)
+        self._section_sent = dict.fromkeys(SECTIONS, NEVER)
         self._fold = ProgressFold()
         self._fold_lock = threading.Lock()
         for section in self._sections.values():
@@ -115,6 +116,11 @@ class Publisher:
             answer = commands.obey(command, self._executor_of())
             if not self._spoke(listener, command):
                 return []
+            kind = command.get("kind")
+            if answer is not None and kind in commands.QUESTIONS:
+                return [answer]
+            if kind not in ("watch", "refresh"):
+                self._pace.hurry()
         except Exception as error:
             answer = commands.refused(command, error)
         self._wake.set()  # the other views' news
@@ -146,7 +152,7 @@ class Publisher:
 
         def leave() -> None:
             with self._section_lock:
-                self._section_due = dict.fromkeys(SECTIONS, 0.0)
+                self._section_sent = dict.fromkeys(SECTIONS, NEVER)
             last = self.snapshot()
             if last is not None:
                 self._send(last)
@@ -182,7 +188,7 @@ class Publisher:
         with self._section_lock:
             for name in sections:
                 self._sections[name].restart()
-                self._section_due[name] = 0.0
+                self._section_sent[name] = NEVER
 
     def _forget_unheard(self) -> None:
         if not len(self._listeners):
@@ -271,10 +277,10 @@ class Publisher:
         with self._section_lock:
             for name in wanted:
                 section = self._sections[name]
-                if now < self._section_due[name]:
-                    continue
                 pace = max(section.interval, self._interval())
-                self._section_due[name] = now + pace - INTERVAL / 2  # a look may come a little early
+                if now - self._section_sent[name] < pace - INTERVAL / 2:  # a look may come a little early
+                    continue
+                self._section_sent[name] = now
                 if isinstance(section, SectionOfWork):
                     section.begin(self._fold.work)
                 frame = section.frame(executor)

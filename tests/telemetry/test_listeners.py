@@ -169,3 +169,22 @@ def test_a_command_of_another_version_watches_nothing(views: Views) -> None:
     command = {"cellmill": 0, "kind": "watch", "sections": ["workers"]}
     assert next(frame["kind"] for frame in views.publisher.obey("page", command)) == "refused"
     assert len(views.publisher._listeners) == 0
+
+
+def test_a_question_is_answered_and_nothing_more() -> None:
+    ask = {
+        "kind": "list-tasks",
+        "states": [],
+        "order": "newest",
+        "text": "",
+        "run": None,
+        "offset": 0,
+        "count": 9,
+    }
+    with Executor(1) as executor:
+        views = Views(executor)
+        assert views.say({**ask, "request": 1}) == ["task-list"]
+        assert views.say({**ask, "order": "nothing", "request": 2}) == ["refused", "hello", "snapshot"]
+        assert views.say({"kind": "pause"}) == ["hello", "snapshot"]
+        executor.resume()
+        views.publisher.close()

@@ -7,7 +7,10 @@ import time
 
 import pytest
 
-from cellmill.pace import CROWDED_INTERVAL, INTERVAL, LOOK, Pace, idle_seconds
+from cellmill.pace import ATTENTION, INTERVAL, LOOK, SLOWEST, Pace, crowded_interval, idle_seconds
+
+CORES = 4
+CROWDED = crowded_interval(CORES)
 
 
 class Machine:
@@ -23,7 +26,7 @@ class Machine:
             self.idle += seconds * idle_cores
 
     def pace(self) -> Pace:
-        return Pace(lambda: self.idle, lambda: self.time)
+        return Pace(lambda: self.idle, lambda: self.time, CORES)
 
 
 def test_fewer_pictures_while_no_core_is_idle() -> None:
@@ -31,9 +34,26 @@ def test_fewer_pictures_while_no_core_is_idle() -> None:
     pace = machine.pace()
     assert pace.interval() == INTERVAL
     machine.runs(LOOK, 0.3)
-    assert pace.interval() == CROWDED_INTERVAL
+    assert pace.interval() == CROWDED
     machine.runs(LOOK, 3.7)
     assert pace.interval() == INTERVAL
+
+
+def test_somebody_who_does_something_sees_at_once_what_comes_of_it() -> None:
+    machine = Machine()
+    pace = machine.pace()
+    machine.runs(LOOK, 0.0)
+    assert pace.interval() == CROWDED
+    pace.hurry()
+    assert pace.interval() == INTERVAL
+    machine.runs(ATTENTION, 0.0)
+    assert pace.interval() == CROWDED
+
+
+def test_pictures_take_no_more_of_few_cores_than_of_many() -> None:
+    assert [crowded_interval(cores) for cores in (2, 4, 8)] == pytest.approx([0.8, 0.4, 0.2])
+    assert crowded_interval(1) == SLOWEST
+    assert crowded_interval(128) == INTERVAL
 
 
 def test_a_short_while_says_nothing() -> None:

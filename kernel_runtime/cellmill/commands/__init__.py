@@ -14,7 +14,10 @@ from cellmill.executor import Executor
 
 from . import control, state_map, tasks, timeline
 
-__all__ = ["obey", "refused"]
+__all__ = ["QUESTIONS", "obey", "refused"]
+
+QUESTIONS = frozenset({"zoom-timeline", "zoom-map", "list-tasks", "show-task"})
+"""What changes nothing: the answer is all that is to be said."""
 
 
 def obey(command: Mapping[str, Any], executor: Executor | None) -> schema.Frame | None:
@@ -26,7 +29,7 @@ def obey(command: Mapping[str, Any], executor: Executor | None) -> schema.Frame 
     if command.get("cellmill") != schema.VERSION:
         raise UsageError("this page and this kernel have different versions of Cellmill: reload the page")
     if kind in ("refresh", "watch"):
-        return None  # every command is answered with the present state; what is watched is the link's
+        return None  # answered with the present state; what is watched is the link's
     act = _ACTS.get(str(kind))
     if act is None:
         raise UsageError(f"there is no command {kind!r}; reload the page if Cellmill was updated")

@@ -8,6 +8,7 @@ import { now } from './connection';
 import type { Entry, Sessions } from './sessions';
 import type { Settings } from './settings';
 import { button, child, setText } from './view/dom';
+import { Drawing } from './view/drawing';
 import { count, percent, rate } from './view/format';
 
 /** Milliseconds between two of its pictures: it lives on the frames that come while no view is looking. */
@@ -52,7 +53,7 @@ export class StatusItem extends Widget {
   }
 
   override dispose(): void {
-    window.clearTimeout(this._timer);
+    this._drawing.stop();
     this._options.sessions.changed.disconnect(this.update, this);
     this._options.settings.changed.disconnect(this.update, this);
     super.dispose();
@@ -60,28 +61,23 @@ export class StatusItem extends Widget {
 
   /** Draw soon. */
   override update(): void {
-    if (this._timer === 0) {
-      this._timer = window.setTimeout(() => this._draw(), this._drawn ? INTERVAL : 0);
-    }
+    this._drawing.ask();
   }
 
-  private _draw(): void {
-    this._timer = 0;
+  /** Draw; whether time alone changes what is shown. */
+  private _draw(): boolean {
     const link = this._options.front()?.link;
     const presence = link?.presence;
     const active =
       this._options.settings.values.statusBar && (presence === 'loaded' || presence === 'live');
-    this._drawn = active;
     if (active && link !== undefined) {
       this._write(link);
-      if (link.model.busy) {
-        this.update();
-      }
     }
     if (active !== this._active) {
       this._active = active;
       this._activeChanged.emit();
     }
+    return active && link?.model.busy === true;
   }
 
   private _write(link: Entry['link']): void {
@@ -120,7 +116,9 @@ export class StatusItem extends Widget {
   private readonly _text: HTMLElement;
   private readonly _bar: HTMLElement;
   private readonly _fill: HTMLElement;
+  private readonly _drawing = new Drawing(
+    () => this._draw(),
+    () => INTERVAL
+  );
   private _active = false;
-  private _drawn = false;
-  private _timer = 0;
 }

@@ -129,6 +129,38 @@ def test_status_bar_main_view_and_context_menu(lab: OpenLab, tmp_path: Path) -> 
     assert one.errors == []
 
 
+# The page's pictures (by their times) in which the side panel changed, and those in which the status item did.
+PICTURES = """([panel, status]) => {
+    window.cellmillPictures = [panel, status].map(selector => {
+        const times = new Set();
+        new MutationObserver(() => times.add(document.timeline.currentTime)).observe(
+            document.querySelector(selector),
+            { attributes: true, characterData: true, childList: true, subtree: true }
+        );
+        return times;
+    });
+}"""
+SHARED = """() => {
+    const [panel, status] = window.cellmillPictures;
+    const shared = [...status].filter(time => panel.has(time)).length;
+    return [shared, status.size - shared];
+}"""
+
+
+def test_the_status_bar_is_drawn_in_pictures_of_the_panel(lab: OpenLab) -> None:
+    define = "%%parallel\ndef slow(number):\n    import time\n    time.sleep(0.01)"
+    one = lab(LOAD, define, "print('made', len(list(slow.map(range(600)))))")
+    for index in (0, 1):
+        one.run_cell(index)
+    one.wait_output(0, "loaded now")
+    one.open_panel()
+    one.page.evaluate(PICTURES, [SIDE, ".cellmill-status"])
+    one.run_cell(2)
+    one.wait_output(2, "made 600")
+    shared, alone = one.page.evaluate(SHARED)
+    assert shared > alone, (shared, alone)
+
+
 @pytest.mark.long
 def test_settings_take_effect_at_once(lab: OpenLab, tmp_path: Path) -> None:
     one = open_running(lab, tmp_path / "door")

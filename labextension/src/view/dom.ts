@@ -24,7 +24,12 @@ export function button(
 
 /** Set an element's text where it differs. */
 export function setText(element: Element, text: string): void {
-  if (element.textContent !== text) {
+  const node = element.firstChild;
+  if (node instanceof Text && node === element.lastChild) {
+    if (node.data !== text) {
+      node.data = text; // in its box; a new node would have to be given one
+    }
+  } else if (element.textContent !== text) {
     element.textContent = text;
   }
 }

@@ -1,9 +1,16 @@
-/** When to draw: with the page's next picture after something came, but not oftener than somebody wants to see it. */
+/**
+ * When to draw: with the page's next picture after something came, but not oftener than somebody wants to see it.
+ *
+ * Whatever small part of it changes, a picture costs the page a pass through layout, paint and compositor. So what is
+ * due soon comes along when another one is drawn.
+ */
 
 /** Milliseconds between pictures which only time changes. */
-const CLOCK_INTERVAL = 500;
+const CLOCK_INTERVAL = 1000;
 /** How much earlier than its turn a picture may come, in intervals: frames are not quite even. */
 const EARLY = 0.5;
+/** Those that were asked before their turn. */
+const waiting = new Set<Drawing>();
 
 export class Drawing {
   /**
@@ -22,6 +29,7 @@ export class Drawing {
     }
     const wait = this._due - performance.now();
     if (wait > 0) {
+      waiting.add(this);
       this._wait = window.setTimeout(() => this._request(), wait);
     } else {
       this._request();
@@ -44,11 +52,20 @@ export class Drawing {
     window.clearTimeout(this._wait);
     window.cancelAnimationFrame(this._frame);
     this._clock = this._wait = this._frame = 0;
+    waiting.delete(this);
   }
 
   private _request(): void {
     this._wait = 0;
-    this._frame = window.requestAnimationFrame(() => this.now());
+    waiting.delete(this);
+    this._frame = window.requestAnimationFrame(() => {
+      this.now();
+      for (const other of waiting) {
+        if (other._due - performance.now() <= EARLY * other._interval()) {
+          other.now();
+        }
+      }
+    });
   }
 
   private readonly _draw: () => boolean;

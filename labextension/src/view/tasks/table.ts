@@ -13,6 +13,9 @@ interface Column {
   readonly number: boolean;
 }
 
+/** Place of the column that tells states. */
+const STATE = 2;
+
 export class TaskTable {
   constructor(
     parent: HTMLElement,
@@ -65,8 +68,11 @@ export class TaskTable {
       }
     });
     line.dataset.task = row.task;
-    line.dataset.state = row.state;
-    line.dataset.tone = tone(row.state);
+    if (line.dataset.state !== row.state) {
+      line.dataset.state = row.state;
+      const cell = line.children[STATE] as HTMLElement;
+      cell.dataset.tone = tone(row.state); // the row's would have all its cells styled anew
+    }
     const here = chosen === `${row.task}.${row.element ?? ''}`;
     if ((line.getAttribute('aria-selected') === 'true') !== here) {
       line.setAttribute('aria-selected', String(here));

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cellmill.bench import machine
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "live.json"
-ROUNDS = (
-    6  # through all tabs, each flood once watched and once not: one of them alone says little on two cores
-)
+ROUNDS = 12  # through all tabs, each flood once watched and once not: rates of one vary by 20 % on two cores
 TABS = ("now", "map", "timeline", "journey", "tasks", "workers")
 LOAD = "%load_ext cellmill\nprint('loaded', 'now')"
 # Notes when each frame came, how large it was and when the picture after it was painted; and the page's long tasks
@@ -143,14 +143,21 @@ def watched_and_not(one: Any, flood: Flood) -> tuple[list[tuple[float, float]], 
     return pairs, rows
 
 
+def middle(values: list[float]) -> float:
+    """The mean of their middle half: what disturbed single ones does not count, and no more noise than need be."""
+    quarter = len(values) // 4
+    return statistics.fmean(sorted(values)[quarter : len(values) - quarter])
+
+
 def lost_by_watching(pairs: list[tuple[float, float]]) -> tuple[float, float, float]:
     """Percent of the throughput: the middle of the pairs' losses, and where 95 % of such middles lie (bootstrap)."""
     losses = [100 * (1 - watched / alone) for alone, watched in pairs]
     draw = random.Random(1)
-    middles = sorted(statistics.median(draw.choices(losses, k=len(losses))) for _ in range(10_000))
-    return middles[250], statistics.median(losses), middles[-251]
+    middles = sorted(middle(draw.choices(losses, k=len(losses))) for _ in range(10_000))
+    return middles[250], middle(losses), middles[-251]
 
 
+@pytest.mark.timeout(1800)
 def test_figures(lab: Callable[..., Any]) -> None:
     define = (
         "import time, cellmill\ntimes = 0\nex = cellmill.default_executor()\ndef noop(): pass\n"
@@ -181,8 +188,10 @@ def test_figures(lab: Callable[..., Any]) -> None:
     print("\n\nA million tasks watched live, on each tab\n")
     for what, most, value in found:
         print(f"{what:40} <= {most:6g} {value:10.1f}  {'met' if value <= most else 'NOT MET'}")
+    over = sum(row["longest"] > 100 for row in rows)
+    print(f"{over} of {len(rows)} runs had a task of the page that took longer than 100 ms by the clock")
     for row in rows:
-        row["delays"] = len(row["delays"])
+        row["delays"] = [round(delay, 1) for delay in row["delays"]]
         print({key: round(value, 1) if isinstance(value, float) else value for key, value in row.items()})
     alone, watched = zip(*pairs, strict=True)
     print(

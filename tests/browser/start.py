@@ -1,11 +1,13 @@
-"""How much later JupyterLab is there because of the extension: loads with and without it, in turn.
+"""How soon things are there: JupyterLab with and without the extension, and the panel's numbers. For `make bench-live`.
 
-Run by name: ``pytest -q -s tests/browser/start.py``. pytest collects this module only then.
+pytest collects this module only when it is named.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -14,6 +16,23 @@ from tests.browser.conftest import TIMEOUT_MS, Server
 
 PAIRS = 6
 READY = "() => window.jupyterapp?.restored.then(() => performance.now())"
+OPENINGS = 5
+FLOOD = """import pathlib, cellmill
+ex = cellmill.default_executor()
+def noop(): pass
+while not pathlib.Path('enough').exists():
+    for future in [ex.submit(noop) for _ in range(100_000)]: future.result()
+print('flood', 'over')"""
+# Milliseconds from the command to the first picture with tasks in it.
+OPENED = """async () => {
+    const began = performance.now();
+    void window.jupyterapp.commands.execute('cellmill:open-dashboard');
+    for (;;) {
+        await new Promise(resolve => requestAnimationFrame(resolve));
+        const root = document.querySelector('#cellmill-panel .cellmill-dashboard');
+        if (root?.checkVisibility() && Number(root.dataset.total) > 0) return performance.now() - began;
+    }
+}"""
 
 
 @pytest.mark.timeout(900)
@@ -42,3 +61,24 @@ def test_start(server: Server, browser: Browser) -> None:
         )
     gaps = [a - b for a, b in zip(times[True], times[False], strict=True)]
     print(f"\nwith minus without, pair by pair: median {statistics.median(gaps):+.0f} ms")
+
+
+@pytest.mark.timeout(900)
+def test_opening(lab: Callable[..., Any]) -> None:
+    """The panel is opened while a cell fills the cores, each time in a page that was loaded in the middle of it."""
+    one = lab("%load_ext cellmill\nprint('loaded', 'now')", FLOOD, name="opening.ipynb")
+    enough = one.server.root / "enough"
+    one.run_cell(0)
+    one.wait_output(0, "loaded now")
+    one.run_cell(1)
+    one.wait_kernel("busy")
+    taken = []
+    for _ in range(OPENINGS):
+        one.load()
+        one.page.evaluate("() => window.jupyterapp.restored")
+        one.page.evaluate("() => window.jupyterapp.shell.collapseRight()")
+        taken.append(one.page.evaluate(OPENED))
+    enough.touch()
+    print(f"\nthe panel's first numbers on a busy kernel: median {statistics.median(taken):.0f} ms", end="")
+    print(f", at most {max(taken):.0f} ms; wanted: 1000")
+    assert one.errors == []

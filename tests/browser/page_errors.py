@@ -23,6 +23,8 @@ NOTEBOOK = "/static/notebook/notebook_core."
 KNOWN = (
     # A comm asks for a subshell when it is made; its kernel goes away before the answer.
     Known("Canceled future for create_subshell_request message before replies were done"),
+    # So does JupyterLab's debugger of a kernel that is about to restart.
+    Known("Canceled future for debug_request message before replies were done"),
     # Notebook 7's own plug-ins, for settings and for the page's path.
     Known("Cannot read properties of undefined (reading 'schema')", NOTEBOOK),
     Known("Command 'filebrowser:open-path' not registered", NOTEBOOK),

@@ -13,7 +13,8 @@ HOST = "http://page.invalid"
 LAB = "/static/lab/jlab_core.1.js"
 NOTEBOOK = "/static/notebook/notebook_core.1.js"
 EXTENSION = "/lab/extensions/cellmill/static/1.js"
-SUBSHELL, SCHEMA, *_ = (known.message for known in KNOWN)
+SUBSHELL = next(known.message for known in KNOWN if known.file == "")
+SCHEMA = next(known.message for known in KNOWN if known.file != "")
 REJECT = "Promise.reject(new Error({!r}));"
 # A known error of JupyterLab's, thrown in a function that is called from elsewhere.
 THROW = f"window.fail = () => {{ throw new Error({SUBSHELL!r}); }};"

@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 WIDGET = "widgets/cellmill_widgets/static"
 PANEL = "kernel_runtime/cellmill/labextension"
+REPLAY = "kernel_runtime/cellmill/assets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def checkout(target: Path, *, panel: bool) -> Path:
     if panel:
         if not (ROOT / PANEL / "package.json").exists():
             pytest.fail("the panel is not built; `make setup` builds it")
-        for built in (PANEL, WIDGET):
+        for built in (PANEL, WIDGET, REPLAY):
             shutil.copytree(ROOT / built, target / built)
     return target
 

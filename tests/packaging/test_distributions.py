@@ -48,6 +48,8 @@ def test_wheel_holds_c_python_and_panel(wheel_names: list[str]) -> None:
         "cellmill/__init__.py",
         "cellmill/py.typed",
         "cellmill/telemetry/schema.json",
+        "cellmill/assets/replay.js",
+        "cellmill/assets/replay.css",
         "cellmill_widgets/__init__.py",
         "cellmill_widgets/static/dashboard.js",
         "cellmill_widgets/static/dashboard.css",
@@ -94,6 +96,7 @@ def test_sdist_holds_the_built_panel_and_no_binaries(distributions: Distribution
         names = ["/".join(name.split("/")[1:]) for name in archive.getnames()]
     assert "kernel_runtime/cellmill/labextension/package.json" in names
     assert "widgets/cellmill_widgets/static/dashboard.js" in names
+    assert "kernel_runtime/cellmill/assets/replay.js" in names
     assert "csched/include/csched.h" in names
     assert "LICENSE" in names
     stray = [

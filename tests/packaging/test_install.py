@@ -88,6 +88,23 @@ def test_wheel_works(version: str, distributions: Distributions, tmp_path: Path)
         assert re.search(r"\b[1-9]\d* passed", outcome), outcome
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("lab", "notebook"), [("4.4", "7.4"), ("4.5", "7.5")])
+def test_panel_in_an_older_jupyterlab(
+    lab: str, notebook: str, distributions: Distributions, tmp_path: Path
+) -> None:
+    """The panel is built against the newest one; its tests in a browser pass in the others too."""
+    python = fresh_environment("3.11", tmp_path / "env")
+    tree = checkout(tmp_path / "tree", panel=True)
+    (tree / "node_modules").symlink_to(ROOT / "node_modules")  # what judges accessibility
+    env = clean_environment(PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}")
+    wanted = (f"{distributions.wheel}[test]", f"jupyterlab=={lab}.*", f"notebook=={notebook}.*")
+    run(python, "-m", "pip", "install", "-q", *wanted, cwd=tmp_path, env=env)
+    chosen = ("-m", "browser and not long", "tests/browser")
+    outcome = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, cwd=tree, env=env)
+    assert re.search(r"\b[1-9]\d* passed", outcome), outcome
+
+
 def run_post_build(tmp_path: Path, python: Path, *, panel: bool, flags: str = "") -> None:
     """Run binder/postBuild with this Python in a fresh checkout."""
     tree = checkout(tmp_path / "tree", panel=panel)

@@ -47,5 +47,7 @@ def test_stop_ends_the_tasks_of_the_cell(kernel: Notebook) -> None:
     kernel.wait(lambda message: "begun" in str(message["content"]))
     kernel.manager.interrupt_kernel()
     kernel.finish(output)
+    # What spins ends when it hears of it.
+    kernel.run("import concurrent.futures\nover = concurrent.futures.wait(fs, 60)").ok()
     output = kernel.run("print({f.cancelled() for f in fs}, ex.submit(abs, -1).result(60))").ok()
     assert output.stdout == "{True} 1\n"

@@ -14,7 +14,7 @@ STAMPS := $(VENV)/.cellmill
 PANEL := kernel_runtime/cellmill/labextension/package.json
 SHARE := share/jupyter/labextensions/cellmill
 C_SOURCES := $(wildcard csched/include/*.h csched/src/*.[ch] csched/python/*.[ch] csched/build.py) hatch_build.py
-TS_SOURCES := $(wildcard labextension/src/*.ts labextension/src/*/*.ts labextension/src/view/tabs/*.ts labextension/style/* labextension/schema/* labextension/*.cjs examples/0[12]_*.ipynb) tsconfig.json
+TS_SOURCES := $(shell find labextension/src -name "*.ts") $(wildcard labextension/style/* labextension/schema/* labextension/*.cjs examples/0[12]_*.ipynb) tsconfig.json
 EXTRAS := dask,docking,lab,proxies,ray,report,test,dev
 export PATH := $(BIN):$(PATH)
 export PYTHONPATH := examples
@@ -47,8 +47,8 @@ fix: setup ## apply what the formatters and linters can mend themselves
 bench: setup ## every figure wanted and reached, beside the rivals that are installed (minutes)
 	@$(BIN)/cellmill bench figures
 
-bench-live: setup $(STAMPS)/chromium ## what it costs to watch a million tasks in JupyterLab, and how soon buttons are obeyed (minutes)
-	@$(PY) -m pytest -q -s tests/browser/live.py tests/browser/control.py
+bench-live: setup $(STAMPS)/chromium ## what it costs to watch a million tasks in JupyterLab, and how soon panel and buttons answer (minutes)
+	@$(PY) -m pytest -q -s tests/browser/live.py tests/browser/control.py tests/browser/start.py
 
 pictures: setup $(STAMPS)/chromium ## take the screenshots in docs/images anew
 	@$(PY) -m pytest -q tests/browser/pictures.py

@@ -124,6 +124,17 @@ def test_after_sees_the_variables_and_results_of_the_tasks_before(notebook: Note
     assert notebook.value("x, z") == "(5, 12)"
 
 
+def test_variables_arrive_while_a_callback_of_another_task_waits(notebook: Notebook) -> None:
+    notebook.run(GATE + "import threading\nfree = threading.Event()\nx = 'old'").ok()
+    notebook.run("%%task slow\nwait_for_gate()").ok()
+    notebook.run("slow.add_done_callback(lambda _: free.wait(60))\ngate.touch()\nslow.result(60)").ok()
+    notebook.run("%%task a\nx = 5").ok()
+    notebook.run("%%task b after a\ny = x + 1").ok()
+    assert notebook.value("b.result(60)") == "None"
+    assert notebook.value("x, y, a.done(), free.is_set()") == "(5, 6, True, False)"
+    notebook.run("free.set()").ok()
+
+
 def test_after_a_finished_task_sees_the_notebook_as_it_is_now(notebook: Notebook) -> None:
     notebook.run("%%task a\nx = 1\ny = 1").ok()
     delivered(notebook, "a")

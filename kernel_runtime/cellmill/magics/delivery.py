@@ -66,10 +66,10 @@ class Arrivals:
 
     def deliver(self) -> None:
         """Assign the variables of all tasks that are done."""
+        over = {task for task in tuple(self._expected) if task.done()}
         with self._lock:
-            # asked of the futures themselves: a callback may still be on its way when result() has returned
-            done = [task for task in self._expected if task.done()]
-            self._expected = [task for task in self._expected if task not in done]
+            done = [task for task in self._expected if task in over]
+            self._expected = [task for task in self._expected if task not in over]
             for task in done:
                 if task.failure() is not None:
                     self._failed.append(task)

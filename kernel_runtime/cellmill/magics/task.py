@@ -77,19 +77,29 @@ class TaskFuture(Future):
         self.seen = False
         self.delivered = False
         self.outcome: Outcome | None = None
-        source.add_done_callback(self.take)
+        source.add_done_callback(self._ended)
 
-    def take(self, source: BaseFuture[Any]) -> None:
+    def take(self) -> None:
         """Take over how the task ended; its own future holds the whole outcome."""
-        if source.cancelled():
+        if self.source.cancelled():
             self.settle_cancelled()
             return
-        error = source.exception()
+        error = self.source.exception()
         if error is None:
-            self.outcome = source.result()
-        value = self.outcome.value if self.outcome is not None else None
-        if self.settle(value, error):
-            self.run_callbacks()
+            self.outcome = self.source.result()
+        self.settle(self.outcome.value if self.outcome is not None else None, error)
+
+    def _ended(self, source: BaseFuture[Any]) -> None:
+        """The task has ended; its callbacks run here, in the thread of all callbacks, whoever saw it first."""
+        self.take()
+        self.run_callbacks()
+
+    def done(self) -> bool:
+        """Whether the task is over."""
+        # asked of the task itself: the callback that brings the news here may have to wait for those of others
+        if self.source.done():
+            self.take()
+        return super().done()
 
     def result(self, timeout: float | None = None) -> Any:
         """The value of the cell's last expression; raises the task's own error."""
@@ -121,7 +131,7 @@ class _Source:
         with contextlib.suppress(TimeoutError, CancelledError):
             self._source.exception(timeout)
         if self._source.done():
-            cast(TaskFuture, future).take(self._source)
+            cast(TaskFuture, future).take()
 
     def cancel(self, future: Future) -> bool:
         """True when the task will not run."""

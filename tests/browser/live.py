@@ -22,25 +22,20 @@ RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "live
 ROUNDS = 12  # through all tabs, each flood once watched and once not: rates of one vary by 20 % on two cores
 TABS = ("now", "map", "timeline", "journey", "tasks", "workers")
 LOAD = "%load_ext cellmill\nprint('loaded', 'now')"
-OBSERVE = """
-    seen.observer = new PerformanceObserver(list => {
-        for (const entry of list.getEntries()) seen.long.push([entry.startTime, entry.duration]);
-    });
-    seen.observer.observe({ type: 'longtask' });
-}"""
-# Notes when each frame came, how large it was and when the picture after it was painted; and the page's long tasks
-# from the first frame on: the press that runs the cell is JupyterLab's. Pictures are drawn in an animation frame, so a
+# From a cell's first message on, as the press that ran it is JupyterLab's work: when each frame came, how large it was
+# and when the picture after it was painted; and the page's long tasks. Pictures are drawn in an animation frame, so a
 # message sent as the numbers change is taken after the page was laid out and painted. A callback of the next frame
 # would ask for one more, and keep the page drawing.
-WATCH = (
-    """() => {
+WATCH = """() => {
     const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
-    const seen = window.cellmillSeen = { frames: [], paints: [], long: [], since: performance.now() };
+    const seen = window.cellmillSeen = { frames: [], paints: [], long: [], since: Infinity };
     const size = message => JSON.stringify(message.content).length +
         (message.buffers ?? []).reduce((sum, buffer) => sum + buffer.byteLength, 0);
     seen.listener = (_, message) => {
+        const now = performance.now();
+        if (message.header.msg_type === 'execute_input') seen.since = now;
         if (message.header.msg_type !== 'comm_msg' || message.content.data.cellmill === undefined) return;
-        seen.frames.push([performance.now(), size(message), message.content.data.kind]);
+        if (now >= seen.since) seen.frames.push([now, size(message), message.content.data.kind]);
     };
     kernel.iopubMessage.connect(seen.listener);
     const root = document.querySelector('#cellmill-panel .cellmill-dashboard');
@@ -48,9 +43,11 @@ WATCH = (
     painted.port1.onmessage = () => seen.paints.push(performance.now());
     seen.mutations = new MutationObserver(() => painted.port2.postMessage(null));
     seen.mutations.observe(root, { attributes: true, attributeFilter: ['data-done', 'data-rate'] });
-"""
-    + OBSERVE
-)
+    seen.observer = new PerformanceObserver(list => {
+        for (const entry of list.getEntries()) seen.long.push([entry.startTime, entry.duration]);
+    });
+    seen.observer.observe({ type: 'longtask' });
+}"""
 TAKE = """() => {
     const seen = window.cellmillSeen;
     const seconds = (performance.now() - seen.since) / 1000;
@@ -65,27 +62,8 @@ TAKE = """() => {
         if (paint !== undefined) delays.push(paint - at);
     }
     const bytes = seen.frames.reduce((sum, [, size]) => sum + size, 0);
-    const long = seen.long.filter(([start]) => start >= seen.frames[0]?.[0]).map(([, duration]) => duration);
+    const long = seen.long.filter(([start]) => start >= seen.since).map(([, duration]) => duration);
     return { seconds, snapshots: snapshots.length, bytes, delays, longest: Math.max(0, ...long) };
-}"""
-
-# The same of a flood that nobody watches, from its first message on: what JupyterLab and the machine do by themselves.
-WATCH_ALONE = (
-    """() => {
-    const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
-    const seen = window.cellmillSeen = { long: [], since: Infinity };
-    seen.listener = (_, message) => {
-        if (message.header.msg_type === 'execute_input') seen.since = performance.now();
-    };
-    kernel.iopubMessage.connect(seen.listener);
-"""
-    + OBSERVE
-)
-TAKE_ALONE = """() => {
-    const seen = window.cellmillSeen;
-    window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.iopubMessage.disconnect(seen.listener);
-    seen.observer.disconnect();
-    return Math.max(0, ...seen.long.filter(([start]) => start >= seen.since).map(([, duration]) => duration));
 }"""
 
 
@@ -154,31 +132,37 @@ def stolen() -> float:
 def watched_and_not(one: Any, flood: Flood) -> tuple[list[tuple[float, float]], list[dict[str, Any]]]:
     """Rates alone and watched, in pairs, and what the page saw of each flood that it watched."""
     pairs, rows = [], []
+    one.open_panel()
     for number in range(ROUNDS * len(TABS)):
-        tab = TABS[number % len(TABS)]
-        found = {}
-        row: dict[str, Any] = {"tab": tab}
+        row: dict[str, Any] = {"tab": TABS[number % len(TABS)]}
+        rates = {}
         for watched in (
             (True, False) if number // len(TABS) % 2 else (False, True)
         ):  # neither is always the first
-            before = stolen()
+            rates[watched], found = one_flood(one, flood, row["tab"] if watched else None)
             if watched:
-                one.open_panel()
-                one.page.locator(f"#cellmill-panel [data-tab='{tab}']").click()
-                one.page.evaluate(WATCH)
-                found[watched] = flood.rate()
-                row["stolen"] = stolen() - before
-                one.wait_panel("d.done === d.total")
-                row |= {**one.page.evaluate(TAKE), "heap_mb": heap(one)}
+                row |= found
             else:
-                one.page.evaluate("() => window.jupyterapp.shell.collapseRight()")
-                one.page.evaluate(WATCH_ALONE)
-                found[watched] = flood.rate()
-                row["stolen_alone"] = stolen() - before
-                row["longest_alone"] = one.page.evaluate(TAKE_ALONE)
+                row["alone"] = {name: found[name] for name in ("longest", "stolen")}
+        pairs.append((rates[False], rates[True]))
         rows.append(row)
-        pairs.append((found[False], found[True]))
     return pairs, rows
+
+
+def one_flood(one: Any, flood: Flood, tab: str | None) -> tuple[float, dict[str, Any]]:
+    """Its rate and what the page saw of it: watched on a tab, or with the panel closed."""
+    if tab is None:
+        one.page.evaluate("() => window.jupyterapp.shell.collapseRight()")
+    else:
+        one.open_panel()
+        one.page.locator(f"#cellmill-panel [data-tab='{tab}']").click()
+    one.page.evaluate(WATCH)
+    before = stolen()
+    rate = flood.rate()
+    taken = stolen() - before
+    if tab is not None:
+        one.wait_panel("d.done === d.total")
+    return rate, {**one.page.evaluate(TAKE), "stolen": taken, "heap_mb": heap(one)}
 
 
 def middle(values: list[float]) -> float:
@@ -193,6 +177,16 @@ def lost_by_watching(pairs: list[tuple[float, float]]) -> tuple[float, float, fl
     draw = random.Random(1)
     middles = sorted(middle(draw.choices(losses, k=len(losses))) for _ in range(10_000))
     return middles[250], middle(losses), middles[-251]
+
+
+def say_long_tasks(what: str, rows: list[dict[str, Any]]) -> None:
+    """How many runs had tasks of the page over 100 ms by the clock, and what the machine's host took meanwhile."""
+    times = sorted((row["longest"] for row in rows), reverse=True)
+    print(
+        f"{sum(time > 100 for time in times)} of {len(rows)} {what} runs had a task of the page over 100 ms by the "
+        f"clock (the longest of each: {', '.join(f'{time:.0f}' for time in times[:3])}, ...); "
+        f"the machine's host took {statistics.fmean(row['stolen'] for row in rows):.0f} ms of a run"
+    )
 
 
 @pytest.mark.timeout(1800)
@@ -226,18 +220,8 @@ def test_figures(lab: Callable[..., Any]) -> None:
     print("\n\nA million tasks watched live, on each tab\n")
     for what, most, value in found:
         print(f"{what:40} <= {most:6g} {value:10.1f}  {'met' if value <= most else 'NOT MET'}")
-    for what, longest, lost_to_host in (
-        ("watched", "longest", "stolen"),
-        ("unwatched", "longest_alone", "stolen_alone"),
-    ):
-        times = sorted((row[longest] for row in rows), reverse=True)
-        over = sum(time > 100 for time in times)
-        host = statistics.fmean(row[lost_to_host] for row in rows)
-        print(
-            f"{over} of {len(rows)} {what} runs had a task of the page over 100 ms by the clock "
-            f"(the longest: {times[0]:.0f}, {times[1]:.0f}, {times[2]:.0f}); "
-            f"the machine's host took {host:.0f} ms of a run"
-        )
+    say_long_tasks("watched", rows)
+    say_long_tasks("unwatched", [row["alone"] for row in rows])
     for row in rows:
         row["delays"] = [round(delay, 1) for delay in row["delays"]]
         print({key: round(value, 1) if isinstance(value, float) else value for key, value in row.items()})

@@ -1,6 +1,6 @@
 """Who is told what a publisher sends: the views that show it, for as long as they are heard, and those who record.
 
-A page that is closed, or whose machine sleeps, says no goodbye. So a page that is sent something repeats what it
+A page that crashes, or whose machine sleeps, says no goodbye. So a page that is sent something repeats what it
 watches every few seconds (see heartbeat.ts), and one that was sent frames and stays silent is dropped. Nobody has to
 speak while nothing is sent: an idle kernel stays idle. A page that wakes repeats its wish and is a new listener then.
 """

@@ -25,7 +25,9 @@ from cellmill.pace import INTERVAL, Pace
 from cellmill.sections import FOR_RECORDINGS, SECTIONS, FollowsWork, SectionOfWork
 from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 
-UNHEARD_INTERVAL = 1.0  # between frames while no view has spoken: one may listen that cannot speak yet
+# Seconds between frames while no view has spoken: one that was just opened may listen and cannot speak yet, and is to
+# show numbers within a second.
+UNHEARD_INTERVAL = 0.6
 PULSE = 2.0  # between frames while tasks run and nothing changes, for the page that was just reloaded
 IDLE_LOOK = 1.0  # seconds between looks at the counters while nothing runs
 NEVER = float("-inf")

@@ -40,6 +40,7 @@ export class KernelLink implements IDisposable {
     context.kernelChanged.connect(this._onKernelChanged, this);
     context.statusChanged.connect(this._onStatus, this);
     context.connectionStatusChanged.connect(this._onConnection, this);
+    window.addEventListener('pagehide', this._onLeave);
     void context.ready.then(() => this._meet());
   }
 
@@ -111,6 +112,7 @@ export class KernelLink implements IDisposable {
     }
     this._disposed = true;
     window.clearTimeout(this._lateness);
+    window.removeEventListener('pagehide', this._onLeave);
     this._heart.dispose();
     this._closeControl();
     Signal.clearData(this);
@@ -327,6 +329,9 @@ export class KernelLink implements IDisposable {
       this._closeControl();
     }
   }
+
+  /** The page goes: the kernel need not find out by itself. One that comes back opens another comm with a frame. */
+  private readonly _onLeave = (): void => this._closeControl();
 
   private _closeControl(): void {
     void this._control?.close();

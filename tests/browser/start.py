@@ -16,7 +16,7 @@ from tests.browser.conftest import TIMEOUT_MS, Server
 
 PAIRS = 6
 READY = "() => window.jupyterapp?.restored.then(() => performance.now())"
-OPENINGS = 5
+OPENINGS = 12
 FLOOD = """import pathlib, cellmill
 ex = cellmill.default_executor()
 def noop(): pass

@@ -48,6 +48,25 @@ print("views", before, "then", len(listeners))
 """
 
 
+# Counts the views that ever spoke; those that left said so, as the clock for silent ones stands still.
+NOTE_VIEWS = """
+ever, heard = set(), listeners.heard
+def noting(name, *arguments, **options):
+    ever.add(name)
+    return heard(name, *arguments, **options)
+listeners.heard = noting
+"""
+COUNT_VIEWS = """import time
+for _ in range(2000):
+    if len(ever) == 2 and len(listeners) == 1:
+        break
+    time.sleep(0.02)
+print("of", len(ever), "views", len(listeners), "is left")
+"""
+# A page that crashes, or whose machine sleeps.
+NO_GOODBYE = "() => { WebSocket.prototype.send = () => undefined; }"
+
+
 def open_doors(gate: Path, *doors: str) -> None:
     for door in doors:
         (gate / door).touch()
@@ -101,22 +120,37 @@ def test_the_next_cell_counts_from_zero(lab: OpenLab, tmp_path: Path) -> None:
 
 
 def test_reload_in_the_middle_of_a_cell(lab: OpenLab, tmp_path: Path) -> None:
-    """The new page shows the tasks at once; the old one, which said no goodbye, is given up."""
-    open_doors(tmp_path, "first")
-    one = open_gated(lab, tmp_path, load=LOAD + STOP_CLOCK, more=LEAP)
-    one.wait_panel("d.done === 40")
-    one.command("docmanager:save")
-    one.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
-    one.load()
-    one.open_panel()
-    one.wait_panel("d.done === 40 && d.total === 60 && d.running === 2")
-    open_doors(tmp_path, "second")
-    one.wait_panel("d.done === 60 && d.total === 60")
+    """The new page shows the tasks at once; the old one says goodbye."""
+    one = reload_in_a_cell(lab, tmp_path, COUNT_VIEWS)
+    one.run_cell(3)
+    one.wait_output(3, "of 2 views 1 is left")
+    assert one.errors == []
+
+
+def test_reload_of_a_page_that_says_no_goodbye(lab: OpenLab, tmp_path: Path) -> None:
+    """The new page shows the tasks at once; the old one is given up."""
+    one = reload_in_a_cell(lab, tmp_path, LEAP, leave=NO_GOODBYE)
     before = int(one.panel("work"))
     one.run_cell(3)
     one.wait_output(3, "views 2 then 1")
     one.wait_panel(f"d.work > {before} && d.done === d.total && d.running === 0")
     assert one.errors == []
+
+
+def reload_in_a_cell(lab: OpenLab, gate: Path, more: str, leave: str = "() => undefined") -> Any:
+    """A page that was reloaded while its cell ran, after `leave`; the cell has ended since, and `more` is the next."""
+    open_doors(gate, "first")
+    one = open_gated(lab, gate, load=LOAD + STOP_CLOCK + NOTE_VIEWS, more=more)
+    one.wait_panel("d.done === 40")
+    one.command("docmanager:save")
+    one.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+    one.page.evaluate(leave)
+    one.load()
+    one.open_panel()
+    one.wait_panel("d.done === 40 && d.total === 60 && d.running === 2")
+    open_doors(gate, "second")
+    one.wait_panel("d.done === 60 && d.total === 60")
+    return one
 
 
 def test_reload_of_an_idle_notebook(lab: OpenLab, tmp_path: Path) -> None:

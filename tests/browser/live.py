@@ -144,6 +144,8 @@ def watched_and_not(one: Any, flood: Flood) -> tuple[list[tuple[float, float]], 
                 row |= found
             else:
                 row["alone"] = {name: found[name] for name in ("longest", "stolen")}
+        if row["tab"] == TABS[-1]:  # seldom: after a collection by force the browser collects more by itself
+            row["heap_mb"] = heap(one)
         pairs.append((rates[False], rates[True]))
         rows.append(row)
     return pairs, rows
@@ -162,7 +164,7 @@ def one_flood(one: Any, flood: Flood, tab: str | None) -> tuple[float, dict[str,
     taken = stolen() - before
     if tab is not None:
         one.wait_panel("d.done === d.total")
-    return rate, {**one.page.evaluate(TAKE), "stolen": taken, "heap_mb": heap(one)}
+    return rate, {**one.page.evaluate(TAKE), "stolen": taken}
 
 
 def middle(values: list[float]) -> float:
@@ -212,7 +214,7 @@ def test_figures(lab: Callable[..., Any]) -> None:
         ("frames per second, the most", 10.5, max(r["snapshots"] / r["seconds"] for r in rows)),
         ("kB per second, the most", 300.0, max(r["bytes"] / r["seconds"] / 1e3 for r in rows)),
         ("frame to paint, p95, ms", 100.0, delays[int(len(delays) * 0.95)]),
-        ("page's heap, MB", 300.0, max(r["heap_mb"] for r in rows)),
+        ("page's heap, MB", 300.0, max(r.get("heap_mb", 0) for r in rows)),
         ("longest task of the page by the clock, ms", 100.0, max(r["longest"] for r in rows)),
         ("longest by processor time, ms", 100.0, processor),
         ("throughput lost by watching, %", 5.0, lost),

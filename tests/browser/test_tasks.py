@@ -74,7 +74,11 @@ def test_tasks_are_found_looked_at_and_run_again(lab: OpenLab, tmp_path: Path) -
             one.wait_output(cell, words)
     one.wait_panel("d.done === 60 && d.failed === 6")
     choose_tab(page)
-    wait_rows(page, "r.length === 60")
+    wait_rows(page, "r.length === 50")
+    page.get_by_role("button", name="Next tasks").click()
+    wait_rows(page, "r.length === 10")
+    page.get_by_role("button", name="Previous tasks").click()
+    wait_rows(page, "r.length === 50")
     # six failures are one line
     folded = page.locator("#cellmill-panel .cellmill-failure")
     assert folded.count() == 1

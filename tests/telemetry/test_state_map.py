@@ -226,13 +226,16 @@ def test_a_million_tasks(fresh: Executor) -> None:
     count = 1_000_000
     section = StateMapSection()
     section.follow(lambda: (1, 0, count))
-    frames: list[tuple[float, schema.StateMap]] = []
+    frames: list[
+        tuple[float, schema.StateMap, float]
+    ] = []  # between the times when it was asked for and was there
     over = threading.Event()
 
     def watch() -> None:
         while not over.wait(0.02):
+            asked = time.monotonic()
             if (frame := section.frame(fresh)) is not None:
-                frames.append((time.monotonic(), frame))
+                frames.append((asked, frame, time.monotonic()))
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -249,10 +252,10 @@ def test_a_million_tasks(fresh: Executor) -> None:
     assert len(cells) == 15625
     assert cells == bytes(14 | 16 if -first % 1000 < 64 else 15 for first in range(0, count, 64))
     assert frames
-    over_by_then = [frame["counts"]["done"] + frame["counts"]["failed"] for _, frame in frames]
+    over_by_then = [frame["counts"]["done"] + frame["counts"]["failed"] for _, frame, _ in frames]
     assert over_by_then == sorted(over_by_then)
-    for (sent, frame), (then, _) in pairwise(frames):
-        assert then - sent >= len(frame["cells"]) / BYTES_PER_SECOND - 0.001
+    for (asked, frame, _), (_, _, next_there) in pairwise(frames):
+        assert next_there - asked >= len(frame["cells"]) / BYTES_PER_SECOND - 0.001
 
 
 def test_each_piece_of_work_has_a_map_of_its_own(fresh: Executor) -> None:

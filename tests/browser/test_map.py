@@ -187,7 +187,7 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
     first = "() => document.querySelector('.cellmill-task-table tbody tr td').textContent"
     page.wait_for_function("() => document.querySelector('th[aria-sort=descending]').textContent === 'Task'")
     page.get_by_role("button", name="Next tasks").click()
-    page.get_by_text(f"101 to 200 of {tasks + 80:,} tasks").wait_for()
+    page.get_by_text(f"51 to 100 of {tasks + 80:,} tasks").wait_for()
     there = page.evaluate(first)
     page.get_by_role("button", name="Previous tasks").click()
     page.get_by_text(f"1 to 50 of {tasks + 80:,} tasks").wait_for()

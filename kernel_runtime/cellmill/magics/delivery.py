@@ -66,10 +66,9 @@ class Arrivals:
 
     def deliver(self) -> None:
         """Assign the variables of all tasks that are done."""
-        over = {task for task in tuple(self._expected) if task.done()}
         with self._lock:
-            done = [task for task in self._expected if task in over]
-            self._expected = [task for task in self._expected if task not in over]
+            done = [task for task in self._expected if task.done()]
+            self._expected = [task for task in self._expected if task not in done]
             for task in done:
                 if task.failure() is not None:
                     self._failed.append(task)

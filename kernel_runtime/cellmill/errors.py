@@ -78,17 +78,19 @@ class InternalError(CellmillError):
     """A mistake in Cellmill itself. Please report it with the text of the message."""
 
 
-def text_of(value: object) -> str:
-    """``str(value)`` that never raises, and is a plain string."""
+def text_of(value: object, passed: tuple[type[BaseException], ...] = ()) -> str:
+    """``str(value)`` that raises nothing but errors of the kinds ``passed``, and is a plain string."""
     try:
         return str.__str__(str(value))
+    except passed:
+        raise
     except BaseException as error:
         return f"<its str() raises {type(error).__name__}>"
 
 
-def in_words(error: BaseException) -> str:
-    """Type and text of an exception, to go on with after it."""
-    text = text_of(error).removesuffix(".")
+def in_words(error: BaseException, passed: tuple[type[BaseException], ...] = ()) -> str:
+    """Type and text of an exception, to go on with after it; ``passed`` as in `text_of`."""
+    text = text_of(error, passed).removesuffix(".")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

@@ -31,6 +31,7 @@ _MAGIC = b"CMB1"
 _HEAD = struct.Struct("<4sIQ")
 _BUFFER = struct.Struct("<QQ")
 _USUAL_PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__")
+Passed = tuple[type[BaseException], ...]  # kinds of errors that end a search for what cannot be pickled
 _DEEPEST, _MOST_PARTS = 20, 10_000  # of what is looked through for something that cannot be pickled
 
 
@@ -172,7 +173,7 @@ def explain_argument(
     args: Sequence[Any],
     kwargs: dict[str, Any],
     error: BaseException,
-    passed: tuple[type[BaseException], ...] = (),
+    passed: Passed = (),
 ) -> PayloadError:
     """Find the argument that cannot be pickled and say so; errors of the kinds ``passed`` end the search."""
     named = [(f"argument {i + 1}", a) for i, a in enumerate(args)] + [
@@ -190,19 +191,20 @@ def explain_argument(
             f"{culprit} cannot be sent to a worker: there is not enough memory to pickle it. {TOO_LARGE}"
         )
     return PayloadError(
-        f"{culprit} cannot be sent to a worker: {inside}{in_words(error)}. Open files, locks, sockets, "
+        f"{culprit} cannot be sent to a worker: {inside}{in_words(error, passed)}. Open files, locks, sockets, "
         "generators and the like stay in one process: create them inside the function, or once per worker "
         "with @cellmill.per_worker."
     )
 
 
-def explain_shared(value: Any, error: BaseException) -> PayloadError:
-    """An object that tasks are to share cannot be pickled: say what in it, and why."""
+def explain_shared(value: Any, error: BaseException, passed: Passed = ()) -> PayloadError:
+    """An object that tasks are to share cannot be pickled: say what in it, and why; ``passed`` as above."""
     if isinstance(error, MemoryError):
         reason = f"there is not enough memory to pickle it. {TOO_LARGE}"
     else:
-        inside, error = _inside(value, error)
-        reason = f"{inside}{in_words(error)}. What stays in one process is made in each worker: @cellmill.per_worker."
+        inside, error = _inside(value, error, passed)
+        words = in_words(error, passed)
+        reason = f"{inside}{words}. What stays in one process is made in each worker: @cellmill.per_worker."
     return PayloadError(f"the shared {type(value).__qualname__} cannot be sent to workers: {reason}")
 
 
@@ -216,7 +218,7 @@ def explain_result(function: str, value: Any, error: BaseException) -> PayloadEr
     return PayloadError(f"the result of {function}, a {type(value).__name__}, cannot be sent back: {reason}")
 
 
-def _problem(value: Any, passed: tuple[type[BaseException], ...] = ()) -> BaseException | None:
+def _problem(value: Any, passed: Passed = ()) -> BaseException | None:
     """Why a value cannot be pickled."""
     try:
         encode(value)
@@ -227,13 +229,11 @@ def _problem(value: Any, passed: tuple[type[BaseException], ...] = ()) -> BaseEx
     return None
 
 
-def _inside(
-    value: Any, error: BaseException, passed: tuple[type[BaseException], ...] = ()
-) -> tuple[str, BaseException]:
+def _inside(value: Any, error: BaseException, passed: Passed = ()) -> tuple[str, BaseException]:
     """(where in ``value`` the innermost thing lies that cannot be pickled, as text; its error)."""
     path, seen = "", {id(value)}
-    while path.count("[") + path.count(".") < _DEEPEST and not _endless(error):
-        for step, part in _parts(value):
+    while path.count("[") + path.count(".") < _DEEPEST and not _endless(error, passed):
+        for step, part in _parts(value, passed):
             found = None if id(part) in seen else _problem(part, passed)
             seen.add(id(part))
             if found is not None:
@@ -244,18 +244,20 @@ def _inside(
     return (f"in it, {path} is a {type(value).__name__}. " if path else ""), error
 
 
-def _endless(error: BaseException) -> bool:
-    return isinstance(error, RecursionError) or "recursion" in text_of(error)
+def _endless(error: BaseException, passed: Passed) -> bool:
+    return isinstance(error, RecursionError) or "recursion" in text_of(error, passed)
 
 
-def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+def _parts(value: Any, passed: Passed) -> Iterator[tuple[str, Any]]:
     """(how to get there, part) of plain containers, and of objects that are pickled by their attributes."""
     kind = type(value)
     if kind in (list, tuple, set, frozenset):
         what = "[{}]" if kind in (list, tuple) else ".element{}"
         yield from ((what.format(i), part) for i, part in enumerate(islice(value, _MOST_PARTS)))
     elif kind is dict:
-        yield from ((f"[{text_of(key)[:40]!r}]", part) for key, part in islice(value.items(), _MOST_PARTS))
+        yield from (
+            (f"[{text_of(key, passed)[:40]!r}]", part) for key, part in islice(value.items(), _MOST_PARTS)
+        )
     elif all(getattr(kind, name) is getattr(object, name) for name in _USUAL_PICKLING):
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:

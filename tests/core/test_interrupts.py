@@ -8,7 +8,7 @@ import pytest
 
 START = """
 import signal, threading, concurrent.futures
-from cellmill import Executor
+from cellmill import Executor, share
 from tests.core import tasks
 ex = Executor(2)
 ex.run_on_workers(int)
@@ -24,6 +24,7 @@ def stop(number, frame):
             signal.setitimer(signal.ITIMER_REAL, 0)
         signal.raise_signal(signal.SIGINT)  # answered at the next instruction
 signal.signal(signal.SIGALRM, stop)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
 def allow(times, period):
     global budget
@@ -249,8 +250,16 @@ def submit(*args):
         return ex.submit(tasks.same, *args).result(30)
     except BaseException as error:
         return type(error).__name__
+class Words(Exception):  # whose text is where Stop comes
+    def __str__(self):
+        signal.raise_signal(signal.SIGINT)
+class Speaks:
+    def __reduce__(self):
+        raise Words
 lock = threading.Lock()
-print(submit(Stops(1)), submit(Stops(2)))
+print(submit(Stops(1)), submit(Stops(2)), submit(Speaks()), submit([Speaks()]))
+shared = share([Stops(3), lock])
+print(submit(shared), submit(shared), submit(shared), submit(share(Speaks())))
 print({submit({"a": [Stops(at), lock]}) for at in range(1, 7)}, submit([lock]))
 words, errors = [["word"] * 20 for _ in range(300)], []
 for round in range(20):
@@ -267,4 +276,9 @@ assert errors and not [text for text in errors if "KeyboardInterrupt" in text], 
 print(hits > 5, submit(3))
 """
     )
-    assert out.splitlines() == ["KeyboardInterrupt 0", "{'KeyboardInterrupt'} PayloadError", "True 3"]
+    assert out.splitlines() == [
+        "KeyboardInterrupt 0 KeyboardInterrupt KeyboardInterrupt",
+        "KeyboardInterrupt PayloadError PayloadError KeyboardInterrupt",
+        "{'KeyboardInterrupt'} PayloadError",
+        "True 3",
+    ]

@@ -97,7 +97,7 @@ class Sharing:
             raise
         except BaseException as error:  # whatever code of the object's raises
             with packing(lambda part: self.refer(part, needs)):
-                problem = payload.explain_shared(value, error)
+                problem = payload.explain_shared(value, error, (KeyboardInterrupt,))
             shared._places[self] = Place(0, 0, "", str(problem))
             raise ShareError(str(problem)) from error
         try:

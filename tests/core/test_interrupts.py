@@ -170,10 +170,44 @@ assert list(ex.map(tasks.double, range(9000))) == [2 * i for i in range(9000)]
 ex.shutdown()
 stats = ex.stats()
 assert stats.submitted == stats.done, stats
+assert len(ex._backend.resolver.table) <= 32_768, len(ex._backend.resolver.table)
 print(hits > 5)
 """
     )
     assert out == "True\n"
+
+
+def test_the_table_of_tasks_grows_whole(interrupted: Callable[[str], str]) -> None:
+    """Stop at any line of its growth: what it holds is told apart from what is free as before."""
+    out = interrupted(
+        """
+import sys
+from array import array
+resolver = ex._backend.resolver
+
+def lines(frame, event, _):
+    global left
+    if event == "line" and frame.f_code is resolver.take_slot.__code__:
+        left -= 1
+        if not left:
+            signal.raise_signal(signal.SIGINT)
+    return lines
+
+for at in range(1, 100):
+    resolver.table[:], resolver.slots = [], array("I")  # no task is running
+    left = at
+    try:
+        sys.settrace(lines)
+        resolver.take_slot()
+        break
+    except KeyboardInterrupt:
+        sys.settrace(None)
+    assert len(resolver.table) - len(resolver.slots) in (0, 1), (at, len(resolver.table), len(resolver.slots))
+sys.settrace(None)
+print(at > 6, len(resolver.table) - len(resolver.slots))
+"""
+    )
+    assert out == "True 1\n"
 
 
 def test_cancelling(interrupted: Callable[[str], str]) -> None:

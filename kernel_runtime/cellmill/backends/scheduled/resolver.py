@@ -59,7 +59,8 @@ class Resolver:
             try:
                 return self.slots.pop()
             except IndexError:
-                with self._growing:
+                # torn in two by Stop, it would double again with each Stop that follows
+                with whole(), self._growing:
                     if self.slots:
                         continue
                     size = len(self.table)

@@ -1,15 +1,18 @@
 /**
- * When to draw: with the page's next picture after something came, but not oftener than somebody wants to see it.
+ * When to draw: soon after something came, but not oftener than somebody wants to see it.
  *
  * Whatever small part of it changes, a picture costs the page a pass through layout, paint and compositor. So what is
- * due soon comes along when another one is drawn.
+ * due soon comes along when another one is drawn. The views change in a task of their own and not in the animation
+ * frame, where layout and paint follow without a pause: on a machine that is full nobody waits for both at once.
  */
 
 /** Milliseconds between pictures which only time changes. */
 const CLOCK_INTERVAL = 1000;
+/** Milliseconds to wait for what comes together: it is shown in one picture. */
+const TOGETHER = 8;
 /** How much earlier than its turn a picture may come, in intervals: frames are not quite even. */
 const EARLY = 0.5;
-/** Those that were asked before their turn. */
+/** Those that were asked and have not drawn. */
 const waiting = new Set<Drawing>();
 
 export class Drawing {
@@ -27,13 +30,9 @@ export class Drawing {
     if (this._wait !== 0 || this._frame !== 0) {
       return;
     }
-    const wait = this._due - performance.now();
-    if (wait > 0) {
-      waiting.add(this);
-      this._wait = window.setTimeout(() => this._request(), wait);
-    } else {
-      this._request();
-    }
+    waiting.add(this);
+    const wait = Math.max(TOGETHER, this._due - performance.now());
+    this._wait = window.setTimeout(() => this._turn(), wait);
   }
 
   /** Draw at once. */
@@ -55,17 +54,22 @@ export class Drawing {
     waiting.delete(this);
   }
 
-  private _request(): void {
+  private _turn(): void {
     this._wait = 0;
-    waiting.delete(this);
-    this._frame = window.requestAnimationFrame(() => {
-      this.now();
-      for (const other of waiting) {
-        if (other._due - performance.now() <= EARLY * other._interval()) {
-          other.now();
-        }
+    if (document.visibilityState === 'visible') {
+      this._drawAll();
+    } else {
+      this._frame = window.requestAnimationFrame(() => this._drawAll()); // there is none before the page shows
+    }
+  }
+
+  private _drawAll(): void {
+    this.now();
+    for (const other of waiting) {
+      if (other._due - performance.now() <= EARLY * other._interval()) {
+        other.now();
       }
-    });
+    }
   }
 
   private readonly _draw: () => boolean;

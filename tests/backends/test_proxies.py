@@ -22,7 +22,7 @@ from tests.core.helpers import comes_down
 pytest.importorskip("proxystore")
 numpy = pytest.importorskip("numpy")
 
-from cellmill.backends.cluster import files, proxies, stores  # noqa: E402
+from cellmill.backends.cluster import folders, proxies, stores  # noqa: E402
 
 TOKEN = b"0123456789abcdef"
 
@@ -197,6 +197,6 @@ os.kill(os.getpid(), signal.SIGKILL)
         process.wait(30)
     if how == "swept":
         assert Path(outside.folder).exists()
-        files._sweep(str(tmp_path))
+        folders.sweep("values", str(tmp_path))
         assert not Path(outside.folder).exists()
     assert comes_down(lambda: Path(outside.folder).exists(), 0)

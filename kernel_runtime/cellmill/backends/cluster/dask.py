@@ -9,7 +9,6 @@ import logging
 import os
 import shutil
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Collection, Hashable
@@ -18,7 +17,7 @@ from typing import Any
 
 from ...errors import BackendError, UsageError, in_words
 from ..local.cpus import available_cpus
-from . import remote
+from . import folders, remote
 from .engine import Lanes, Place
 
 CONNECT_SECONDS = 10.0
@@ -71,7 +70,7 @@ class DaskEngine:
         return expected
 
     def _start(self, workers: int) -> int:
-        self._folder = tempfile.mkdtemp(prefix="cellmill-dask-")
+        self._folder = folders.private("dask")
         settings: dict[str, Any] = {
             "n_workers": workers,
             "threads_per_worker": 1,

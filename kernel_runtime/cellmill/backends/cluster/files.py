@@ -9,15 +9,14 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from proxystore.connectors.file import FileConnector, FileKey
 
-NAME = "cellmill-values"
+from . import folders
+
 ENOUGH = 1 << 30  # bytes that must be free where values are kept in memory
 
 
@@ -87,23 +86,9 @@ class MappedFiles(FileConnector):
 
 
 def private_folder() -> str:
-    """A new one, for this user alone, named after this process; what earlier processes left behind is removed.
-
-    In memory where there is room, unless TMPDIR names a place.
-    """
-    base = tempfile.gettempdir()
-    if "TMPDIR" not in os.environ and _free("/dev/shm") > ENOUGH:
-        base = "/dev/shm"
-    _sweep(base)
-    return tempfile.mkdtemp(prefix=f"{NAME}-{os.getpid()}-{start_of(os.getpid())}-", dir=base)  # mode 0700
-
-
-def start_of(pid: int) -> int:
-    """When a process started, in ticks since boot: with its number it names it for good. 0: there is none."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-    except (OSError, IndexError, ValueError):
-        return 0
+    """One for values: in memory where there is room, unless TMPDIR names a place."""
+    in_memory = "TMPDIR" not in os.environ and _free("/dev/shm") > ENOUGH
+    return folders.private("values", "/dev/shm" if in_memory else None)
 
 
 def _free(folder: str) -> int:
@@ -112,12 +97,3 @@ def _free(folder: str) -> int:
     except OSError:
         return 0
     return found.f_bavail * found.f_frsize if os.access(folder, os.W_OK) else 0
-
-
-def _sweep(base: str) -> None:
-    """Remove folders of processes of this user that are gone."""
-    for folder in Path(base).glob(f"{NAME}-*"):
-        _, _, pid, start, *_ = folder.name.split("-", 4)
-        with contextlib.suppress(OSError, ValueError):
-            if folder.stat().st_uid == os.getuid() and start_of(int(pid)) != int(start):
-                shutil.rmtree(folder, ignore_errors=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -18,7 +17,7 @@ from ..local.children import Exit
 from ..local.zygote_client import WorldWatch, current_world
 from ..scheduled.requests import REPLY_SECONDS, Requests
 from ..scheduled.worker_infos import info_of, infos
-from . import troubles
+from . import folders, troubles
 from .engine import Engine, Place
 from .greeting import CLOSING_SECONDS, Settings, take_leave
 from .lane import Lane
@@ -65,7 +64,7 @@ class LanePool:
         self.requests = Requests(backend)
         self.lock = threading.RLock()
         self._opened = 0.0
-        self.folder = tempfile.mkdtemp(prefix="cellmill-lanes-")
+        self.folder = folders.private("lanes")
 
     # -- what the engine tells
 

@@ -29,6 +29,7 @@ from ...errors import BackendError, in_words
 from ...payload import BUFFER_MIN, Encoded
 from ...task import memory_of
 from . import stores
+from .folders import start_of
 from .stores import Source
 
 ABOVE = 200_000  # bytes; below that packs are as fast
@@ -79,7 +80,7 @@ class Outside:
                 f"reach it: {in_words(error)}. Install ProxyStore there as well (pip install "
                 "'cellmill[proxies]'), or switch it off with proxies=False."
             ) from error
-        if self.folder is not None and _start_of(self.owner[0]) == self.owner[1] != 0:
+        if self.folder is not None and start_of(self.owner[0]) == self.owner[1] != 0:
             with _lock:
                 if self.folder in _watched or self.owner[0] == os.getpid():
                     return
@@ -277,7 +278,7 @@ def keeper(token: bytes, proxies: Any, above: Any, owns: bool) -> Keeper | None:
         made = stores.chosen(proxies)
     source = stores.source_of(made)
     stores.keep(source, made)
-    owner = (os.getpid(), _start_of(os.getpid())) if folder is not None else (0, 0)
+    owner = (os.getpid(), start_of(os.getpid())) if folder is not None else (0, 0)
     return Keeper(token, Outside(token, source, policy, folder, owner), made)
 
 
@@ -300,12 +301,6 @@ class Above:
 
 
 # -- when the owner dies
-
-
-def _start_of(pid: int) -> int:
-    from .files import start_of
-
-    return start_of(pid)
 
 
 def _outlive(folder: str, owner: int) -> None:

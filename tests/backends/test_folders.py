@@ -1,0 +1,63 @@
+"""Folders named after their process: a killed one's go with the next, nobody else's do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cellmill.backends.cluster import folders
+
+MAKE = """
+import sys
+from cellmill.backends.cluster import folders
+print(folders.private("lanes"), flush=True)
+sys.stdin.read()
+"""
+
+
+def maker(base: Path) -> tuple[subprocess.Popen[str], Path]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAKE],
+        env={**os.environ, "TMPDIR": str(base)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().strip())
+
+
+def test_only_what_the_dead_left_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (dead, left), (alive, kept) = maker(tmp_path), maker(tmp_path)
+    with alive, dead:
+        (left / "lane-1").write_bytes(b"x")
+        dead.send_signal(signal.SIGKILL)
+        dead.wait(30)
+        # as another machine that shares this folder would name it, or another program
+        others = [
+            tmp_path / left.name.replace("lanes", "dask"),
+            tmp_path / f"cellmill-lanes-00000000-{left.name.split('-', 3)[3]}",
+            tmp_path / f"{left.name.rsplit('-', 3)[0]}-x",
+        ]
+        for other in others:
+            other.mkdir()
+        mine = Path(folders.private("lanes", str(tmp_path)))
+        assert not left.exists()
+        assert all(folder.is_dir() for folder in (mine, kept, *others))
+        assert mine.stat().st_mode & 0o777 == 0o700
+        somebody = os.getuid() + 1
+        monkeypatch.setattr(folders.os, "getuid", lambda: somebody)
+        assert alive.stdin is not None
+        alive.stdin.close()
+        alive.wait(30)
+    folders.sweep("lanes", str(tmp_path))
+    assert kept.is_dir()  # another user's
+    monkeypatch.undo()
+    folders.sweep("lanes", str(tmp_path))
+    assert not kept.exists()
+    assert mine.is_dir()

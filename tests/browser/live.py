@@ -7,7 +7,6 @@ module only when it is named.
 from __future__ import annotations
 
 import json
-import os
 import random
 import statistics
 from collections.abc import Callable
@@ -126,12 +125,6 @@ def longest_by_processor(one: Any, flood: Flood) -> float:
     return float(max(task.get("tdur", 0) for task in tasks)) / 1e3
 
 
-def stolen() -> float:
-    """Milliseconds of processor time that other guests of the host took so far; 0 on a machine of one's own."""
-    ticks = int(Path("/proc/stat").read_text().split(maxsplit=9)[8])
-    return 1e3 * ticks / os.sysconf("SC_CLK_TCK")
-
-
 def watched_and_not(one: Any, flood: Flood) -> tuple[list[tuple[float, float]], list[dict[str, Any]]]:
     """Rates alone and watched, in pairs, and what the page saw of each flood that it watched."""
     pairs, rows = [], []
@@ -162,9 +155,9 @@ def one_flood(one: Any, flood: Flood, tab: str | None) -> tuple[float, dict[str,
         one.open_panel()
         one.page.locator(f"#cellmill-panel [data-tab='{tab}']").click()
     one.page.evaluate(WATCH)
-    before = stolen()
+    before = machine.stolen_ms()
     rate = flood.rate()
-    taken = stolen() - before
+    taken = machine.stolen_ms() - before
     if tab is not None:
         one.wait_panel("d.done === d.total")
     return rate, {**one.page.evaluate(TAKE), "stolen": taken}

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import jupyterlab
 import nbformat
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -81,17 +82,20 @@ def environment(scratch: Path) -> dict[str, str]:
         folder = scratch / name.lower()
         folder.mkdir()
         env[name] = str(folder)
-    settings = (
-        Path(env["JUPYTER_CONFIG_DIR"]) / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
-    )
-    settings.mkdir(parents=True)
+    settings = Path(env["JUPYTER_CONFIG_DIR"]) / "lab" / "user-settings" / "@jupyterlab"
     # The panel of this tree, whatever is installed: this path comes before that of a virtual environment.
     extensions = scratch / "jupyter_path" / "labextensions"
     extensions.mkdir(parents=True)
     (extensions / "cellmill").symlink_to(PANEL)
     env["JUPYTER_PATH"] = str(extensions.parent)
     quiet = {"fetchNews": "false", "checkForUpdates": False}
-    (settings / "notification.jupyterlab-settings").write_text(json.dumps(quiet))
+    chosen: dict[str, dict[str, object]] = {"apputils-extension/notification": quiet}
+    if jupyterlab.__version__.startswith("4.4."):  # takes cells out of the page that are out of sight
+        chosen["notebook-extension/tracker"] = {"windowingMode": "defer"}
+    for name, values in chosen.items():
+        path = settings / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(values))
     return env
 
 

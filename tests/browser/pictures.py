@@ -141,11 +141,12 @@ def test_take_views(lab: Callable[..., Any], theme: str) -> None:
     page.locator(f"{PANEL} .cellmill-task-detail").get_by_text("no peak").first.wait_for()
     take("task")
     page.evaluate("() => window.jupyterapp.shell.collapseRight()")
+    page.set_viewport_size({"width": 1280, "height": 1400})  # so that all of the widget is in sight
     one.run_cell(3)
     wait_inline(one, "d.presence === 'loaded' || d.presence === 'live'")
     one.run_cell(4)
     wait_inline(one, "d.total === 60 && d.done > 30")
-    take("widget", page.locator(ROOT))
+    take("widget", page.locator(OUTPUT.format(3)))
     one.wait_output(4, "once more")
     save(one)
     notebook = nbformat.read(one.server.root / one.name, as_version=4)

@@ -185,7 +185,10 @@ threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     with start_script(tmp_path, code) as process:
         assert process.stdout is not None
         processes = [int(pid) for pid in process.stdout.readline().split()]
-        assert ends(process.pid)
+        try:
+            assert ends(process.pid)
+        finally:
+            process.kill()
         assert len(processes) == 2
         assert all(ends(pid) for pid in processes)
         process.communicate()

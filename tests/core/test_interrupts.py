@@ -24,7 +24,6 @@ def stop(number, frame):
             signal.setitimer(signal.ITIMER_REAL, 0)
         signal.raise_signal(signal.SIGINT)  # answered at the next instruction
 signal.signal(signal.SIGALRM, stop)
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
 def allow(times, period):
     global budget

@@ -12,11 +12,7 @@ DUMP_S = 5.0  # for the dump of all threads, before the process is given up
 
 def alone(code: str, limit: float) -> str:
     """Run Python code from the root of the tree; its stdout. A failure of it is a failure here."""
-    # A shell's background jobs ignore SIGINT, and so would this.
-    watch = (
-        f"import faulthandler, signal; faulthandler.dump_traceback_later({limit - DUMP_S}, exit=True)\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    )
+    watch = f"import faulthandler; faulthandler.dump_traceback_later({limit - DUMP_S}, exit=True)\n"
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", watch + code],
         cwd=ROOT,

@@ -17,7 +17,7 @@ import pytest
 from nbconvert import HTMLExporter
 from PIL import Image
 
-from tests.browser.test_widget import ROOT, save, set_theme, wait_inline
+from tests.browser.test_widget import save, set_theme, wait_inline
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LIMIT = 300_000

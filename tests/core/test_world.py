@@ -179,22 +179,20 @@ def test_filters_of_warnings(fresh: Executor) -> None:
             assert told(new, Own) == "raised"
 
 
-def test_filters_for_modules_that_come_later(
-    fresh: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_filters_for_modules_that_come_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A category is found though its module is imported by the task; filters that come with that module stay."""
     code = "import warnings\nclass Late(Warning): pass\nwarnings.filterwarnings('error', message='theirs')\n"
     (tmp_path / "cellmill_warns.py").write_text(code)
     monkeypatch.syspath_prepend(str(tmp_path))
-    with warnings.catch_warnings():
+    with Executor(1) as one, warnings.catch_warnings():  # one: the worker that has imported the module
         import cellmill_warns  # type: ignore[import-not-found]
 
         warnings.resetwarnings()
         warnings.filterwarnings("ignore", category=cellmill_warns.Late)
-        assert told(fresh, cellmill_warns.Late) == "ignored"
+        assert told(one, cellmill_warns.Late) == "ignored"
         warnings.filterwarnings("ignore", message="something else")
-        assert told(fresh, UserWarning, "theirs") == "raised"
-        assert told(fresh, UserWarning, "ours") == "shown"
+        assert told(one, UserWarning, "theirs") == "raised"
+        assert told(one, UserWarning, "ours") == "shown"
     sys.modules.pop("cellmill_warns")
 
 

@@ -275,10 +275,8 @@ def reached(pressing: Pressing, told: Told) -> dict[str, list[Reached]]:
     def one(what: str, at: float, following: float) -> Reached:
         done = max(at, effect(what, at, following, told))
         sent, heard = told.heard(at, COMMANDS[what])
-        return Reached(
-            *(1000 * seconds for seconds in (done - at, sent - at, heard - sent, done - heard)),
-            stolen=told.stolen_between(at, done),
-        )
+        page, way, kernel = (1000 * seconds for seconds in (sent - at, heard - sent, done - heard))
+        return Reached(1000 * (done - at), page, way, kernel, told.stolen_between(at, done))
 
     return {what: [one(what, *times) for times in pressing.after(what)] for what in COMMANDS}
 

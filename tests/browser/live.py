@@ -16,25 +16,31 @@ from typing import Any
 import pytest
 
 from cellmill.bench import machine
+from tests.browser.page_tasks import Task, traced
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "live.json"
 ROUNDS = 12  # through all tabs, each flood once watched and once not: rates of one vary by 20 % on two cores
 TABS = ("now", "map", "timeline", "journey", "tasks", "workers")
+LONG = 100.0  # milliseconds: no task of the page is to be longer
 DISTURBED = (
     100  # milliseconds: where the machine's host took more of a run, its clock says nothing of the page
 )
 LOAD = "%load_ext cellmill\nprint('loaded', 'now')"
+BEGUN = "the cell runs"
 # From a cell's first message on, as the press that ran it is JupyterLab's work: when each frame came, how large it was
 # and when the picture after it was painted; and the page's long tasks. As the numbers change, the page's next animation
 # frame is due anyway; a message sent from it is taken after the page was laid out and painted.
-WATCH = """() => {
+WATCH = """begun => {
     const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
     const seen = window.cellmillSeen = { frames: [], paints: [], long: [], since: Infinity };
     const size = message => JSON.stringify(message.content).length +
         (message.buffers ?? []).reduce((sum, buffer) => sum + buffer.byteLength, 0);
     seen.listener = (_, message) => {
         const now = performance.now();
-        if (message.header.msg_type === 'execute_input') seen.since = now;
+        if (message.header.msg_type === 'execute_input') {
+            seen.since = now;
+            console.timeStamp(begun);
+        }
         if (message.header.msg_type !== 'comm_msg' || message.content.data.cellmill === undefined) return;
         if (now >= seen.since) seen.frames.push([now, size(message), message.content.data.kind]);
     };
@@ -103,26 +109,21 @@ def heap(one: Any) -> float:
     return float(metrics["JSHeapUsedSize"]) / 1e6
 
 
-def longest_by_processor(one: Any, flood: Flood) -> float:
-    """Milliseconds of processor time of the page's longest task, while one walks through the tabs during a flood.
-
-    What the clock says beyond that is time for which kernel and workers had the processors.
-    """
+def walked(one: Any, flood: Flood) -> Task:
+    """The page's longest task by processor time while one walks through the tabs during a flood."""
 
     def walk() -> None:
         one.wait_panel("d.done < d.total && d.done > 0")
-        browser.start_tracing(page=one.page, categories=["toplevel"])
         for tab in TABS:
             one.page.locator(f"#cellmill-panel [data-tab='{tab}']").click()
             one.page.locator(f"#cellmill-panel .cellmill-page-{tab}").wait_for()
 
     one.open_panel()
-    browser = one.page.context.browser
-    flood.rate(walk)
-    events = json.loads(browser.stop_tracing())["traceEvents"]
-    mains = {(e["pid"], e["tid"]) for e in events if e.get("args", {}).get("name") == "CrRendererMain"}
-    tasks = [e for e in events if (e["pid"], e["tid"]) in mains and e["name"].endswith("RunTask")]
-    return float(max(task.get("tdur", 0) for task in tasks)) / 1e3
+    one.page.evaluate(WATCH, BEGUN)
+    with traced(one.page, BEGUN) as tasks:
+        flood.rate(walk)
+    one.page.evaluate(TAKE)
+    return max(tasks, key=lambda task: task.processor)
 
 
 def watched_and_not(one: Any, flood: Flood) -> tuple[list[tuple[float, float]], list[dict[str, Any]]]:
@@ -139,7 +140,7 @@ def watched_and_not(one: Any, flood: Flood) -> tuple[list[tuple[float, float]], 
             if watched:
                 row |= found
             else:
-                row["alone"] = {name: found[name] for name in ("longest", "stolen")}
+                row["alone"] = {name: found[name] for name in ("longest", "stolen", "processor", "over")}
         if row["tab"] == TABS[-1]:  # seldom: after a collection by force the browser collects more by itself
             row["heap_mb"] = heap(one)
         pairs.append((rates[False], rates[True]))
@@ -154,13 +155,20 @@ def one_flood(one: Any, flood: Flood, tab: str | None) -> tuple[float, dict[str,
     else:
         one.open_panel()
         one.page.locator(f"#cellmill-panel [data-tab='{tab}']").click()
-    one.page.evaluate(WATCH)
-    before = machine.stolen_ms()
-    rate = flood.rate()
-    taken = machine.stolen_ms() - before
-    if tab is not None:
-        one.wait_panel("d.done === d.total")
-    return rate, {**one.page.evaluate(TAKE), "stolen": taken}
+    one.page.evaluate(WATCH, BEGUN)
+    with traced(one.page, BEGUN) as tasks:
+        before = machine.stolen_ms()
+        rate = flood.rate()
+        taken = machine.stolen_ms() - before
+        if tab is not None:
+            one.wait_panel("d.done === d.total")
+        seen = one.page.evaluate(TAKE)
+    return rate, {
+        **seen,
+        "stolen": taken,
+        "processor": max(task.processor for task in tasks),
+        "over": [str(task) for task in tasks if task.clock > LONG],
+    }
 
 
 def middle(values: list[float]) -> float:
@@ -183,14 +191,20 @@ def undisturbed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def say_long_tasks(what: str, rows: list[dict[str, Any]]) -> None:
-    """How many runs had tasks of the page over 100 ms by the clock, and what the machine's host took meanwhile."""
+    """How many runs had tasks of the page over 100 ms by the clock, what these did, and the host's part.
+
+    What the clock says beyond the processor's time is time for which others had the processors.
+    """
     for which, some in (("", rows), ("undisturbed ", undisturbed(rows))):
         times = sorted((row["longest"] for row in some), reverse=True)
         print(
-            f"{sum(time > 100 for time in times)} of {len(some)} {which}{what} runs had a task of the page over "
+            f"{sum(time > LONG for time in times)} of {len(some)} {which}{what} runs had a task of the page over "
             f"100 ms by the clock (the longest of each: {', '.join(f'{time:.0f}' for time in times[:3])}, ...); "
             f"the machine's host took {statistics.fmean(row['stolen'] for row in some):.0f} ms of a run"
         )
+    for row in rows:
+        for task in row["over"]:
+            print(f"  {row.get('tab', 'closed')}, the host took {row['stolen']:.0f}: {task}")
 
 
 @pytest.mark.timeout(1800)
@@ -209,7 +223,7 @@ def test_figures(lab: Callable[..., Any]) -> None:
     one.wait_output(1, "ready")
     flood = Flood(one, cell=2)
     pairs, rows = watched_and_not(one, flood)
-    processor = longest_by_processor(one, flood)
+    walk = walked(one, flood)
     low, lost, high = lost_by_watching(pairs)
     delays = sorted(delay for row in rows for delay in row["delays"])
     found = [
@@ -217,8 +231,8 @@ def test_figures(lab: Callable[..., Any]) -> None:
         ("kB per second, the most", 300.0, max(r["bytes"] / r["seconds"] / 1e3 for r in rows)),
         ("frame to paint, p95, ms", 100.0, delays[int(len(delays) * 0.95)]),
         ("page's heap, MB", 300.0, max(r.get("heap_mb", 0) for r in rows)),
-        ("longest task of the page by the clock, ms", 100.0, max(r["longest"] for r in undisturbed(rows))),
-        ("longest by processor time, ms", 100.0, processor),
+        ("longest task of the page by the clock, ms", LONG, max(r["longest"] for r in undisturbed(rows))),
+        ("longest by processor time, ms", LONG, max(walk.processor, *(r["processor"] for r in rows))),
         ("throughput lost by watching, %", 5.0, lost),
     ]
     print("\n\nA million tasks watched live, on each tab\n")

@@ -226,8 +226,11 @@ class Lab:
 
     def run_cell(self, index: int) -> None:
         """Press Shift+Enter in a cell, without waiting for its end."""
-        self.page.locator(".jp-Notebook .jp-Cell").nth(index).locator(".jp-InputArea-prompt").click()
+        self.select_cell(index)
         self.page.keyboard.press("Shift+Enter")
+
+    def select_cell(self, index: int) -> None:
+        self.page.locator(".jp-Notebook .jp-Cell").nth(index).locator(".jp-InputArea-prompt").click()
 
     def wait_output(self, index: int, text: str) -> None:
         self.page.locator(".jp-Notebook .jp-Cell").nth(index).get_by_text(text, exact=False).wait_for()

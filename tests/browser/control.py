@@ -284,13 +284,13 @@ def reached(pressing: Pressing, told: Told) -> dict[str, list[Reached]]:
 def say(what: str, figures: dict[str, list[Reached]], taken: float) -> None:
     print(f"\n\nMilliseconds from press to effect, {what}; {TURNS} presses each")
     print(f"load {os.getloadavg()[0]:.1f}; the machine's host took {taken:.0f} ms meanwhile\n")
-    print(f"{'':24}{'median':>8}{'most':>8}{'wanted':>10}{'':9}the slowest: page + way + kernel (host)")
+    print(f"{'':24}{'median':>8}{'most':>8}{'wanted':>10}{'':11}the slowest: page + way + kernel (host)")
     for name, presses in figures.items():
         middle = statistics.median(press.total for press in presses)
         most = max(presses, key=lambda press: press.total)
         verdict = "met" if most.total <= GOAL else "NOT MET"
         stages = f"{most.page:.0f} + {most.way:.0f} + {most.kernel:.0f} ({most.stolen:.0f})"
-        print(f"{name:24}{middle:8.0f}{most.total:8.0f}{f'<= {GOAL:.0f}':>10}  {verdict:7}{stages}")
+        print(f"{name:24}{middle:8.0f}{most.total:8.0f}{f'<= {GOAL:.0f}':>10}  {verdict:9}{stages}")
 
 
 @pytest.mark.timeout(900)

@@ -44,6 +44,7 @@ enum { LOSES_NOTHING = 0, LOSES_TASK = 1, MAY_LOSE_TASK = 2 };
     POINT(claim_cleared, LOSES_NOTHING)                                                                                \
     POINT(kernel_claimed, MAY_LOSE_TASK) /* it is ours to ring the bell, which has not rung */                         \
     POINT(entry_released, LOSES_NOTHING) /* the memory of the last entry is the kernel's */                            \
+    POINT(found_empty, LOSES_NOTHING) /* its ring; whether it is to end is seen next */                                \
     POINT(sleep_said, LOSES_NOTHING) /* and not asleep yet */                                                          \
     POINT(awake, LOSES_NOTHING) /* after a sleep */                                                                    \
     POINT(retired, LOSES_NOTHING)                                                                                      \

@@ -180,8 +180,12 @@ static int next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, uint6
             ring_advance(&w->tasks);
             continue;
         }
-        if (u32_acquire(&w->segment->retire)) /* partner: csched_worker_retire */
-            return CSCHED_ESTOPPED;
+        FAULT(w, found_empty);
+        if (u32_acquire(&w->segment->retire)) { /* partners: csched_worker_retire, wear_out */
+            if (ring_empty(&w->tasks))
+                return CSCHED_ESTOPPED;
+            continue; /* its last task came between the two looks */
+        }
         if (!spin_us && !timeout_ms)
             return CSCHED_EAGAIN;
         uint64_t now = now_ns();

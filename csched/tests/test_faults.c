@@ -330,6 +330,36 @@ static void what_makes_no_sense_is_refused(void)
     world_close(w);
 }
 
+static world_t *worn;
+
+static void send_the_last(int signal)
+{
+    (void)signal;
+    submit(worn, JOB_NONE, 1, 0);
+}
+
+/* It has seen an empty ring, is sent its last task and told to end, and looks whether it is to end. */
+static void a_worn_out_worker_takes_what_came_late(void)
+{
+    csched_config_t config = {.ring_bytes = RING, .arena_bytes = MEMORY, .worker_tasks = 1};
+    csched_item_t item;
+    worn = world_open_with(&config);
+    csched_worker_t *worker = by_hand(worn);
+    EQUAL(csched_worker_next(worker, 0, 0, &item), CSCHED_EAGAIN);
+    csched_poll(worn->s, 0);
+    OK(csched_fault_arm(worn->s, 0, "found_empty", 1, SIGUSR1));
+    void (*before)(int) = signal(SIGUSR1, send_the_last);
+    next_item(worker, CSCHED_TASK);
+    signal(SIGUSR1, before);
+    publish_none(worker);
+    EQUAL(csched_worker_next(worker, 0, 0, &item), CSCHED_ESTOPPED);
+    finish(worn, 1);
+    OK(csched_worker_lost(worn->s, 0));
+    OK(csched_worker_detach(worker));
+    world_close(worn);
+}
+
 #define BOTH_WAYS(point, loses) {#point ":1:kill", ends_there}, {#point ":1:stop", ends_there},
 
-MAIN(FAULT_POINTS(BOTH_WAYS) TEST(at_later_visits), TEST(armed_by_the_kernel), TEST(what_makes_no_sense_is_refused))
+MAIN(FAULT_POINTS(BOTH_WAYS) TEST(at_later_visits), TEST(armed_by_the_kernel),
+     TEST(a_worn_out_worker_takes_what_came_late), TEST(what_makes_no_sense_is_refused))

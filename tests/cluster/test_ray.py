@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -273,3 +275,28 @@ def test_workers_come_and_go(own: Executor) -> None:
     own.set_workers(2)
     wait_until(lambda: len(own.workers()) == 2, "the third stays")
     assert len(set(own.run_on_workers(tasks.pid))) == 2
+
+
+@pytest.mark.long
+def test_a_node_that_dies_as_it_starts() -> None:
+    """Another one is started; whoever asked for the executor does not notice."""
+    before = bridges()
+    killed = threading.Event()
+
+    def kill_the_first() -> None:
+        deadline = time.monotonic() + SECONDS
+        while not killed.is_set() and time.monotonic() < deadline:
+            for bridge in bridges() - before:
+                for pid in descendants(bridge):
+                    with contextlib.suppress(OSError):
+                        if Path(f"/proc/{pid}/exe").readlink().name == "raylet":
+                            os.kill(pid, signal.SIGKILL)
+                            killed.set()
+                            break
+
+    killer = threading.Thread(target=kill_the_first)
+    killer.start()
+    with Executor(1, backend="ray") as pool:
+        assert pool.submit(abs, -1).result(SECONDS) == 1
+    killer.join()
+    assert killed.is_set()

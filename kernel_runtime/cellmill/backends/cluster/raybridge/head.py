@@ -27,8 +27,10 @@ OWN_ENVIRONMENT = {
 }
 AGENT_PORTS = ("metrics_agent_port", "runtime_env_agent_port")
 SERVERS = ("gcs_server", "raylet")
+INNER = "r"  # Ray's own folder in ours
 END_SECONDS = 5.0
-START_SECONDS = 120.0
+START_SECONDS = 120.0  # for a node to come up
+GONE_SECONDS = 2.0  # without its process: it ended, or it is no program yet
 
 
 def environment() -> dict[str, str]:
@@ -61,8 +63,22 @@ def object_store_bytes() -> int:
 
 
 def start(ray: Any, cpus: int, temporary: str, options: dict[str, Any]) -> None:
-    """`ray.init` of a new cluster. Its helpers that would only watch are left out where this Ray lets us."""
-    inner = os.path.join(temporary, "r")  # Ray opens its folder to everybody
+    """`ray.init` of a new cluster; once more, from nothing, where its node dies or hangs as it starts."""
+    try:
+        _init(ray, cpus, temporary, options)
+    except NodeError:
+        kill_below()
+        remove(os.path.join(temporary, INNER))
+        _init(ray, cpus, temporary, options)
+
+
+class NodeError(Exception):
+    """The node of an own Ray did not come up."""
+
+
+def _init(ray: Any, cpus: int, temporary: str, options: dict[str, Any]) -> None:
+    """Ray's helpers that would only watch are left out where this Ray lets us."""
+    inner = os.path.join(temporary, INNER)  # Ray opens its folder to everybody
     wanted = {
         "address": "local",
         "num_cpus": cpus,
@@ -95,7 +111,8 @@ def _adapt(session: Path, watched: bool) -> None:
         said = {name: value for name, value in said.items() if name in taken}
         parameter.RayParams = functools.partial(parameter.RayParams, **said)
     with contextlib.suppress(AttributeError):
-        services.get_node = functools.partial(_patiently, services.get_node, None if watched else session)
+        if not isinstance(services.get_node, functools.partial):  # or this is the second start
+            services.get_node = functools.partial(_patiently, services.get_node, None if watched else session)
 
 
 def _no_dashboard(node: Any, *_: Any, **__: Any) -> None:
@@ -118,13 +135,23 @@ def _patiently(get_node: Callable[..., Any], session: Path | None, gcs_address: 
         with contextlib.suppress(OSError), port.open("x") as file:
             file.write("-1")
     until = time.monotonic() + START_SECONDS
+    seen = time.monotonic()
     while True:
         try:
             return get_node(gcs_address, node_id)
         except RuntimeError:
-            if time.monotonic() > until:
-                raise
+            now = time.monotonic()
+            if _runs("raylet"):
+                seen = now
+            if now > until or now > seen + GONE_SECONDS:
+                raise NodeError(
+                    f"Ray's node did not come up within {START_SECONDS:.0f} s, or ended"
+                ) from None
             time.sleep(0.1)
+
+
+def _runs(program: str) -> bool:
+    return any(_program_of(pid) == program and not _is_over(pid) for pid in descendants(os.getpid()))
 
 
 def servers() -> list[int]:
@@ -145,7 +172,7 @@ def ended(pid: int) -> bool:
 def complaint(path: str) -> str:
     """What a server wrote when it gave up; nothing when it was killed."""
     for name in SERVERS:
-        for log in Path(path).glob(f"r/session_*/logs/{name}.err"):
+        for log in Path(path).glob(f"{INNER}/session_*/logs/{name}.err"):
             with contextlib.suppress(OSError):
                 for line in log.read_text(errors="replace").splitlines():
                     if found := re.search(r" C \d+ \d+\] \(\w+\) [\w.]+:\d+: +(.*)", line):

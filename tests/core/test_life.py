@@ -7,8 +7,10 @@ import gc
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,8 +21,25 @@ from cellmill.zygote import descendants
 from tests.core import tasks
 from tests.core.helpers import Gate, comes_down, ends, run_script, shared_maps, start_script
 
+SECONDS = 30.0
 # The bar is one second; a machine that has more to do than it has CPUs gets longer.
 SECOND_OF_GRACE = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1) / 2)
+
+
+def test_a_worker_that_is_at_work_before_the_zygote_tells_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks for its process id, or ends it, waits for that word."""
+    told, fork = threading.Event(), zygote_client.Zygote.fork
+
+    def late(client: zygote_client.Zygote, *arguments: Any) -> int:
+        pid = fork(client, *arguments)
+        told.wait(SECONDS)
+        return pid
+
+    monkeypatch.setattr(zygote_client.Zygote, "fork", late)
+    with Executor(1) as pool:
+        pid = pool.submit(os.getpid).result(SECONDS)
+        threading.Timer(0.1, told.set).start()
+        assert [worker.pid for worker in pool.workers()] == [pid]
 
 
 def test_exit_finishes_the_work(script: Callable[..., str]) -> None:

@@ -71,6 +71,7 @@ class Member:
         self.restarts = 0
         self.retiring = False
         self.doom = ""  # why we ended it
+        self.known = threading.Event()  # the process id is, or there is no process
         self.gone = threading.Event()
         self.started = time.monotonic()
 

@@ -29,6 +29,8 @@ from .stale import StaleModules
 if TYPE_CHECKING:
     from .backend import LocalBackend
 
+KNOWN_SECONDS = 1.0  # for the zygote's word of a worker that is at work already
+
 
 class Pool:
     """Starts, replaces, resizes and ends workers; all from any thread."""
@@ -150,6 +152,7 @@ class Pool:
             held.csched_worker_lost(self.backend.scheduler.handle, index)
             raise
         finally:
+            member.known.set()
             self.backend.scheduler.close_passed()
             pipes.close_theirs()
 
@@ -239,7 +242,7 @@ class Pool:
     def kill(self, index: int, reason: str = "") -> None:
         """End a worker at once; its running task fails, a new worker takes its place."""
         member = self.members.get(index)
-        if member is not None and member.pid:
+        if member is not None and self.process_of(member):
             member.doom = reason
             zygote_client.shared().kill(member.pid, signal.SIGKILL)
 
@@ -331,4 +334,12 @@ class Pool:
         self.backend.scheduler.poll()  # hears of workers that have become ready
         with self._lock:
             members = list(self.members.values())
+        for member in members:
+            self.process_of(member)
         return infos(self.backend, members, self.restarts)
+
+    def process_of(self, member: Member) -> int:
+        """Its id; 0 while it starts. A worker may be at its first task before the zygote's word of it is heard."""
+        if not member.pid and self._was_ready(member):
+            member.known.wait(KNOWN_SECONDS)
+        return member.pid

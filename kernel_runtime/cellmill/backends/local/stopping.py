@@ -65,7 +65,7 @@ class Stopper(Targets):
 
     def _signal(self, target: Target) -> None:
         member = self._backend.pool.members.get(target.worker)
-        if member is not None and member.pid:
+        if member is not None and self._backend.pool.process_of(member):
             target.signalled = time.monotonic()
             target.pid = member.pid
             zygote_client.shared().signal(member.pid, signal.SIGINT)

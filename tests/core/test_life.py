@@ -27,7 +27,7 @@ SECOND_OF_GRACE = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1) / 2)
 
 
 def test_a_worker_that_is_at_work_before_the_zygote_tells_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asks for its process id, or ends it, waits for that word."""
+    """Whoever asks for its process id waits for that word."""
     told, fork = threading.Event(), zygote_client.Zygote.fork
 
     def late(client: zygote_client.Zygote, *arguments: Any) -> int:

@@ -56,6 +56,11 @@ def run_in_terminal(script: str) -> str:
     return b"".join(parts).decode()
 
 
+def lines_on_screen(shown: str) -> list[str]:
+    """The lines that a terminal shows in the end, of characters that clear whole lines and nothing else."""
+    return [line.rpartition("\r\x1b[2K")[2] for line in shown.replace("\r\n", "\n").split("\n")]
+
+
 def lines_of_short_runs(lines: list[str], least: float) -> list[str]:
     """Those of the two tasks each, which are there only where the machine took that many seconds for them."""
     found = [re.match(r"nap: 2 done in ([\d.]+) s", line) for line in lines]
@@ -64,18 +69,73 @@ def lines_of_short_runs(lines: list[str], least: float) -> list[str]:
     return [line for line, match in zip(lines, found, strict=True) if match]
 
 
-def test_one_line_is_drawn_over_itself() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_one_line_is_drawn_over_itself(monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     start = time.monotonic()
     shown = run_in_terminal(SCRIPT)
     elapsed = time.monotonic() - start
     assert "/24" in shown
     assert "\r\x1b[2K" in shown
     assert "#" in shown
-    lines = [line.rpartition("\x1b[2K")[2] for line in shown.replace("\r\n", "\n").split("\n")]
+    lines = lines_on_screen(shown)
     assert len([line for line in lines if line.startswith("nap: 24 done in ")]) == 1
-    assert len([line for line in lines if line.endswith("the end")]) == 1
+    assert lines.count("the end") == 1
     assert len(lines_of_short_runs(lines, SHOWN_AFTER)) == len([line for line in lines if line]) - 2
     assert shown.count("\r\x1b[2K") < 10 + 5 * elapsed  # at most five times a second
+
+
+LOOP = """
+    print("one by one:", end=" ", flush=True)
+    for x in nap.map(range(12)):
+        print(x, end=" ", flush=True)
+    print()
+    for x in nap.map(range(24)):
+        print("line", x)
+    if os.fork() == 0:
+        print("a child")
+        os._exit(0)
+    os.wait()
+    print("unfinished", end="")
+"""
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_what_the_program_prints_stays(monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    head = SCRIPT.partition("    for _ in")[0].replace("import time", "import os, sys, time", 1)
+    shown = run_in_terminal(head + LOOP + "    sys.stdout.flush()\n")
+    assert "/24" in shown  # the line was drawn between those of the program
+    lines = [line for line in lines_on_screen(shown) if line]
+    ours = [line for line in lines if line.startswith("nap: ")]
+    assert [line.partition(" done in ")[0] for line in ours] == ["nap: 12", "nap: 24"]
+    words = "one by one: " + " ".join(str(x) for x in range(12))
+    assert [line.rstrip() for line in lines if line not in ours] == [
+        words,
+        *[f"line {x}" for x in range(24)],
+        "a child",
+        "unfinished",
+    ]
+
+
+def test_the_streams_are_left_as_they_were() -> None:
+    script = """
+import sys
+import cellmill_widgets.progress as progress
+before = sys.stdout, sys.stderr
+progress.enable()
+heard = sys.stdout
+assert heard is not before[0] and heard.fileno() == 1 and heard.isatty() and heard.encoding
+print("two", "words")
+progress.disable()
+assert (sys.stdout, sys.stderr) == before
+progress.enable()
+sys.stdout = mine = open("/dev/null", "w")
+progress.disable()
+assert sys.stdout is mine
+heard.write("kept by somebody\\n")
+"""
+    assert lines_on_screen(run_in_terminal(script)) == ["two words", "kept by somebody", ""]
 
 
 def test_without_a_terminal_a_long_run_leaves_one_line_and_a_short_one_none() -> None:

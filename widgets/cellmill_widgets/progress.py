@@ -126,6 +126,8 @@ class Board:
             self._hooks = [("pre_run_cell", self._cell_begins), ("post_run_cell", self._cell_ends)]
             for event, hook in self._hooks:
                 ip.events.register(event, hook)
+        if not hasattr(ip, "kernel"):
+            self._terminal.attend()
         atexit.register(self._at_exit)
 
     def close(self) -> None:
@@ -146,6 +148,7 @@ class Board:
                     cell.output.settle(views)
             self._cells.clear()
             self._terminal.settle()
+            self._terminal.leave()
 
     def _begun(self, run: Run) -> None:
         """A run begins, in the caller's thread: note it and its cell, and no more."""
@@ -214,6 +217,8 @@ class Board:
         """A cell begins (pre_run_cell)."""
         key = _key(parent_of(self._ip))
         self._running.add(key)
+        if not key:
+            self._terminal.fresh_line()
         if key in self._cells:
             self._cells[key].closed = False
 
@@ -241,6 +246,7 @@ class Board:
             with self._lock:
                 self._tick(time.monotonic())
                 self._terminal.settle()
+                self._terminal.leave()
 
 
 def _key(parent: dict[str, Any] | None) -> str:

@@ -1,71 +1,155 @@
-"""Progress in a terminal: one line on stderr, drawn over itself."""
+"""Progress in a terminal: one line on stderr, drawn over itself.
+
+What the program prints goes to the same terminal. So the line is taken away before text comes, and is not drawn while a
+line of the program's is unfinished.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from cellmill_widgets.bars import LIMIT, View, drawn, text, total
 
 QUIET_BELOW = 2.0
 """Seconds a run must have lasted to be mentioned where stderr is no terminal."""
+_STREAMS = ("stdout", "stderr")
 
 
-def _is_terminal() -> bool:
+def _is_terminal(stream: Any) -> bool:
     try:
-        return sys.stderr.isatty()
+        return bool(stream.isatty())
     except (AttributeError, ValueError):
-        return False  # there is no stderr, or it was closed
+        return False  # there is no such stream, or it was closed
+
+
+class _Heard:
+    """Stands before sys.stdout or sys.stderr: the terminal hears of text before it is there."""
+
+    def __init__(self, under: Any, terminal: Terminal) -> None:
+        self._under = under
+        self._terminal = terminal
+        self._pid = os.getpid()
+
+    def write(self, words: str) -> int:
+        """Text of the program."""
+        if os.getpid() != self._pid:  # a forked child: the lock may have been held by a thread it has not
+            return int(self._under.write(words) or 0)
+        with self._terminal.printing(words):
+            return int(self._under.write(words) or 0)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """See `write`."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._under, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._under)
 
 
 class Terminal:
     """One line while runs go on, one for each that ended; after the first few, one for all others."""
 
     def __init__(self) -> None:
+        self._lock = threading.RLock()
         self._drawn = False
+        self._unfinished = False
         self._lines = 0
+        self._left: list[str] = []
         self._folded: list[View] = []
+        self._heard: dict[str, _Heard] = {}
+
+    def attend(self) -> None:
+        """Hear what the program prints from now on, where that goes to a terminal."""
+        for name in _STREAMS:
+            stream = getattr(sys, name)
+            if _is_terminal(stream):
+                self._heard[name] = _Heard(stream, self)
+                setattr(sys, name, self._heard[name])
+
+    def leave(self) -> None:
+        """Leave the streams as they were, but one that somebody has replaced since."""
+        for name, heard in self._heard.items():
+            if getattr(sys, name) is heard:
+                setattr(sys, name, heard._under)
+        self._heard.clear()
+
+    def fresh_line(self) -> None:
+        """Somebody else has begun a new line, as an interactive shell does before each cell."""
+        self._unfinished = False
+
+    @contextmanager
+    def printing(self, words: str) -> Iterator[None]:
+        """Around text of the program."""
+        with self._lock:
+            self._clear()
+            yield
+            if words:
+                self._unfinished = not words.endswith("\n")
+            self._write_left()
 
     def draw(self, views: Sequence[View]) -> None:
-        """Redraw the line; nothing where stderr is no terminal."""
+        """Redraw the line; nothing where stderr is no terminal, or in the middle of a line of the program's."""
         running = [view for view in views if not view.finished]
-        if not running or not _is_terminal():
+        if not running or not _is_terminal(sys.stderr):
             return
         whole = running[0] if len(running) == 1 else total(running)
         columns = shutil.get_terminal_size().columns
-        self._write(f"\r\x1b[2K{drawn(whole, columns)}")
-        self._drawn = True
+        with self._lock:
+            if not self._unfinished:
+                self._write(f"\r\x1b[2K{drawn(whole, columns)}")
+                self._drawn = True
 
     def ended(self, view: View) -> None:
         """Leave a line for a run that ended."""
-        terminal = _is_terminal()
-        self.clear()
-        if not terminal and view.elapsed < QUIET_BELOW:
-            return
-        if self._lines < LIMIT:
-            self._lines += 1
-            self._write(f"{text(view)}\n")
-            return
-        self._folded = [view] if not self._folded else [*self._folded, view]
+        with self._lock:
+            self._clear()
+            if view.elapsed < QUIET_BELOW and not _is_terminal(sys.stderr):
+                return
+            if self._lines < LIMIT:
+                self._lines += 1
+                self._left.append(text(view))
+                self._write_left()
+            else:
+                self._folded.append(view)
 
-    def clear(self) -> None:
-        """Take the line away."""
+    def settle(self) -> None:
+        """The cell or the program ends: say what the folded runs did, and count anew."""
+        with self._lock:
+            self._clear()
+            if self._folded:
+                self._left.append(text(total(self._folded)))
+            if self._left and self._unfinished:
+                self._write("\n")
+                self._unfinished = False
+            self._write_left()
+            self._lines, self._folded = 0, []
+
+    def _clear(self) -> None:
         if self._drawn:
             self._write("\r\x1b[2K")
             self._drawn = False
 
-    def settle(self) -> None:
-        """The cell or the program ends: say what the folded runs did, and count anew."""
-        self.clear()
-        if self._folded:
-            self._write(f"{text(total(self._folded))}\n")
-        self._lines, self._folded = 0, []
+    def _write_left(self) -> None:
+        """The lines of the runs that ended, unless the program is in the middle of one of its own."""
+        if self._left and not self._unfinished:
+            self._write("".join(f"{line}\n" for line in self._left))
+            self._left.clear()
 
-    @staticmethod
-    def _write(words: str) -> None:
+    def _write(self, words: str) -> None:
+        stream: Any = sys.stderr
+        if isinstance(stream, _Heard):
+            stream = stream._under
         try:
-            sys.stderr.write(words)
-            sys.stderr.flush()
+            stream.write(words)
+            stream.flush()
         except (AttributeError, OSError, ValueError):
             return  # stderr was closed; there is nowhere to say so

@@ -144,6 +144,7 @@ import os, sys, subprocess, signal, ctypes, glob
 from cellmill import Executor
 from cellmill.zygote import descendants
 ready, gate = sys.argv[1:]
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored
 ex = Executor(2, memory=4 << 20)
 def daemonise(gate):
     if os.fork() == 0:

@@ -199,6 +199,7 @@ def test_loading_is_quick_repeatable_and_undone_by_unloading(fresh: Notebook) ->
     before = fresh.value(f"len({events})")
     fresh.run("%unload_ext cellmill").ok()
     assert "not found" in fresh.run("%cellmill").stderr
+    assert fresh.value("'showtraceback' in vars(get_ipython())") == "False"
     assert fresh.complete("%cellmill ") == [] or "workers" not in fresh.complete("%cellmill ")
     assert int(fresh.value(f"len({events})")) < int(before)
     fresh.run("%load_ext cellmill").ok()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -27,13 +29,14 @@ class Session:
         self._ip = ip
         self._arrivals = Arrivals(ip)
         self._matcher = matcher(ip)
+        self._stop = _Stop(ip)
         self._magics = _magics(ip, self._arrivals)
         for (kind, name), function in self._magics.items():
             ip.magics_manager.register_function(function, magic_kind=kind, magic_name=name)
         self._hooks = (
             ("pre_run_cell", _new_epoch),
             ("pre_run_cell", self._arrivals.before_cell),
-            ("post_run_cell", _stop_interrupted),
+            ("post_run_cell", self._stop.after_cell),
             ("post_run_cell", _note_modules),
             ("post_run_cell", self._arrivals.after_cell),
         )
@@ -56,6 +59,7 @@ class Session:
                 del table[name]
         for event, hook in self._hooks:
             self._ip.events.unregister(event, hook)
+        self._stop.close()
         hide_from(self._ip)
         if self._ip.Completer is not None and self._matcher in self._ip.Completer.custom_matchers:
             self._ip.Completer.custom_matchers.remove(self._matcher)
@@ -86,10 +90,44 @@ def _autoreload_of(ip: InteractiveShell) -> Callable[[str, str], kernel_modules.
     return ask
 
 
-def _stop_interrupted(result: Any) -> None:
-    """Stop was pressed: what this cell set going ends too, and nothing of other cells."""
-    if isinstance(getattr(result, "error_in_exec", None), KeyboardInterrupt):
-        cellmill.runs.stop_cell()
+class _Stop:
+    """When Stop was pressed, what the cell set going ends too, and nothing of other cells.
+
+    That is before its traceback is made: this takes many seconds while threads of the cell want the GIL.
+    """
+
+    def __init__(self, ip: InteractiveShell) -> None:
+        self._ip = ip
+        self._stopped = 0  # the cell that was, by its epoch
+        self._replaced = vars(ip).get("showtraceback")
+        self._show: Callable[..., None] = ip.showtraceback
+        self._hook = self._stop_and_show
+        vars(ip)["showtraceback"] = self._hook
+
+    def close(self) -> None:
+        """The shell shows tracebacks as before, unless somebody else has come between."""
+        if vars(self._ip).get("showtraceback") is self._hook:
+            del vars(self._ip)["showtraceback"]
+            if self._replaced is not None:
+                vars(self._ip)["showtraceback"] = self._replaced
+
+    def after_cell(self, result: Any) -> None:
+        """The cell has ended (post_run_cell)."""
+        if isinstance(getattr(result, "error_in_exec", None), KeyboardInterrupt):
+            self._stop()
+
+    def _stop_and_show(self, *args: Any, **how: Any) -> None:
+        if how.get("running_compiled_code") and isinstance(sys.exc_info()[1], KeyboardInterrupt):
+            with contextlib.suppress(KeyboardInterrupt):  # pressed twice: the end of the cell stops the rest
+                self._stop()
+        self._show(*args, **how)
+
+    def _stop(self) -> None:
+        """Once for a cell: a second interrupt would break off what tasks do to end well."""
+        cell = cellmill.runs.epoch()
+        if self._stopped != cell:
+            cellmill.runs.stop_cell()
+            self._stopped = cell
 
 
 def _warm_up() -> None:

@@ -8,14 +8,16 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cellmill
-from cellmill import Executor
+from cellmill import Executor, WorkerLostError
+from cellmill.backends.local import pool as local_pool
 from cellmill.backends.local import zygote_client
 from cellmill.zygote import descendants
 from tests.core import tasks
@@ -26,8 +28,9 @@ SECONDS = 30.0
 SECOND_OF_GRACE = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1) / 2)
 
 
-def test_a_worker_that_is_at_work_before_the_zygote_tells_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asks for its process id waits for that word."""
+@pytest.fixture
+def word(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """That of the zygote, which tells of a worker's process: it is withheld until this is set."""
     told, fork = threading.Event(), zygote_client.Zygote.fork
 
     def late(client: zygote_client.Zygote, *arguments: Any) -> int:
@@ -36,10 +39,38 @@ def test_a_worker_that_is_at_work_before_the_zygote_tells_of_it(monkeypatch: pyt
         return pid
 
     monkeypatch.setattr(zygote_client.Zygote, "fork", late)
+    monkeypatch.setattr(local_pool, "KNOWN_SECONDS", SECONDS)  # however busy this machine is
+    yield told
+    told.set()
+
+
+def test_a_worker_that_is_at_work_before_the_zygote_tells_of_it(word: threading.Event) -> None:
+    """Whoever asks for its process id waits for that word."""
     with Executor(1) as pool:
         pid = pool.submit(os.getpid).result(SECONDS)
-        threading.Timer(0.1, told.set).start()
+        threading.Timer(0.1, word.set).start()
         assert [worker.pid for worker in pool.workers()] == [pid]
+
+
+def test_a_task_is_stopped_before_the_zygote_tells_of_its_worker(word: threading.Event, gate: Gate) -> None:
+    """The interrupt is not dropped: nothing else would end the task."""
+    with Executor(1) as pool:
+        future = pool.submit(tasks.hold, gate.folder)
+        gate.wait_started()
+        future.cancel(force=True)
+        threading.Timer(0.1, word.set).start()
+        assert not wait([future], SECONDS).not_done
+        assert future.cancelled()
+
+
+def test_a_worker_is_killed_before_the_zygote_tells_of_it(word: threading.Event, gate: Gate) -> None:
+    with Executor(1) as pool:
+        future = pool.submit(tasks.hold, gate.folder)
+        gate.wait_started()
+        threading.Timer(0.1, word.set).start()
+        pool._backend.pool.kill(0)  # type: ignore[attr-defined]
+        with pytest.raises(WorkerLostError):
+            future.result(SECONDS)
 
 
 def test_exit_finishes_the_work(script: Callable[..., str]) -> None:

@@ -28,6 +28,8 @@ KNOWN = (
     # Notebook 7's own plug-ins, for settings and for the page's path.
     Known("Cannot read properties of undefined (reading 'schema')", NOTEBOOK),
     Known("Command 'filebrowser:open-path' not registered", NOTEBOOK),
+    # JupyterLab 4.4's table of contents, of a notebook that has just been written and opened.
+    Known("Cannot read properties of undefined (reading 'type')", "/static/lab/jlab_core."),
 )
 
 

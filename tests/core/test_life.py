@@ -174,7 +174,7 @@ KERNEL = """
 import os, sys, subprocess, signal, ctypes, glob
 from cellmill import Executor
 from cellmill.zygote import descendants
-ready, gate = sys.argv[1:]
+ready, gate, last = sys.argv[1:]
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored
 ex = Executor(2, memory=4 << 20)
 def daemonise(gate):
@@ -223,12 +223,12 @@ BELOW = {"child": 5, "grandchild": 7, "own session": 7, "daemon": 5}  # processe
 
 def start_kernel(folder: Path, code: str, end: str) -> tuple[subprocess.Popen[str], list[int], set[int]]:
     """A program as a kernel, the processes below it, and the inodes of its memory; then it goes on to its end."""
-    ready, gate = folder / "ready", folder / "blocked"
-    os.mkfifo(ready)
-    os.mkfifo(gate)
-    code = f"{KERNEL}\ndef end():\n    open(gate).read()\n    {end}\n{code}\n{READY}"
-    process = start_script(folder, code, str(ready), str(gate), stdout=None, stderr=subprocess.DEVNULL)
-    below = [int(pid) for pid in ready.read_text().split()]
+    pipes = [folder / name for name in ("ready", "blocked", "end")]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    code = f"{KERNEL}\ndef end():\n    open(last).read()\n    {end}\n{code}\n{READY}"
+    process = start_script(folder, code, *map(str, pipes), stdout=None, stderr=subprocess.DEVNULL)
+    below = [int(pid) for pid in pipes[0].read_text().split()]
     memory = {inode for pid in (process.pid, *below) for _, inode, _ in shared_maps(pid)}
     assert len(below) >= 3
     assert memory
@@ -272,7 +272,7 @@ def test_nothing_outlives_a_kernel_that_ends(tmp_path: Path, end: str) -> None:
         if end in ("SIGHUP", "SIGTERM"):
             process.send_signal(signal.Signals[end])
         else:
-            Path(tmp_path, "blocked").write_text("go on")
+            Path(tmp_path, "end").write_text("go on")
     assert process.returncode == (3 if "exit" in end else -signal.Signals[end])
     for pid in below:
         assert ends(pid, SECOND_OF_GRACE), f"{pid} outlives its kernel"

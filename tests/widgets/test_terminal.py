@@ -28,6 +28,7 @@ def nap(x):
     return x
 
 if __name__ == "__main__":
+    cellmill.set_default_executor(cellmill.Executor(2))
     for _ in range(3):
         list(nap.map(range(2)))
     list(nap.map(range(24)))
@@ -86,6 +87,7 @@ def test_one_line_is_drawn_over_itself(monkeypatch: pytest.MonkeyPatch, unbuffer
 
 
 LOOP = """
+    cellmill.set_default_executor(cellmill.Executor(2, backend={backend!r}))
     print("one by one:", end=" ", flush=True)
     for x in nap.map(range(12)):
         print(x, end=" ", flush=True)
@@ -100,11 +102,13 @@ LOOP = """
 """
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_what_the_program_prints_stays(monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:
+@pytest.mark.parametrize(("unbuffered", "backend"), [("", "local"), ("1", "local"), ("", "threads")])
+def test_what_the_program_prints_stays(
+    monkeypatch: pytest.MonkeyPatch, unbuffered: str, backend: str
+) -> None:
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
-    head = SCRIPT.partition("    for _ in")[0].replace("import time", "import os, sys, time", 1)
-    shown = run_in_terminal(head + LOOP + "    sys.stdout.flush()\n")
+    head = SCRIPT.partition("    cellmill.set")[0].replace("import time", "import os, sys, time", 1)
+    shown = run_in_terminal(head + LOOP.format(backend=backend) + "    sys.stdout.flush()\n")
     assert "/24" in shown  # the line was drawn between those of the program
     lines = [line for line in lines_on_screen(shown) if line]
     ours = [line for line in lines if line.startswith("nap: ")]

@@ -61,6 +61,7 @@ class Terminal:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._drawn = False
+        self._writing = False
         self._unfinished = False
         self._lines = 0
         self._left: list[str] = []
@@ -88,8 +89,11 @@ class Terminal:
 
     @contextmanager
     def printing(self, words: str) -> Iterator[None]:
-        """Around text of the program."""
+        """Around text of the program; our own comes by there too."""
         with self._lock:
+            if self._writing:
+                yield
+                return
             self._clear()
             yield
             if words:
@@ -145,11 +149,11 @@ class Terminal:
             self._left.clear()
 
     def _write(self, words: str) -> None:
-        stream: Any = sys.stderr
-        if isinstance(stream, _Heard):
-            stream = stream._under
+        self._writing = True
         try:
-            stream.write(words)
-            stream.flush()
+            sys.stderr.write(words)
+            sys.stderr.flush()
         except (AttributeError, OSError, ValueError):
             return  # stderr was closed; there is nowhere to say so
+        finally:
+            self._writing = False

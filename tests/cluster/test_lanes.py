@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 import queue
 import threading
@@ -15,7 +16,7 @@ import pytest
 
 import cellmill
 from cellmill import BackendError, WorkerLostError
-from cellmill.backends.cluster import clocks, pack, page, remote
+from cellmill.backends.cluster import clocks, lane, pack, page, remote
 from cellmill.backends.cluster.backend import ClusterBackend
 from cellmill.backends.cluster.engine import Lanes, Place
 from cellmill.task import DEFAULT_OPTIONS, NO_RUN
@@ -156,6 +157,59 @@ def test_what_waits_at_a_place_can_be_cancelled(opened: Any, gate: Gate) -> None
     assert held.result(SECONDS) == 7
 
 
+def _behind(backend: ClusterBackend, first: Any) -> Any:
+    """Of a function that the place has not had yet; with those of `first` they share a pack."""
+    backend.pause(True)
+    before = first()
+    rest = [backend.submit_plain(_negative, (i,), {}) for i in range(5)]
+    backend.pause(False)
+    return before, rest
+
+
+def _negative(x: int) -> int:
+    return -x
+
+
+def test_functions_are_heard_behind_tasks_for_which_there_was_no_time(
+    opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane, "BUDGET_NS", 0)
+    backend, _ = opened()
+    for i in range(100):
+        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
+    before, rest = _behind(backend, lambda: [backend.submit_plain(tasks.double, (i,), {}) for i in range(5)])
+    assert [f.result(SECONDS) for f in before] == [2 * i for i in range(5)]
+    assert [f.result(SECONDS) for f in rest] == [-i for i in range(5)]
+
+
+@pytest.mark.parametrize("packs", [1, 2], ids=["in hand", "on its way"])
+def test_a_function_behind_a_long_task_is_heard(opened: Any, gate: Gate, packs: int) -> None:
+    """A function stands in a pack whose tasks go elsewhere: the place has it nevertheless."""
+    backend, engine = opened()
+    for i in range(100):
+        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
+
+    def hold() -> Any:
+        held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
+        if packs == 2:
+            backend.pause(False)
+            gate.wait_started()
+            backend.pause(True)
+        return held
+
+    held, rest = _behind(backend, hold)
+    if packs == 1:
+        gate.wait_started()
+    backend.set_workers(2)
+    assert [f.result(SECONDS) for f in rest] == [-i for i in range(5)]
+    assert not held.done()
+    gate.release()
+    assert held.result(SECONDS) == 7
+    engine.lanes.gone(1, "it was unplugged")
+    for i in range(100):
+        assert backend.submit_plain(_negative, (i,), {}).result(SECONDS) == -i
+
+
 def test_a_lost_place_takes_one_task_along(opened: Any, gate: Gate) -> None:
     backend, engine = opened()
     for i in range(100):
@@ -274,6 +328,47 @@ def test_a_pack_that_cannot_be_run_fails_its_tasks_alone(opened: Any) -> None:
     with pytest.raises(BackendError, match="could not run a pack of tasks: OSError: the line is bad"):
         backend.submit_plain(tasks.double, (1,), {}).result(SECONDS)
     assert backend.submit_plain(tasks.double, (3,), {}).result(SECONDS) == 6
+
+
+def test_what_a_pack_said_that_could_not_be_run_is_said_again(opened: Any) -> None:
+    broken = threading.Event()
+
+    def run(data: list[Any]) -> bytes:
+        if broken.is_set() and len(data) == 3:
+            broken.clear()
+            raise OSError("the line is bad")
+        return remote.run(data)
+
+    backend, _ = opened(run=run)
+    assert backend.submit_plain(tasks.double, (1,), {}).result(SECONDS) == 2
+    broken.set()
+    with pytest.raises(BackendError, match="the line is bad"):
+        backend.submit_plain(_negative, (1,), {}).result(SECONDS)
+    assert [backend.submit_plain(_negative, (i,), {}).result(SECONDS) for i in range(3)] == [0, -1, -2]
+    broken.set()
+    with pytest.raises(BackendError, match="the line is bad"):
+        backend.run_on_workers(tasks.pid)
+    assert backend.run_on_workers(tasks.pid) == [os.getpid()]
+
+
+def test_a_function_that_did_not_come(opened: Any) -> None:
+    """Its pack failed when the next one was on its way."""
+    gone: list[list[Any]] = []
+
+    def run(data: list[Any]) -> bytes:
+        known = (
+            [r for r in pack.PACKED.iter_unpack(data[1]) if r[0] == pack.FUNCTION] if len(data) == 3 else []
+        )
+        if known and not gone:
+            gone.append(data)
+            data[1] = b"".join(
+                pack.PACKED.pack(*r) for r in pack.PACKED.iter_unpack(data[1]) if r not in known
+            )
+        return remote.run(data)
+
+    backend, _ = opened(run=run)
+    with pytest.raises(BackendError, match=r"did not reach its worker.*repeat the call"):
+        backend.submit_plain(_negative, (1,), {}).result(SECONDS)
 
 
 def test_an_initializer_that_fails(opened: Any) -> None:

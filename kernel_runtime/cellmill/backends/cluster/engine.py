@@ -22,6 +22,9 @@ class Place:
     label: str  # for people: host and process
     host: str
     pid: int  # 0: not known
+    packs: int = (
+        2  # that may be outstanding there; 1 where two of them could run at once, or the later one first
+    )
 
 
 class Lanes(Protocol):
@@ -57,7 +60,9 @@ class Engine(Protocol):
         """
 
     def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
-        """Run `remote.run(data)` at the place; the packs of one place run in the order in which they were sent."""
+        """Run `remote.run(data)` at the place. Its packs run one after another, in the order in which they were sent: a
+        place where the cluster does not see to that says so by `Place.packs`.
+        """
 
     def tell(self, key: Hashable, message: bytes) -> None:
         """Call `remote.hear(message)` at the place, also while a pack runs there."""

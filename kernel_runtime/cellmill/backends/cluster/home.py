@@ -66,6 +66,7 @@ class Home:
             while True:
                 try:
                     self._go_on(work)
+                    self._hear_out(work)
                     break
                 except KeyboardInterrupt:  # one that came just before or after the task that it was meant for
                     self._cut(work)
@@ -135,6 +136,15 @@ class Home:
             if self.speech.spoke:
                 self.speech.end_of_task(ticket, number)
         work.next = len(records)
+
+    def _hear_out(self, work: Work) -> None:
+        """What stands between the tasks that were not begun: they come again, without it."""
+        for at in range(max(work.next, work.heard), len(work.records)):
+            work.heard = at
+            kind, number, *_, place, size = work.records[at]
+            if kind != TASK:
+                self._other(kind, number, work.data[place : place + size], work)
+        work.heard = len(work.records)
 
     def _value(
         self, value: Any, ticket: int, name: str, received: int, started: int, finished: int

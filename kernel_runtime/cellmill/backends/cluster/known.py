@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from ...errors import BackendError
 from ...functions import load_function
 from .borrowed import Borrowed
 
@@ -28,7 +29,12 @@ class KnownFunctions:
             self._pickled[number] = bytes(body)
 
     def load(self, number: int) -> Any:
-        """Raises what its pickle raises."""
+        """Raises what its pickle raises, and `BackendError` for one that did not come."""
+        if number not in self._pickled:
+            raise BackendError(
+                "the function of this task did not reach its worker: the cluster could not deliver the message that "
+                "carried it. The next one carries it again: repeat the call."
+            )
         found = load_function(memoryview(self._pickled[number]))
         self._names[number] = found.name
         self.loaded[number] = found.function

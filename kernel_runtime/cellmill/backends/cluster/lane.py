@@ -11,6 +11,7 @@ import contextlib
 import pickle
 import threading
 from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..scheduled.scheduler import check, free, free_ffi, held
@@ -58,6 +59,7 @@ class Lane:
         self._closed = False
         self.packs: deque[SentPack] = deque()  # outstanding, in the order they were sent
         self._mean_ns = 0.0  # of the latest tasks; 0: unknown
+        self._unheard: list[pack.Word] = []  # for the next pack: the one that had them failed
         self._withdrawn: deque[tuple[dict[int, int], threading.Event]] = deque()  # answers of the place
         self._patient = False  # nothing more is sent until what runs there has come back
         self._alone = False  # what is outstanding has the lane for itself
@@ -173,7 +175,9 @@ class Lane:
     def _may_send(self) -> bool:
         if not self.packs:
             return True
-        return len(self.packs) < 2 and not self._alone and not self._patient and 0 < self._mean_ns < PACK_NS
+        if len(self.packs) >= self.place.packs or self._alone or self._patient:
+            return False
+        return 0 < self._mean_ns < PACK_NS
 
     def _take_back(self) -> None:
         """What a place has promised not to begin."""
@@ -201,13 +205,17 @@ class Lane:
         count = len(self._taken) - sum(p.tasks for p in self.packs)
         self._alone = bool(self._records[n - 1].alone)
         data = bytes(free_ffi.buffer(self._room, int(self._used[0])))
+        if self._unheard:
+            records, data = pack.with_words(self._unheard, records, data)
+        words = pack.words(records, data) if n > count or self._unheard else []
+        self._unheard = []
         if len(self._room) > MOST_ROOM and len(data) < FIRST_ROOM:
             self._room = free_ffi.new("char[]", FIRST_ROOM)
-        self.dispatch(pack.TASKS, count, [records, data])
+        self.dispatch(pack.TASKS, count, [records, data], words)
 
-    def dispatch(self, kind: int, tasks: int, body: list[Any]) -> SentPack:
+    def dispatch(self, kind: int, tasks: int, body: list[Any], words: Sequence[pack.Word] = ()) -> SentPack:
         number = self.pool.sent.add(self)
-        sent = SentPack(number, tasks)
+        sent = SentPack(number, tasks, words)
         self.packs.append(sent)
         head = pack.PackHead(pack.PROTOCOL, kind, self.pool.token, self.number, number, BUDGET_NS)
         try:
@@ -232,7 +240,17 @@ class Lane:
             else:  # the engine could not run it, and the place stands: each of its tasks fails with the reason
                 self.packs.popleft()
                 self._alone = False
-                self._taken.fail(first.tasks, troubles.explain(reply))
+                problem = troubles.explain(reply)
+                self._taken.fail(first.tasks, problem)
+                self._say_again(first.words, problem)
+
+    def _say_again(self, words: Sequence[pack.Word], problem: BaseException) -> None:
+        """With the next pack; but who waits for an answer hears of the problem."""
+        for word in words:
+            if word.kind == pack.CONTROL and word.number:
+                self.pool.requests.refuse(word.number, problem)
+            else:
+                self._unheard.append(word)
 
     def _publish(self, first: SentPack, reply: pack.Reply) -> None:
         backend = self.pool.backend

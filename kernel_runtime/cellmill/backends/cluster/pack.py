@@ -51,6 +51,29 @@ def pack_head(buffer: bytes | memoryview) -> PackHead:
     return PackHead(*fields)
 
 
+class Word(NamedTuple):
+    """What a pack says beside its tasks: a function, or a request (with a number, where an answer is wanted)."""
+
+    kind: int
+    number: int
+    body: memoryview
+
+
+def words(records: bytes, data: bytes) -> list[Word]:
+    """Those of a pack, in their order."""
+    view, rows = memoryview(data), PACKED.iter_unpack(records)
+    return [Word(kind, number, view[at : at + size]) for kind, number, *_, at, size in rows if kind != TASK]
+
+
+def with_words(first: list[Word], records: bytes, data: bytes) -> tuple[bytes, bytes]:
+    """The pack that says these before all else."""
+    rows, at = [], len(data)
+    for word in first:
+        rows.append(PACKED.pack(word.kind, word.number, 0, 0, 0, 0, 0, at, word.body.nbytes))
+        at += word.body.nbytes
+    return b"".join([*rows, records]), b"".join([data, *(word.body for word in first)])
+
+
 class Reply(NamedTuple):
     """``begun`` and ``ended``: when the pack came there and its reply left, by the clock of the place."""
 
@@ -70,8 +93,11 @@ class Reply(NamedTuple):
         if not self.tasks:
             return 0.0
         first = OUTCOME.unpack_from(self.records)
-        last = OUTCOME.unpack_from(self.records, self.records.nbytes - OUTCOME.size)
-        return float(max(1, last[8] - (first[6] or self.begun))) / self.tasks
+        at = self.records.nbytes - OUTCOME.size
+        while OUTCOME.unpack_from(self.records, at)[0] != TASK:
+            at -= OUTCOME.size
+        finished = OUTCOME.unpack_from(self.records, at)[8]
+        return float(max(1, finished - (first[6] or self.begun))) / self.tasks
 
 
 def encode_reply(

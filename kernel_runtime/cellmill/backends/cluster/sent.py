@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .engine import Place
+from .pack import Word
 
 if TYPE_CHECKING:
     from .lane import Lane
@@ -17,15 +18,16 @@ if TYPE_CHECKING:
 class SentPack:
     """One of them."""
 
-    __slots__ = ("answer", "asked", "error", "number", "sent", "tasks")
+    __slots__ = ("answer", "asked", "error", "number", "sent", "tasks", "words")
 
-    def __init__(self, number: int, tasks: int) -> None:
+    def __init__(self, number: int, tasks: int, words: Sequence[Word] = ()) -> None:
         self.number = number
         self.tasks = tasks
         self.sent = time.monotonic()
         self.asked = False  # whether what has not begun of it was withdrawn
         self.answer: Any = None
         self.error: BaseException | None = None
+        self.words = words
 
     @property
     def over(self) -> bool:

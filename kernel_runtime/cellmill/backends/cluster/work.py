@@ -21,6 +21,7 @@ class Work:
         self.data = data
         self.end = end
         self.next = 0  # record in hand
+        self.heard = 0  # behind the last one that is begun: those that tell something are heard up to here
         self.results: list[tuple[Any, ...]] = []
 
     def reply(self, frames: list[bytes], begun: int) -> bytes:

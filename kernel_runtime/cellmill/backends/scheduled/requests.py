@@ -107,6 +107,12 @@ class Requests:
     def _error(self, value: Any) -> BaseException:
         return load_error(value)
 
+    def refuse(self, number: int, problem: BaseException) -> None:
+        """What was asked did not reach its worker."""
+        answer = self._answers.get(number)
+        if answer is not None:
+            answer.take(False, encode_error(problem, "run_on_workers"))
+
     def reply(self, number: int, data: bytes) -> None:
         """What a worker answered."""
         answer = self._answers.get(number)

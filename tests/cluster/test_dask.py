@@ -105,6 +105,36 @@ def test_the_death_of_a_borrowed_worker(client: Any, gate: Gate) -> None:
         _comes(lambda: ex.stats().workers == 2)
 
 
+_inside: list[int] = []
+
+
+def _others(i: int) -> int:
+    """How many of these run in this process beside this one."""
+    _inside.append(i)
+    time.sleep(0.0005)
+    others = len(_inside) - 1
+    _inside.remove(i)
+    return others
+
+
+def test_a_worker_of_several_threads() -> None:
+    """Each of them is a worker, which runs one task at a time."""
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=3, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        with Executor(1, backend=client) as ex:
+            futures = [ex.submit(_others, i) for i in range(500)]
+            assert {f.result(SECONDS) for f in futures} == {0}
+        with Executor(backend=client) as ex:
+            assert ex.max_workers == 3
+            futures = [ex.submit(_others, i) for i in range(500)]
+            assert {f.result(SECONDS) for f in futures} <= {0, 1, 2}
+            assert len(ex.run_on_workers(os.getpid)) == 3
+
+
 def test_stop_in_the_middle_of_a_pack(client: Any, gate: Gate) -> None:
     with Executor(1, backend=client) as ex:
         list(ex.map(tasks.double, range(2000)))  # so that many tasks go at once

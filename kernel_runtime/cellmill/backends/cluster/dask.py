@@ -184,16 +184,12 @@ class DaskEngine:
                     "Status.running",
                 ):
                     continue
-                host = str(w.get("host", address))
+                host, threads = str(w.get("host", address)), int(w["nthreads"])
                 places = [
-                    Place(
-                        (address, i),
-                        f"{address}" + (f" thread {i}" if int(w["nthreads"]) > 1 else ""),
-                        host,
-                        0,
-                    )
-                    for i in range(int(w["nthreads"]))
+                    Place((address, i), f"{address} thread {i}", host, 0, packs=1) for i in range(threads)
                 ]
+                if threads == 1:
+                    places = [Place((address, 0), address, host, 0)]
                 self._workers[address] = (now[address], places)
                 came += places
         for address, places in lost:

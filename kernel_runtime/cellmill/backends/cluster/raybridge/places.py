@@ -118,7 +118,8 @@ class Places:
                 self._opened = True
                 self._wire.send(("opened", self._wanted))
             label = f"{about['host']}, process {about['pid']}"
-            self._wire.send(("came", key, label, about["host"], about["pid"]))
+            packs = 1 if self._client else 2  # the actors that it makes run calls in any order
+            self._wire.send(("came", key, label, about["host"], about["pid"], packs))
         self._call_soon("watch", key)  # Ray's client cannot be called from its own thread
 
     def watch(self, key: int) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from queue import Empty
 from typing import Any
 
@@ -60,7 +62,10 @@ class Notebook:
     """Cells run one after another in a kernel of their own."""
 
     def __init__(self) -> None:
-        self.manager = KernelManager(kernel_name="python3")
+        # by sockets with names: a free port that one is given may be somebody else's by the time the kernel takes it
+        self._folder = tempfile.TemporaryDirectory(prefix="kernel-")
+        where = str(Path(self._folder.name) / "kernel")
+        self.manager = KernelManager(kernel_name="python3", transport="ipc", ip=where)
         self.manager.start_kernel()
         self._connect()
 
@@ -74,6 +79,7 @@ class Notebook:
         """End the kernel."""
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
+        self._folder.cleanup()
 
     def restart(self) -> None:
         """What the notebook's Restart does."""

@@ -43,7 +43,9 @@ class Stage:
         self._lines: list[str] = []
         notebook.run(PREPARE.format(path=str(path))).ok()
         assert notebook.value("list(ex.map(abs, range(8)))") == str(list(range(8)))
-        notebook.run("before = pids()").ok()
+        notebook.run(
+            "before = sorted(ex.run_on_workers(os.getpid))"
+        ).ok()  # of all, also of one that just starts
 
     def said(self) -> str:
         """The next thing that a task said."""

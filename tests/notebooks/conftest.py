@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,9 +25,11 @@ def chemistry() -> None:
 
 
 @pytest.fixture
-def kernel_folder(tmp_path: Path) -> Path:
-    """A kernels folder whose one kernel, ``same``, runs this interpreter."""
-    import sys
+def executed(tmp_path: Path) -> Iterator[Callable[[Any, int], None]]:
+    """Run a notebook (no cell longer than so many seconds) in a kernel of this interpreter."""
+    from jupyter_client.kernelspec import KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
 
     spec = tmp_path / "kernels" / "same"
     spec.mkdir(parents=True)
@@ -31,4 +37,15 @@ def kernel_folder(tmp_path: Path) -> Path:
     (spec / "kernel.json").write_text(
         json.dumps({"argv": command, "display_name": "same", "language": "python"})
     )
-    return spec.parent
+    specs = KernelSpecManager(kernel_dirs=[str(spec.parent)], ensure_native_kernel=False)
+    with tempfile.TemporaryDirectory(prefix="kernel-") as folder:  # a short name, as sockets need
+
+        def execute(document: Any, seconds: int) -> None:
+            manager = AsyncKernelManager(
+                kernel_name="same", kernel_spec_manager=specs, transport="ipc", ip=f"{folder}/kernel"
+            )
+            NotebookClient(
+                document, timeout=seconds, km=manager, resources={"metadata": {"path": str(EXAMPLES)}}
+            ).execute()
+
+        yield execute

@@ -7,9 +7,6 @@ from typing import Any
 
 import nbformat
 import pytest
-from jupyter_client.kernelspec import KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
-from nbclient import NotebookClient
 
 pytestmark = [pytest.mark.notebook, pytest.mark.usefixtures("chemistry")]
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -20,18 +17,14 @@ def _shown(document: Any, line: str) -> Any:
     return next(c for c in document.cells if c.cell_type == "code" and c.source.startswith(line)).outputs
 
 
-def test_the_backends_side_by_side(kernel_folder: Path) -> None:
+def test_the_backends_side_by_side(executed: Any) -> None:
     from docking.compare import available
 
     document = nbformat.read(EXAMPLES / "03_backends.ipynb", as_version=4)
     parameters = document.cells[2]
     assert "MOLECULES = 2_000" in parameters.source
     parameters.source = parameters.source.replace("2_000", "400")
-    specs = KernelSpecManager(kernel_dirs=[str(kernel_folder)], ensure_native_kernel=False)
-    manager = AsyncKernelManager(kernel_name="same", kernel_spec_manager=specs)
-    NotebookClient(
-        document, timeout=240, km=manager, resources={"metadata": {"path": str(EXAMPLES)}}
-    ).execute()
+    executed(document, 240)
     ready = [name for name, reason in available().items() if not reason]
     assert "local" in ready
     # bars stand between the lines

@@ -9,9 +9,6 @@ from typing import Any
 
 import nbformat
 import pytest
-from jupyter_client.kernelspec import KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
-from nbclient import NotebookClient
 
 pytestmark = pytest.mark.notebook
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -25,14 +22,10 @@ def _pages(cell: Any) -> list[str]:
     return [output.data["text/html"] for output in cell.outputs if "text/html" in output.get("data", {})]
 
 
-def test_the_benchmarks_run_and_show_what_they_found(kernel_folder: Path) -> None:
+def test_the_benchmarks_run_and_show_what_they_found(executed: Any) -> None:
     pytest.importorskip("bokeh")
     document = nbformat.read(EXAMPLES / "04_benchmarks.ipynb", as_version=4)
-    specs = KernelSpecManager(kernel_dirs=[str(kernel_folder)], ensure_native_kernel=False)
-    manager = AsyncKernelManager(kernel_name="same", kernel_spec_manager=specs)
-    NotebookClient(
-        document, timeout=120, km=manager, resources={"metadata": {"path": str(EXAMPLES)}}
-    ).execute()
+    executed(document, 120)
     cells = {cell.source: cell for cell in document.cells if cell.cell_type == "code"}
     measured = {source: cell for source, cell in cells.items() if source.startswith("measure(")}
     assert len(measured) == 4

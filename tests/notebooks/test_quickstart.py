@@ -7,9 +7,6 @@ from typing import Any
 
 import nbformat
 import pytest
-from jupyter_client.kernelspec import KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
-from nbclient import NotebookClient
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
@@ -32,13 +29,9 @@ def test_notebooks_are_committed_without_outputs(path: Path) -> None:
 
 
 @pytest.mark.notebook
-def test_the_quickstart_runs_and_shows_what_it_says(kernel_folder: Path) -> None:
+def test_the_quickstart_runs_and_shows_what_it_says(executed: Any) -> None:
     document = nbformat.read(EXAMPLES / "01_quickstart.ipynb", as_version=4)
-    specs = KernelSpecManager(kernel_dirs=[str(kernel_folder)], ensure_native_kernel=False)
-    manager = AsyncKernelManager(kernel_name="same", kernel_spec_manager=specs)
-    NotebookClient(
-        document, timeout=120, km=manager, resources={"metadata": {"path": str(EXAMPLES)}}
-    ).execute()
+    executed(document, 120)
     shown = {cell.source: _text(cell) for cell in document.cells if cell.cell_type == "code"}
     assert shown["future.result()"] == "111"
     assert shown["await collatz(97)"] == "118"

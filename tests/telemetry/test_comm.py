@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
-from jupyter_client.manager import KernelManager
 
 from cellmill import comm as cellmill_comm
 from cellmill import schema
+from tests.magics.notebook import Notebook
 
 LOAD = "%load_ext cellmill"
 RUN = """
@@ -33,14 +33,9 @@ list(hold.map([{gate!r}] * {tasks}))
 
 @pytest.fixture
 def kernel() -> Iterator[BlockingKernelClient]:
-    manager = KernelManager(kernel_name="python3")
-    manager.start_kernel()
-    client = manager.client()
-    client.start_channels()
-    client.wait_for_ready(timeout=60)
-    yield client
-    client.stop_channels()
-    manager.shutdown_kernel(now=True)
+    notebook = Notebook()
+    yield notebook.client
+    notebook.close()
 
 
 def messages(client: BlockingKernelClient, timeout: float = 60) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -124,6 +124,23 @@ def test_more_workers_and_fewer(ex: Executor, able: Abilities, gate: Gate) -> No
     assert [h.result(SECONDS) for h in held] == [0, 1, 2]
     assert ex.max_workers == able.workers
     assert comes_down(lambda: ex.stats().workers, able.workers)
+
+
+@later
+def test_fewer_workers_while_all_of_them_work(fresh: Callable[..., Executor], gate: Gate) -> None:
+    """None is ended in the middle of its task, in whatever order they finish and however often one says how many."""
+    ex = fresh()
+    ex.set_workers(3)
+    held = [ex.submit(tasks.hold, gate.folder, i) for i in range(3)]
+    gate.wait_started(3)
+    for count in (2, 1, 2, 1):
+        ex.set_workers(count)
+    for left in (2, 1, 0):
+        gate.release()
+        assert comes_down(lambda: sum(not h.done() for h in held), left)
+    assert [h.result(0) for h in held] == [0, 1, 2]
+    assert comes_down(lambda: ex.stats().workers, 1)
+    assert ex.submit(tasks.double, 4).result(SECONDS) == 8
 
 
 @pytest.mark.parametrize("count", [0, 1.5, "2"])

@@ -298,7 +298,14 @@ class DaskEngine:
     def resize(self, workers: int, gone: Collection[Hashable] = ()) -> None:
         if not self.owns:
             raise UsageError("this Dask cluster is not Cellmill's: scale it by its own means")
-        self._cluster.scale(workers)
+        with self._lock:
+            idle = {a for a, (_, places) in self._workers.items() if all(p.key in gone for p in places)}
+        cluster = self._cluster
+        first = [n for n, w in list(cluster.workers.items()) if getattr(w, "worker_address", None) in idle]
+        spare = max(0, len(cluster.worker_spec) - workers)
+        if first[:spare]:  # left to itself, Dask ends the last one whatever it does
+            cluster.sync(cluster.scale_down, first[:spare])
+        cluster.scale(workers)
 
 
 def _check_options(distributed: Any, options: dict[str, Any], own: bool) -> None:

@@ -166,6 +166,8 @@ class LanePool:
         """Reach the cluster; the number of places that it is to have."""
         self.size = workers or 1 << 30
         expected = self.engine.open(self, workers)
+        if self.engine.owns:
+            self.size = expected
         self.spreading.start()
         self._opened = time.monotonic()
         if not expected:

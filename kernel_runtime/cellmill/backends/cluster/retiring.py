@@ -19,37 +19,39 @@ class Retiring:
 
     def __init__(self, pool: LanePool) -> None:
         self._pool = pool
+        self._resizing = threading.Lock()
 
     def resize(self, count: int) -> None:
         """So many places; of a cluster that is somebody else's at most that many are used."""
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             raise UsageError(f"the number of workers must be a whole number of at least 1, not {count!r}")
-        before, self._pool.size = self._pool.size, count
-        if self._pool.engine.owns and before != count and before < 1 << 30:
-            surplus = self._retire(max(0, len(self._pool.lanes) - count))
+        with self._pool.lock:
+            before, self._pool.size = self._pool.size, count
+            surplus = [lane for lane in self._pool.lanes.values() if not lane.retiring][count:]
+            for lane in surplus:
+                self.retire(lane)
+        if self._pool.engine.owns and before != count:
             threading.Thread(
-                target=self._resize, args=(count, surplus), name="cellmill-resize", daemon=True
+                target=self._resize, args=(surplus,), name="cellmill-resize", daemon=True
             ).start()
-        elif not self._pool.engine.owns:
-            self._retire(max(0, len(self._pool.lanes) - count))
         self._pool.open_lanes()
 
-    def _resize(self, count: int, surplus: list[Lane]) -> None:
+    def _resize(self, surplus: list[Lane]) -> None:
         for lane in surplus:  # what they run is finished first
             lane.over.wait()
-        try:
-            self._pool.engine.resize(count, [lane.place.key for lane in surplus])
-        except Exception as error:
-            troubles.warn_same_size(error)
-
-    def _retire(self, count: int) -> list[Lane]:
-        """So many lanes get no new work."""
-        with self._pool.lock:
-            staying = [lane for lane in self._pool.lanes.values() if not lane.retiring]
-            chosen = staying[len(staying) - count :] if count else []
-            for lane in chosen:
-                self.retire(lane)
-        return chosen
+        with self._resizing:
+            with self._pool.lock:  # by now another number may be wanted
+                places = self._pool.places
+                free = [key for key in places if key not in self._pool.lanes]
+                spare = min(len(free), max(0, len(places) - self._pool.size))
+                gone = {key: places.pop(key) for key in free[len(free) - spare :]}
+                count = max(self._pool.size, len(places))  # what still runs goes later, by the next of these
+            try:
+                self._pool.engine.resize(count, gone)
+            except Exception as error:
+                troubles.warn_same_size(error)
+                for place in gone.values():
+                    self._pool.came(place)
 
     def retire(self, lane: Lane) -> None:
         """It gets no new work, and ends when it has none."""

@@ -91,7 +91,9 @@ class Requests:
         while not self._came(answer):
             if backend.broken is not None:
                 raise BackendError(f"this executor is broken: {backend.broken}") from backend.broken
-            if index not in backend.pool.members or time.monotonic() > deadline:
+            if index not in backend.pool.members:
+                raise BackendError(f"worker {index} ended before it answered; ask again")
+            if time.monotonic() > deadline:
                 raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
         if not answer.good:
             raise self._error(answer.value)

@@ -56,6 +56,10 @@ def range_of(one: Any) -> tuple[float, float]:
     return float(canvas.get_attribute("data-from")), float(canvas.get_attribute("data-to"))
 
 
+def words_of(one: Any) -> Any:
+    return one.page.locator(f"{DASHBOARD} .cellmill-page-timeline .cellmill-note").first
+
+
 def choose(one: Any, tab: str) -> None:
     one.page.locator(f"{DASHBOARD} [role=tab][data-tab={tab}]").click()
 
@@ -72,6 +76,7 @@ def test_timeline_and_journey(lab: OpenLab, tmp_path: Path) -> None:
     while_it_runs(one)
     (tmp_path / "open").touch()
     one.wait_output(2, "got 22")
+    words_of(one).filter(has_not_text="running").wait_for()  # from now on the picture stands still
     wait_canvas(one, "d.spans === 22")
     a_click_names_the_task(one)
     keys_zoom_and_move(one)
@@ -87,8 +92,7 @@ def while_it_runs(one: Any) -> None:
     wait_canvas(one, "d.spans === 22")  # the one that runs is seen, and its bar grows
     before = range_of(one)
     wait_canvas(one, f"d.to > {before[1]} + 0.2")
-    words = one.page.locator(f"{DASHBOARD} .cellmill-page-timeline .cellmill-note").first
-    words.get_by_text("1 running").wait_for()
+    words_of(one).filter(has_text="1 running").wait_for()
     legend = one.page.locator(f"{DASHBOARD} .cellmill-key").all_inner_texts()
     assert sorted(legend) == ["measure", "prepare"]
     canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")

@@ -204,6 +204,25 @@ def test_workers_that_come_later(client: Any) -> None:
         assert first.result(SECONDS) == 8
 
 
+def test_workers_that_go() -> None:
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=50,
+        ) as shrinking,
+        Executor(backend=shrinking) as ex,
+    ):
+        assert len(ex.run_on_workers(os.getpid)) == 2
+        shrinking.scale(1)
+        _comes(lambda: ex.stats().workers == 1)
+        begun = time.monotonic()
+        assert len(ex.run_on_workers(os.getpid)) == 1
+        assert time.monotonic() - begun < SECONDS  # nobody waits for the other one
+
+
 def test_nothing_of_ours_outlives_the_kernel(tmp_path: Path) -> None:
     script = tmp_path / "kernel.py"
     script.write_text(

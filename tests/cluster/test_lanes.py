@@ -29,6 +29,7 @@ class Threads:
 
     name = "threads-of-a-test"
     owns = True
+    refills = True
 
     def __init__(self, run: Callable[[list[Any]], Any] = remote.run) -> None:
         self.run = run

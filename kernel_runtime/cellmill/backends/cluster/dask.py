@@ -43,7 +43,7 @@ class DaskEngine:
         self._distributed = _import()
         self._target = target
         self._options = options
-        self.owns = target is None
+        self.owns = self.refills = target is None
         _check_options(self._distributed, options, self.owns)
         self._client: Any = None
         self._cluster: Any = None

@@ -51,6 +51,7 @@ class Engine(Protocol):
 
     name: str  # "dask", "ray"
     owns: bool  # whether the cluster ends with us
+    refills: bool  # whether it sees to it that there are as many places as wanted; others come and go as they please
 
     def open(self, lanes: Lanes, workers: int | None) -> int:
         """Connect or start, within a bound; the number of places expected, each of which `came` tells of.

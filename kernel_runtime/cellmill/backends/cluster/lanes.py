@@ -256,11 +256,10 @@ class LanePool:
         deadline = time.monotonic() + REPLY_SECONDS
         while time.monotonic() < deadline and self.backend.broken is None:
             lanes = list(self.members.values())
-            if (
-                lanes
-                and len(lanes) >= min(self.backend.max_workers, self.size)
-                and all(lane.ready for lane in lanes)
-            ):
+            wanted = min(self.backend.max_workers, self.size)
+            if not self.engine.refills:
+                wanted = min(wanted, len(self.places))
+            if lanes and len(lanes) >= wanted and all(lane.ready for lane in lanes):
                 break
             time.sleep(0.01)
         yield from sorted(lane.index for lane in list(self.members.values()) if not lane.retiring)

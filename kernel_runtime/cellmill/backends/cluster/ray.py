@@ -38,6 +38,7 @@ class RayEngine:
     """A Ray cluster: of our own without an address, else the one there."""
 
     name = "ray"
+    refills = True
 
     def __init__(
         self,

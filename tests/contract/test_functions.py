@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import types
 import uuid
@@ -14,7 +15,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import Abilities, later
+from tests.contract.abilities import Abilities, elsewhere, later
 from tests.core import tasks
 from tests.core.helpers import SECONDS, comes_down
 
@@ -99,6 +100,16 @@ def test_run_on_workers(ex: Executor, able: Abilities) -> None:
     assert (os.getpid() in {process for process, _ in places}) == (not able.apart)
     with pytest.raises(LookupError, match="as asked"):
         ex.run_on_workers(tasks.fail)
+
+
+@elsewhere
+def test_run_on_workers_that_die(fresh: Callable[..., Executor]) -> None:
+    """Whoever has a dead one's number does not answer for it, and is not waited for."""
+    ex = fresh()
+    assert len(ex.run_on_workers(os.getpid)) == 2
+    with pytest.raises(cellmill.BackendError, match="ended before it answered"):
+        ex.run_on_workers(functools.partial(tasks.die, "SIGKILL"))
+    assert ex.submit(tasks.double, 4).result(SECONDS) == 8
 
 
 # -- the caller's world

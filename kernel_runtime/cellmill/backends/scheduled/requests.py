@@ -26,10 +26,11 @@ REPLY_SECONDS = 60.0
 class Answer:
     """Of one worker, to what it was asked."""
 
-    __slots__ = ("asked", "came", "good", "value")
+    __slots__ = ("asked", "came", "good", "member", "value")
 
-    def __init__(self, asked: Any) -> None:
+    def __init__(self, asked: Any, member: Any) -> None:
         self.asked = asked
+        self.member = member  # of the pool, that was asked
         self.came = threading.Event()
         self.good = False  # the value is one, and no error
         self.value: Any = None
@@ -75,7 +76,7 @@ class Requests:
     def _ask(self, asked: Any, workers: Iterable[int]) -> list[Any]:
         waiting = []
         for index in workers:
-            number, answer = next(self._numbers), Answer(asked)
+            number, answer = next(self._numbers), Answer(asked, self._backend.pool.members.get(index))
             self._answers[number] = answer
             self.send(index, number, asked)
             waiting.append((index, number, answer))
@@ -91,7 +92,8 @@ class Requests:
         while not self._came(answer):
             if backend.broken is not None:
                 raise BackendError(f"this executor is broken: {backend.broken}") from backend.broken
-            if index not in backend.pool.members:
+            # another one may have its number by now
+            if backend.pool.members.get(index) is not answer.member and not self._came(answer):
                 raise BackendError(f"worker {index} ended before it answered; ask again")
             if time.monotonic() > deadline:
                 raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -22,6 +21,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
+from cellmill.backends.cluster.raybridge.head import free_ports
 from tests.browser.page_errors import listen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,13 +68,6 @@ class Server:
             return json.load(answer)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def environment(scratch: Path) -> dict[str, str]:
     """The test's own Jupyter and IPython folders, so that a developer's settings do not matter."""
     env = dict(os.environ)
@@ -101,7 +94,7 @@ def environment(scratch: Path) -> dict[str, str]:
 
 def wait_until_up(process: subprocess.Popen[bytes], server: Server, log: Path) -> None:
     """Ask until the server answers; its log tells why when it does not."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         try:
             server.get("api/status")
@@ -119,7 +112,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     scratch = tmp_path_factory.mktemp("lab")
     root = scratch / "notebooks"
     root.mkdir()
-    running = Server(f"http://127.0.0.1:{free_port()}", "cellmill-test", root, scratch / "jupyter_path")
+    running = Server(f"http://127.0.0.1:{free_ports(1)[0]}", "cellmill-test", root, scratch / "jupyter_path")
     port = running.url.rsplit(":", 1)[1]
     command = [
         sys.executable,

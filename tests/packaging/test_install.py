@@ -7,7 +7,6 @@ import functools
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from cellmill.backends.cluster.raybridge.head import free_ports
 from tests.packaging.conftest import PLAINLY, Distributions, checkout, clean_environment, run
 
 pytestmark = pytest.mark.packaging
@@ -139,9 +139,7 @@ def test_binder_post_build_from_nothing(tmp_path: Path) -> None:
 
 def first_page(python: Path, tree: Path) -> str:
     """Start JupyterLab as Binder does and say where its root leads."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    [port] = free_ports(1)
     command = [str(python), "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
     command += ["--IdentityProvider.token=", "--ServerApp.password=", "--ServerApp.port_retries=0"]
     log = tree.parent / "server.log"

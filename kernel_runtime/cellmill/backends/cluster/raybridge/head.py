@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import os
+import random
 import re
 import secrets
 import shutil
@@ -27,6 +28,7 @@ OWN_ENVIRONMENT = {
 }
 AGENT_PORTS = ("metrics_agent_port", "runtime_env_agent_port")
 SERVERS = ("gcs_server", "raylet")
+LEAST_PORT = 20_000  # Ray's workers take those below
 INNER = "r"  # Ray's own folder in ours
 END_SECONDS = 5.0
 START_SECONDS = 120.0  # for a node to come up
@@ -120,12 +122,27 @@ def _no_dashboard(node: Any, *_: Any, **__: Any) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens at now."""
+    """Ports that nobody listens at now, and that no connection gets by chance before they are used."""
+    try:
+        lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        lowest = 0
+    below = list(range(LEAST_PORT, lowest))
+    random.SystemRandom().shuffle(below)
     with contextlib.ExitStack() as held:
         ends = [held.enter_context(socket.socket()) for _ in range(count)]
         for end in ends:
-            end.bind(("", 0))
+            _bind(end, below)
         return [int(end.getsockname()[1]) for end in ends]
+
+
+def _bind(end: socket.socket, ports: list[int]) -> None:
+    """To one of these, else to any; those that were looked at are taken out."""
+    while ports:
+        with contextlib.suppress(OSError):
+            end.bind(("", ports.pop()))
+            return
+    end.bind(("", 0))
 
 
 def _patiently(get_node: Callable[..., Any], session: Path | None, gcs_address: str, node_id: Any) -> Any:

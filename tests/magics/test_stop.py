@@ -124,6 +124,7 @@ def test_while_the_cell_waits(stage: Stage, cell: str) -> None:
 def test_what_waited_and_what_ran_is_cancelled(stage: Stage) -> None:
     stage.press("fs = [ex.submit(sleep) for _ in range(20)]\nfs[0].result()", tasks=2)
     stage.goes_on(same_workers=True)
+    stage.notebook.run("concurrent.futures.wait(fs, 30)").ok()
     assert stage.notebook.value("all(f.cancelled() for f in fs)") == "True"
 
 
@@ -163,6 +164,7 @@ def test_a_task_that_does_not_hear(stage: Stage, body: str) -> None:
     """It is killed; the other worker is left alone."""
     stage.press(f"def deaf():\n    {body}\nf = ex.submit(deaf)\nf.result()")
     stage.goes_on(same_workers=False)
+    stage.notebook.run("concurrent.futures.wait([f], 30)").ok()  # the figures are ahead of the futures
     assert stage.notebook.value("f.cancelled(), len(set(before) & set(pids()))") == "(True, 1)"
 
 

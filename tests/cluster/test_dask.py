@@ -18,7 +18,7 @@ import pytest
 
 import cellmill
 from cellmill import BackendError, Executor, WorkerLostError
-from cellmill.backends.cluster import remote
+from cellmill.backends.cluster import dask, remote
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate
 
@@ -133,6 +133,43 @@ def test_a_worker_of_several_threads() -> None:
             futures = [ex.submit(_others, i) for i in range(500)]
             assert {f.result(SECONDS) for f in futures} <= {0, 1, 2}
             assert len(ex.run_on_workers(os.getpid)) == 3
+
+
+class Ear:
+    """What an engine tells."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Any]] = []
+
+    def __getattr__(self, verb: str) -> Any:
+        return lambda what, *_: self.told.append((verb, what))
+
+
+def test_a_reply_that_goes_with_its_worker(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask has it, and loses it while it is fetched: the place is lost, which is no failure of its tasks."""
+    monkeypatch.setattr(dask, "LEAVING_SECONDS", SECONDS)
+    engine, ear = dask.DaskEngine(client), Ear()
+    engine.open(ear, None)  # type: ignore[arg-type]
+    try:
+        place = next(what for verb, what in ear.told if verb == "came")
+
+        class Reply:
+            status = "finished"
+
+            def result(self, timeout: float) -> Any:
+                os.kill(client.run(os.getpid)[place.key[0]], signal.SIGKILL)
+                raise CancelledError
+
+            def release(self) -> None:
+                pass
+
+        engine._futures[1] = (Reply(), place.key[0])
+        engine._take(1, Reply())
+        _comes(lambda: ("gone", place.key) in ear.told)
+        assert "failed" not in {verb for verb, _ in ear.told}
+        _comes(lambda: len(client.scheduler_info()["workers"]) == 2)
+    finally:
+        engine.close()
 
 
 def test_stop_in_the_middle_of_a_pack(client: Any, gate: Gate) -> None:

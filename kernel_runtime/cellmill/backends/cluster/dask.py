@@ -237,14 +237,15 @@ class DaskEngine:
             return
         try:
             if future.status == "finished":
-                reply = future.result(timeout=START_SECONDS)  # cancelled, when its worker is gone by now
+                reply = future.result(timeout=START_SECONDS)
                 self._lanes.replied(pack, reply)
             elif future.status == "error":
                 self._lanes.failed(pack, future.exception())
             elif not self._leaves(pack):
                 self._lanes.failed(pack, BackendError(f"Dask says that this pack is {future.status}"))
-        except Exception as error:
-            self._lanes.failed(pack, error)
+        except Exception as error:  # it was there, and went with its worker before it came here?
+            if not self._leaves(pack):
+                self._lanes.failed(pack, error)
         finally:
             with self._lock:
                 self._futures.pop(pack, None)

@@ -25,17 +25,22 @@ from tests.core.helpers import SECONDS, Gate
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """Somebody else's cluster, of two workers."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
+def local_cluster(workers: int, threads: int = 1) -> Any:
+    """One of processes, quiet, and at no port that another one may have."""
+    return distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=threads,
         processes=True,
         dashboard_address="127.0.0.1:0",
         scheduler_kwargs={"dashboard": False},
         silence_logs=50,
-    ) as made:
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Somebody else's cluster, of two workers."""
+    with local_cluster(2) as made:
         yield made
 
 
@@ -120,9 +125,7 @@ def _others(i: int) -> int:
 def test_a_worker_of_several_threads() -> None:
     """Each of them is a worker, which runs one task at a time."""
     with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=3, dashboard_address="127.0.0.1:0", silence_logs=50
-        ) as cluster,
+        local_cluster(1, threads=3) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         with Executor(1, backend=client) as ex:
@@ -225,14 +228,9 @@ def test_a_scheduler_that_goes_away() -> None:
         assert other.submit(tasks.double, 4).result(SECONDS) == 8
 
 
-def test_workers_that_come_later(client: Any) -> None:
+def test_workers_that_come_later() -> None:
     with (
-        distributed.LocalCluster(
-            n_workers=0,
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=50,
-        ) as empty,
+        local_cluster(0) as empty,
         Executor(backend=empty) as ex,
     ):
         first = ex.submit(tasks.double, 4)
@@ -243,13 +241,7 @@ def test_workers_that_come_later(client: Any) -> None:
 
 def test_workers_that_go() -> None:
     with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=50,
-        ) as shrinking,
+        local_cluster(2) as shrinking,
         Executor(backend=shrinking) as ex,
     ):
         assert len(ex.run_on_workers(os.getpid)) == 2

@@ -185,11 +185,12 @@ class DaskEngine:
                 ):
                     continue
                 host, threads = str(w.get("host", address)), int(w["nthreads"])
-                places = [
-                    Place((address, i), f"{address} thread {i}", host, 0, packs=1) for i in range(threads)
-                ]
                 if threads == 1:
                     places = [Place((address, 0), address, host, 0)]
+                else:
+                    places = [
+                        Place((address, i), f"{address} thread {i}", host, 0, packs=1) for i in range(threads)
+                    ]
                 self._workers[address] = (now[address], places)
                 came += places
         for address, places in lost:

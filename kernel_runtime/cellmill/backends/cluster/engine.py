@@ -22,9 +22,7 @@ class Place:
     label: str  # for people: host and process
     host: str
     pid: int  # 0: not known
-    packs: int = (
-        2  # that may be outstanding there; 1 where two of them could run at once, or the later one first
-    )
+    packs: int = 2  # that may be outstanding; 1 where two could run at once, or the later one first
 
 
 class Lanes(Protocol):

@@ -21,7 +21,7 @@ from setuptools import Extension
 
 HERE = Path(__file__).resolve().parent
 HEADERS = [HERE / "include" / name for name in ("csched.h", "csched_views.h")]
-WITH_GIL = [HERE / "python" / name for name in ("calls.h", "submit.h", "threads.h")]
+WITH_GIL = [HERE / "python" / name for name in ("calls.h", "capture.h", "submit.h", "threads.h")]
 FLAGS = [
     "-std=c11",
     "-O2",
@@ -73,7 +73,7 @@ def extensions(out_dir: Path, faults: bool = False) -> list[Extension]:
             sources=[str(_emit(name, prelude, headers, Path(out_dir), faults)), *more, *sources],
             depends=depends,
             include_dirs=[str(HERE / "include"), str(HERE / "src"), str(HERE / "python")],
-            define_macros=[("Py_LIMITED_API", "0x030A0000"), *([("CSCHED_FAULTS", "1")] if faults else [])],
+            define_macros=[("Py_LIMITED_API", "0x030B0000"), *([("CSCHED_FAULTS", "1")] if faults else [])],
             py_limited_api=True,
             extra_compile_args=flags,
             extra_link_args=["-pthread", *os.environ.get("CELLMILL_CFLAGS", "").split()],

@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "capture.h"
 #include "segment.h"
 #include "submit.h"
 
@@ -151,9 +152,22 @@ static int clear_to_go(const csched_plain_t *plain, uint64_t start)
     return changed < 0 ? -1 : !changed;
 }
 
+/* Of a function by its captured state, which is as it was: most calls.  0: look closer; -1: an error is set */
+static int64_t unchanged_number(const csched_plain_t *plain, PyObject *function)
+{
+    PyObject *known = PyDict_GetItemWithError(plain->captures, function); /* borrowed */
+    if (known)
+        return capture_number(known);
+    PyErr_Clear(); /* what cannot be looked up is looked at closer */
+    return 0;
+}
+
 /* 0: not a plain call; -1: an error is set */
 static int64_t number_of(const csched_plain_t *plain, PyObject *function)
 {
+    int64_t unchanged = unchanged_number(plain, function);
+    if (unchanged)
+        return unchanged;
     PyObject *number = PyObject_CallFunctionObjArgs(plain->number, function, NULL);
     if (!number)
         return -1;

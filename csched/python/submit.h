@@ -24,6 +24,7 @@ typedef struct {
     void *log_handlers;        /* list: of the root logger, and how many */
     int64_t handler_count;
     void *long_way;       /* (function, arguments, keywords) -> a future: whatever is no plain call */
+    void *captures;       /* dict: function -> the capsule of what it refers to (capture.h), and of its number, */
     void *number;         /* function -> its number, 0: it goes with the arguments */
     void *future;         /* (home) -> a future */
     void *table;          /* list: slot -> future */

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Collection
-from operator import is_
 from typing import Any
 
-from . import runs
-from .references import ABSENT, References, cell_value, members_of
+from .captured import Capture
+from .captured_kinds import ATTRIBUTE, CELL, ITEM, Walk
+from .references import ABSENT, cell_value
 from .shared import Shared
+
+COSTLY_NS = 1_000_000  # of one look at captured state: said once per function
 
 
 class Version:
@@ -27,37 +31,53 @@ class Version:
 
 
 class Entry:
-    __slots__ = ("by_value", "epoch", "function", "number", "references", "version")
+    """A function, its number and the state that its pickle has captured."""
+
+    __slots__ = ("by_value", "capture", "function", "number", "said", "version")
 
     def __init__(self, function: Any, by_value: bool) -> None:
         self.function = function
         self.by_value = by_value
-        self.epoch = -1
         self.number = -1
         self.version: Version | None = None
-        self.references = References([], [], changing=False)
+        self.capture: Capture | None = None  # None: it is to be pickled anew
+        self.said = False  # what a look costs
 
     def target(self) -> Any:
         """The function; None when it is gone."""
         return self.function
 
+    def hold(self, walk: Walk, number: int) -> None:
+        """From now on this is the state that the present content stands for."""
+        self.capture = Capture(walk, number)
+
     def fresh(self) -> bool:
-        """Of a function by value: nothing it refers to has been bound anew since it was pickled."""
-        if self.epoch != runs._epoch:
+        """Whether all that it refers to is as it was when it was pickled."""
+        capture = self.capture
+        if capture is None:
             return False
-        bindings, members, _ = self.references
-        for namespace, key, value in bindings:
-            if namespace is not None:
-                if namespace.get(key, ABSENT) is not value:
-                    return False
-            elif cell_value(key) is not value:
-                return False
-        for container, length, before in members:
-            if len(container) != length:
-                return False
-            if before is not None and not all(map(is_, members_of(container), before)):
-                return False
-        return True
+        if capture.light or self.said:
+            return capture.changed() is None
+        start = time.perf_counter_ns()
+        fresh = capture.changed() is None
+        if time.perf_counter_ns() - start > COSTLY_NS and fresh:
+            start = time.perf_counter_ns()  # once more: the first time may have been the machine's
+            fresh = capture.changed() is None
+            cost = time.perf_counter_ns() - start
+            if cost > COSTLY_NS:
+                self.said = True
+                self._say(cost, capture)
+        return fresh
+
+    def _say(self, cost: int, capture: Capture) -> None:
+        name = str(getattr(self.target(), "__qualname__", "the function"))
+        warnings.warn(
+            f"each call of {name} first looks whether {capture.largest} has changed, which takes {cost / 1e6:.1f} ms. "
+            f"If it does not change, share it once: {capture.largest} = cellmill.share({capture.largest}). If it "
+            "does, pass it as an argument to the calls that need it.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 class SharingEntry(Entry):
@@ -67,35 +87,43 @@ class SharingEntry(Entry):
 
     def __init__(self, function: Any, by_value: bool) -> None:
         super().__init__(weakref.ref(function), by_value)
-        # (namespace, name) or (None, place of the cell in the function's closure), and what was bound there
-        self.handles: list[tuple[dict[str, Any] | None, Any, weakref.ref[Any]]] = []
+        # Each says whether something that is not kept is still where it was.
+        self.handles: list[Callable[[], bool]] = []
 
     def target(self) -> Any:
         return self.function()
 
     def fresh(self) -> bool:
-        if not super().fresh():
-            return False
-        cells = _cells_of(self.target())
-        return all(
-            (namespace.get(key) if namespace is not None else cell_value(cells[key])) is handle() is not None
-            for namespace, key, handle in self.handles
-        )
+        return super().fresh() and all(there() for there in self.handles)
 
-    def loosen(self, references: References) -> References:
-        """Those that keep nothing shared; of the others, and of helpers, weak references are kept here."""
-        cells = _cells_of(self.target())
-        places = {id(cell): place for place, cell in enumerate(cells)}
-        self.handles, others = [], []
-        for binding in references.bindings:
-            namespace, key, value = binding
-            if namespace is None:
-                key = places.get(id(key))
-            if type(value) in (Shared, types.FunctionType) and key is not None:
-                self.handles.append((namespace, key, weakref.ref(value)))
+    def hold(self, walk: Walk, number: int) -> None:
+        places = {id(cell): place for place, cell in enumerate(_cells_of(self.target()))}
+        self.handles, kept, names = [], [], []
+        for entry, name in zip(walk.entries, walk.names, strict=True):
+            handle = self._handle(entry, places)
+            if handle is None:
+                kept.append(entry)
+                names.append(name)
             else:
-                others.append(binding)
-        return references._replace(bindings=others)
+                self.handles.append(handle)
+        walk.entries, walk.names = kept, names
+        super().hold(walk, number)
+
+    def _handle(self, entry: tuple[int, Any, Any, Any], places: dict[int, int]) -> Callable[[], bool] | None:
+        """The same comparison without keeping a function or a shared object; None where it keeps none."""
+        kind, owner, key, value = entry
+        if kind == ATTRIBUTE and type(owner) is types.FunctionType:
+            function = weakref.ref(owner)
+            return lambda: getattr(function(), key, ABSENT) is value
+        if type(value) not in (Shared, types.FunctionType):
+            return None
+        there = weakref.ref(value)
+        if kind == ITEM:
+            return lambda: owner.get(key) is there() is not None
+        place = places.get(id(owner))
+        if kind == CELL and place is not None:
+            return lambda: cell_value(_cells_of(self.target())[place]) is there() is not None
+        return None
 
 
 def _cells_of(function: Any) -> tuple[types.CellType, ...]:

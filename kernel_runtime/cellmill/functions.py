@@ -1,20 +1,16 @@
-"""Functions on their way to workers: by value once per content, always the newest version.
+"""Functions on their way to workers: by value once per content, always as they are at the moment of the call.
 
-A function from an importable module travels by reference. One defined in a cell, a lambda or a closure travels by
-value (cloudpickle), together with the source lines of its cells for tracebacks. Before each use a cheap identity
-check of the globals and closure cells it refers to, helpers included, and of the members of small containers among
-them tells whether it must be pickled anew. Every new cell execution does so too, and every map, because what it refers
-to may have been changed in place.
+A function from an importable module travels by reference, with the data of the user's modules that it reads. One
+defined in a cell, a lambda or a closure travels by value, with the source lines of its cells for tracebacks. Before
+each use all that it refers to is compared with what it was when it was pickled (captured.py): where something differs,
+the function is pickled anew.
 """
 
 from __future__ import annotations
 
-import builtins
-import io
 import linecache
 import os
 import pickle
-import sys
 import threading
 import types
 from collections import OrderedDict, deque
@@ -23,24 +19,20 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-import cloudpickle
-
-from . import payload, runs
+from . import payload
+from .captured import Capture, walked
+from .captured_kinds import Walk
 from .errors import PayloadError, UsageError, in_words
 from .function_entries import Entry, Key, SharingEntry, Version
-from .references import (
-    ABSENT,
-    importable,
-    named_references,
-    references_of,
-    unwrapped,
-)
+from .module_reads import Reads, apply, leave_out
+from .pickling import dumps
+from .references import helpers_of, importable, modules_of, named_references
 from .shared import ShareError, packing
 
 MOST_CACHED = 512
 MOST_BYTES = 64 << 20  # of their pickles
 MOST_UNUSED = 4
-MOST_ANEW = 1 << 20  # bytes of a pickle that is looked at anew for each map
+MOST_TRIES = 3  # to pickle a function whose state others change meanwhile
 _IN_PAYLOAD = 0  # function number that says: the function comes with the arguments
 
 
@@ -50,6 +42,7 @@ class FunctionBlob(NamedTuple):
     name: str
     function: Any
     sources: dict[str, str]
+    reads: Reads = {}  # noqa: RUF012  (data of modules, which is never changed)
 
 
 class FunctionTable:
@@ -71,21 +64,13 @@ class FunctionTable:
         self._dead: deque[Any] = deque()  # keys of functions that have gone
         self._drop = drop
         self._entries: OrderedDict[Any, Entry] = OrderedDict()
+        # What C compares before a plain call: of functions that cost little to compare, and keep nothing shared.
+        self.captures: dict[Any, Any] = {}
         self._by_content: dict[bytes, Version] = {}
         self._bytes = 0  # of all versions
         self._unused: deque[Version] = deque()  # to be dropped, the oldest first
         self._lock = threading.RLock()
         self.names: dict[int, str] = {_IN_PAYLOAD: "?"}
-
-    def number_anew(self, function: Any) -> int:
-        """The same for many calls: what it refers to is sent as it is now, unless that is much."""
-        number = self.number(function)
-        entry = self._entries.get(function) if number else None
-        if entry is not None and entry.references.changing and entry.version is not None:
-            if entry.version.size <= MOST_ANEW:
-                entry = self._renew(entry, function)
-            return entry.number
-        return number
 
     def number(self, function: Any) -> int:
         """The function's number, or 0 when it has to travel with each call (bound methods, callable objects)."""
@@ -93,7 +78,7 @@ class FunctionTable:
             entry = self._entries.get(function)
         except Exception:  # not hashable, or its hash or comparison raises
             return _IN_PAYLOAD
-        if entry is not None and (not entry.by_value or entry.fresh()):
+        if entry is not None and entry.fresh():
             return entry.number
         if entry is None:
             if not isinstance(function, (types.FunctionType, types.BuiltinFunctionType, type)):
@@ -121,35 +106,29 @@ class FunctionTable:
                 self._bytes -= version.size
                 for entry in list(self._entries.values()):
                     if entry.version is version:
-                        entry.epoch = -1
+                        entry.capture = None
 
     def look_up_again(self) -> None:
         """A module was loaded again: functions that were found in it by their names may not be there any more."""
         with self._lock:
             for function in [f for f, entry in self._entries.items() if not entry.by_value]:
-                self._release(self._entries.pop(function).version)
+                self._release(self._forget(function).version)
+
+    def _forget(self, function: Any) -> Entry:
+        self.captures.pop(function, None)
+        return self._entries.pop(function)
 
     def modules(self) -> set[str]:
         """Names of the modules that functions refer to, or come from."""
         with self._lock:
             entries = list(self._entries.values())
-        found = {
-            value.__name__
-            for e in entries
-            for _, _, value in e.references.bindings
-            if type(value) is types.ModuleType
-        }
+        found = {name for entry in entries for name in modules_of(entry.target())}
         return found | {str(e.function.__module__) for e in entries if not e.by_value}
 
     def _renew(self, entry: Entry, function: Any) -> Entry:
         """Pickle anew; the same content keeps its number, so that workers need not load it again."""
-        epoch, needs = runs._epoch, set[int]()
-        references = references_of(function) if entry.by_value else entry.references
-        encoded = encode_function(function, self._refer and partial(self._refer, needs=needs))
-        digest = blake2b(encoded.data, digest_size=16)
-        for buffer in encoded.buffers:
-            digest.update(buffer)
-        key = digest.digest()
+        walk, encoded, needs = self._encoded(function)
+        key = _digest(encoded)
         with self._lock:
             while self._dead:
                 gone = self._entries.pop(self._dead.popleft(), None)
@@ -163,22 +142,35 @@ class FunctionTable:
             version.users += 1
             if needs:
                 entry = self._loosened(entry, function)
-                references = entry.loosen(references)
             elif entry.version is None:
                 self._entries[function] = entry
             before, entry.version = entry.version, version
             # all at the end: after an attempt that failed or was interrupted the entry is as it was, and not fresh
-            entry.references = references
             entry.number = version.number
-            entry.epoch = epoch
+            entry.hold(walk, version.number)
+            if type(entry) is Entry and entry.capture is not None and entry.capture.light:
+                self.captures[function] = entry.capture.capsule
             self._release(before)
         return entry
+
+    def _encoded(self, function: Any) -> tuple[Walk, payload.Encoded, set[int]]:
+        """(what it refers to, its pickle, the shared objects in that), all of one moment."""
+        for _ in range(MOST_TRIES):
+            needs = set[int]()
+            walk = walked(function)
+            encoded = encode_function(function, self._refer and partial(self._refer, needs=needs), walk.reads)
+            if (
+                Capture(walk, 0).changed() is None
+            ):  # no other thread, and nothing that pickling calls, changed it
+                break
+        return walk, encoded, needs
 
     def _loosened(self, entry: Entry, function: Any) -> SharingEntry:
         """An entry that does not keep the function, in the table instead of this one."""
         if type(entry) is SharingEntry:
             return entry
         self._entries.pop(function, None)
+        self.captures.pop(function, None)
         made = SharingEntry(function, entry.by_value)
         made.version = entry.version
         self._entries[Key(function, self._dead.append)] = made
@@ -201,7 +193,7 @@ class FunctionTable:
     def _evict(self) -> None:
         with self._lock:
             while len(self._entries) > MOST_CACHED or (self._bytes > MOST_BYTES and len(self._entries) > 1):
-                self._release(self._entries.popitem(last=False)[1].version)
+                self._release(self._forget(next(iter(self._entries))).version)
 
 
 def function_name(function: Any) -> str:
@@ -213,26 +205,44 @@ def function_name(function: Any) -> str:
     )
 
 
-class _FunctionPickler(cloudpickle.Pickler):
-    """Leaves IPython's stand-in for `open` behind: it would drag all of IPython into each worker."""
-
-    def reducer_override(self, obj: Any) -> Any:
-        shell = sys.modules.get("IPython.core.interactiveshell")
-        if shell is not None and obj is getattr(shell, "_modified_open", ABSENT):
-            return getattr, (builtins, "open")
-        return super().reducer_override(obj)
+def _digest(encoded: payload.Encoded) -> bytes:
+    digest = blake2b(encoded.data, digest_size=16)
+    for buffer in encoded.buffers:
+        digest.update(buffer)
+    return digest.digest()
 
 
 def encode_function(
-    function: Any, refer: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None
+    function: Any,
+    refer: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None,
+    reads: Reads | None = None,
 ) -> payload.Encoded:
     """Pickle a function for workers; raises `PayloadError` with the reason when it cannot be.
 
-    ``refer`` tells what shared objects become that it refers to.
+    ``refer`` tells what shared objects become that it refers to. ``reads``: data of modules that goes along.
     """
     if refer is not None:
         with packing(refer):
-            return encode_function(function)
+            return encode_function(function, None, reads)
+    blob = FunctionBlob(function_name(function), function, dict(sources_of(function)), reads or {})
+    try:
+        return _encode_blob(blob)
+    except ShareError as error:
+        raise PayloadError(
+            f"the function {function_name(function)} cannot be sent to a worker: {error}"
+        ) from error.__cause__
+    except Exception as error:
+        if reads:
+            return encode_function(function, None, _picklable(reads))
+        culprit = _culprit(function)
+        raise PayloadError(
+            f"the function {function_name(function)} cannot be sent to a worker: {culprit}"
+            f"{in_words(error)}. Create such objects inside the function, or once per worker with "
+            "@cellmill.per_worker."
+        ) from error
+
+
+def _encode_blob(blob: FunctionBlob) -> payload.Encoded:
     buffers: list[memoryview] = []
 
     def keep(buffer: pickle.PickleBuffer) -> bool:
@@ -245,22 +255,19 @@ def encode_function(
         buffers.append(raw)
         return False
 
-    blob = FunctionBlob(function_name(function), function, dict(sources_of(function)))
-    target = io.BytesIO()
-    try:
-        _FunctionPickler(target, protocol=5, buffer_callback=keep).dump(blob)
-        return payload.Encoded(target.getvalue(), buffers)
-    except ShareError as error:
-        raise PayloadError(
-            f"the function {function_name(function)} cannot be sent to a worker: {error}"
-        ) from error.__cause__
-    except Exception as error:
-        culprit = _culprit(function)
-        raise PayloadError(
-            f"the function {function_name(function)} cannot be sent to a worker: {culprit}"
-            f"{in_words(error)}. Create such objects inside the function, or once per worker with "
-            "@cellmill.per_worker."
-        ) from error
+    return payload.Encoded(dumps(blob, buffer_callback=keep), buffers)
+
+
+def _picklable(reads: Reads) -> Reads:
+    """The data of modules that can be sent; the rest stays each process's own."""
+    found: Reads = {}
+    for place, value in reads.items():
+        try:
+            dumps(value)
+            found[place] = value
+        except Exception as error:
+            leave_out(place, value, in_words(error))
+    return found if len(found) < len(reads) else {}
 
 
 def _culprit(function: Any) -> str:
@@ -271,7 +278,7 @@ def _culprit(function: Any) -> str:
         if type(value) is types.FunctionType:
             continue
         try:
-            cloudpickle.dumps(value)
+            dumps(value)
         except Exception:
             return f"it refers to {name!r}, a {type(value).__name__}. "
     return ""
@@ -280,19 +287,16 @@ def _culprit(function: Any) -> str:
 def sources_of(function: Any) -> Iterator[tuple[str, str]]:
     """(file name, source) of every cell that the function or one of its helpers was defined in."""
     seen: set[str] = set()
-    for value in [function, *(value for _, _, value in references_of(function).bindings)]:
-        current = unwrapped(value)
-        members = vars(current).values() if issubclass(type(current), type) else [current]
-        for member in members:
-            if type(member) is not types.FunctionType:
-                continue
-            name = member.__code__.co_filename
-            if name in seen or os.path.exists(name):
-                continue
-            seen.add(name)
-            lines = linecache.getlines(name)
-            if lines:
-                yield name, "".join(lines)
+    for helper in helpers_of(function):
+        if type(helper) is not types.FunctionType:
+            continue
+        name = helper.__code__.co_filename
+        if name in seen or os.path.exists(name):
+            continue
+        seen.add(name)
+        lines = linecache.getlines(name)
+        if lines:
+            yield name, "".join(lines)
 
 
 def check_batch(name: str, values: Any, count: int) -> Any:
@@ -315,4 +319,17 @@ def load_function(view: memoryview) -> FunctionBlob:
     blob: FunctionBlob = payload.decode(view)
     for name, source in blob.sources.items():
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    return blob
+    return blob._replace(function=_WithReads(blob)) if blob.reads else blob
+
+
+class _WithReads:
+    """A function that finds the data of modules as it was at the call, whatever other functions brought."""
+
+    def __init__(self, blob: FunctionBlob) -> None:
+        self.__qualname__ = self.__name__ = blob.name
+        self.__wrapped__ = blob.function
+        self._reads = blob.reads
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        apply(self._reads)
+        return self.__wrapped__(*args, **kwargs)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, overload
 
-import cloudpickle
-
-from . import inside, runs
+from . import inside
+from .captured import Capture, capture
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker
 from .functions import check_batch, function_name
-from .references import ABSENT, cell_value, importable, references_of
+from .pickling import dumps
 from .shared import attached, detached
 from .task import DEFAULT_OPTIONS, TaskOptions
 
@@ -138,7 +138,8 @@ class PerWorker:
             )
         functools.update_wrapper(self, factory)
         self.__wrapped__ = factory
-        self._pickled: tuple[int, Any, bytes, bytes, tuple[Any, ...]] | None = None
+        # what it referred to (None: it came from another process), and what `_key` gives
+        self._pickled: tuple[Capture | None, bytes, bytes, tuple[Any, ...]] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value for these arguments in this process, made if need be."""
@@ -146,7 +147,7 @@ class PerWorker:
             return self._of_thread(inside.here.values, args, kwargs)
         key = self._key()[0]
         if args or kwargs:
-            key += cloudpickle.dumps((args, sorted(kwargs.items())))
+            key += dumps((args, sorted(kwargs.items())))
         try:
             return _values[key]
         except KeyError:
@@ -161,7 +162,7 @@ class PerWorker:
         try:
             with _key_lock:  # or it may change with what the factory refers to while others compute it
                 found = self._key()[0]
-            key: Any = found, cloudpickle.dumps((args, sorted(kwargs.items())))
+            key: Any = found, dumps((args, sorted(kwargs.items())))
         except Exception:
             key = self.__wrapped__, args, tuple(sorted(kwargs.items()))
         if key not in values:
@@ -169,17 +170,13 @@ class PerWorker:
         return values[key]
 
     def _key(self) -> tuple[bytes, bytes, tuple[Any, ...]]:
-        """(hash, pickle, shared objects) of the factory, computed again when something it refers to was bound anew."""
+        """(hash, pickle, shared objects) of the factory, computed again when something it refers to has changed."""
         found = self._pickled
-        if found is not None and (
-            found[0] == -1 or (found[0] == runs.epoch() and all(_bound(*r) for r in found[1]))
-        ):
-            return found[2:]
-        references = [] if importable(self.__wrapped__) else references_of(self.__wrapped__).bindings
-        data, shares = detached(lambda: cloudpickle.dumps(self.__wrapped__))
-        key = blake2b(data, digest_size=16).digest()
-        self._pickled = (runs.epoch(), references, key, data, shares)
-        return key, data, shares
+        if found is None or (found[0] is not None and found[0].changed() is not None):
+            referred = capture(self.__wrapped__)
+            data, shares = detached(lambda: dumps(self.__wrapped__))
+            found = self._pickled = referred, blake2b(data, digest_size=16).digest(), data, shares
+        return found[1:]
 
     def __reduce__(self) -> Any:
         return _load_per_worker, self._key()
@@ -188,16 +185,11 @@ class PerWorker:
         return f"<per_worker {function_name(self.__wrapped__)}>"
 
 
-def _bound(namespace: dict[str, Any] | None, key: Any, value: Any) -> bool:
-    found = cell_value(key) if namespace is None else namespace.get(key, ABSENT)
-    return found is value
-
-
 def _load_per_worker(key: bytes, data: bytes, shares: tuple[Any, ...] = ()) -> PerWorker:
     """In a worker: the same factory content gives the same value, whichever function brings it."""
     with attached(shares):
-        made = PerWorker(cloudpickle.loads(data))
-    made._pickled = (-1, [], key, data, shares)
+        made = PerWorker(pickle.loads(data))
+    made._pickled = (None, key, data, shares)
     return made
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import cloudpickle
 
 from .errors import PayloadError, in_words, text_of
+from .pickling import dumps
 
 INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
 BUFFER_MIN = 4096  # bytes; smaller buffers stay inside the pickle
@@ -140,7 +141,7 @@ def encode(value: Any) -> Encoded:
     except Exception:  # lambdas, local classes and the like: cloudpickle knows more
         pass
     buffers.clear()
-    return Encoded(cloudpickle.dumps(value, protocol=5, buffer_callback=keep), buffers)
+    return Encoded(dumps(value, buffer_callback=keep), buffers)
 
 
 def decode(view: memoryview) -> Any:

@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 import types
-from collections import deque
-from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator
+from typing import Any
 
 import cloudpickle
+from cloudpickle.cloudpickle import _extract_code_globals
 
 ABSENT = object()
-MOST_COMPARED = 32
-_CONTAINERS = (list, dict, set, bytearray, deque)
-_LENGTHS = [kind.__len__ for kind in _CONTAINERS]  # subclasses may count in their own way
-_UNCHANGING = (
-    *(int, float, complex, bool, str, bytes, range, type(None), type(Ellipsis), type(NotImplemented)),
-    *(types.ModuleType, types.BuiltinFunctionType),
-)
-
-
-class References(NamedTuple):
-    """What a function depends on, through its helpers too.
-
-    ``bindings``: (namespace, name, value) or, for a closure variable, (None, cell, value). ``members``: containers
-    among the values, with their lengths and, of small ones, their members. ``changing``: whether there are values
-    that can be changed in place at all.
-    """
-
-    bindings: list[tuple[dict[str, Any] | None, Any, Any]]
-    members: list[tuple[Any, int, list[Any] | None]]
-    changing: bool
 
 
 def cell_value(cell: types.CellType) -> Any:
@@ -40,11 +20,6 @@ def cell_value(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return ABSENT
-
-
-def members_of(container: Any) -> Iterable[Any]:
-    """Members in order; of a dict keys and values."""
-    return chain(container, container.values()) if isinstance(container, dict) else container
 
 
 def importable(function: Any) -> bool:
@@ -63,17 +38,24 @@ def importable(function: Any) -> bool:
     return found is function
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+def names_of(code: types.CodeType) -> Collection[str]:
+    """The globals that code reads or stores, nested code included: those that cloudpickle sends along."""
+    found: Collection[str] = _extract_code_globals(code)
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def names_used(code: types.CodeType) -> frozenset[str]:
+    """All names in code, those of attributes too, nested code included."""
+    nested = [names_used(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return frozenset(code.co_names).union(*nested)
 
 
 def named_references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    names = {name for code in _codes(function.__code__) for name in code.co_names}
-    for name in sorted(names & function.__globals__.keys()):
-        yield name, function.__globals__[name]
+    """(name, value) of the globals and closure variables that a function refers to."""
+    for name in names_of(function.__code__):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         value = cell_value(cell)
         if value is not ABSENT:
@@ -85,11 +67,8 @@ def unwrapped(value: Any) -> Any:
     return getattr(value, "__wrapped__", value) if type(value).__module__ == "cellmill.parallel" else value
 
 
-def references_of(function: Any) -> References:
-    """The present references of a function or a class."""
-    bindings: list[tuple[dict[str, Any] | None, Any, Any]] = []
-    members: list[tuple[Any, int, list[Any] | None]] = []
-    changing = False
+def helpers_of(function: Any) -> Iterator[Any]:
+    """The function or class itself, and the functions and classes by value that it refers to."""
     seen: set[int] = set()
     todo = [function]
     while todo:
@@ -98,25 +77,16 @@ def references_of(function: Any) -> References:
             continue
         seen.add(id(current))
         if issubclass(type(current), type):
-            if not importable(current):
+            if current is function or not importable(current):
+                yield current
                 todo.extend(v for v in vars(current).values() if type(v) is types.FunctionType)
-            continue
-        if type(current) is not types.FunctionType:
-            changing = changing or (type(current) not in _UNCHANGING and current is not ABSENT)
-            if getattr(type(current), "__len__", None) in _LENGTHS:
-                length = len(current)
-                members.append((current, length, [*members_of(current)] if length <= MOST_COMPARED else None))
-            continue
-        if current is not function and importable(current):
-            continue
-        namespace = current.__globals__
-        for name in {name for code in _codes(current.__code__) for name in code.co_names}:
-            if name in namespace or not hasattr(builtins, name):
-                value = namespace.get(name, ABSENT)
-                bindings.append((namespace, name, value))
-                todo.append(value)
-        for cell in current.__closure__ or ():
-            value = cell_value(cell)
-            bindings.append((None, cell, value))
-            todo.append(value)
-    return References(bindings, members, changing)
+        elif type(current) is types.FunctionType and (current is function or not importable(current)):
+            yield current
+            todo.extend(value for _, value in named_references(current))
+
+
+def modules_of(function: Any) -> Iterator[str]:
+    """Names of the modules that a function and its helpers refer to."""
+    for helper in helpers_of(function):
+        if type(helper) is types.FunctionType:
+            yield from (v.__name__ for _, v in named_references(helper) if type(v) is types.ModuleType)

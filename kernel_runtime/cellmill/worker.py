@@ -22,6 +22,7 @@ from .backends.scheduled.scheduler import NO_BLOCK, ffi, free, free_cast, held
 from .calls import PlainCalls
 from .errors import InternalError, PayloadError
 from .functions import load_function
+from .module_reads import noting_own
 from .raised import encode_error
 from .shared import Loaded
 from .speech import Speech
@@ -353,7 +354,9 @@ class Worker:
             self.config["world"] = body
         elif kind == CALL:
             try:
-                reply: Any = (True, load_function(memoryview(body)).function())
+                function = load_function(memoryview(body)).function
+                with noting_own():
+                    reply: Any = (True, function())
                 encoded = payload.encode(reply)
             except BaseException as error:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
@@ -391,7 +394,8 @@ def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, 
     if config.get("initializer"):
         try:
             initializer, initargs = pickle.loads(config["initializer"])
-            initializer(*initargs)
+            with noting_own():
+                initializer(*initargs)
         except BaseException as error:
             worker.emit(held.CSCHED_REPLY, 0, encode_error(error, "the initializer"))
             return INITIALIZER_FAILED

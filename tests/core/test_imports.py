@@ -32,9 +32,10 @@ LAYERS = [
         "inside",
         "pace",
     },
+    {"references", "pickling", "captured", "captured_kinds", "captured_frames", "module_reads"},
     {"task", "payload", "mishaps"},
     {"shared"},
-    {"preview", "raised", "references", "questions"},
+    {"preview", "raised", "questions"},
     {"runs", "kernel_modules"},
     {"futures", "frames", "transcript", "functions", "function_entries", "telemetry"},
     {
@@ -73,6 +74,7 @@ MAY_IMPORT_CSCHED = (
     "cellmill.backends.local",
     "cellmill.backends.threads",
     "cellmill.backends.cluster",
+    "cellmill.captured",  # compares Python objects, and knows no scheduler
 )
 WIDGETS_MAY_USE = {"errors", "schema", "task", "runs", "telemetry", "interrupts", "mishaps"}
 

@@ -157,24 +157,24 @@ def _done(value: Any) -> Future[Any]:
 
 def _dump_variables(variables: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
     """All variables pickled together, so that what they share stays shared; without those that cannot be."""
-    import cloudpickle
+    from ..pickling import dumps
 
     try:
-        return cloudpickle.dumps(variables), {}
+        return dumps(variables), {}
     except Exception:
         refused = {}
         for name, value in variables.items():
             try:
-                cloudpickle.dumps(value)
+                dumps(value)
             except Exception as error:
                 refused[name] = f"{type(error).__name__}: {error}"
         kept = {name: value for name, value in variables.items() if name not in refused}
-        return cloudpickle.dumps(kept), refused
+        return dumps(kept), refused
 
 
 def load_variables(blob: bytes) -> dict[str, Any]:
     """The variables of an outcome."""
-    import cloudpickle
+    import pickle
 
-    loaded: dict[str, Any] = cloudpickle.loads(blob)
+    loaded: dict[str, Any] = pickle.loads(blob)
     return loaded

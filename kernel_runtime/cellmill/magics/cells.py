@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, TypeGuard, cast
 
-import cloudpickle
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import PayloadError
 from cellmill.magics.body import ITEM, VALUE
 from cellmill.magics.lines import UsageError
+from cellmill.pickling import dumps
 
 _READS = frozenset(
     {
@@ -149,7 +149,7 @@ def explain_unsendable(cell: Cell, variables: dict[str, Any]) -> PayloadError | 
     """The error that names the variable which cannot be pickled and the line that uses it, if any."""
     for name, value in variables.items():
         try:
-            cloudpickle.dumps(value)
+            dumps(value)
         except Exception as error:
             lines = [
                 node.lineno for node in ast.walk(cell.tree) if isinstance(node, ast.Name) and node.id == name

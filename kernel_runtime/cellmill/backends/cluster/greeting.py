@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
-
 from ...errors import BackendError
+from ...pickling import dumps
 from ..local.zygote_client import current_world
 from ..scheduled.scheduler import free
 from . import clocks, pack, remote, troubles
@@ -39,8 +38,8 @@ class Settings:
     ) -> None:
         self._preloaded = preloaded  # may grow
         self._base = current_world()
-        self._initializer = cloudpickle.dumps((initializer, initargs)) if initializer is not None else None
-        self._outside = None if keeper is None else cloudpickle.dumps(keeper.outside)
+        self._initializer = dumps((initializer, initargs)) if initializer is not None else None
+        self._outside = None if keeper is None else dumps(keeper.outside)
 
     def encode(self, page: str) -> bytes:
         """As they are now, for the place with this page."""

@@ -15,6 +15,7 @@ from typing import Any
 from ... import payload
 from ...chunk_outcomes import Outcomes, run_batch
 from ...functions import load_function
+from ...module_reads import noting_own
 from ...raised import encode_error
 from . import clocks, pack, page
 from .known import KnownFunctions
@@ -173,7 +174,9 @@ class Home:
             self.surroundings.adopt(content)
         elif request == CALL:
             try:
-                encoded = payload.encode((True, load_function(memoryview(content)).function()))
+                function = load_function(memoryview(content)).function
+                with noting_own():
+                    encoded = payload.encode((True, function()))
             except BaseException as error:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
             data = joined(encoded)
@@ -251,7 +254,8 @@ class Home:
                 __import__(name)
             if settings["initializer"] is not None:
                 initializer, initargs = pickle.loads(settings["initializer"])
-                initializer(*initargs)
+                with noting_own():
+                    initializer(*initargs)
         finally:
             self.thread = 0
             self.speech.end()

@@ -11,9 +11,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
-
 from ...errors import BackendError, CellmillError, UsageError, describe_exit
+from ...pickling import dumps
 from ...raised import load_error
 from ...task import WorkerInfo
 from ...worker import IMPORTS, INITIALIZER_FAILED, WORLD
@@ -55,7 +54,7 @@ class Pool:
         self._lock = threading.RLock()
         self.world = zygote_client.WorldWatch()
         self.modules = StaleModules(self)
-        self._initializer = cloudpickle.dumps((initializer, initargs)) if initializer is not None else None
+        self._initializer = dumps((initializer, initargs)) if initializer is not None else None
         self._starter: threading.Thread | None = None
         # Here, not in the starting thread: from Python 3.12 on no process can be started once the interpreter ends,
         # and a script may end right after its first submit.

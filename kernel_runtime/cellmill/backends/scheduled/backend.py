@@ -183,7 +183,7 @@ class ScheduledBackend:
         if options.asks:
             self.resources.check(options)
         self.pool.sync_world()
-        self.functions.number_anew(function)  # one that cannot be sent raises here, once
+        self.functions.number(function)  # one that cannot be sent raises here, once
         results = MapResults(
             self,
             function,

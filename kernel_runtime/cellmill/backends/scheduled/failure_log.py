@@ -17,9 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
-
-from ... import payload
+from ... import payload, pickling
 from ...errors import UsageError, WorkerLostError, text_of
 from ...functions import function_name
 from ...futures import Future
@@ -328,7 +326,7 @@ class _Few(io.BytesIO):
 
 def _keep_item(failure: Failure, item: Any) -> None:
     """An element as bytes, if they are few; it was pickled before, so that works, or nearly."""
-    for pickler in (pickle.Pickler, cloudpickle.CloudPickler):
+    for pickler in (pickle.Pickler, pickling.Pickler):
         file = _Few()
         try:
             pickler(file, 5).dump(item)
@@ -336,7 +334,7 @@ def _keep_item(failure: Failure, item: Any) -> None:
             break
         except BaseException:
             continue
-        if pickler is cloudpickle.CloudPickler or b"__main__" not in file.getvalue():
+        if pickler is pickling.Pickler or b"__main__" not in file.getvalue():
             failure.data = file.getvalue()
             return
     failure.shown = f"<{type(item).__qualname__} of more than {KEPT_BYTES:,} bytes>"

@@ -66,6 +66,7 @@ class PlainSubmit:
         self.form.look_ns, self.form.in_a_row_ns = LOOK_NS, IN_A_ROW_NS
         self._kept: dict[str, Any] = {
             "home": backend,
+            "captures": functions.captures,
             "number": functions.number,
             "future": Future,
             "table": resolver.table,

@@ -32,8 +32,6 @@ class Names(FunctionTable):
         except Exception:  # not seen before, or not hashable, or a method, which is another one each time
             return self._number(function)
 
-    number_anew = number
-
     def _number(self, function: Any) -> int:
         name = function_name(function)
         key = (str(getattr(function, "__module__", "")), name)

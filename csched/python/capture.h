@@ -1,0 +1,32 @@
+/* Captured state: what a function refers to, as it was when the function was pickled, and whether it still is.  Only in
+ * the module that keeps the GIL (see build.py). */
+#ifndef CSCHED_PYTHON_CAPTURE_H
+#define CSCHED_PYTHON_CAPTURE_H
+
+#include "csched.h"
+
+/* cffi: begin */
+/* What is compared, of an `object`, with what. All objects are compared by identity, if not said otherwise. */
+enum {
+    CSCHED_ITEM, /* a dict's value of `key`; `value` is the marker of absence where there is none */
+    CSCHED_CELL, /* the content of a closure's cell */
+    CSCHED_ATTRIBUTE, /* the attribute `key` */
+    CSCHED_EQUAL, /* the attribute `key`, by == */
+    CSCHED_LIST, /* the members of a list: `value` is a tuple of them */
+    CSCHED_DICT, /* keys and values of a dict: `value` is a tuple of them in turn */
+    CSCHED_ITERABLE, /* what iterating gives: `value` is a tuple of it */
+    CSCHED_BUFFER, /* the bytes of an object with the buffer protocol: `value` is a bytes object, or an address */
+    CSCHED_CALL, /* key() is true as long as nothing has changed */
+};
+
+/* Appends three functions to the list `out`.
+ * capture(entries, absent, number) -> a capsule; entries: a list of (kind, object, key, value), which it keeps.
+ * changed(capsule) -> the index of the first entry that differs, or -1.
+ * memory(object) -> the bytes of an object with the buffer protocol, as CSCHED_BUFFER compares them. */
+int csched_captures(void *out);
+/* cffi: end */
+
+/* The number of the function whose capsule this is, 0 where something differs, -1: an error is set. */
+int64_t capture_number(PyObject *capsule);
+
+#endif

@@ -1,0 +1,191 @@
+"""Data of the user's own modules that functions read by name: it goes along with the functions.
+
+Workers import such a module from its file, and have its data as the file makes it. Whatever was bound anew or changed
+in the kernel since would be missing there. So a function brings what it reads: names of its module and of the modules
+it refers to, through its helpers too. A module of an installed package keeps its own data in each process.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+import weakref
+from abc import ABCMeta
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .imported import users_own
+from .pickling import dumps
+from .references import ABSENT, cell_value, names_of, names_used
+
+if TYPE_CHECKING:
+    from .captured_kinds import Walk
+
+Reads = dict[tuple[str, str], Any]  # by module and name, which is "Class.name" for data of a class
+
+_ITEM, _ATTRIBUTE = 0, 2
+_CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property)
+_own: weakref.WeakKeyDictionary[types.ModuleType, bool] = weakref.WeakKeyDictionary()
+_left_out: dict[tuple[str, str], Any] = {}  # what cannot be pickled, as it was first seen
+_said: set[tuple[str, str]] = set()
+
+
+def is_own(module: Any) -> bool:
+    """Whether it is a module of the user's, which workers import."""
+    if type(module) is not types.ModuleType:
+        return False
+    found = _own.get(module)
+    if found is None:
+        name = getattr(module, "__name__", "__main__")
+        file = getattr(module, "__file__", None)
+        found = name not in ("__main__", "__mp_main__") and bool(file) and users_own(str(file))
+        _own[module] = found
+    return found and sys.modules.get(module.__name__) is module
+
+
+def _module_of(value: Any) -> types.ModuleType | None:
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    return module if is_own(module) else None
+
+
+def of_function(walk: Walk, function: types.FunctionType, name: str) -> None:
+    """What a function of a user's module reads there."""
+    module = _module_of(function)
+    if module is None or function.__globals__ is not vars(module):
+        return
+    _of_code(walk, module, function.__code__)
+    for cell in function.__closure__ or ():
+        wrapped = cell_value(cell)
+        if type(wrapped) is types.FunctionType and wrapped.__globals__ is vars(module):
+            _of_code(walk, module, wrapped.__code__)
+
+
+def _of_code(walk: Walk, module: types.ModuleType, code: types.CodeType) -> None:
+    _read(walk, module, names_of(code))
+    for name in names_of(code):
+        of_module(walk, vars(module).get(name), code)
+
+
+def of_module(walk: Walk, value: Any, code: types.CodeType) -> None:
+    """What code reads of a user's module that it refers to: ``value.name``."""
+    todo, seen = [value], set[int]()
+    while todo:
+        module = todo.pop()
+        if id(module) not in seen and is_own(module):
+            seen.add(id(module))
+            used = names_used(code) & vars(module).keys()
+            _read(walk, module, used)
+            todo.extend(vars(module)[key] for key in used)
+
+
+def of_class(walk: Walk, cls: type, name: str) -> None:
+    """What the methods of a class of a user's module read, and its data."""
+    module = _module_of(cls)
+    if module is None or type(cls) not in (type, ABCMeta):
+        return
+    for key, value in list(vars(cls).items()):
+        for function in _functions_in(value):
+            if function.__globals__ is vars(module):
+                _of_code(walk, module, function.__code__)
+        if not key.startswith("__") and _is_data(value) and not hasattr(type(value), "__get__"):
+            walk.attribute(cls, key, f"{cls.__qualname__}.{key}")
+            walk.reads[module.__name__, f"{cls.__qualname__}.{key}"] = value
+
+
+def _functions_in(value: Any) -> Iterable[types.FunctionType]:
+    parts = (getattr(value, key, None) for key in ("__func__", "fget", "fset", "fdel"))
+    return [part for part in (value, *parts) if type(part) is types.FunctionType]
+
+
+def _is_data(value: Any) -> bool:
+    kind = type(value)
+    return not issubclass(kind, _CODE) and not str(kind.__module__).startswith(("cellmill.", "cellmill_"))
+
+
+def _read(walk: Walk, module: types.ModuleType, names: Iterable[str]) -> None:
+    namespace = vars(module)
+    for key in sorted(names):
+        value = namespace.get(key, ABSENT)
+        if value is ABSENT or key.startswith("__"):
+            continue
+        shown = f"{module.__name__}.{key}"
+        walk.note(_ITEM, namespace, key, value, shown)
+        walk.follow((getattr(value, "__wrapped__", value),) if not _is_data(value) else (value,), shown)
+        if _is_data(value):
+            walk.reads[module.__name__, key] = value
+
+
+def leave_out(place: tuple[str, str], value: Any, reason: str) -> None:
+    """Data that cannot be pickled stays each process's own; said once, if it was bound anew."""
+    first = _left_out.setdefault(place, value)
+    if first is not value and place not in _said:
+        _said.add(place)
+        module, name = place
+        warnings.warn(
+            f"{module}.{name} was set anew in this process, and workers keep their own: it cannot be sent, "
+            f"{reason} Pass it as an argument in a form that can be pickled, or make it once per worker with "
+            "@cellmill.per_worker.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+# -- in a worker
+
+
+_PLAIN = (int, float, bool, str, bytes, type(None))
+_applied: dict[tuple[str, str], Any] = {}  # what was set last
+_made_here: set[tuple[str, str]] = set()  # set by the initializer, or by a call on each worker
+
+
+def apply(reads: Reads) -> None:
+    """Set the data of modules as a function brought it, where another function's was set last.
+
+    What tasks bind anew meanwhile stays, as long as the kernel's data does: a model loaded once per worker.
+    """
+    for place, value in reads.items():
+        before = _applied.get(place, ABSENT)
+        if before is value or (type(before) is type(value) and type(value) in _PLAIN and before == value):
+            continue
+        if place not in _made_here or not (before is ABSENT or dumps(before) == dumps(value)):
+            _made_here.discard(place)
+            _set(place, value)
+        _applied[place] = value
+
+
+def _set(place: tuple[str, str], value: Any) -> None:
+    owner: Any = sys.modules.get(place[0])
+    *path, name = place[1].split(".")
+    for part in path:
+        owner = getattr(owner, part, None)
+    if owner is not None:
+        setattr(owner, name, value)
+
+
+@contextmanager
+def noting_own() -> Iterator[None]:
+    """While a worker is prepared: the data of modules that this sets is the worker's own.
+
+    It stays until the kernel has another value of that name.
+    """
+    from .captured import capture
+
+    modules = [module for module in list(sys.modules.values()) if is_own(module)]
+    before = {place: value for module in modules for place, value in _data_of(module)}
+    contents = {place: capture(value) for place, value in before.items() if type(value) in (list, dict, set)}
+    try:
+        yield
+    finally:
+        now = {place: value for module in modules for place, value in _data_of(module)}
+        _made_here.update(place for place, value in now.items() if before.get(place, ABSENT) is not value)
+        _made_here.update(place for place, content in contents.items() if content.changed() is not None)
+
+
+def _data_of(module: types.ModuleType) -> Iterator[tuple[tuple[str, str], Any]]:
+    for key, value in list(vars(module).items()):
+        yield (module.__name__, key), value
+        if isinstance(value, type) and value.__module__ == module.__name__:
+            for name, part in list(vars(value).items()):
+                yield (module.__name__, f"{value.__qualname__}.{name}"), part

@@ -1,0 +1,110 @@
+"""The pickler for what plain pickle cannot send: functions and classes by value, each version of a class by itself.
+
+A class that was made by a class statement in a cell travels by value, under the name (identity, version). The process
+that it comes from finds its own class again and leaves it as it is. Any other process makes one class for each version,
+once: so what changes a class later never reaches tasks that were sent before, and reading a result changes no class.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import itertools
+import os
+import pickle
+import sys
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import cloudpickle
+from cloudpickle import cloudpickle as _by_value
+
+MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
+
+_MAKERS = (_by_value._make_skeleton_class, _by_value._make_skeleton_enum)
+_numbers = itertools.count(1)
+_lock = threading.RLock()
+_originals: weakref.WeakValueDictionary[str, type] = weakref.WeakValueDictionary()  # made in this process
+_copies: weakref.WeakValueDictionary[tuple[str, str], type] = weakref.WeakValueDictionary()
+_names: weakref.WeakKeyDictionary[type, tuple[str, str]] = weakref.WeakKeyDictionary()  # of copies
+_complete: weakref.WeakSet[type] = weakref.WeakSet()
+_present: OrderedDict[str, _Present] = OrderedDict()
+
+
+class _Present(NamedTuple):
+    """The version of a class in this process, and what it referred to then."""
+
+    version: str
+    changed: Callable[[], str | None]
+
+
+class Pickler(cloudpickle.Pickler):
+    """Functions and classes by value where workers cannot import them."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """See `pickle.Pickler`."""
+        shell = sys.modules.get("IPython.core.interactiveshell")
+        if shell is not None and obj is getattr(shell, "_modified_open", _MISSING):
+            # IPython's stand-in for `open` would drag all of IPython into each worker
+            return getattr, (builtins, "open")
+        reduced = super().reducer_override(obj)
+        if type(reduced) is tuple and reduced[0] in _MAKERS:
+            maker, arguments, state = reduced[:3]
+            name = _name_of(obj, arguments[-2])
+            made = (maker, (*arguments[:-2], None, arguments[-1]), *name)
+            return _class_named, made, state, None, None, _complete_class
+        return reduced
+
+
+_MISSING = object()
+
+
+def dumps(value: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
+    """The pickle of a value, protocol 5; raises what the objects in it raise."""
+    target = io.BytesIO()
+    Pickler(target, protocol=5, buffer_callback=buffer_callback).dump(value)
+    return target.getvalue()
+
+
+def _name_of(cls: type, identity: str) -> tuple[str, str]:
+    """(identity, present version) of a class that travels by value."""
+    from .captured import capture  # it pickles what it cannot compare otherwise
+
+    with _lock:
+        copied = _names.get(cls)
+        if copied is not None:
+            identity = copied[0]
+        else:
+            _originals[identity] = cls
+            _complete.add(cls)
+        found = _present.get(identity)
+        if found is not None and found.changed() is None:
+            return identity, found.version
+        version = copied[1] if copied is not None and found is None else f"{os.getpid()}.{next(_numbers)}"
+        # known before the walk, which pickles what refers to the class
+        _present[identity] = _Present(version, lambda: None)
+        _present[identity] = _Present(version, capture(cls).changed)
+        if len(_present) > MOST_CLASSES:
+            _present.popitem(last=False)
+        return identity, version
+
+
+def _class_named(maker: Callable[..., type], arguments: tuple[Any, ...], identity: str, version: str) -> type:
+    """The class of this name here: the original, a copy that was made before, or a new one that is still empty."""
+    with _lock:
+        found = _originals.get(identity) or _copies.get((identity, version))
+        if found is None:
+            found = _copies[identity, version] = maker(*arguments)
+            _names[found] = (identity, version)
+        return found
+
+
+def _complete_class(cls: type, state: Any) -> type:
+    """Give a new class its attributes; one that has them stays as it is."""
+    if cls not in _complete:
+        _by_value._class_setstate(cls, state)
+        _complete.add(cls)
+    return cls

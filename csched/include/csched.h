@@ -318,6 +318,12 @@ int csched_messages(csched_t *s, uint32_t most, csched_message_t *messages);
 int csched_messages_commit(csched_t *s, uint32_t count);
 int csched_blob_retain(csched_t *s, uint64_t blob);
 int csched_blob_release(csched_t *s, uint64_t blob);
+
+/* A part of a payload that begins with a page and owns its last one, for one holder, who may write to it: at `mapped`,
+ * until it is disowned; what was written is gone then.  An error: copy it.  `payload` is not looked at: who calls keeps
+ * the payload by it for that long. */
+int csched_own(csched_t *s, uint64_t address, uint64_t size, uint64_t *mapped);
+int csched_disown(csched_t *s, const char *payload, uint64_t address, uint64_t size, char *mapped);
 int csched_wake(csched_t *s); /* wakes every waiting thread */
 
 /* runs and journeys */
@@ -353,6 +359,8 @@ int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uin
 int csched_worker_spill(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address); /* in a file */
 int csched_worker_fill(csched_worker_t *w, uint64_t at, const void *data, uint64_t size);
 int csched_worker_free(csched_worker_t *w, uint64_t offset);
+int csched_worker_own(csched_worker_t *w, uint64_t address, uint64_t size, uint64_t *mapped); /* see csched_own */
+int csched_worker_disown(csched_worker_t *w, uint64_t address, uint64_t size, char *mapped);
 int csched_worker_let_go(csched_worker_t *w, uint64_t ticket); /* after a result with CSCHED_KEEPS */
 /* 1: the task had its result already, which stands; a block stays the caller's.
  * A task with neither payload nor inputs starts when it is received; one that was not reported finished ends here. */

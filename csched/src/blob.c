@@ -53,7 +53,7 @@ static int hear_of_file(csched_t *s, uint32_t region)
     int fd = -1;
     if (r->worker >= s->worker_count || fd_receive(s->workers[r->worker]->control, &tag, &fd) < 0 || fd < 0)
         return CSCHED_ECORRUPT;
-    if (memory_map_over(r->base + s->config.arena_bytes, fd, s->config.file_bytes, false) < 0) {
+    if (own_map_over(&s->own, r->base + s->config.arena_bytes, fd, s->config.file_bytes) < 0) {
         close(fd);
         return CSCHED_ECORRUPT;
     }
@@ -208,6 +208,42 @@ void blob_release(csched_t *s, blob_t *blob)
             region_unmap(s, r);
     }
     free(blob);
+}
+
+/* A part of a payload, where it is mapped here; false: it is none. */
+static bool place_of(const csched_t *s, uint64_t address, uint64_t size, place_t *place)
+{
+    for (uint32_t i = 0; i < s->region_count; i++) {
+        const region_t *r = &s->regions[i];
+        uint64_t offset = address - (uint64_t)(uintptr_t)r->base, memory = s->config.arena_bytes;
+        if (!r->base || offset >= region_bytes(s) || size > region_bytes(s) - offset)
+            continue;
+        bool in_file = offset >= memory;
+        *place = (place_t){address, size, in_file ? r->file : r->readonly, in_file ? offset - memory : offset,
+                           i != REGION_KERNEL};
+        return true;
+    }
+    return false;
+}
+
+CSCHED_EXPORT int csched_own(csched_t *s, uint64_t address, uint64_t size, uint64_t *mapped)
+{
+    place_t place;
+    pthread_mutex_lock(&s->lock);
+    int rc = place_of(s, address, size, &place) ? own_take(&s->own, &place, mapped) : CSCHED_EINVAL;
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_disown(csched_t *s, const char *payload, uint64_t address, uint64_t size, char *mapped)
+{
+    (void)payload;
+    if (s->own.left) /* the lock of a forked child is as good as none */
+        return CSCHED_OK;
+    pthread_mutex_lock(&s->lock);
+    own_drop(&s->own, address, size, (uint64_t)(uintptr_t)mapped);
+    pthread_mutex_unlock(&s->lock);
+    return CSCHED_OK;
 }
 
 int region_add(csched_t *s, int fd, int readonly, void *base, uint32_t worker, uint32_t *region)

@@ -159,6 +159,7 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
             close(s->regions[0].file);
     }
     heap_close(&s->heap);
+    own_close(&s->own);
     graph_close(&s->graph);
     journey_close(&s->journey);
     lineage_close(&s->lineage);

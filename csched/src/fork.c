@@ -43,6 +43,7 @@ CSCHED_EXPORT int csched_forked(csched_t *s)
             r->base = NULL;
         }
     }
+    own_leave(&s->own);
     let_go_of(&s->heap.memory.fd);
     let_go_of(&s->heap.file.fd);
     let_go_of(&s->bell);
@@ -62,6 +63,7 @@ CSCHED_EXPORT int csched_worker_forked(csched_worker_t *w)
     u64_store_relaxed(&w->segment->frees_head, u64_relaxed(&w->segment->frees_tail));
     u32_store_relaxed(&w->segment->kernel_sleeping, 0);
     u32_store_relaxed(&w->segment->retire, 1);
+    own_leave(&w->own);
     heap_leave(&w->heap);
     w->watched = false;
     let_go_of(&w->bell);

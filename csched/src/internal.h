@@ -10,6 +10,7 @@
 #include "journey.h"
 #include "lineage.h"
 #include "map.h"
+#include "own.h"
 #include "policy.h"
 #include "ring.h"
 
@@ -102,6 +103,7 @@ struct csched {
     lineage_t lineage;
     map_t map;
     heap_t heap;
+    own_t own; /* what Python may write to */
 
     region_t *regions;
     uint32_t region_count;

@@ -63,7 +63,7 @@ static int make_region(csched_t *s, worker_t *worker, uint32_t index, int *fd)
         return rc;
     if ((rc = memory_readonly(*fd, &readonly)) < 0)
         return rc;
-    rc = memory_map(readonly, region_bytes(s), false, &base);
+    rc = own_map(&s->own, readonly, region_bytes(s), &base);
     if (!rc && (rc = region_add(s, readonly, readonly, base, index, &worker->region)) < 0)
         memory_unmap(base, region_bytes(s));
     if (rc < 0)

@@ -42,21 +42,34 @@ int memory_readonly(int fd, int *readonly)
     return *readonly < 0 ? CSCHED_ESYSTEM : CSCHED_OK;
 }
 
-int memory_map(int fd, uint64_t bytes, bool writable, void **base)
+static void *map(void *at, int fd, uint64_t from, uint64_t bytes, int how, int flags)
 {
-    int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    void *at = mmap(NULL, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    int protection = how == MAP_READS ? PROT_READ : PROT_READ | PROT_WRITE;
+    flags |= MAP_NORESERVE | (how == MAP_COPIES ? MAP_PRIVATE : MAP_SHARED);
+    return mmap(at, bytes, protection, flags, fd, (off_t)from);
+}
+
+int memory_map(int fd, uint64_t bytes, int how, void **base)
+{
+    void *at = map(NULL, fd, 0, bytes, how, 0);
     if (at == MAP_FAILED)
         return CSCHED_ESYSTEM;
     *base = at;
     return CSCHED_OK;
 }
 
-int memory_map_over(void *at, int fd, uint64_t bytes, bool writable)
+int memory_map_over(void *at, int fd, uint64_t bytes, int how)
 {
-    int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    void *there = mmap(at, bytes, protection, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
-    return there == MAP_FAILED ? CSCHED_ESYSTEM : CSCHED_OK;
+    return map(at, fd, 0, bytes, how, MAP_FIXED) == MAP_FAILED ? CSCHED_ESYSTEM : CSCHED_OK;
+}
+
+int memory_map_part(int fd, uint64_t from, uint64_t bytes, void **base)
+{
+    void *at = map(NULL, fd, from, bytes, MAP_COPIES, 0);
+    if (at == MAP_FAILED)
+        return CSCHED_ESYSTEM;
+    *base = at;
+    return CSCHED_OK;
 }
 
 int memory_map_private(void *at, int fd, uint64_t bytes)

@@ -6,8 +6,12 @@
 
 int memory_create(const char *label, uint64_t bytes, int *fd);      /* 0 bytes: grows later */
 int memory_readonly(int fd, int *readonly);                         /* a second, read-only description */
-int memory_map(int fd, uint64_t bytes, bool writable, void **base); /* may reach beyond the file's end */
-int memory_map_over(void *at, int fd, uint64_t bytes, bool writable); /* in the place of a part of such a mapping */
+
+/* How: to read, to write (both true and false say so), or what is written is a copy of its own, page by page. */
+enum { MAP_READS = 0, MAP_WRITES = 1, MAP_COPIES = 2 };
+int memory_map(int fd, uint64_t bytes, int how, void **base);     /* may reach beyond the file's end */
+int memory_map_over(void *at, int fd, uint64_t bytes, int how);   /* in the place of a part of such a mapping */
+int memory_map_part(int fd, uint64_t from, uint64_t bytes, void **base); /* of so many bytes from there on; copies */
 /* For forked children, in the same place: copy on write of the file, or a copy made at once. */
 int memory_map_private(void *at, int fd, uint64_t bytes);
 int memory_copy_private(void *at, uint64_t bytes);

@@ -31,7 +31,7 @@ static void map_region(csched_worker_t *w, uint32_t region, int fd)
     FAULT(w, region_heard);
     if (!page && region / REGION_PAGE < REGION_PAGES && (page = calloc(REGION_PAGE, sizeof *page)))
         atomic_store_explicit(&w->regions[region / REGION_PAGE], page, memory_order_release); /* region_page */
-    if (page && memory_map(fd, worker_region_bytes(w), false, &base) == CSCHED_OK)
+    if (page && own_map(&w->own, fd, worker_region_bytes(w), &base) == CSCHED_OK)
         u64_store_release(&page[region % REGION_PAGE], (uint64_t)(uintptr_t)base); /* partner: worker_region */
     FAULT(w, region_mapped);
     close(fd);
@@ -42,7 +42,8 @@ static void map_file(csched_worker_t *w, uint32_t region, int fd)
     shared_u64 *page = region_page(w, region);
     uint64_t base = page ? u64_relaxed(&page[region % REGION_PAGE]) : 0;
     uint8_t *at = (uint8_t *)(uintptr_t)base + w->heap.memory.limit;
-    if (base && memory_map_over(at, fd, w->heap.file_bytes, false) == CSCHED_OK)
+    bool there = base & FILE_MAPPED; /* what was written to it stays */
+    if (base && !there && own_map_over(&w->own, at, fd, w->heap.file_bytes) == CSCHED_OK)
         u64_store_release(&page[region % REGION_PAGE], base | FILE_MAPPED); /* partner: worker_region */
     FAULT(w, file_mapped);
     close(fd);
@@ -175,6 +176,7 @@ CSCHED_EXPORT int csched_worker_detach(csched_worker_t *w)
         free(page);
     }
     heap_close(&w->heap);
+    own_close(&w->own);
     memory_unmap(w->segment, w->segment_bytes);
     for (int i = 0; i < 2; i++)
         if (w->watch_pipe[i] >= 0)

@@ -7,6 +7,7 @@
 
 #include "csched.h"
 #include "heap.h"
+#include "own.h"
 #include "ring.h"
 
 enum { REGION_PAGE = 1024, REGION_PAGES = 1024, MARKS_MAX = 4096 };
@@ -19,6 +20,7 @@ struct csched_worker {
     ring_t tasks, results;
     heap_t heap;
     bool file_told; /* the kernel has the descriptor of its file */
+    own_t own; /* what Python may write to */
     /* Base addresses by region, the lowest bit for a mapped file; written by the watch thread only. */
     _Atomic(shared_u64 *) regions[REGION_PAGES];
     pthread_t watch;

@@ -68,3 +68,16 @@ CSCHED_EXPORT int csched_worker_fill(csched_worker_t *w, uint64_t at, const void
     FAULT(w, block_filled);
     return CSCHED_OK;
 }
+
+CSCHED_EXPORT int csched_worker_own(csched_worker_t *w, uint64_t address, uint64_t size, uint64_t *mapped)
+{
+    /* No descriptor of others' memory stays in a worker, with which a task could map it to write. */
+    place_t place = {.address = address, .size = size, .fd = -1, .foreign = true};
+    return own_take(&w->own, &place, mapped);
+}
+
+CSCHED_EXPORT int csched_worker_disown(csched_worker_t *w, uint64_t address, uint64_t size, char *mapped)
+{
+    own_drop(&w->own, address, size, (uint64_t)(uintptr_t)mapped);
+    return CSCHED_OK;
+}

@@ -12,8 +12,8 @@
 #include "csched.h"
 #include "segment.h"
 
-int __wrap_memory_map(int fd, uint64_t bytes, bool writable, void **base);
-int __wrap_memory_map_over(void *at, int fd, uint64_t bytes, bool writable);
+int __wrap_memory_map(int fd, uint64_t bytes, int how, void **base);
+int __wrap_memory_map_over(void *at, int fd, uint64_t bytes, int how);
 void __wrap_memory_unmap(void *base, uint64_t bytes);
 
 enum { MOST = 4096 };
@@ -49,9 +49,9 @@ static int map_anew(int fd, uint64_t bytes, void **base)
 }
 
 /* Two ends put the same file in the same place: the second time nothing changes. */
-int __wrap_memory_map_over(void *at, int fd, uint64_t bytes, bool writable)
+int __wrap_memory_map_over(void *at, int fd, uint64_t bytes, int how)
 {
-    (void)writable;
+    (void)how;
     struct stat st;
     int rc = fstat(fd, &st) < 0 ? CSCHED_ESYSTEM : CSCHED_OK, spare = -1;
     bool there = false;
@@ -77,9 +77,9 @@ static void forget_laid(const uint8_t *base, uint64_t bytes)
             laid[i].at = NULL;
 }
 
-int __wrap_memory_map(int fd, uint64_t bytes, bool writable, void **base)
+int __wrap_memory_map(int fd, uint64_t bytes, int how, void **base)
 {
-    (void)writable;
+    (void)how;
     struct stat st;
     int rc = fstat(fd, &st) < 0 ? CSCHED_ESYSTEM : CSCHED_OK, spare = -1, found = -1;
     pthread_mutex_lock(&lock);

@@ -98,15 +98,9 @@ static void what_others_wrote_cannot_be_changed(void)
     OK(csched_block_alloc(w->s, 64, &block, &address));
     uint8_t *kernel = worker_region(worker, REGION_KERNEL, 0);
     CHECK(kernel);
-    pid_t child = fork();
-    if (child == 0) {
-        signal(SIGSEGV, SIG_DFL);
-        kernel[block] = 1;
-        _exit(0);
-    }
-    int status;
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    kernel[block] = 1; /* a copy of its own */
+    EQUAL(*(uint8_t *)(uintptr_t)address, 0);
+    EQUAL(kernel[block], 1);
     OK(csched_worker_detach(worker));
     world_close(w);
 }

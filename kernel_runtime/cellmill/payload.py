@@ -4,7 +4,8 @@ Layout of an encoded payload with buffers (all integers little endian)::
 
     b"CMB1" | u32 buffers | u64 pickle bytes | (u64 offset, u64 size) per buffer | pickle | aligned buffers
 
-Without buffers it is the bare pickle, which begins with ``b"\\x80"``.
+Without buffers it is the bare pickle, which begins with ``b"\\x80"``. Many bytes of buffers begin with a page of memory
+and have all of their last one, so that who reads them in place may have written pages to itself (csched/src/own.h).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from .pickling import dumps
 INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
 BUFFER_MIN = 4096  # bytes; smaller buffers stay inside the pickle
 ALIGN = 64
+PAGE = 4096
+OWN_MIN = 32 << 10  # bytes of buffers that get pages of their own; fewer are copied faster
 TOO_LARGE = (
     "Strided and broadcast arrays are copied whole: send the parts they are made of, or the name of a file."
 )
@@ -39,30 +42,43 @@ _DEEPEST, _MOST_PARTS = 20, 10_000  # of what is looked through for something th
 class Encoded:
     """A pickle and the buffers it refers to, ready to be written into one block of ``size`` bytes."""
 
-    __slots__ = ("_offsets", "buffers", "data", "size")
+    __slots__ = ("_offsets", "_start", "buffers", "data", "size")
 
     def __init__(self, data: bytes, buffers: list[memoryview]) -> None:
         self.data = data
         self.buffers = buffers
-        at = _HEAD.size + _BUFFER.size * len(buffers) + len(data)
-        self._offsets = []
+        self._start = _HEAD.size + _BUFFER.size * len(buffers) + len(data)
+        self._offsets = []  # of the buffers, from the first one
+        at = 0
         for buffer in buffers:
             at = -(-at // ALIGN) * ALIGN
             self._offsets.append(at)
             at += buffer.nbytes
-        self.size = at if buffers else len(data)
+        if not buffers:
+            self.size = len(data)
+        elif at < OWN_MIN:
+            self._start = -(-self._start // ALIGN) * ALIGN
+            self.size = self._start + at
+        else:
+            self.size = self._start + PAGE - 1 + -(-at // PAGE) * PAGE
 
-    def parts(self) -> Iterator[tuple[int, bytes | memoryview]]:
-        """What the block holds, piece by piece: (offset, bytes)."""
+    def parts(self, place: int = 0) -> Iterator[tuple[int, bytes | memoryview]]:
+        """What a block at ``place`` in its memory holds, piece by piece: (offset, bytes)."""
         if not self.buffers:
             yield 0, self.data
             return
+        paged = self._offsets[-1] + self.buffers[-1].nbytes >= OWN_MIN
+        start = self._start + (-(place + self._start) % PAGE if paged else 0)
+        offsets = [start + offset for offset in self._offsets]
         places = b"".join(
-            _BUFFER.pack(offset, buffer.nbytes)
-            for offset, buffer in zip(self._offsets, self.buffers, strict=True)
+            _BUFFER.pack(offset, buffer.nbytes) for offset, buffer in zip(offsets, self.buffers, strict=True)
         )
         yield 0, _HEAD.pack(_MAGIC, len(self.buffers), len(self.data)) + places + self.data
-        yield from zip(self._offsets, self.buffers, strict=True)
+        yield from zip(offsets, self.buffers, strict=True)
+
+
+Area = Callable[[int, int], memoryview | None]
+"""(offset, bytes) of a payload: writable memory with that part in it, for one holder alone; None: copy it."""
 
 
 class _Inputs(threading.local):
@@ -145,23 +161,43 @@ def encode(value: Any) -> Encoded:
 
 
 def decode(view: memoryview) -> Any:
-    """Unpickle from a payload; buffers are read in place through read-only views of ``view``."""
+    """Unpickle what many hold: buffers are read in place through read-only views of ``view``."""
     data, buffers = opened(view)
+    return pickle.loads(data, buffers=buffers)
+
+
+def decode_own(view: memoryview, area: Area | None = None) -> Any:
+    """Unpickle what one holder gets: buffers are its own to write to, in place where ``area`` gives that, or copies."""
+    data, buffers = opened_own(view, area)
     return pickle.loads(data, buffers=buffers)
 
 
 def opened(view: memoryview) -> tuple[memoryview, list[memoryview]]:
     """The pickle in a payload, and its buffers: read-only views of ``view``."""
+    data, places = _opened(view)
+    readonly = view.toreadonly()
+    return data, [readonly[offset : offset + nbytes] for offset, nbytes in places]
+
+
+def opened_own(view: memoryview, area: Area | None = None) -> tuple[memoryview, list[memoryview | bytearray]]:
+    """The same for one holder; see `decode_own`."""
+    data, places = _opened(view)
+    if places and area is not None:
+        start, end = places[0][0], sum(places[-1])
+        own = area(start, end - start) if end - start >= OWN_MIN else None
+        if own is not None:
+            return data, [own[offset - start : offset - start + nbytes] for offset, nbytes in places]
+    return data, [bytearray(view[offset : offset + nbytes]) for offset, nbytes in places]
+
+
+def _opened(view: memoryview) -> tuple[memoryview, list[tuple[int, int]]]:
+    """The pickle in a payload, and where its buffers lie: (offset, bytes) each."""
     if not has_buffers(view):
         return view, []
     _, count, size = _HEAD.unpack_from(view)
     at = _HEAD.size + count * _BUFFER.size
-    readonly = view.toreadonly()
-    buffers = []
-    for i in range(count):
-        offset, nbytes = _BUFFER.unpack_from(view, _HEAD.size + i * _BUFFER.size)
-        buffers.append(readonly[offset : offset + nbytes])
-    return view[at : at + size], buffers
+    places = [_BUFFER.unpack_from(view, _HEAD.size + i * _BUFFER.size) for i in range(count)]
+    return view[at : at + size], places
 
 
 def has_buffers(view: memoryview) -> bool:

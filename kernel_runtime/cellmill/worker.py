@@ -15,6 +15,7 @@ import sys
 import threading
 import weakref
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import imported, payload, worker_fork
@@ -254,14 +255,11 @@ class Worker:
     # -- inputs read in place
 
     def load(self, address: int, size: int) -> Any:
-        """Unpickle a payload; arrays in it keep its buffer object alive, which is how they are noticed."""
+        """Unpickle a payload for the task in hand; large arrays in it are noticed as long as they live."""
         buffer = ffi.buffer(ffi.cast(_CHARS, address), size)
         if size < payload.BUFFER_MIN:
             return pickle.loads(buffer)
-        view = memoryview(buffer)
-        if payload.has_buffers(view):
-            self.in_place.append(weakref.ref(buffer))
-        return payload.decode(view)
+        return payload.decode_own(memoryview(buffer), partial(self.blocks.own, self.in_place, address))
 
     def keeps(self) -> int:
         """When a task publishes: the flag for its result if something still refers to its inputs."""

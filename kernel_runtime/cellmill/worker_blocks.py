@@ -1,8 +1,9 @@
-"""Room for what a worker sends back: in memory, or soon in memory, or in a file, or none."""
+"""Blocks of a worker: room for what it sends back, and what it got and may write to."""
 
 from __future__ import annotations
 
 import time
+import weakref
 from functools import partial
 from typing import Any
 
@@ -12,11 +13,12 @@ from .payload import Encoded
 
 # The wait is short: what lets go of earlier results may be a task that waits for this very one.
 MEMORY_PATIENCE_S, DISK_PATIENCE_S = 0.2, 2.0
+_CHARS = ffi.typeof("char *")
 _EFULL, _ETOOBIG, _EDISK = held.CSCHED_EFULL, held.CSCHED_ETOOBIG, held.CSCHED_EDISK
 
 
 class Blocks:
-    """Finds blocks for the results of one worker."""
+    """Of one worker: in memory, or soon in memory, or in a file, or none."""
 
     def __init__(self, handle: Any, free_handle: Any) -> None:
         self._handle = handle
@@ -47,3 +49,14 @@ class Blocks:
             )
         fill(self._fill, self._fill_long, int(out[0]), encoded)
         return int(out[0])
+
+    def own(self, lives: list[weakref.ref[Any]], address: int, offset: int, size: int) -> memoryview | None:
+        """Of a payload at this address; see `payload.Area`. What has to be kept meanwhile is added to ``lives``."""
+        out, at = ffi.new("uint64_t *"), address + offset
+        if held.csched_worker_own(self._handle, at, size, out) < 0:
+            return None
+        # no Python runs when it goes, which an interrupt could leave half done
+        end = partial(held.csched_worker_disown, self._handle, at, size)
+        memory = ffi.gc(ffi.cast(_CHARS, out[0]), end, size)
+        lives.append(weakref.ref(memory))
+        return memoryview(ffi.buffer(memory, size))

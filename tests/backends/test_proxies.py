@@ -72,7 +72,6 @@ def test_arguments(keeper: proxies.Keeper) -> None:
         (found, text), _kwargs = there(reference)
         assert text == "beside"
         assert (found == array).all()
-        assert not found.flags.writeable
     lease.release()
     assert comes_down(lambda: len(stored(keeper)), 0)
     assert keeper.outstanding == 0

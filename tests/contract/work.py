@@ -86,3 +86,19 @@ def say(text: str) -> str:
 def mirror(array: Any) -> Any:
     """A new array of the same size."""
     return array + 1
+
+
+def centred(array: Any) -> Any:
+    array -= array.mean()
+    return array
+
+
+def add_in_place(array: Any, number: int) -> float:
+    array += number
+    return float(array.sum())
+
+
+def doubled_frame(frame: Any) -> Any:
+    frame["b"] *= 2
+    frame.loc[0, "a"] = -1
+    return frame

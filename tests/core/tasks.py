@@ -159,3 +159,24 @@ def array_and_pid(nbytes: int) -> tuple[Any, int]:
     import numpy
 
     return numpy.full(nbytes // 8, os.getpid()), os.getpid()
+
+
+_kept_arrays: list[Any] = []
+
+
+def written(array: Any) -> Any:
+    """One more in each place, in the array itself."""
+    array += 1
+    return array
+
+
+def keep_and_write(array: Any, number: int) -> tuple[float, bool]:
+    """(what was in it, whether those that this worker keeps from before are as they were left)."""
+    before = float(array.sum())
+    array[:] = number
+    _kept_arrays.append((array, number))
+    return before, all((kept == left).all() for kept, left in _kept_arrays)
+
+
+def forget_kept() -> None:
+    _kept_arrays.clear()

@@ -115,7 +115,7 @@ def read(source: Source, key: Any, size: int) -> Any:
             f"a value of {size:,} bytes is not in {name_of(source)} any more: it was evicted, or this machine does not "
             "see the same store. Values go when their future is gone and at the executor's end."
         )
-    return payload.decode(memoryview(data))
+    return payload.decode_own(memoryview(data))
 
 
 def sweep(made: Any, token: bytes) -> None:

@@ -44,7 +44,7 @@ def arguments(data: memoryview, at: int, size: int, inputs: int) -> Any:
     """Of the task whose pickle lies there, with the results that it takes behind it."""
     view = data[at : at + size]
     if not inputs:
-        return pickle.loads(view) if size < payload.BUFFER_MIN else payload.decode(view)
+        return pickle.loads(view) if size < payload.BUFFER_MIN else payload.decode_own(view)
     places = []
     at += size
     for _ in range(inputs):
@@ -53,8 +53,8 @@ def arguments(data: memoryview, at: int, size: int, inputs: int) -> Any:
         at += INPUT.size
         places.append((status, data[at : at + length]))
         at += length
-    payload.inputs.loading = lambda i: None if places[i][0] == NONE else payload.decode(places[i][1])
+    payload.inputs.loading = lambda i: None if places[i][0] == NONE else payload.decode_own(places[i][1])
     try:
-        return payload.decode(view)
+        return payload.decode_own(view)
     finally:
         payload.inputs.loading = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import TaskTimeoutError
@@ -93,12 +94,13 @@ class Chunk:
         if isinstance(view, tuple):  # it is a thread of this process
             return view
         assert not isinstance(view, BaseException)
-        taken, error = outcomes.load_value(view)
+        scheduler = self.stream.backend.scheduler
+        taken, error = outcomes.load_value(view, scheduler.load)
         if error is None:
             first, values, errors = taken
             return first, values, errors
         try:
-            first, values, errors = salvage(view)
+            first, values, errors = salvage(view, partial(scheduler.own, view))
             values = list(values)
         except Exception:  # not even its outline
             count = len(self.items) - self.received

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from ... import payload
 from ...errors import (
     CellmillError,
     DependencyError,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 LAST_LINES = 5  # of a dead worker's output, in the message
 
 
-def load_value(view: Any, decode: Callable[[Any], Any] = payload.decode) -> tuple[Any, BaseException | None]:
+def load_value(view: Any, decode: Callable[[Any], Any]) -> tuple[Any, BaseException | None]:
     """(value, None) or (None, why it does not unpickle). Stop is held back here: what is raised comes from it."""
     try:
         return decode(view), None

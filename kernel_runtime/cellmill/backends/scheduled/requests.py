@@ -121,5 +121,5 @@ class Requests:
         """What a worker answered."""
         answer = self._answers.get(number)
         if answer is not None:
-            value, problem = outcomes.load_value(memoryview(data))
+            value, problem = outcomes.load_value(memoryview(data), payload.decode_own)
             answer.take(*((False, encode_error(problem, "run_on_workers")) if problem else value))

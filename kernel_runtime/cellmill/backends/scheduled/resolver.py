@@ -221,7 +221,7 @@ class Resolver:
         if status == VALUE:
             if size < BUFFER_MIN:  # it has no buffers in it: nothing refers to its memory after unpickling
                 return outcomes.load_value(scheduler.buffer(done.address, size), pickle.loads)
-            return outcomes.load_value(scheduler.lasting_view(done.blob, done.address, size))
+            return outcomes.load_value(scheduler.lasting_view(done.blob, done.address, size), scheduler.load)
         if status == held.CSCHED_ERROR:
             return None, load_error(scheduler.view(done.address, size))
         if status == held.CSCHED_DEPENDENCY:

@@ -12,7 +12,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ...payload import opened
+from ...payload import Area, opened_own
 
 
 class NotLoaded:
@@ -134,7 +134,7 @@ for _code, _operands in (
     _STEPS[_code[0]] = _filling(_STEPS[_code[0]], _operands)
 
 
-def salvage(view: memoryview) -> Any:
+def salvage(view: memoryview, area: Area | None = None) -> Any:
     """What was pickled, with `NotLoaded` in the place of what cannot be made."""
-    data, buffers = opened(view)
+    data, buffers = opened_own(view, area)
     return _Salvager(io.BytesIO(data), buffers=buffers).load()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from ... import payload
 from ...errors import BackendError, InternalError, PayloadError, UsageError
 from ...payload import INLINE_MAX, Encoded
 
@@ -261,6 +262,20 @@ class Scheduler:
         owner = ffi.gc(ffi.cast("char *", address), self._life.viewed(blob), size)
         return memoryview(ffi.buffer(owner, size)).toreadonly()
 
+    def own(self, view: memoryview, offset: int, size: int) -> memoryview | None:
+        """A part of such a view that its holder may write to; see `payload.Area`. It keeps the payload, too."""
+        whole, out = _from_buffer(view), ffi.new("uint64_t *")
+        at = int(ffi.cast("uintptr_t", whole)) + offset
+        if held.csched_own(self.handle, at, size, out) < 0:
+            return None
+        # no Python runs when it goes, which an interrupt could leave half done
+        end = partial(held.csched_disown, self.handle, whole, at, size)
+        return memoryview(ffi.buffer(ffi.gc(ffi.cast(_CHARS, out[0]), end, size), size))
+
+    def load(self, view: memoryview) -> Any:
+        """Unpickle what a lasting view shows, for one holder."""
+        return payload.decode_own(view, partial(self.own, view))
+
     # -- results
 
     def poll(self, spin_us: int = 0) -> int:
@@ -336,7 +351,7 @@ class Scheduler:
 
 def fill(short: Fill, long: Fill, offset: int, encoded: Encoded) -> None:
     """Write an encoded payload into the block at ``offset``; ``long`` does it without the GIL."""
-    for at, part in encoded.parts():
+    for at, part in encoded.parts(offset):
         size = len(part) if isinstance(part, bytes) else part.nbytes
         if size < _LONG_COPY:
             short(offset + at, part if isinstance(part, bytes) else _from_buffer(part), size)

@@ -146,7 +146,10 @@ static int clear_to_go(const csched_plain_t *plain, uint64_t start)
     int rc = !broken ? -1 : closed == Py_False && broken == Py_None;
     Py_XDECREF(closed);
     Py_XDECREF(broken);
-    if (rc != 1 || start - plain->left <= plain->in_a_row_ns)
+    int in_a_row = start - plain->left <= plain->in_a_row_ns;
+    if (rc == 1 && csched_settings_changed(plain->settings, in_a_row))
+        return 0;
+    if (rc != 1 || in_a_row)
         return rc;
     int changed = surroundings_changed(plain);
     return changed < 0 ? -1 : !changed;

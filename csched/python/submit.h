@@ -4,6 +4,7 @@
 #define CSCHED_PYTHON_SUBMIT_H
 
 #include "csched.h"
+#include "settings.h"
 
 /* cffi: begin */
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
     void *log_mark;            /* it holds this as long as no log level was changed */
     void *log_handlers;        /* list: of the root logger, and how many */
     int64_t handler_count;
+    void *settings;       /* csched_settings_t: what workers have */
     void *long_way;       /* (function, arguments, keywords) -> a future: whatever is no plain call */
     void *captures;       /* dict: function -> the capsule of what it refers to (capture.h), and of its number, */
     void *number;         /* function -> its number, 0: it goes with the arguments */

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import itertools
 import os
 import threading
@@ -16,6 +15,7 @@ from typing import NamedTuple, Protocol
 from . import origin
 from .errors import in_words
 from .mishaps import Mishap, Mishaps
+from .settings import context_now
 from .tail import Tail
 from .task import RunCounts
 
@@ -87,7 +87,7 @@ class Run:
         self.priority = 0  # that its tasks were given, or that was set last
         self.started_ns = time.monotonic_ns()
         self.finished_ns: int | None = None
-        self.context = contextvars.copy_context()
+        self.context = context_now()
         self.key = key
         self.open_ended = False
         self.mishaps: Mishaps | None = None  # made with the first failure

@@ -25,6 +25,7 @@ from .errors import InternalError, PayloadError
 from .functions import load_function
 from .module_reads import noting_own
 from .raised import encode_error
+from .settings import Under, under
 from .shared import Loaded
 from .speech import Speech
 from .worker_blocks import Blocks
@@ -203,11 +204,15 @@ class Worker:
                 if type(arguments) is dict:
                     from .chunk import run_chunk
 
-                    run_chunk(self, arguments.get("function", function), self.name(number), count, arguments)
+                    function = arguments.get("function", function)
+                    with under(arguments.get("settings")):
+                        run_chunk(self, function, self.name(number), count, arguments)
                     return
-                if type(arguments) is list:  # [args, kwargs] or [function, args, kwargs]
-                    if len(arguments) == 3:
-                        function = arguments[0]
+                if type(arguments) is list:  # [args, kwargs], before them the function, before that settings
+                    if len(arguments) >= 3:
+                        function = arguments[-3] or function
+                    if len(arguments) == 4:
+                        function = Under(arguments[0], function)
                     arguments, kwargs = arguments[-2:]
                 _STARTED(self.handle)  # else it has started when it was received
             value = function(*arguments, **kwargs)

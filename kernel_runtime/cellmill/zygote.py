@@ -29,8 +29,9 @@ from array import array
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from . import imported, reporting
+from . import imported, reporting, settings
 from .reporting import Reporting
+from .settings import Settings
 
 PACKET = 1 << 20
 WORKER_FDS = 4
@@ -44,6 +45,7 @@ class World(NamedTuple):
     environment: dict[str, str]
     path: list[str]
     reporting: Reporting = Reporting()
+    settings: Settings = Settings()
 
 
 THREAD_CAPS = (
@@ -77,6 +79,8 @@ def adopt(world: World, before: World | None = None) -> None:
         sys.path[:] = world.path
         importlib.invalidate_caches()
     reporting.apply(world.reporting, before.reporting)
+    if world.settings != before.settings:
+        settings.put(world.settings, before.settings)
 
 
 def descendants(pid: int) -> list[int]:

@@ -28,6 +28,7 @@ LAYERS = [
         "origin",
         "tail",
         "reporting",
+        "settings",
         "examples",
         "inside",
         "pace",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BackendError
 from ...pickling import dumps
+from ...settings import Settings as Habits
 from ..local.zygote_client import current_world
 from ..scheduled.scheduler import free
 from . import clocks, pack, remote, troubles
@@ -41,13 +42,13 @@ class Settings:
         self._initializer = dumps((initializer, initargs)) if initializer is not None else None
         self._outside = None if keeper is None else dumps(keeper.outside)
 
-    def encode(self, page: str) -> bytes:
+    def encode(self, page: str, settings: Habits) -> bytes:
         """As they are now, for the place with this page."""
         return pickle.dumps(
             {
                 "page": page,
                 "boot": clocks.boot(),
-                "world": current_world(),
+                "world": current_world()._replace(settings=settings),
                 "base": self._base,
                 "preload": list(self._preloaded),
                 "initializer": self._initializer,
@@ -62,7 +63,7 @@ def greet(lane: Lane) -> bool:
     Raises:
         BackendError: Cellmill is not there, or another version; says the next step.
     """
-    settings = lane.pool.settings.encode(lane.page.path)
+    settings = lane.pool.settings.encode(lane.page.path, lane.pool.world.settings)
     for count in range(HELLOS):
         sent = time.monotonic_ns()
         asked = lane.dispatch(pack.HELLO, 0, [settings] if count == 0 else [])

@@ -17,6 +17,7 @@ from ...chunk_outcomes import Outcomes, run_batch
 from ...functions import load_function
 from ...module_reads import noting_own
 from ...raised import encode_error
+from ...settings import Under, under
 from . import clocks, pack, page
 from .known import KnownFunctions
 from .pack import CALL, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE, WORLD
@@ -63,6 +64,7 @@ class Home:
         self.thread = threading.get_ident()
         self.known.shares.here()
         self.speech.listen()
+        self.surroundings.begin_pack()
         try:
             while True:
                 try:
@@ -73,6 +75,7 @@ class Home:
                     self._cut(work)
         finally:
             self._calm()
+            self.surroundings.end_pack()
             self.speech.end()
         return work.reply(self.speech.take(), begun)
 
@@ -107,13 +110,16 @@ class Home:
                         args = arguments(data, place, size, inputs)
                         started = now()
                     if type(args) is dict:
-                        result = self._chunk(args, function, number, ticket, received, started)
+                        with under(args.get("settings"), self.surroundings.own_process):
+                            result = self._chunk(args, function, number, ticket, received, started)
                         self.ticket = 0
                         results.append(result)
                         continue
-                    if type(args) is list:  # [args, kwargs] or [function, args, kwargs]
-                        if len(args) == 3:
-                            function = args[0]
+                    if type(args) is list:  # [args, kwargs], before them the function, before that settings
+                        if len(args) >= 3:
+                            function = args[-3] or function
+                        if len(args) == 4:
+                            function = Under(args[0], function, self.surroundings.own_process)
                         args, kwargs = args[-2:]
                 value = function(*args, **kwargs)
                 finished = now()

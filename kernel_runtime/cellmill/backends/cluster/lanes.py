@@ -53,7 +53,7 @@ class LanePool:
         self.preloaded = list(preload)
         self.restarts = 0
         self.closed = False
-        self.world = WorldWatch()
+        self.world = WorldWatch(backend.sender.plain.settings.base)
         self.settings = Settings(self.preloaded, initializer, initargs, backend.keeper)
         self.places: dict[Hashable, Place] = {}
         self.lanes: dict[Hashable, Lane] = {}  # by their places
@@ -242,7 +242,7 @@ class LanePool:
         """Send places what changed in the kernel's surroundings since the last look."""
         if not self.world.changed():
             return
-        world = current_world()
+        world = current_world()._replace(settings=self.world.settings)
         for index in list(self.members):
             self.requests.send(index, 0, (WORLD, world))
 

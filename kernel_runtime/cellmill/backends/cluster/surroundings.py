@@ -10,9 +10,11 @@ import contextlib
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from ... import reporting
+from ... import reporting, settings
+from ...settings import Settings
 from ...zygote import World, adopt
 
 
@@ -22,10 +24,16 @@ class Surroundings:
     def __init__(self) -> None:
         self._before: World | None = None  # what was adopted last
         self._home: tuple[str, dict[str, str], list[str], Any] | None = None
+        self.own_process = True  # the caller's is another one
+        self._settings = self._found = Settings()
+        self._undo: list[Callable[[], Any]] | None = None  # of the settings; None: no pack runs
 
     def settle_in(self, world: World, base: World | None) -> None:
         """The first time. ``base``: the caller as it was; None: this process is the caller's own."""
         self._home = (_directory(), dict(os.environ), list(sys.path), reporting.read())
+        self.own_process = base is not None
+        self._found, self._settings = settings.read(), world.settings
+        world = world._replace(settings=Settings())
         if base is None:
             adopt(world, World("", dict(os.environ), [], reporting.read()))
         else:
@@ -33,13 +41,19 @@ class Surroundings:
             added = [
                 entry for entry in world.path if entry not in mine and (not entry or os.path.exists(entry))
             ]
-            adopt(world._replace(path=mine + added), base._replace(path=mine, directory=""))
+            adopt(
+                world._replace(path=mine + added), base._replace(path=mine, directory="", settings=Settings())
+            )
         self._before = world
 
     def adopt(self, world: World) -> None:
         """What has changed since the last time."""
         if self._before is None:
             return
+        self._settings, world = world.settings, world._replace(settings=Settings())
+        if self._undo is not None:
+            self.end_pack()
+            self.begin_pack()
         before, self._before = self._before, world
         if world.path != before.path:
             gone, kept = set(before.path) - set(world.path), set(world.path)
@@ -47,6 +61,16 @@ class Surroundings:
             sys.path[:] = path
             importlib.invalidate_caches()
         adopt(world._replace(path=before.path), before)
+
+    def begin_pack(self) -> None:
+        """The caller's settings hold in this thread until `end_pack`."""
+        self._undo = settings.put(self._settings, self._found, self.own_process)
+
+    def end_pack(self) -> None:
+        """As it was before."""
+        undo, self._undo = self._undo or [], None
+        for each in reversed(undo):
+            each()
 
     def leave(self) -> None:
         """As it was found."""

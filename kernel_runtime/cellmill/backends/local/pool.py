@@ -52,7 +52,7 @@ class Pool:
         self._failed_starts = FailedStarts()
         self.requests = Requests(backend)
         self._lock = threading.RLock()
-        self.world = zygote_client.WorldWatch()
+        self.world = zygote_client.WorldWatch(backend.sender.plain.settings.base)
         self.modules = StaleModules(self)
         self._initializer = dumps((initializer, initargs)) if initializer is not None else None
         self._starter: threading.Thread | None = None
@@ -138,7 +138,7 @@ class Pool:
             if self.closed:  # since the loop looked: it ends as soon as it stands
                 self._retire(member)
         config = {
-            "world": zygote.world,
+            "world": zygote.world._replace(settings=self.world.settings),
             "spin_us": self.backend.worker_spin_us,
             "initializer": self._initializer,
         }
@@ -304,7 +304,7 @@ class Pool:
             world = zygote_client.current_world()
         # A worker that is being started is among these, or will be given what the zygote has heard by then.
         for index in list(self.members):
-            self.requests.send(index, 0, (WORLD, world))
+            self.requests.send(index, 0, (WORLD, world._replace(settings=self.world.settings)))
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once on each worker; their values, in the order of the workers."""

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 from ... import reporting, runs
 from ...errors import BackendError
 from ...reporting import Reporting, ReportingWatch
+from ...settings import Settings
 from ...zygote import PACKET, World, receive
 from ..scheduled.scheduler import held
 from .children import Child, Exit, OnExit, disown, orphan, watch_orphans
@@ -52,8 +53,9 @@ class WorldWatch:
     look.
     """
 
-    def __init__(self) -> None:
-        self._seen: tuple[str, dict[Any, Any], list[str], Reporting] | None = None
+    def __init__(self, settings: Settings) -> None:
+        self._seen: tuple[str, dict[Any, Any], list[str], Reporting, Settings] | None = None
+        self.settings = settings  # that workers are to have
         self.reporting = ReportingWatch()
         runs.watch_cells(self.reporting)
         self.digest = 0  # of the surroundings at the last look
@@ -76,10 +78,16 @@ class WorldWatch:
         except FileNotFoundError:
             directory = "/"
         seen = self._seen
-        if seen is not None and seen == (directory, _RAW_ENVIRONMENT, sys.path, report):
+        if seen is not None and seen == (
+            directory,
+            _RAW_ENVIRONMENT,
+            sys.path,
+            report,
+            self.settings,
+        ):
             return False
         self.path = list(sys.path)
-        self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path, report)
+        self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path, report, self.settings)
         return True
 
 

@@ -12,6 +12,7 @@ from ...functions import FunctionTable
 from ...futures import Future
 from ...reporting import ReportingWatch
 from .scheduler import check, ffi, held
+from .settings_watch import SettingsWatch
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -64,6 +65,9 @@ class PlainSubmit:
         self.form = ffi.new("csched_plain_t *")
         self.form.s = backend.scheduler.handle
         self.form.look_ns, self.form.in_a_row_ns = LOOK_NS, IN_A_ROW_NS
+        self.settings = SettingsWatch()
+        self._stats = ffi.new("csched_stats_t *")
+        self.form.settings = self.settings.form
         self._kept: dict[str, Any] = {
             "home": backend,
             "captures": functions.captures,
@@ -94,6 +98,8 @@ class PlainSubmit:
     def look(self) -> int:
         """Have workers told of changed surroundings, if they may have changed; the time before."""
         start, form, pool = _NOW(), self.form, self._backend.pool
+        if not form.path:
+            self._rebase()
         if (
             not form.path
             or start - form.looked > LOOK_NS
@@ -107,6 +113,13 @@ class PlainSubmit:
             self._keep("path")
         self._keep_reporting(world.reporting)
         return start
+
+    def _rebase(self) -> None:
+        """Workers get the present settings for good, where no task is left that was sent without its own."""
+        stats = self._stats
+        check(held.csched_stats(self.form.s, stats), "asking for figures")
+        if stats.waiting + stats.queued + stats.running == 0 and self.settings.rebase():
+            self._backend.pool.world.settings = self.settings.base
 
     def _keep_reporting(self, seen: ReportingWatch) -> None:
         parts, kept = seen.parts(), self._kept

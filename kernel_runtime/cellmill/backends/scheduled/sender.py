@@ -15,6 +15,7 @@ from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
 from ...payload import INLINE_MAX, Encoded, explain_argument
+from ...settings import Settings
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from . import outcomes, states
 from .packing import FailedInput, Inputs, add_input, pack
@@ -47,7 +48,7 @@ class Sender:
         self.resolver = backend.resolver
         self._forms: dict[Any, tuple[int, Any]] = {}  # by their options: address, and what lies there
         self._last: tuple[TaskOptions | None, tuple[int, Any] | None] = (None, None)  # of the latest call
-        self.batches: dict[tuple[Any, TaskOptions, int], Stream] = {}
+        self.batches: dict[tuple[Any, TaskOptions, int, Settings | None], Stream] = {}
         self.plain = PlainSubmit(backend, self.functions, self.resolver, self._submit_any)
 
     def submit(
@@ -85,6 +86,11 @@ class Sender:
             found = self._forms[key] = (int(ffi.cast("uintptr_t", form)), (form, keep))
         return found
 
+    def settings(self) -> Settings | None:
+        """Under which a map or a batch is to run that begins now; None: it will see those of the process."""
+        found: Settings = self.plain.settings.now()
+        return found
+
     def _submit_any(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future:
         return self._long_way(function, args, kwargs, DEFAULT_OPTIONS, NO_RUN)
 
@@ -119,11 +125,14 @@ class Sender:
         backend = self.backend
         if isinstance(options.retries, Retry):
             future = RetriedFuture(backend, options.retries)
+        settings = self.plain.settings.own()
         while True:
             number = self.functions.number(function)
             body: Any = (
                 args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
             )
+            if settings is not None:
+                body = [settings, None if number else function, args, kwargs]
             inputs = Inputs()
             try:
                 encoded = pack(backend, function, body, args, kwargs, inputs)
@@ -237,7 +246,7 @@ class Sender:
                 "or use .map(items)"
             )
         self.functions.number(function)  # one that cannot be sent raises here, once
-        key = (function, options, run)
+        key = (function, options, run, self.settings())
         stream = self.batches.get(key)
         if stream is None or not stream.unfinished:
             if len(self.batches) > 32:
@@ -267,6 +276,8 @@ class Sender:
             number = self.functions.number(function)
             if not number:
                 body = {**body, "function": function}
+            if chunk.stream.settings is not self.plain.settings.base:
+                body = {**body, "settings": chunk.stream.settings}
             inputs = Inputs()
             args = () if count > 1 else body["items"][0] if body["star"] else body["items"]
             try:

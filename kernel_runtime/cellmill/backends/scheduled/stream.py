@@ -62,6 +62,7 @@ class Stream:
         self.options = options
         self.run = run
         self.receiver = receiver
+        self.settings = backend.sender.settings()
         self.star = star
         self.sizes: Sizes
         alone = options.timeout is not None and not backend.limits_elements

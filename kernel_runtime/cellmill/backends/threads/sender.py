@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 from ... import inside, runs, shared
 from ...functions import function_name
 from ...futures import Future
+from ...settings import context_now
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from ..inline import InlineBackend
 from ..scheduled import outcomes
@@ -69,9 +69,7 @@ class ThreadsSender(Sender):
                 if isinstance(part, _LOOKED_AT):
                     break
             else:
-                return self._hand_over(
-                    Call(function, args, kwargs or None, copy_context(), ()), function, run
-                )
+                return self._hand_over(Call(function, args, kwargs or None, context_now(), ()), function, run)
         return self._with_care(function, args, kwargs, options, run)
 
     def _hand_over(self, call: Call, function: Any, run: int) -> Future:
@@ -107,7 +105,7 @@ class ThreadsSender(Sender):
                 add_after(backend, options.after, inputs)
             except FailedInput as failed:
                 return self._failed(run, failed.cause)
-            call = kind(function, filled, named or None, copy_context(), self._sources(inputs))
+            call = kind(function, filled, named or None, context_now(), self._sources(inputs))
             number = self.functions.number(function)
             slot = self.resolver.take_slot()
             self.resolver.table[slot], self.calls[slot] = future, call
@@ -176,7 +174,10 @@ class ThreadsSender(Sender):
             except StaleInput:
                 continue
 
+    def settings(self) -> None:
+        """See `Sender.settings`."""
+
     def _context(self, run: int) -> Any:
         """Of who asked for the map: its chunks are sent by whatever thread has their results."""
         found = runs.find(run, self.backend) if run != NO_RUN else None
-        return found.context.copy() if found is not None else copy_context()
+        return found.context.copy() if found is not None else context_now()

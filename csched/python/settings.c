@@ -1,0 +1,103 @@
+#include <Python.h>
+#include <stdbool.h>
+
+#include "settings.h"
+
+typedef int get_variable(PyObject *variable, PyObject *otherwise, PyObject **value);
+
+static uint64_t mix(uint64_t digest, uint64_t value)
+{
+    digest = (digest ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return digest ^ digest >> 29;
+}
+
+/* A new reference, or NULL: it has no value here. */
+static PyObject *value_of(const csched_settings_t *settings, void *variable)
+{
+    PyObject *value = NULL;
+    get_variable *get;
+    *(void **)&get = settings->get;
+    if (get(variable, NULL, &value) < 0)
+        PyErr_Clear();
+    return value;
+}
+
+/* Of the fields of this thread's context; its object may be another one.  0: this thread has none so far. */
+static uint64_t digest_decimal(const csched_settings_t *settings)
+{
+    PyObject *context = value_of(settings, settings->decimal);
+    if (!context)
+        return 0;
+    const uint32_t *at = (const uint32_t *)context;
+    uint64_t digest = 1;
+    for (uint32_t i = 0; i + 1 < settings->word_count; i += 2)
+        digest = mix(digest, at[settings->words[i]] | (uint64_t)at[settings->words[i + 1]] << 32);
+    if (settings->word_count % 2)
+        digest = mix(digest, at[settings->words[settings->word_count - 1]]);
+    Py_DECREF(context);
+    return digest | 1;
+}
+
+static uint64_t digest_options(PyObject *options, uint64_t digest)
+{
+    PyObject *key, *value;
+    Py_ssize_t place = 0;
+    while (PyDict_Next(options, &place, &key, &value))
+        digest = PyDict_CheckExact(value) ? digest_options(value, digest) : mix(digest, (uint64_t)(uintptr_t)value);
+    return digest;
+}
+
+static int64_t digits_now(const csched_settings_t *settings)
+{
+    PyObject *digits = PyObject_CallNoArgs(settings->digits);
+    int64_t found = digits ? PyLong_AsLongLong(digits) : -1;
+    Py_XDECREF(digits);
+    PyErr_Clear();
+    return found;
+}
+
+static bool variables_changed(const csched_settings_t *settings)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!settings->variables[i])
+            continue;
+        PyObject *value = value_of(settings, settings->variables[i]);
+        bool same = value == settings->values[i];
+        Py_XDECREF(value);
+        if (!same)
+            return true;
+    }
+    return false;
+}
+
+int csched_settings_changed(const csched_settings_t *settings, int in_a_row)
+{
+    if (Py_GetRecursionLimit() != settings->recursion_seen || variables_changed(settings) ||
+        (settings->decimal && digest_decimal(settings) != settings->decimal_seen) ||
+        digits_now(settings) != settings->digits_seen)
+        return 1;
+    return !in_a_row && (PyDict_Size(settings->modules) != settings->module_count ||
+                         (settings->options && digest_options(settings->options, 0) != settings->options_seen));
+}
+
+void csched_settings_note(csched_settings_t *settings)
+{
+    settings->recursion_seen = Py_GetRecursionLimit();
+    settings->digits_seen = digits_now(settings);
+    settings->module_count = PyDict_Size(settings->modules);
+    settings->decimal_seen = settings->decimal ? digest_decimal(settings) : 0;
+    settings->options_seen = settings->options ? digest_options(settings->options, 0) : 0;
+    for (int i = 0; i < 2; i++) {
+        PyObject *before = settings->values[i];
+        settings->values[i] = settings->variables[i] ? value_of(settings, settings->variables[i]) : NULL;
+        Py_XDECREF(before);
+    }
+}
+
+void csched_settings_forget(csched_settings_t *settings)
+{
+    for (int i = 0; i < 2; i++) {
+        Py_XDECREF((PyObject *)settings->values[i]);
+        settings->values[i] = NULL;
+    }
+}

@@ -1,0 +1,34 @@
+/* Settings that values depend on, looked at before each call: whether they are as they were.  Only in the module that
+ * keeps the GIL (see build.py).  What is looked at, and why, says kernel_runtime/cellmill/settings.py. */
+#ifndef CSCHED_PYTHON_SETTINGS_H
+#define CSCHED_PYTHON_SETTINGS_H
+
+#include <stdint.h>
+
+/* cffi: begin */
+typedef struct {
+    void *get;          /* PyContextVar_Get, which the stable interface leaves out */
+    void *variables[2]; /* context variables of numpy, NULL: it is not imported; a value that is another object is */
+    void *values[2];    /* another setting.  Owned */
+    void *decimal;      /* context variable of the module decimal; NULL: it is not imported */
+    uint32_t words[24]; /* in which places, of 4 bytes, a decimal context holds its settings, */
+    uint32_t word_count;
+    uint64_t decimal_seen; /* and a digest of them */
+    void *digits;          /* sys.get_int_max_str_digits */
+    int64_t digits_seen;
+    int64_t recursion_seen;
+    void *modules; /* sys.modules, and how many there were */
+    int64_t module_count;
+    void *options; /* dict of dicts: options of pandas; NULL: it is not imported */
+    uint64_t options_seen;
+} csched_settings_t; /* borrowed references but for the values */
+
+/* Whether they are others than those that were noted.  In a row: only what could be changed within a moment. */
+int csched_settings_changed(const csched_settings_t *settings, int in_a_row);
+/* They are as they should be now. */
+void csched_settings_note(csched_settings_t *settings);
+/* Lets go of what it owns. */
+void csched_settings_forget(csched_settings_t *settings);
+/* cffi: end */
+
+#endif

@@ -1,0 +1,126 @@
+"""The kernel's settings (`settings.py`): which of them workers have, and what a call's own are, at a glance of 50 ns.
+
+Workers have the base. Calls under other settings take them along: they go the long way, and what runs before them,
+after them or beside them is as it was. What holds when a cell begins and nothing is outstanding becomes the base.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import decimal
+import sys
+from typing import Any
+
+from ... import settings
+from ...settings import Settings
+from .scheduler import ffi, held
+
+WORD = 4
+_GET = ctypes.cast(ctypes.pythonapi.PyContextVar_Get, ctypes.c_void_p).value
+_VARIABLES = (("_core.umath", "_extobj_contextvar"), ("_core.printoptions", "format_options"))
+
+
+def _words() -> list[int]:
+    """In which places a decimal context holds its settings, found by what differs; none: it is not the one in C."""
+    names = [getattr(decimal, name) for name in settings.DecimalContext().traps]
+    plain: tuple[Any, ...] = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0, [], names)
+    size = decimal.Context().__sizeof__()
+
+    def content(*fields: Any) -> memoryview:
+        made = decimal.Context(*fields)
+        return memoryview(ctypes.string_at(id(made), size)).cast("I")
+
+    def differing(*fields: Any) -> set[int]:
+        one, other = content(*plain), content(*fields)
+        return {i for i in range(len(one)) if one[i] != other[i]}
+
+    noise = differing(*plain) | differing(*plain[:6], names, names)
+    others = [
+        (decimal.MAX_PREC, *plain[1:]),
+        (28, "ROUND_UP", *plain[2:]),
+        (*plain[:2], decimal.MIN_EMIN, *plain[3:]),
+        (*plain[:3], decimal.MAX_EMAX, *plain[4:]),
+        (*plain[:4], 0, *plain[5:]),
+        (*plain[:5], 1, *plain[6:]),
+        (*plain[:7], []),
+    ]
+    found = [differing(*each) - noise for each in others]
+    return sorted(set().union(*found)) if all(found) else []
+
+
+class _Seen:
+    """One state of the settings, as C compares it with the present one."""
+
+    def __init__(self) -> None:
+        self.form = ffi.new("csched_settings_t *")
+        self._digits, self._modules = sys.get_int_max_str_digits, sys.modules
+        self._kept: list[Any] = []
+        self.blind = False  # a decimal context that cannot be compared
+
+    def __del__(self) -> None:
+        held.csched_settings_forget(self.form)
+
+    def note(self) -> None:
+        """It is the present one."""
+        form = self.form
+        form.get, form.digits = ffi.cast("void *", _GET), _pointer(self._digits)
+        form.modules = _pointer(self._modules)
+        found: list[Any] = [
+            getattr(sys.modules.get(f"numpy.{module}"), name, None) for module, name in _VARIABLES
+        ]
+        found += [settings.decimal_variable(), settings.option_values()]
+        self._kept = found
+        for i in range(2):
+            form.variables[i] = _pointer(found[i])
+        form.decimal, form.options = _pointer(found[2]), _pointer(found[3])
+        self.blind = found[2] is not None and not WORDS
+        form.words[0 : len(WORDS)] = WORDS
+        form.word_count = len(WORDS)
+        held.csched_settings_note(form)
+
+    def changed(self) -> bool:
+        return self.blind or bool(held.csched_settings_changed(self.form, 0))
+
+
+def _pointer(thing: Any) -> Any:
+    return ffi.NULL if thing is None else ffi.cast("void *", id(thing))
+
+
+WORDS = _words()
+
+
+class SettingsWatch:
+    """Of one backend. C looks at `form` before each plain call."""
+
+    def __init__(self) -> None:
+        self._seen, self._own = _Seen(), _Seen()
+        self.base = self._latest = settings.read()
+        self._seen.note()
+        self._own.note()
+        self.form = self._seen.form
+
+    def now(self) -> Settings:
+        """Of the thread that calls this; the object `base` where they are equal to it."""
+        if not self._seen.changed():
+            return self.base
+        if self._own.changed():
+            self._latest = settings.read()
+            self._own.note()
+        if self._latest != self.base:
+            return self._latest
+        self._seen.note()
+        return self.base
+
+    def own(self) -> Settings | None:
+        """What a call has to take along; None: nothing."""
+        now = self.now()
+        return None if now is self.base else now
+
+    def rebase(self) -> bool:
+        """The present ones become the base; whether that is another one."""
+        now = self.now()
+        if now is self.base:
+            return False
+        self.base = now
+        self._seen.note()
+        return True

@@ -1,0 +1,61 @@
+"""Settings of the caller's thread: how decimals and arrays compute, in tasks as in the plain loop."""
+
+from __future__ import annotations
+
+import decimal
+from typing import Any
+
+import pytest
+
+from cellmill import Executor
+from tests.core.helpers import SECONDS
+
+
+def precision(_: Any = None) -> int:
+    return decimal.getcontext().prec
+
+
+def over(_: Any = None) -> str:
+    import numpy
+
+    return str(numpy.geterr()["over"])
+
+
+def test_decimal_context(ex: Executor) -> None:
+    outside = precision()
+    with decimal.localcontext() as context:
+        context.prec = 50
+        inside = [ex.submit(precision) for _ in range(20)]
+        mapped = list(ex.map(precision, range(50)))
+        context.prec = 60
+        later = ex.submit(precision)
+    after = ex.submit(precision)
+    assert [f.result(SECONDS) for f in inside] == [50] * 20
+    assert mapped == [50] * 50
+    assert later.result(SECONDS) == 60
+    assert after.result(SECONDS) == outside
+    assert list(ex.map(precision, range(10))) == [outside] * 10
+
+
+def test_numpy_errors(ex: Executor) -> None:
+    numpy = pytest.importorskip("numpy")
+    outside = over()
+    with numpy.errstate(over="raise"):
+        inside = [ex.submit(over) for _ in range(20)]
+        mapped = list(ex.map(over, range(50)))
+        failed = ex.submit(lambda: numpy.float64(1e308) * 10)
+        assert isinstance(failed.exception(SECONDS), FloatingPointError)
+    after = ex.submit(over)
+    assert [f.result(SECONDS) for f in inside] == ["raise"] * 20
+    assert mapped == ["raise"] * 50
+    assert after.result(SECONDS) == outside
+
+
+def test_those_that_hold_from_the_beginning(fresh: Any) -> None:
+    """Workers have them as their own."""
+    with decimal.localcontext() as context:
+        context.prec = 17
+        executor = fresh()
+        assert executor.submit(precision).result(SECONDS) == 17
+        assert list(executor.map(precision, range(20))) == [17] * 20
+    assert executor.submit(precision).result(SECONDS) == precision()

@@ -347,6 +347,7 @@ int csched_bare_take(csched_bare_t *ring, void *data, uint64_t room); /* spins a
 int csched_worker_attach(const int fds[4], csched_worker_t **worker);
 int csched_worker_detach(csched_worker_t *w);
 int csched_worker_watch(csched_worker_t *w, int kernel_pidfd); /* starts the thread that dies with the kernel */
+int csched_worker_forks(csched_worker_t *w, int begins); /* 1 before a task forks a child, 0 after it in the worker */
 int csched_worker_forked(csched_worker_t *w); /* in a child forked by a task: what it publishes reaches nobody */
 int csched_worker_ready(csched_worker_t *w);
 int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item);

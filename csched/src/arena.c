@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include "arena.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "csched.h"
@@ -11,7 +13,10 @@ typedef struct { /* the 64 bytes before each payload */
     uint64_t size; /* payload and header */
     uint64_t previous; /* offset of the block before it, NO_BLOCK for the first */
     uint64_t next_free, last_free;
-    uint32_t state, pad[7];
+    uint32_t state;
+    uint32_t freed; /* the arena's age then */
+    uint64_t hot;   /* while it is free: what lies behind so many bytes from its start has no pages */
+    uint32_t pad[4];
 } block_t;
 
 _Static_assert(sizeof(block_t) == HEADER, "block_t is one cache line");
@@ -29,12 +34,18 @@ static void class_of(uint64_t size, uint32_t *first, uint32_t *second)
     *second = (uint32_t)(size >> (top - 3)) & (ARENA_SUBCLASSES - 1);
 }
 
+static uint64_t counted(const block_t *block)
+{
+    return block->size >= TRIM_MIN ? block->hot : 0;
+}
+
 static void list_push(arena_t *arena, uint64_t at)
 {
     block_t *block = block_at(arena, at);
     uint32_t first, second;
     class_of(block->size, &first, &second);
     block->state = BLOCK_FREE;
+    arena->hot += counted(block);
     block->last_free = NO_BLOCK;
     block->next_free = arena->lists[first][second];
     if (block->next_free != NO_BLOCK)
@@ -49,6 +60,7 @@ static void list_remove(arena_t *arena, uint64_t at)
     block_t *block = block_at(arena, at);
     uint32_t first, second;
     class_of(block->size, &first, &second);
+    arena->hot -= counted(block);
     if (block->next_free != NO_BLOCK)
         block_at(arena, block->next_free)->last_free = block->last_free;
     if (block->last_free != NO_BLOCK)
@@ -147,6 +159,8 @@ static void split(arena_t *arena, uint64_t at, uint64_t size)
     block_t *tail = block_at(arena, at + size);
     tail->size = rest;
     tail->previous = at;
+    tail->freed = block->freed;
+    tail->hot = block->hot > size ? block->hot - size : 0;
     if (arena->last == at)
         arena->last = at + size;
     else
@@ -177,6 +191,8 @@ int arena_alloc(arena_t *arena, uint64_t size, uint64_t *offset)
 static uint64_t merge(arena_t *arena, uint64_t low, uint64_t high)
 {
     block_t *block = block_at(arena, low);
+    if (block_at(arena, high)->hot)
+        block->hot = block->size + block_at(arena, high)->hot;
     block->size += block_at(arena, high)->size;
     if (arena->last == high)
         arena->last = low;
@@ -195,6 +211,7 @@ int arena_free(arena_t *arena, uint64_t offset)
         return CSCHED_EINVAL;
     arena->used -= block->size;
     block->state = BLOCK_FREE;
+    block->hot = block->size;
     uint64_t next = at + block->size;
     if (next > arena->reused)
         arena->reused = next;
@@ -207,6 +224,46 @@ int arena_free(arena_t *arena, uint64_t offset)
         list_remove(arena, before);
         at = merge(arena, before, at);
     }
+    block_at(arena, at)->freed = arena->age;
     list_push(arena, at);
     return CSCHED_OK;
+}
+
+/* The last `most` bytes of a free block that have pages give them back; how many bytes. Its first ones are used first. */
+static uint64_t cool(arena_t *arena, uint64_t at, uint64_t most)
+{
+    block_t *block = block_at(arena, at);
+    uint64_t to = (at + block->hot) / PAGE * PAGE, least = (at + HEADER + PAGE - 1) / PAGE * PAGE;
+    uint64_t from = to > most ? (to - most) / PAGE * PAGE : 0;
+    if (from < least)
+        from = least;
+    if (from >= to || fallocate(arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(to - from)))
+        return 0;
+    uint64_t left = from == least ? 0 : from - at;
+    arena->hot -= block->hot - left;
+    block->hot = left;
+    if (arena->last == at && arena->reused > from)
+        arena->reused = from; /* what comes there is the first again */
+    return to - from;
+}
+
+uint64_t arena_trim(arena_t *arena, uint64_t keep, uint64_t most)
+{
+    for (uint32_t first = ARENA_CLASSES; first-- > TRIM_MIN_SHIFT - ARENA_FIRST_SHIFT;)
+        for (uint32_t second = ARENA_SUBCLASSES; second-- > 0;) {
+            if (arena->hot <= keep)
+                return 0;
+            if (!(arena->first_map >> first & 1))
+                break;
+            for (uint64_t at = arena->lists[first][second]; at != NO_BLOCK; at = block_at(arena, at)->next_free) {
+                const block_t *block = block_at(arena, at);
+                uint64_t surplus = arena->hot > keep ? arena->hot - keep : 0;
+                if (!surplus || !block->hot || arena->age - block->freed < TRIM_AGE)
+                    continue;
+                uint64_t given = cool(arena, at, surplus < most ? surplus : most);
+                if (given)
+                    return given;
+            }
+        }
+    return 0;
 }

@@ -3,6 +3,8 @@
  * Who may call at once: one thread (the kernel's arena: under the scheduler's lock).  Only the owner of the arena
  * writes it; readers see blocks through refs that travel on the rings.
  * What full means: CSCHED_EFULL; a block larger than the whole arena is CSCHED_ETOOBIG.
+ * Memory without use: pages of blocks that stay free go back to the system (arena_trim); what is written there later finds
+ * new ones.
  * What a killed owner leaves behind: blocks that others still read; the kernel keeps the mapping until the last
  * reference goes.  Who repairs it: nobody; the next worker starts with a new arena.
  */
@@ -12,6 +14,7 @@
 #include "layout.h"
 
 enum { ARENA_FIRST_SHIFT = 7, ARENA_CLASSES = 40, ARENA_SUBCLASSES = 8 };
+enum { TRIM_MIN_SHIFT = 14, TRIM_MIN = 1 << TRIM_MIN_SHIFT, TRIM_AGE = 2 };
 
 typedef struct {
     uint8_t *base;
@@ -23,6 +26,8 @@ typedef struct {
     uint64_t used;  /* bytes in blocks handed out */
     uint64_t last;  /* offset of the last block, or NO_BLOCK */
     uint64_t reused; /* no block beyond it was ever freed: there each is the first at its place */
+    uint64_t hot;    /* bytes of free blocks that have pages still; of those worth a system call (TRIM_MIN) */
+    uint32_t age;    /* how often arena_age was called */
     uint64_t first_map;
     uint8_t second_map[ARENA_CLASSES];
     uint64_t lists[ARENA_CLASSES][ARENA_SUBCLASSES]; /* heads of the free lists */
@@ -32,6 +37,15 @@ typedef struct {
 void arena_open(arena_t *arena, void *base, int fd, uint64_t limit, int (*grow)(int fd, uint64_t from, uint64_t to));
 int arena_alloc(arena_t *arena, uint64_t size, uint64_t *offset); /* offset of the payload, 64-byte aligned */
 int arena_free(arena_t *arena, uint64_t offset);                  /* CSCHED_EINVAL: not a block in use */
+
+/* Blocks that stayed free for TRIM_AGE calls of arena_age give pages back, until no more than `keep` bytes of free ones
+ * have some: at most `most` bytes a call; how many. */
+uint64_t arena_trim(arena_t *arena, uint64_t keep, uint64_t most);
+
+static inline void arena_age(arena_t *arena)
+{
+    arena->age++;
+}
 
 static inline void *arena_at(const arena_t *arena, uint64_t offset)
 {

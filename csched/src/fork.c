@@ -50,8 +50,15 @@ CSCHED_EXPORT int csched_forked(csched_t *s)
     return CSCHED_OK;
 }
 
+/* The watch thread shall not be in the middle of a change of the heap. */
+CSCHED_EXPORT int csched_worker_forks(csched_worker_t *w, int begins)
+{
+    return begins ? pthread_mutex_lock(&w->heap_lock) : pthread_mutex_unlock(&w->heap_lock);
+}
+
 CSCHED_EXPORT int csched_worker_forked(csched_worker_t *w)
 {
+    pthread_mutex_init(&w->heap_lock, NULL);
     int rc = memory_copy_private(w->segment, w->segment_bytes);
     if (rc < 0)
         return rc;

@@ -43,6 +43,7 @@ static void *helper_main(void *argument)
     uint64_t busy = csched_now();
     while (!u32_acquire(&s->helper_stop)) {
         uint64_t now = csched_now();
+        trim(s, now);
         if (u64_relaxed(&s->outstanding) || u32_relaxed(&s->available))
             busy = now;
         if (now - busy > DEEP_NS) {

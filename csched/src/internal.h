@@ -130,6 +130,7 @@ struct csched {
     uint32_t run_free_count;
     csched_stats_t stats;
     uint64_t next_tick;
+    uint64_t next_trim;
     uint64_t now; /* the latest look at the clock; whoever takes the lock and may ready or send tasks looks first */
 
     int bell; /* eventfd: workers ring it when kernel_sleeping is set in their segment */
@@ -260,6 +261,9 @@ void bell_arm(csched_t *s, uint64_t wanted);
 void bell_ring(csched_t *s);
 int bell_sleep(csched_t *s,
                uint32_t timeout_ms); /* 1: it took the bell's ring, which others may have missed; -1: a signal */
+
+/* trim.c */
+void trim(csched_t *s, uint64_t now); /* memory without use goes back to the system; not under the lock */
 
 /* helper.c */
 int helper_start(csched_t *s);

@@ -6,7 +6,7 @@
  *   | task ring ends:   tail (kernel) | head (worker) | sleeping   |
  *   | result ring ends: tail (worker) | head (kernel) | sleeping   |
  *   | claim (worker):   ticket, slot, element, since, ready, heard |
- *   | orders (kernel):  kernel_sleeping, retire, interrupt, wanted |
+ *   | orders (kernel):  kernel_sleeping, retire, interrupt, hot   |
  *   | frees ring: offsets of this worker's blocks nobody reads     |
  *   +--------------------------------------------------------------+ SEGMENT_HEADER_BYTES
  *   | task ring data: ring_bytes                                   |
@@ -30,6 +30,7 @@
 #include "fault.h"
 
 #define LINE 64
+#define PAGE 4096u
 #define SEGMENT_MAGIC 0x6c6c694du /* "Mill" */
 #define SEGMENT_VERSION 1u
 #define FREES_CAPACITY 4096u
@@ -69,6 +70,7 @@ typedef struct {
     shared_u64 wanted; /* the task whose result somebody waits for, or WANT_ */
     shared_u64 interrupt_ticket; /* the task that a signal is meant for, */
     shared_u32 interrupt_element; /* and which element of it; NO_ELEMENT: whatever runs of it */
+    shared_u64 hot; /* bytes without use that it may keep from the system */
     shared_u64 overheard; /* the task whose native output the kernel reads itself */
     shared_u32 output_turn; /* who may read native output now, and write frames: TURN_ */
 

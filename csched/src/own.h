@@ -15,8 +15,6 @@
 
 #include "layout.h"
 
-enum { PAGE = 4096 };
-
 typedef struct {
     uint64_t *of; /* addresses that are held in place, hashed; 0: none */
     uint64_t count, capacity;

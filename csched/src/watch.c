@@ -15,7 +15,7 @@
 #include "worker.h"
 
 #define FILE_MAPPED UINT64_C(1)
-enum { REGION_WAIT_NS = 1000000, REGION_TRIES = 5000, MOST_BELOW = 4096 };
+enum { REGION_WAIT_NS = 1000000, REGION_TRIES = 5000, MOST_BELOW = 4096, TRIM_NS = 1000000000 };
 
 static shared_u64 *region_page(csched_worker_t *w, uint32_t region)
 {
@@ -133,8 +133,9 @@ static void *watch_main(void *argument)
     struct pollfd watched[] = {{.fd = w->kernel, .events = POLLIN},
                                {.fd = w->control, .events = POLLIN},
                                {.fd = w->watch_pipe[0], .events = POLLIN}};
+    uint64_t next_trim = now_ns() + TRIM_NS;
     while (!u32_acquire(&w->watch_stop)) { /* partner: csched_worker_detach */
-        if (poll(watched, 3, -1) < 0)
+        if (poll(watched, 3, TRIM_NS / 1000000) < 0)
             continue;
         if (watched[0].revents)
             die();
@@ -144,6 +145,10 @@ static void *watch_main(void *argument)
             hear(w, tag, fd);
         else if (rc != CSCHED_EAGAIN)
             watched[1].fd = -1; /* the kernel has let this worker go; its end comes by the ring or a signal */
+        if (now_ns() >= next_trim) {
+            worker_trim(w);
+            next_trim = now_ns() + TRIM_NS;
+        }
     }
     return NULL;
 }
@@ -185,6 +190,7 @@ CSCHED_EXPORT int csched_worker_detach(csched_worker_t *w)
     close(w->control);
     if (w->kernel >= 0)
         close(w->kernel);
+    pthread_mutex_destroy(&w->heap_lock);
     free(w);
     return CSCHED_OK;
 }

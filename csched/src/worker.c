@@ -14,6 +14,7 @@ CSCHED_EXPORT int csched_worker_attach(const int fds[4], csched_worker_t **worke
     csched_worker_t *w = calloc(1, sizeof *w);
     if (!w)
         return CSCHED_ENOMEM;
+    pthread_mutex_init(&w->heap_lock, NULL);
     w->bell = fds[1];
     w->control = fds[2];
     w->kernel = -1;

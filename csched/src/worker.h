@@ -19,6 +19,7 @@ struct csched_worker {
     int bell, control, kernel;
     ring_t tasks, results;
     heap_t heap;
+    pthread_mutex_t heap_lock; /* the watch thread gives back what has no use */
     bool file_told; /* the kernel has the descriptor of its file */
     own_t own; /* what Python may write to */
     /* Base addresses by region, the lowest bit for a mapped file; written by the watch thread only. */
@@ -49,5 +50,6 @@ static inline uint64_t worker_region_bytes(const csched_worker_t *w)
 uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset);
 bool output_waits(csched_worker_t *w, uint64_t now); /* a look at what native code wrote; at most one a task says so */
 void take_frees(csched_worker_t *w); /* blocks that nobody reads any more */
+void worker_trim(csched_worker_t *w); /* once a second; see trim.c */
 
 #endif

@@ -4,7 +4,7 @@
 #include "segment.h"
 #include "worker.h"
 
-void take_frees(csched_worker_t *w)
+static void take_frees_locked(csched_worker_t *w)
 {
     segment_t *segment = w->segment;
     uint64_t head = u64_relaxed(&segment->frees_head);
@@ -18,10 +18,19 @@ void take_frees(csched_worker_t *w)
     u64_store_release(&segment->frees_head, head); /* partner: frees_flush */
 }
 
+void take_frees(csched_worker_t *w)
+{
+    pthread_mutex_lock(&w->heap_lock);
+    take_frees_locked(w);
+    pthread_mutex_unlock(&w->heap_lock);
+}
+
 CSCHED_EXPORT int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address)
 {
-    take_frees(w);
+    pthread_mutex_lock(&w->heap_lock);
+    take_frees_locked(w);
     int rc = heap_alloc(&w->heap, size, offset);
+    pthread_mutex_unlock(&w->heap_lock);
     if (rc < 0)
         return rc;
     FAULT(w, block_allocated);
@@ -43,13 +52,15 @@ static int tell_of_file(csched_worker_t *w)
 
 CSCHED_EXPORT int csched_worker_spill(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address)
 {
-    take_frees(w);
+    pthread_mutex_lock(&w->heap_lock);
+    take_frees_locked(w);
     int rc = heap_spill(&w->heap, size, offset);
+    pthread_mutex_unlock(&w->heap_lock);
     if (rc < 0)
         return rc;
     FAULT(w, file_made);
     if (!w->file_told && (rc = tell_of_file(w)) < 0) {
-        heap_free(&w->heap, *offset);
+        csched_worker_free(w, *offset);
         return rc;
     }
     FAULT(w, file_told);
@@ -59,12 +70,18 @@ CSCHED_EXPORT int csched_worker_spill(csched_worker_t *w, uint64_t size, uint64_
 
 CSCHED_EXPORT int csched_worker_free(csched_worker_t *w, uint64_t offset)
 {
-    return heap_free(&w->heap, offset);
+    pthread_mutex_lock(&w->heap_lock);
+    int rc = heap_free(&w->heap, offset);
+    pthread_mutex_unlock(&w->heap_lock);
+    return rc;
 }
 
 CSCHED_EXPORT int csched_worker_fill(csched_worker_t *w, uint64_t at, const void *data, uint64_t size)
 {
-    heap_fill(&w->heap, heap_fresh(&w->heap), at, data, size);
+    pthread_mutex_lock(&w->heap_lock);
+    uint64_t fresh = heap_fresh(&w->heap);
+    pthread_mutex_unlock(&w->heap_lock); /* as with csched_block_fill */
+    heap_fill(&w->heap, fresh, at, data, size);
     FAULT(w, block_filled);
     return CSCHED_OK;
 }

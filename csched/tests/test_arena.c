@@ -1,4 +1,7 @@
+#define _GNU_SOURCE
 #include "arena.h"
+
+#include <sys/stat.h>
 
 #include "csched.h"
 #include "harness.h"
@@ -180,5 +183,106 @@ static void random_allocs_against_a_model(void)
     close_arena(&arena);
 }
 
+static uint64_t pages_of(const arena_t *arena)
+{
+    struct stat state;
+    OK(fstat(arena->fd, &state));
+    return (uint64_t)state.st_blocks * 512 / PAGE;
+}
+
+static void trim_all(arena_t *arena, uint64_t keep)
+{
+    for (int i = 0; i < TRIM_AGE; i++)
+        arena_age(arena);
+    while (arena_trim(arena, keep, 1 << 18))
+        continue;
+}
+
+static void what_stays_free_gives_its_pages_back(void)
+{
+    arena_t arena = open_arena(LIMIT);
+    uint64_t offset[8];
+    for (int i = 0; i < 8; i++) {
+        OK(arena_alloc(&arena, 400000, &offset[i]));
+        memset(arena_at(&arena, offset[i]), i + 1, 400000);
+    }
+    uint64_t all = pages_of(&arena);
+    CHECK(all >= 8 * 400000 / PAGE);
+    for (int i = 1; i < 8; i += 2)
+        OK(arena_free(&arena, offset[i]));
+    EQUAL(arena_trim(&arena, 0, LIMIT), 0); /* they may be wanted soon */
+    arena_age(&arena);
+    EQUAL(arena_trim(&arena, 0, LIMIT), 0);
+    EQUAL(pages_of(&arena), all);
+    trim_all(&arena, 800000);
+    CHECK(arena.hot <= 800000 && pages_of(&arena) <= all - 2 * 400000 / PAGE + 4);
+    trim_all(&arena, 0);
+    EQUAL(arena.hot, 0);
+    CHECK(pages_of(&arena) <= 4 * (400000 / PAGE + 3));
+    for (int i = 0; i < 8; i += 2) {
+        CHECK(*((uint8_t *)arena_at(&arena, offset[i])) == i + 1);
+        CHECK(*((uint8_t *)arena_at(&arena, offset[i]) + 399999) == i + 1);
+        OK(arena_free(&arena, offset[i]));
+    }
+    trim_all(&arena, 0);
+    CHECK(pages_of(&arena) <= 8);
+    CHECK(arena.reused <= PAGE); /* all behind is as if no block had been there */
+    OK(arena_alloc(&arena, LIMIT - 64, &offset[0]));
+    close_arena(&arena);
+}
+
+/* The first part of what is free stays: the next block takes it. */
+static void what_is_kept_is_used_first(void)
+{
+    arena_t arena = open_arena(LIMIT);
+    uint64_t first, second;
+    OK(arena_alloc(&arena, LIMIT / 2, &first));
+    memset(arena_at(&arena, first), 1, LIMIT / 2);
+    OK(arena_free(&arena, first));
+    trim_all(&arena, 1 << 16);
+    uint64_t pages = pages_of(&arena);
+    CHECK(pages <= (1 << 16) / PAGE + 2);
+    OK(arena_alloc(&arena, 60000, &second));
+    memset(arena_at(&arena, second), 2, 60000);
+    CHECK(second == first && pages_of(&arena) <= pages + 1);
+    OK(arena_free(&arena, second));
+    CHECK(arena.hot <= 1 << 17);
+    close_arena(&arena);
+}
+
+/* Whatever comes and goes meanwhile, no block in use loses a byte, and the count of what has pages is right in the end. */
+static void blocks_in_use_keep_theirs(void)
+{
+    arena_t arena = open_arena(LIMIT);
+    uint64_t offset[LIVE] = {0}, bytes[LIVE];
+    srand(2);
+    for (int i = 0; i < 20000; i++) {
+        int n = rand() % LIVE;
+        if (offset[n]) {
+            const uint8_t *data = arena_at(&arena, offset[n]);
+            CHECK(data[0] == (uint8_t)n && data[bytes[n] / 2] == (uint8_t)n && data[bytes[n] - 1] == (uint8_t)n);
+            OK(arena_free(&arena, offset[n]));
+            offset[n] = 0;
+        } else {
+            bytes[n] = 1 + (uint64_t)rand() % (rand() % 8 ? 5000 : 120000);
+            if (arena_alloc(&arena, bytes[n], &offset[n]) == CSCHED_OK)
+                memset(arena_at(&arena, offset[n]), n, bytes[n]);
+            else
+                offset[n] = 0;
+        }
+        if (i % 50 == 0)
+            arena_age(&arena);
+        if (i % 7 == 0)
+            arena_trim(&arena, (uint64_t)(rand() % 3) << 17, 1 << 16);
+    }
+    for (int n = 0; n < LIVE; n++)
+        if (offset[n])
+            OK(arena_free(&arena, offset[n]));
+    trim_all(&arena, 0);
+    CHECK(arena.used == 0 && arena.hot == 0 && pages_of(&arena) <= 8);
+    close_arena(&arena);
+}
+
 MAIN(TEST(blocks_are_aligned_and_counted), TEST(neighbours_coalesce), TEST(full_and_too_big), TEST(a_free_tail_grows),
-     TEST(wrong_frees_are_refused), TEST(the_file_grows_and_is_reused), TEST(random_allocs_against_a_model))
+     TEST(wrong_frees_are_refused), TEST(the_file_grows_and_is_reused), TEST(random_allocs_against_a_model),
+     TEST(what_stays_free_gives_its_pages_back), TEST(what_is_kept_is_used_first), TEST(blocks_in_use_keep_theirs))

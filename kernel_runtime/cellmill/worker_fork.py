@@ -14,4 +14,8 @@ from .backends.scheduled.scheduler import held
 
 def watch(handle: Any) -> None:
     """From now on children forked from this worker leave its rings alone."""
-    os.register_at_fork(after_in_child=lambda: held.csched_worker_forked(handle))
+    os.register_at_fork(
+        before=lambda: held.csched_worker_forks(handle, 1),
+        after_in_parent=lambda: held.csched_worker_forks(handle, 0),
+        after_in_child=lambda: held.csched_worker_forked(handle),
+    )

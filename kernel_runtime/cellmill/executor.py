@@ -118,9 +118,11 @@ class Executor(BaseExecutor):
     def submit_with(
         self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, name: str = ""
     ) -> Future:
-        """`submit` with options, counted in the run of this function and cell."""
+        """`submit` with options, counted in the run of this function and cell; a call of a parallel function."""
         run = self._single_run(name or options.name or function_name(fn))
-        return self._submit(fn, args, kwargs, options, run.key)
+        future = self._submit(fn, args, kwargs, options, run.key)
+        future._of_call = True
+        return future
 
     def submit_alone(
         self, fn: Any, args: tuple[Any, ...], options: TaskOptions, name: str

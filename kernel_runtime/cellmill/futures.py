@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Generator
 from concurrent.futures import CancelledError
 from concurrent.futures import Future as BaseFuture
@@ -23,6 +24,10 @@ from .interrupts import whole
 __all__ = ["FINISHED", "OVER", "PENDING", "SETTLING", "CancelledError", "Future"]
 
 OVER = (CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED)
+_REMEDY = (
+    "a call of a parallel function gives a future at once, not the value. Ask for the value: `f(x).result()`, or "
+    "`await f(x)`; for many items at once, `zip(xs, f.map(xs))`"
+)
 
 
 class Home(Protocol):
@@ -74,7 +79,9 @@ class Future(BaseFuture[Any]):
 
     # The standard library's `wait`, `as_completed` and `add_done_callback` use _condition, _waiters and
     # _done_callbacks: properties here, made for a future that somebody follows.
-    __slots__ = ("_followers", "_home", "_state", "_ticket")
+    # _of_call is set, to True, where a parallel function was called: code written for its value may get the future.
+    __slots__ = ("_followers", "_home", "_of_call", "_state", "_ticket")
+    _of_call: bool
 
     # Most futures keep these: they are stored where they differ.
     _result = None
@@ -164,6 +171,34 @@ class Future(BaseFuture[Any]):
 
     def __reduce__(self) -> Any:
         return payload.reduce_future(self)
+
+    # The plain function's value could be asked for its truth or compared. The future of its call says so before the
+    # answer is used; one of `Executor.submit` answers as any object does.
+
+    def __bool__(self) -> bool:
+        if getattr(self, "_of_call", False):
+            raise TypeError(f"the future of a call is neither true nor false: {_REMEDY}")
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        if self is not other and getattr(self, "_of_call", False) and not isinstance(other, BaseFuture):
+            warnings.warn(
+                f"the future of a call is compared with a {type(other).__name__}, which it never equals: {_REMEDY}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return NotImplemented  # equal to itself alone
+
+    __hash__ = BaseFuture.__hash__
+
+    def __lt__(self, other: object) -> bool:
+        if getattr(self, "_of_call", False):
+            raise TypeError(
+                f"the future of a call cannot be ordered, as in a sort or with < and >: {_REMEDY}"
+            )
+        return NotImplemented
+
+    __le__ = __gt__ = __ge__ = __lt__
 
     def __repr__(self) -> str:
         state = "running" if self.running() else self._state.split("_")[0].lower()

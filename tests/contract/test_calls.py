@@ -165,3 +165,63 @@ def test_executors_inside_a_task_are_inline(ex: Executor) -> None:
     assert not cellmill.in_worker()
     assert ex.submit(work.inside).result(SECONDS) == (True, "inline", [1, 2], "inline", 9)
     assert not cellmill.in_worker()
+
+
+def test_the_truth_and_the_order_of_a_calls_future_raise(ex: Executor) -> None:
+    """`if f(x)` would keep everything: it says how to ask for the value."""
+    is_even = cellmill.parallel(work.is_even, executor=ex)
+    remedy = r"f\(x\)\.result\(\)"
+    with pytest.raises(TypeError, match=remedy):
+        [x for x in range(4) if is_even(x)]
+    with pytest.raises(TypeError, match=remedy):
+        is_even(1) or is_even(2)
+    with pytest.raises(TypeError, match=remedy):
+        sorted(range(4), key=is_even)
+    with pytest.raises(TypeError, match=remedy):
+        _ = is_even(1) < 3
+    with pytest.raises(TypeError, match=remedy):
+        _ = is_even(1) <= 3  # type: ignore[operator]
+    assert [x for x in range(4) if is_even(x).result(SECONDS)] == [0, 2]
+
+
+def test_a_calls_future_that_is_compared_warns(ex: Executor) -> None:
+    is_even = cellmill.parallel(work.is_even, executor=ex)
+    retried = is_even.options(retries=Retry(2))
+    for future in (is_even(2), retried(2), is_even([2])):
+        for compare in (lambda f: f == True, lambda f: f == True, lambda f: f in [1, 2], lambda f: f == None):  # noqa: E711, E712
+            with pytest.warns(RuntimeWarning, match=r"never equals.*f\(x\)\.result\(\)"):
+                assert not compare(future)
+        with pytest.warns(RuntimeWarning, match="never equals"):
+            assert future != 1
+        concurrent.futures.wait([future], SECONDS)
+
+
+@pytest.mark.filterwarnings("error")
+def test_futures_are_found_in_sets_and_lists_and_waited_for(ex: Executor) -> None:
+    double = cellmill.parallel(tasks.double, executor=ex)
+    futures = [double(i) for i in range(4)]
+    assert len({*futures, *futures}) == 4
+    assert futures.index(futures[2]) == 2
+    assert futures[0] != futures[1]
+    assert futures[0] in futures
+    assert {future: i for i, future in enumerate(futures)}[futures[3]] == 3
+    assert concurrent.futures.wait(futures, SECONDS).done == set(futures)
+    assert set(concurrent.futures.as_completed(futures, SECONDS)) == set(futures)
+    assert double(futures[3]).result(SECONDS) == 12
+
+    async def both() -> list[int]:
+        return await asyncio.gather(double(1), double(2))
+
+    assert asyncio.run(both()) == [2, 4]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_future_of_submit_is_an_object_like_any_other(ex: Executor) -> None:
+    future = ex.submit(tasks.double, 1)
+    assert bool(future)
+    assert future != 2
+    assert future not in [1, None]
+    with pytest.raises(TypeError, match="not supported between instances"):
+        _ = future < 2
+    assert ex.options(retries=1).submit(tasks.double, 1)
+    assert future.result(SECONDS) == 2

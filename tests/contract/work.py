@@ -102,3 +102,7 @@ def doubled_frame(frame: Any) -> Any:
     frame["b"] *= 2
     frame.loc[0, "a"] = -1
     return frame
+
+
+def is_even(number: Any) -> bool:
+    return number == [2] or number % 2 == 0

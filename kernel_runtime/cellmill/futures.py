@@ -229,15 +229,23 @@ class Future(BaseFuture[Any]):
             self._exception = error
             self._state = FINISHED
 
-    def run_callbacks(self) -> None:
-        """Run the done-callbacks; what they raise is logged, as the standard library does."""
+    def run_callbacks(self, logged: type[BaseException] = Exception) -> None:
+        """Run the done-callbacks; what they raise is logged, as the standard library does.
+
+        Exceptions of other types are raised when all callbacks have run: an `await` may be one of those that follow.
+        """
         followers = self._follow()
         callbacks, followers.callbacks = followers.callbacks, []
+        raised = None
         for callback in callbacks:
             try:
                 callback(self)
-            except Exception:
+            except logged:
                 LOGGER.exception("exception calling callback for %r", self)
+            except BaseException as error:
+                raised = raised or error
+        if raised is not None:
+            raise raised
 
     def _finish(self, state: str, result: Any, exception: BaseException | None) -> bool:
         if result is not None or exception is not None:

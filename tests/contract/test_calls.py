@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import sys
 import threading
 import traceback
 from pathlib import Path
@@ -50,6 +51,45 @@ def test_wait_and_as_completed(ex: Executor) -> None:
     futures += [ex.submit(tasks.double, i) for i in range(50)]
     came = list(concurrent.futures.as_completed(futures, SECONDS))
     assert sorted(f.result() for f in came) == sorted([2 * i for i in range(50)] * 2)
+
+
+@later
+@pytest.mark.parametrize("raised", [ValueError, SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_a_callback_that_raises(
+    ex: Executor, gate: Gate, raised: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged; those after it run, of this future and of all that follow."""
+    heard = threading.Event()
+
+    def end(_: Any) -> None:
+        raise raised("by a callback")
+
+    future = ex.submit(tasks.hold, gate.folder)
+    future.add_done_callback(end)
+    future.add_done_callback(lambda _: heard.set())
+    gate.release()
+    assert heard.wait(SECONDS)
+
+    async def next_one() -> Any:
+        return await asyncio.wait_for(ex.submit(tasks.double, 4), SECONDS)
+
+    assert asyncio.run(next_one()) == 8
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [raised]
+
+
+@later
+def test_a_callback_that_exits_in_the_thread_that_cancels(ex: Executor, gate: Gate) -> None:
+    """It ends that thread, as with the standard futures, when the other callbacks have run."""
+    held = [ex.submit(tasks.hold, gate.folder) for _ in range(ex.max_workers)]
+    gate.wait_started(ex.max_workers)
+    future, heard = ex.submit(tasks.double, 4), []
+    future.add_done_callback(lambda _: sys.exit(3))
+    future.add_done_callback(lambda _: heard.append("second"))
+    with pytest.raises(SystemExit):
+        future.cancel()
+    assert heard == ["second"]
+    gate.release(ex.max_workers)
+    assert not concurrent.futures.wait(held, SECONDS).not_done
 
 
 def test_callbacks(ex: Executor) -> None:

@@ -32,7 +32,8 @@ class Callbacks:
             except Empty:
                 return
             if future is not None:
-                future.run_callbacks()
+                # also of sys.exit() in a callback, which would end this thread and with it every `await` to come
+                future.run_callbacks(logged=BaseException)
             del future  # not kept until the next one comes
 
     def stop(self) -> None:

@@ -41,7 +41,7 @@ def break_down(backend: ScheduledBackend, error: CellmillError) -> None:
             failure = WorkerLostError(f"the task did not run: {error}")
             failure.__cause__ = error
             if entry.settle(None, failure):
-                entry.run_callbacks()
+                backend.resolver.call_back(entry)
             table[slot] = None
     held.csched_cancel_all(backend.scheduler.handle)  # chunks hear of it as cancelled
     backend.resolver.resolve()

@@ -129,7 +129,11 @@ class Executor(BaseExecutor):
     ) -> tuple[Future, Run]:
         """One task as a run of its own; returns both."""
         run = runs.begin(self._backend, self._backend.open_run(), name, 1)
-        future = self._backend.submit(fn, args, {}, options, run.key)
+        try:
+            future = self._backend.submit(fn, args, {}, options, run.key)
+        except BaseException:
+            run.finish()
+            raise
         future.add_done_callback(lambda _: run.finish())
         return future, run
 
@@ -178,6 +182,8 @@ class Executor(BaseExecutor):
         found = self._single_runs.get(name)
         if found is not None and found[0] == runs._epoch and found[1].finished_ns is None:
             return found[1]
+        if self._closed:  # nobody would end the run
+            raise RuntimeError("cannot schedule new futures after shutdown")
         run = runs.begin(self._backend, self._backend.open_run(), name, None, open_ended=True)
         self._single_runs[name] = (runs._epoch, run)
         return run

@@ -244,6 +244,14 @@ def note_failure(key: int, backend: object, error: BaseException) -> None:
         run.mishaps.add(error)
 
 
+def finish_all(backend: object) -> None:
+    """A backend has ended: no run of it gets another task, and none refers to it any more."""
+    with _lock:
+        over = [run for run in _active.values() if run._backend is backend]
+    for run in over:
+        run.finish()
+
+
 def stop_cell() -> int:
     """The present cell was interrupted: stop the runs it began; how many tasks that were."""
     with _lock:

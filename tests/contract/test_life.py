@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Callable
 from concurrent.futures import wait
 from pathlib import Path
@@ -12,7 +14,7 @@ from cellmill import Executor
 from tests.contract import work
 from tests.contract.abilities import Abilities, later
 from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate, ends
+from tests.core.helpers import SECONDS, Gate, comes_down, ends
 
 
 def test_start_and_end(fresh: Callable[..., Executor], able: Abilities, tmp_path: Path) -> None:
@@ -50,3 +52,30 @@ def test_an_end_that_cancels(fresh: Callable[..., Executor], gate: Gate) -> None
     assert [h.result(0) for h in held] == list(range(ex.max_workers))
     assert all(future.cancelled() for future in queued)
     ex.shutdown()
+
+
+@pytest.mark.parametrize("end", ["shutdown", "dropped"])
+def test_nothing_is_left_of_executors(backend: str, able: Abilities, end: str) -> None:
+    """Also of those whose single calls, counted in runs, nobody ended."""
+    made: list[weakref.ref[object]] = []
+
+    def use() -> None:
+        ex = Executor(able.workers, backend=backend)
+        assert ex.options(retries=1).submit(tasks.double, 2).result(SECONDS) == 4
+        assert list(ex.options(retries=1).map(tasks.double, range(3))) == [0, 2, 4]
+        made.extend((weakref.ref(ex), weakref.ref(ex._backend)))
+        if end == "shutdown":
+            ex.shutdown()
+            with pytest.raises(RuntimeError, match="after shutdown"):
+                ex.options(retries=1).submit(tasks.double, 2)
+
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    use()  # what the first one of a backend loads stays
+    assert comes_down(lambda: sum(ref() is not None for ref in made), 0)
+    before = descriptors()
+    for _ in range(1 if able.outside else 10):
+        use()
+    assert comes_down(lambda: sum(ref() is not None for ref in made), 0)
+    assert comes_down(descriptors, before + 1)

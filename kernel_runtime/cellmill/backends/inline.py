@@ -16,7 +16,7 @@ from .. import shared as sharing
 from ..errors import DependencyError, UsageError
 from ..functions import check_batch, function_name
 from ..futures import Future
-from ..runs import Run, note_failure
+from ..runs import Run, finish_all, note_failure
 from ..shared import Shared
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo, known_length
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
@@ -233,6 +233,7 @@ class InlineBackend:
 
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
         self._closed = True
+        finish_all(self)
 
 
 def _of_one(function: Any, item: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import CellmillError, WorkerLostError
 from ...futures import Future
+from ...runs import finish_all
 from .mapping import streams_of
 from .scheduler import held
 from .stream import Stream
@@ -103,6 +104,7 @@ def _finish(backend: ScheduledBackend) -> None:
     resolver.resolve()
     backend.listener.stop()
     resolver.stop()
+    finish_all(backend)
 
 
 def _work_off(backend: ScheduledBackend) -> None:

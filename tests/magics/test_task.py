@@ -37,16 +37,64 @@ def test_the_cell_returns_at_once_and_nothing_arrives_in_the_middle_of_a_cell(no
     notebook.run(GATE).ok()
     notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()
     assert notebook.value("a.done(), 'x' in globals()") == "(False, False)"
-    assert notebook.value("gate.touch(), a.result(60), 'x' in globals()") == "(None, None, False)"
+    cell = "gate.touch()\nwhile a.running() or not a.source.done():\n    pass\nprint('x' in globals())"
+    assert notebook.run(cell).ok().stdout == "False\n"
     assert notebook.value("x") == "1"
 
 
 def test_nothing_arrives_in_the_middle_of_an_async_cell(notebook: Notebook) -> None:
     notebook.run(GATE).ok()
     notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()
-    cell = "import asyncio\ngate.touch()\nawait a\nfor _ in range(20):\n    await asyncio.sleep(0)\n"
+    cell = "import asyncio\ngate.touch()\nawait asyncio.wrap_future(a.source)\n"
+    cell += "for _ in range(20):\n    await asyncio.sleep(0)\n"
     assert notebook.run(f"{cell}print('x' in globals())").ok().stdout == "False\n"
     assert notebook.value("x") == "1"
+
+
+WAITS = {
+    "result": "a.result(60)",
+    "exception": "a.exception(60)",
+    "await": "await a",
+    "gather": "import asyncio\nawait asyncio.gather(a)",
+    "wrap_future": "import asyncio\nawait asyncio.wrap_future(a)",
+    "wait": "import concurrent.futures\nconcurrent.futures.wait([a], 60)",
+    "as_completed": "import concurrent.futures\nfor _ in concurrent.futures.as_completed([a], 60): pass",
+    "done": "import time\nwhile not a.done(): time.sleep(0.001)",
+    "in a function": "def look():\n    a.result()\n    return x\nassert look() == 1",
+}
+
+
+@pytest.mark.parametrize("how", WAITS)
+def test_the_cell_that_waits_finds_the_variables(notebook: Notebook, how: str) -> None:
+    notebook.run(GATE + "x = 'old'").ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 1\ny = 2").ok()
+    output = notebook.run(f"gate.touch()\n{WAITS[how]}\nprint(x, y)").ok()
+    assert (output.stdout, output.stderr) == ("1 2\n", "")
+    assert notebook.run("print(x, y)").ok().stdout == "1 2\n"
+
+
+def test_the_cell_that_waits_finds_those_of_the_tasks_before(notebook: Notebook) -> None:
+    notebook.run(GATE).ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 1\nz = 0").ok()
+    notebook.run("%%task b after a\ny = x + 1\nz = 3").ok()
+    assert notebook.value("gate.touch(), b.result(60), x, y, z") == "(None, None, 1, 2, 3)"
+
+
+def test_a_conflict_is_said_in_the_cell_that_waits(notebook: Notebook) -> None:
+    notebook.run(GATE + "x = 0").ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 1\ny = 2").ok()
+    output = notebook.run("x = 'newer'\ngate.touch()\na.result(60)\nprint(x, y)").ok()
+    assert output.stdout == "newer 2\n"
+    assert "task a: x was assigned again while it ran; the newer value is kept" in output.stderr
+    assert notebook.run("x").ok().stderr == ""
+
+
+def test_the_cell_that_waits_for_a_failed_task_gets_its_error(notebook: Notebook) -> None:
+    notebook.run("x = 'old'").ok()
+    notebook.run("%%task a\nx = 1\nx / 0").ok()
+    output = notebook.run("try:\n    a.result(60)\nexcept ZeroDivisionError:\n    print(x)").ok()
+    assert output.stdout == "old\n"
+    assert notebook.value("x") == "'old'"
 
 
 def test_the_variables_arrive_without_a_further_cell(notebook: Notebook) -> None:

@@ -1,4 +1,4 @@
-"""How the variables of background tasks reach the notebook: between cells, never in the middle of one."""
+"""How the variables of background tasks reach the notebook: between cells, or in the cell that waits for the task."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import text_of
+from cellmill.interrupts import whole
 from cellmill.magics.body import load_variables
 
 if TYPE_CHECKING:
@@ -24,21 +25,22 @@ class Arrivals:
 
     def __init__(self, ip: InteractiveShell) -> None:
         self._ip = ip
-        self._expected: list[TaskFuture] = []
+        self._expected: dict[int, TaskFuture] = {}  # by their numbers: oldest first
         self._notes: deque[str] = deque()
         self._failed: deque[TaskFuture] = deque()
         self._origin: dict[str, tuple[Any, int]] = {}
         self._cells = 0
-        self._lock = threading.Lock()
+        self._thread = threading.get_ident()  # the one that runs cells, and the only one that assigns
 
     def expect(self, task: TaskFuture) -> None:
         """Deliver the task's variables when it is done."""
-        with self._lock:
-            self._expected.append(task)
+        self._expected[task.number] = task
+        task.arrivals = self
         task.add_done_callback(self._arrived)
 
     def before_cell(self, info: object = None) -> None:
         """A cell starts (pre_run_cell)."""
+        self._thread = threading.get_ident()
         if self._cells == 0:
             self.deliver()
         self._cells += 1
@@ -66,29 +68,48 @@ class Arrivals:
 
     def deliver(self) -> None:
         """Assign the variables of all tasks that are done."""
-        with self._lock:
-            done = [task for task in self._expected if task.done()]
-            self._expected = [task for task in self._expected if task not in done]
-            for task in done:
-                if task.failure() is not None:
-                    self._failed.append(task)
-                elif task.outcome is not None:
-                    self._assign(task)
-                    task.delivered = True
-                    task.before = {}
+        for task in [each for each in list(self._expected.values()) if each.over()]:
+            self._deliver(task)
 
-    def _assign(self, task: TaskFuture) -> None:
+    def deliver_awaited(self, task: TaskFuture) -> None:
+        """A cell has waited for a task: it finds the variables of the task and of those before it."""
+        if threading.get_ident() != self._thread or task.number not in self._expected:
+            return
+        for each in task.after:
+            if each.over():
+                self.deliver_awaited(each)
+        if task.failure() is None:
+            self._deliver(task)
+            self._say()
+
+    def _deliver(self, task: TaskFuture) -> None:
+        # read before anything is changed: a Stop in the middle leaves the task to the next time
+        variables = self._variables(task) if task.outcome is not None else {}
+        with whole():
+            if self._expected.pop(task.number, None) is None:
+                return  # what was read has waited for it, too
+            if task.failure() is not None:
+                self._failed.append(task)
+            elif task.outcome is not None:
+                self._assign(task, variables)
+                task.delivered = True
+                task.before, task.after = {}, ()
+
+    def _variables(self, task: TaskFuture) -> dict[str, Any]:
         assert task.outcome is not None
-        for name, reason in task.outcome.refused.items():
-            self._notes.append(f"task {task.name}: {name} could not be sent to the notebook ({reason})")
         try:
-            variables = load_variables(task.outcome.variables)
+            return load_variables(task.outcome.variables)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             self._notes.append(
                 f"task {task.name}: its variables could not be read in the notebook ({reason})"
             )
-            return
+            return {}
+
+    def _assign(self, task: TaskFuture, variables: dict[str, Any]) -> None:
+        assert task.outcome is not None
+        for name, reason in task.outcome.refused.items():
+            self._notes.append(f"task {task.name}: {name} could not be sent to the notebook ({reason})")
         kept = []
         for name, value in variables.items():
             if self._is_newer(task, name):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+import threading
+from collections.abc import Generator
 from concurrent.futures import CancelledError
 from concurrent.futures import Future as BaseFuture
 from typing import Any, cast
@@ -12,7 +14,7 @@ from typing import Any, cast
 from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
-from cellmill.futures import Future
+from cellmill.futures import OVER, Future
 from cellmill.magics.body import Inheritance, Outcome, TaskBody, value_of
 from cellmill.magics.cells import (
     at_statement,
@@ -45,9 +47,10 @@ HELP = f"""Run the cell as one background task; NAME is its future at once.
 
     {USAGE}
 
-The variables the cell assigns arrive in the notebook when it is done, between two cells; a
-variable assigned anew in the meantime keeps its newer value, and a note says so. NAME.result()
-is the value of the cell's last expression. After `after A, B` the cell starts when those
+The variables the cell assigns arrive in the notebook when it is done, between two cells, or at
+once in a cell that waits for it (NAME.result(), await NAME). A variable assigned anew in the
+meantime keeps its newer value, and a note says so. NAME.result() is the value of the cell's
+last expression. After `after A, B` the cell starts when those
 tasks are done and sees the variables they assigned; A.result() is there too.
 
     %%task prepare
@@ -68,11 +71,15 @@ _numbers = itertools.count(1)
 class TaskFuture(Future):
     """The future of a `%%task` cell: its value is that of the cell's last expression."""
 
-    def __init__(self, name: str, before: dict[str, Any], source: Future) -> None:
+    def __init__(
+        self, name: str, before: dict[str, Any], source: Future, after: tuple[TaskFuture, ...] = ()
+    ) -> None:
         super().__init__(_Source(source))
         self.name = name
         self.before = before
         self.source = source
+        self.after = after
+        self.arrivals: Arrivals | None = None  # where its variables are awaited
         self.number = next(_numbers)
         self.seen = False
         self.delivered = False
@@ -94,23 +101,52 @@ class TaskFuture(Future):
         self.take()
         self.run_callbacks()
 
-    def done(self) -> bool:
-        """Whether the task is over."""
+    def over(self) -> bool:
+        """Whether the task has ended, without counting as waited for."""
         # asked of the task itself: the callback that brings the news here may have to wait for those of others
         if self.source.done():
             self.take()
-        return super().done()
+        return self._state in OVER
+
+    # -- whoever has waited for the task finds its variables
+
+    def _waited_for(self) -> None:
+        if self.arrivals is not None and self._state in OVER:
+            self.arrivals.deliver_awaited(self)
+
+    def done(self) -> bool:
+        """Whether the task is over."""
+        over = self.over()
+        self._waited_for()
+        return over
 
     def result(self, timeout: float | None = None) -> Any:
         """The value of the cell's last expression; raises the task's own error."""
         __tracebackhide__ = True
         self.seen = True
-        return super().result(timeout)
+        try:
+            return super().result(timeout)
+        finally:
+            self._waited_for()
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The task's error, or None."""
         self.seen = True
-        return super().exception(timeout)
+        try:
+            return super().exception(timeout)
+        finally:
+            self._waited_for()
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        try:
+            return (yield from super().__await__())
+        finally:
+            self._waited_for()
+
+    @property
+    def _condition(self) -> threading.Condition:  # type: ignore[override]
+        self._waited_for()  # `concurrent.futures.wait` and `as_completed` look here when they have waited
+        return super()._condition
 
     def failure(self) -> BaseException | None:
         """The error of a task that is done, without counting as asked for."""
@@ -177,7 +213,8 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
         source, _ = cellmill.default_executor().submit_alone(task, tuple(inputs), checked, f"task {name}")
     except cellmill.PayloadError as error:
         raise (explain_unsendable(cell, captured) or error) from None
-    future = TaskFuture(name, before, source)
+    tasks = tuple(each for each in earlier.values() if isinstance(each, TaskFuture))
+    future = TaskFuture(name, before, source, tasks)
     ip.user_ns[name] = future
     arrivals.expect(future)
 

@@ -385,6 +385,8 @@ def default_executor() -> Executor:
     if found is not None and not found._closed:
         return found
     with living.default_lock:
+        if living.ended:
+            raise RuntimeError("cannot schedule new futures after interpreter shutdown")
         if living.default is None or living.default._closed:
             living.default = Executor()
         return living.default

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import concurrent.futures.thread  # first, so that it ends last: clusters need thread pools until their work is done
+import contextlib
 import os
 import sys
 import threading
@@ -17,11 +19,16 @@ from .backends.parents import ParentsBackend
 if TYPE_CHECKING:
     from .executor import Executor
 
-EXIT_GRACE_SECONDS = 0.5  # for running tasks of a notebook whose kernel ends
+EXIT_GRACE_SECONDS = 0.5  # for running tasks that are stopped at the end
+THREADS_SECONDS = 0.05  # between two looks at the program's own threads
+NAMED = 3  # runs that a message names
 
 executors: weakref.WeakSet[Executor] = weakref.WeakSet()
 default: Executor | None = None
 default_lock = threading.Lock()
+ended = False  # what is submitted from now on would be dropped
+_told = False
+_interrupted = False
 
 
 def _leave_to_parent() -> None:
@@ -38,34 +45,172 @@ def _leave_to_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-def _stop_notebook(executor: Executor) -> None:
-    """A kernel that is told to end does not wait for its cells' tasks: they are stopped, and then their workers."""
-    executor.stop()
+def _ours() -> list[Executor]:
+    return [ex for ex in list(executors) if ex._process == os.getpid()]
+
+
+def _open() -> list[Executor]:
+    return [ex for ex in _ours() if not ex.closed]
+
+
+def _outstanding(executor: Executor) -> int:
+    figures = executor.stats()
+    return max(0, figures.submitted - figures.done)
+
+
+def under_way() -> int:
+    """Tasks that were submitted in this process and are not over."""
+    return sum(map(_outstanding, _ours()))
+
+
+def _stop_all() -> None:
+    """Nobody waits for tasks any more: they are stopped, and then their workers."""
+    ours = [ex for ex in _ours() if not ex.closed or _outstanding(ex)]
+    for executor in ours:
+        executor.stop()
     for run in runs.active_runs():
         run.stop()
+    runs.stop_cell()  # what is in no run
     deadline = time.monotonic() + EXIT_GRACE_SECONDS
-    while executor.stats().running and time.monotonic() < deadline:
+    while any(executor.stats().running for executor in ours) and time.monotonic() < deadline:
         time.sleep(0.01)
-    if not executor.stats().running:
-        executor.shutdown()  # else the zygote takes the workers along
+    for executor in ours:
+        if not executor.stats().running:
+            executor.shutdown()  # else the zygote takes the workers along
+
+
+# -- a notebook's kernel
+
+
+def in_kernel() -> bool:
+    """Whether this process is a kernel, which is killed seconds after it was told to end."""
+    kernels = getattr(sys.modules.get("ipykernel.kernelapp"), "IPKernelApp", None)
+    return kernels is not None and bool(kernels.initialized())
+
+
+def tell_dropped() -> None:
+    """Say, once, how many tasks end with the kernel: in the last cell, and in the log of what started the kernel."""
+    global _told
+    count = under_way()
+    if not count or _told:
+        return
+    _told = True
+    names = sorted({run.name for run in runs.active_runs()})
+    of = f" (of {', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''})" if names else ""
+    tasks = "1 task that is" if count == 1 else f"{count:,} tasks that are"
+    text = (
+        f"cellmill: this kernel ends, and with it {tasks} not over{of}: dropped. To have them done, wait for them in a "
+        "cell, by .result() of their futures or list() of a map's results, before the kernel ends.\n"
+    )
+    with contextlib.suppress(OSError, ValueError):  # a stream that was closed
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    log = getattr(
+        sys.stderr, "_original_stdstream_copy", None
+    )  # of a kernel that shows descriptor 2 in its cells
+    if sys.stderr is not sys.__stderr__:
+        with contextlib.suppress(OSError):
+            os.write(2 if log is None else log, text.encode())
+
+
+# -- the end of a program
 
 
 def _finish_all() -> None:
-    """At interpreter exit: submitted work is finished, as with the standard executors, and nothing is left behind."""
-    ours = [ex for ex in list(executors) if ex._process == os.getpid() and not ex.closed]
-    for executor in ours:
-        if executor is default and "cellmill.magics" in sys.modules:
-            _stop_notebook(executor)
-        else:
-            executor.shutdown(wait=True, cancel_futures=executor is default)
-    ending = sys.modules.get("cellmill.backends.scheduled.ending")
-    if ending is not None:
-        ending.join_all()
+    """Before threads are joined, where the standard executors end theirs too."""
+    if in_kernel():
+        tell_dropped()
+        _stop_all()
+        _let_go()
+    elif _ended_by_interrupt():
+        _give_up()
+        _let_go()
+    else:
+        _finish_interruptibly(closing=False)
+
+
+def _finish_rest() -> None:
+    """When the program's own threads have ended, which may have submitted more."""
+    if not ended:
+        _finish_interruptibly(closing=True)
+    if _interrupted:  # code that other functions ran at exit may have reset the status
+        with contextlib.suppress(KeyboardInterrupt):
+            exec(_INTERRUPT)
+
+
+def _finish_interruptibly(closing: bool) -> None:
+    global _interrupted
+    try:
+        _finish(closing)
+    except KeyboardInterrupt:
+        _interrupted = True
+    if _interrupted:
+        _give_up()
+        _let_go()
+        exec(_INTERRUPT)
+
+
+# An interrupt that leaves code given as text has the interpreter end as one that nobody caught: by the signal, once
+# everything else has been seen to.
+_INTERRUPT = "raise KeyboardInterrupt"
+
+
+def _finish(closing: bool) -> None:
+    """Submitted work is finished, as with the standard executors; with `closing` nothing is left behind.
+
+    Threads of the program go on after its last line: what they submit is finished when they have ended.
+    """
+    while not closing and _threads_run():
+        for executor in _open():
+            executor._backend.work_off()
+        if not any(executor._backend.needs_threads for executor in _open()):
+            return
+        time.sleep(THREADS_SECONDS)
+    mapping = sys.modules.get("cellmill.backends.scheduled.mapping")
+    if mapping is not None:
+        getattr(mapping, "leave_begun", int)()
+    for executor in _open():
+        executor.shutdown(wait=True)
+    for name in ("ending", "callbacks"):
+        module = sys.modules.get(f"cellmill.backends.scheduled.{name}")
+        if module is not None:
+            module.join_all()
+    _let_go()
+
+
+def _give_up() -> None:
+    """Somebody pressed Ctrl-C: what is under way is dropped, as a loop would be left where it is."""
+    count = under_way()
+    if count:
+        tasks = "1 task was" if count == 1 else f"{count:,} tasks were"
+        print(f"cellmill: interrupted; {tasks} not finished", file=sys.stderr, flush=True)
+    _stop_all()
+
+
+def _let_go() -> None:
+    global ended
+    ended = True
     client = sys.modules.get("cellmill.backends.local.zygote_client")
     if client is not None:
         client.close_shared()
 
 
-# before threads are joined, where the standard executors end theirs too
+def _ended_by_interrupt() -> bool:
+    """Whether the program ends by a Ctrl-C that nobody caught."""
+    last = getattr(sys, "last_type", None)
+    return isinstance(last, type) and issubclass(last, KeyboardInterrupt) and not hasattr(sys, "ps1")
+
+
+def _threads_run() -> bool:
+    """Whether threads of the program's own go on after its last line; those of thread pools end when they are told."""
+    pools = getattr(concurrent.futures.thread, "_threads_queues", ())
+    managers = getattr(sys.modules.get("concurrent.futures.process"), "_threads_wakeups", ())
+    return any(
+        not (each.daemon or each is threading.main_thread() or each in pools or each in managers)
+        for each in threading.enumerate()
+    )
+
+
 _register = getattr(threading, "_register_atexit", atexit.register)
 _register(_finish_all)
+atexit.register(_finish_rest)

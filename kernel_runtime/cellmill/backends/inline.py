@@ -28,6 +28,7 @@ class InlineBackend:
 
     name = "inline"
     forks = True
+    needs_threads = False
 
     def __init__(
         self,
@@ -230,6 +231,9 @@ class InlineBackend:
 
     def restart(self) -> None:
         pass
+
+    def work_off(self) -> None:
+        """Nothing waits: calls were over when they returned."""
 
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
         self._closed = True

@@ -20,6 +20,7 @@ class ParentsBackend:
     """In the place of a backend in a forked child: every use raises but shutting down, which does nothing."""
 
     forks = True
+    needs_threads = False
 
     def __init__(self, backend: Backend) -> None:
         self.name = backend.name

@@ -33,6 +33,7 @@ CHUNK_TIMES = 8.0  # a chunk of a map is so much longer than on this machine: it
 class ClusterBackend(ScheduledBackend):
     """Tasks at the places of an engine."""
 
+    needs_threads = True
     sender_type = ClusterSender
     resolver_type = ClusterResolver
     sharing_type = ClusterSharing

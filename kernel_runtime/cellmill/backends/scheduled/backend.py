@@ -59,6 +59,7 @@ class ScheduledBackend:
 
     name = "?"
     forks = False
+    needs_threads = False
     limits_elements = False  # whether the elements of a chunk can be stopped one by one
     sender_type: type[Sender] = Sender
     resolver_type: type[Resolver] = Resolver
@@ -392,6 +393,11 @@ class ScheduledBackend:
     def break_down(self, error: CellmillError) -> None:
         """No worker can be had: everything outstanding fails with the reason, and so does what comes."""
         ending.break_down(self, error)
+
+    def work_off(self) -> None:
+        """Return when all that was submitted is over; more may come."""
+        if not self.foreign:
+            ending.work_off(self)
 
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
         self.closed = True

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from queue import Empty, SimpleQueue
 
 from ...futures import Future
+
+_ending: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+
+
+def join_all() -> None:
+    """Return when all callbacks of executors that have ended have run."""
+    for thread in list(_ending):
+        thread.join()
 
 
 class Callbacks:
@@ -39,6 +48,7 @@ class Callbacks:
     def stop(self) -> None:
         """No more come: those that wait are run; the thread is joined unless it is the caller."""
         self._stopped = True
+        _ending.add(self._thread)
         self._settled.put(None)
         if threading.current_thread() is not self._thread:
             self._thread.join(2)

@@ -95,10 +95,9 @@ def _let_begin(backend: ScheduledBackend) -> None:
 
 def _finish(backend: ScheduledBackend) -> None:
     resolver = backend.resolver
-    held.csched_pause(backend.scheduler.handle, 0)  # paused, what is outstanding would never be over
-    _work_off(backend)
+    work_off(backend)
     held.csched_close(backend.scheduler.handle)
-    _work_off(backend)  # what another thread was submitting at that moment
+    work_off(backend)  # what another thread was submitting at that moment
     resolver.resolve()
     backend.pool.close(True)
     resolver.resolve()
@@ -107,7 +106,9 @@ def _finish(backend: ScheduledBackend) -> None:
     finish_all(backend)
 
 
-def _work_off(backend: ScheduledBackend) -> None:
+def work_off(backend: ScheduledBackend) -> None:
+    """Return when all that was submitted is over."""
+    held.csched_pause(backend.scheduler.handle, 0)  # paused, what is outstanding would never be over
     while not backend.resolver.stopped and backend.broken is None and _busy(backend):
         backend.resolver.resolve()
         backend.scheduler.wait(50)

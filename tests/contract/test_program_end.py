@@ -1,0 +1,122 @@
+"""The end of a program whose default executor has work: it is finished, unless somebody presses Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import textwrap
+from pathlib import Path
+
+from tests.contract.abilities import Abilities, later
+from tests.core.helpers import Gate, start_script
+
+SECONDS = 120.0  # a cluster takes seconds to start and to end
+
+BEGIN = """
+import os, sys, threading
+from pathlib import Path
+import cellmill
+folder, backend, workers = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+
+@cellmill.parallel
+def write(i, gate=None):
+    if gate is not None:
+        open(gate + "/started", "w").write("x")
+        os.read(os.open(gate + "/open", os.O_RDONLY), 1)
+    (folder / str(i)).write_text("done")
+
+if __name__ == "__main__":
+    cellmill.set_default_executor(cellmill.Executor(workers, backend=backend))
+    threading._register_atexit(lambda: print("end", flush=True))
+"""
+
+
+class Program:
+    """One that says "end" when it has come to its end, and what it left behind."""
+
+    def __init__(self, folder: Path, backend: str, able: Abilities, code: str, *args: str) -> None:
+        self.folder = folder / "files"
+        self.folder.mkdir()
+        where = (str(self.folder), backend, str(able.workers))
+        self.process = start_script(folder, BEGIN + textwrap.indent(code, "    "), *where, *args)
+
+    def wait_end(self) -> None:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "end\n"
+
+    def finish(self) -> str:
+        """What it wrote to stderr."""
+        with self.process:
+            try:
+                _, err = self.process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                raise
+        return err
+
+    def files(self) -> int:
+        return len(list(self.folder.iterdir()))
+
+
+def test_what_was_submitted_is_finished(tmp_path: Path, backend: str, able: Abilities, gate: Gate) -> None:
+    code = "for i in range(8): write(i, gate=sys.argv[4])"
+    if not able.concurrent:
+        gate.release(8)
+    program = Program(tmp_path, backend, able, code, gate.folder)
+    program.wait_end()
+    gate.release(8)
+    err = program.finish()
+    assert program.process.returncode == 0, err
+    assert program.files() == 8
+
+
+@later
+def test_ctrl_c_ends_it(tmp_path: Path, backend: str, able: Abilities, gate: Gate) -> None:
+    code = "for i in range(8): write(i, gate=sys.argv[4])"
+    program = Program(tmp_path, backend, able, code, gate.folder)
+    program.wait_end()
+    gate.wait_started(able.workers)
+    program.process.send_signal(signal.SIGINT)
+    err = program.finish()
+    assert program.process.returncode == -signal.SIGINT, err
+    assert "cellmill: interrupted; 8 tasks were not finished" in err
+    assert program.files() == 0
+
+
+@later
+def test_a_program_that_ctrl_c_ended_finishes_nothing(
+    tmp_path: Path, backend: str, able: Abilities, gate: Gate
+) -> None:
+    code = "for i in range(8): last = write(i, gate=sys.argv[4])\nprint('waits', flush=True)\nlast.result()"
+    program = Program(tmp_path, backend, able, code, gate.folder)
+    gate.wait_started(able.workers)
+    assert program.process.stdout is not None
+    assert program.process.stdout.readline() == "waits\n"
+    program.process.send_signal(signal.SIGINT)
+    err = program.finish()
+    assert program.process.returncode == -signal.SIGINT, err
+    assert "KeyboardInterrupt" in err
+    assert program.files() == 0
+
+
+def test_a_map_that_nobody_read_is_finished(tmp_path: Path, backend: str, able: Abilities) -> None:
+    program = Program(tmp_path, backend, able, "results = write.map(range(100))")
+    err = program.finish()
+    assert program.process.returncode == 0, err
+    assert program.files() == 100
+
+
+def test_threads_of_the_program_go_on_submitting(tmp_path: Path, backend: str, able: Abilities) -> None:
+    """After its last line, as they may call functions that are not parallel."""
+    code = """
+begun = threading.Event()
+def go_on():
+    begun.wait()
+    for i in range(8): write(i)
+threading.Thread(target=go_on).start()
+threading._register_atexit(begun.set)
+"""
+    program = Program(tmp_path, backend, able, code)
+    err = program.finish()
+    assert (program.process.returncode, err) == (0, "")
+    assert program.files() == 8

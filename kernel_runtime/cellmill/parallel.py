@@ -22,13 +22,16 @@ from .task import DEFAULT_OPTIONS, TaskOptions
 __all__ = ["ParallelFunction", "PerWorker", "parallel", "per_worker"]
 
 
+_OWN = frozenset(("_options", "_executor", "name"))
+
+
 class ParallelFunction:
     """A function whose calls become tasks. Inside a task it is the plain function again."""
 
     def __init__(
         self, function: Callable[..., Any], options: TaskOptions, executor: Executor | None = None
     ) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
         self.__wrapped__ = function
         self._options = options
         self._executor = executor
@@ -73,6 +76,22 @@ class ParallelFunction:
 
     def _where(self) -> Executor:
         return self._executor if self._executor is not None else default_executor()
+
+    # Attributes are the function's: its code finds in a task what was set on it here.
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":  # while it is made
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _OWN or name.startswith("__"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.__wrapped__, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.__wrapped__, name)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: calls carry the instance along."""

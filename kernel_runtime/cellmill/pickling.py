@@ -17,6 +17,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from types import MemberDescriptorType
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -53,13 +54,22 @@ class Pickler(cloudpickle.Pickler):
         reduced = super().reducer_override(obj)
         if type(reduced) is tuple and reduced[0] in _MAKERS:
             maker, arguments, state = reduced[:3]
-            name = _name_of(obj, arguments[-2])
-            made = (maker, (*arguments[:-2], None, arguments[-1]), *name)
-            return _class_named, made, state, None, None, _complete_class
+            identity, version = _name_of(obj, arguments[-2])
+            arguments = (*_with_slots(obj, arguments[:-2]), None, arguments[-1])
+            state = ({k: v for k, v in state[0].items() if type(v) is not MemberDescriptorType}, state[1])
+            return _class_named, (maker, arguments, identity, version), state, None, None, _complete_class
         return reduced
 
 
 _MISSING = object()
+
+
+def _with_slots(cls: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A class with slots is made with them: an instance without a dict has no place for anything else."""
+    slots = cls.__dict__.get("__slots__")
+    if slots is None or type(arguments[-1]) is not dict:
+        return arguments
+    return *arguments[:-1], {**arguments[-1], "__slots__": slots}
 
 
 def dumps(value: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:

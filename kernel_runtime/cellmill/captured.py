@@ -62,9 +62,9 @@ class Capture:
 MOST_LIGHT = 1000  # members and bytes / 64 to compare: a microsecond or two
 
 
-def walked(root: Any) -> Walk:
+def walked(root: Any, *, in_worker: bool = False) -> Walk:
     """All that a function or class refers to, and what it holds now."""
-    walk = Walk(_memory)
+    walk = Walk(_memory, in_worker=in_worker)
     walk.go(root)
     return walk
 

@@ -31,6 +31,8 @@ def _of_numpy(walk: Walk, value: Any, kind: type, name: str) -> bool:
         return not issubclass(kind, numpy.void)  # a record is changed in place
     if kind is not numpy.ndarray:
         return False
+    if walk.in_worker and not value.flags.writeable:
+        return True
     for key in ("shape", "strides"):
         walk.note(_EQUAL, value, key, getattr(value, key), name)
     walk.attribute(value, "dtype", name)
@@ -64,6 +66,11 @@ def _of_pandas(walk: Walk, value: Any, name: str) -> bool:
         return True  # its values cannot be changed
     if kind not in (pandas.DataFrame, pandas.Series):
         return False
+    if walk.in_worker:  # reading may put its blocks together
+        walk.note(_LIST, value._mgr.axes, None, tuple(value._mgr.axes), name)
+        for block in value._mgr.blocks:
+            walk.follow((block.values,), name)
+        return True
     manager = walk.attribute(value, "_mgr", name, follow=False)
     walk.attribute(value, "_flags", name, follow=False)
     for block in walk.attribute(manager, "blocks", name, follow=False):

@@ -27,7 +27,7 @@ from typing import Any
 
 from . import captured_frames, module_reads
 from .pickling import dumps
-from .references import ABSENT, cell_value, importable, names_of
+from .references import ABSENT, cell_value, importable, names_of, names_stored
 
 ITEM, CELL, ATTRIBUTE, EQUAL, LIST, DICT, ITERABLE, BUFFER, CALL = range(9)  # as in capture.h
 
@@ -79,10 +79,13 @@ class Walk:
     """Entries for all that can be reached from the roots given to `go`.
 
     ``weight``: how much there is to compare. ``mutable``: whether something can be changed in place. ``reads``: data of
-    the user's modules that functions read by name, see `module_reads`.
+    the user's modules that functions read by name, see `module_reads`. ``stores``: globals that functions assign.
+    ``in_worker``: for what tasks change there, so without what they cannot or may change (`watched`).
     """
 
-    def __init__(self, memory: Callable[[Any], bytes]) -> None:
+    def __init__(self, memory: Callable[[Any], bytes], *, in_worker: bool = False) -> None:
+        self.in_worker = in_worker
+        self.stores: set[str] = set()
         self.entries: list[tuple[int, Any, Any, Any]] = []
         self.names: list[str] = []
         self.reads: dict[tuple[str, str], Any] = {}
@@ -156,7 +159,8 @@ class Walk:
             return
         for key in ("__code__", "__defaults__", "__kwdefaults__"):
             self.attribute(function, key, name or "its defaults")
-        self.members(function.__dict__, name or "its attributes", mutable=False)
+        self.members(function.__dict__, name or "its attributes", mutable=bool(function.__dict__))
+        self.stores.update(names_stored(function.__code__))
         namespace = function.__globals__
         for key in names_of(function.__code__):
             value = namespace.get(key, ABSENT)
@@ -223,7 +227,9 @@ class Walk:
         elif kind is functools.partial:
             for key in ("func", "args", "keywords"):
                 self.attribute(value, key, name)
-            self.follow((value.args, value.keywords, value.__dict__), name)
+            attributes = value.__reduce__()[2][3]  # asked for by name it would come to be
+            self.note(CALL, value, lambda: value.__reduce__()[2][3] is attributes, None, name)
+            self.follow((attributes,), name)
         elif kind is type(_CACHED):
             self.follow((value.__wrapped__,), name)
         elif kind.__module__ in _OURS:
@@ -248,7 +254,12 @@ class Walk:
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
             self.note(ATTRIBUTE, value, "__dict__", attributes, name)
-            self.members(attributes, name)
+            if self.in_worker and _caches_properties(kind):
+                for key, part in attributes.items():
+                    self.note(ITEM, attributes, key, part, name)
+                self.follow(attributes.values(), name)
+            else:
+                self.members(attributes, name)
         for slot in copyreg._slotnames(kind):  # type: ignore[attr-defined]
             self.attribute(value, slot, name)
         if isinstance(value, (list, dict)):
@@ -258,6 +269,8 @@ class Walk:
 
     def opaque(self, value: Any, name: str) -> None:
         """What only its own code knows the state of: pickled again and compared."""
+        if self.in_worker and kind_of_generator(type(value)):
+            return
         try:
             held = dumps(value)
         except Exception:
@@ -265,6 +278,21 @@ class Walk:
         self.mutable = True
         self.note(CALL, value, lambda: dumps(value) == held, None, name)
         self.weight += _HEAVY
+
+
+def kind_of_generator(kind: type) -> bool:
+    """Whether it draws random numbers: what it draws is its own business."""
+    return any(
+        cls.__module__ in ("random", "numpy.random._generator", "numpy.random.mtrand") for cls in kind.__mro__
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _caches_properties(kind: type) -> bool:
+    """Whether reading its attributes may add to them."""
+    return any(
+        type(value) is functools.cached_property for cls in kind.__mro__ for value in vars(cls).values()
+    )
 
 
 @functools.cache

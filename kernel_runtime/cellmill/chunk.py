@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from .backends.scheduled.scheduler import NO_ELEMENT, held
 from .chunk_outcomes import Outcomes, run_batch
 from .raised import encode_error
+from .watched import bare, look
 from .worker import FLUSH_NS
 
 MOST_MARKED = 4096
@@ -37,6 +38,7 @@ def run_chunk(worker: Runner, function: Any, name: str, count: int, arguments: d
     held.csched_worker_started(worker.handle)
     worker.in_user_code = True
     # the items are popped, so that nothing refers to them any more when the outcomes are published
+    looked_at, function = function, bare(function)
     if arguments["batch"]:
         outcomes = Outcomes(0)
         outcomes.values = run_batch(
@@ -47,6 +49,7 @@ def run_chunk(worker: Runner, function: Any, name: str, count: int, arguments: d
         run = _run_limited if "limited" in arguments else _run_elements
         outcomes, failures = run(worker, function, name, arguments.pop("items"), arguments["star"])
     worker.in_user_code = False
+    look(looked_at)
     held.csched_worker_finished(worker.handle)
     worker.end_output()
     worker.publish(held.CSCHED_VALUE, failures, worker.encode_outcomes(outcomes, name))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Collection
 from typing import Any
 
+from . import notices
 from .captured import Capture
 from .captured_kinds import ATTRIBUTE, CELL, ITEM, Walk
 from .references import ABSENT, cell_value
@@ -71,12 +71,12 @@ class Entry:
 
     def _say(self, cost: int, capture: Capture) -> None:
         name = str(getattr(self.target(), "__qualname__", "the function"))
-        warnings.warn(
+        notices.give(
+            id(self),
             f"each call of {name} first looks whether {capture.largest} has changed, which takes {cost / 1e6:.1f} ms. "
             f"If it does not change, share it once: {capture.largest} = cellmill.share({capture.largest}). If it "
             "does, pass it as an argument to the calls that need it.",
-            RuntimeWarning,
-            stacklevel=2,
+            self.target(),
         )
 
 

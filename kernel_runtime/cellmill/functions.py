@@ -28,6 +28,7 @@ from .module_reads import Reads, apply, leave_out
 from .pickling import dumps
 from .references import helpers_of, importable, modules_of, named_references
 from .shared import ShareError, packing
+from .watched import Watched
 
 MOST_CACHED = 512
 MOST_BYTES = 64 << 20  # of their pickles
@@ -43,6 +44,7 @@ class FunctionBlob(NamedTuple):
     function: Any
     sources: dict[str, str]
     reads: Reads = {}  # noqa: RUF012  (data of modules, which is never changed)
+    watched: bool = False  # it refers to what tasks could change
 
 
 class FunctionTable:
@@ -97,6 +99,12 @@ class FunctionTable:
         with self._lock:
             entries = list(self._entries.values()) if number else []
         return next((entry.target() for entry in entries if entry.number == number), None)
+
+    def by_name(self, name: str) -> Any:
+        """The newest function of this name, if it is still known."""
+        with self._lock:
+            targets = [entry.target() for entry in self._entries.values()]
+        return next((f for f in reversed(targets) if f is not None and function_name(f) == name), None)
 
     def dropped_with(self, number: int) -> None:
         """A shared object was dropped, and with it what refers to it; from finalizers, too: so no lock is taken."""
@@ -158,7 +166,7 @@ class FunctionTable:
         for _ in range(MOST_TRIES):
             needs = set[int]()
             walk = walked(function)
-            encoded = encode_function(function, self._refer and partial(self._refer, needs=needs), walk.reads)
+            encoded = encode_function(function, self._refer and partial(self._refer, needs=needs), walk)
             if (
                 Capture(walk, 0).changed() is None
             ):  # no other thread, and nothing that pickling calls, changed it
@@ -215,16 +223,18 @@ def _digest(encoded: payload.Encoded) -> bytes:
 def encode_function(
     function: Any,
     refer: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None,
-    reads: Reads | None = None,
+    walk: Walk | None = None,
 ) -> payload.Encoded:
     """Pickle a function for workers; raises `PayloadError` with the reason when it cannot be.
 
-    ``refer`` tells what shared objects become that it refers to. ``reads``: data of modules that goes along.
+    ``refer`` tells what shared objects become that it refers to; ``walk`` is over all that it refers to.
     """
     if refer is not None:
         with packing(refer):
-            return encode_function(function, None, reads)
-    blob = FunctionBlob(function_name(function), function, dict(sources_of(function)), reads or {})
+            return encode_function(function, None, walk)
+    blob = FunctionBlob(function_name(function), function, dict(sources_of(function)))
+    if walk is not None:
+        blob = blob._replace(reads=walk.reads, watched=walk.mutable or bool(walk.stores))
     try:
         return _encode_blob(blob)
     except ShareError as error:
@@ -232,8 +242,9 @@ def encode_function(
             f"the function {function_name(function)} cannot be sent to a worker: {error}"
         ) from error.__cause__
     except Exception as error:
-        if reads:
-            return encode_function(function, None, _picklable(reads))
+        if walk is not None and walk.reads:
+            walk.reads = _picklable(walk.reads)
+            return encode_function(function, None, walk)
         culprit = _culprit(function)
         raise PayloadError(
             f"the function {function_name(function)} cannot be sent to a worker: {culprit}"
@@ -319,7 +330,10 @@ def load_function(view: memoryview) -> FunctionBlob:
     blob: FunctionBlob = payload.decode(view)
     for name, source in blob.sources.items():
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    return blob._replace(function=_WithReads(blob)) if blob.reads else blob
+    function = _WithReads(blob) if blob.reads else blob.function
+    if blob.watched:
+        function = Watched(function, blob.function, blob.name)
+    return blob._replace(function=function)
 
 
 class _WithReads:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import sys
 import types
-import warnings
 import weakref
 from abc import ABCMeta
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from . import notices
 from .imported import users_own
 from .pickling import dumps
 from .references import ABSENT, cell_value, names_of, names_used
@@ -28,8 +28,8 @@ Reads = dict[tuple[str, str], Any]  # by module and name, which is "Class.name" 
 _ITEM, _ATTRIBUTE = 0, 2
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property)
 _own: weakref.WeakKeyDictionary[types.ModuleType, bool] = weakref.WeakKeyDictionary()
-_left_out: dict[tuple[str, str], Any] = {}  # what cannot be pickled, as it was first seen
-_said: set[tuple[str, str]] = set()
+# by module, what of it cannot be pickled, as it was first seen
+_left_out: weakref.WeakKeyDictionary[types.ModuleType, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
 def is_own(module: Any) -> bool:
@@ -111,7 +111,8 @@ def _read(walk: Walk, module: types.ModuleType, names: Iterable[str]) -> None:
         if value is ABSENT or key.startswith("__"):
             continue
         shown = f"{module.__name__}.{key}"
-        walk.note(_ITEM, namespace, key, value, shown)
+        if not walk.in_worker:  # where other functions set theirs
+            walk.note(_ITEM, namespace, key, value, shown)
         walk.follow((getattr(value, "__wrapped__", value),) if not _is_data(value) else (value,), shown)
         if _is_data(value):
             walk.reads[module.__name__, key] = value
@@ -119,16 +120,14 @@ def _read(walk: Walk, module: types.ModuleType, names: Iterable[str]) -> None:
 
 def leave_out(place: tuple[str, str], value: Any, reason: str) -> None:
     """Data that cannot be pickled stays each process's own; said once, if it was bound anew."""
-    first = _left_out.setdefault(place, value)
-    if first is not value and place not in _said:
-        _said.add(place)
-        module, name = place
-        warnings.warn(
+    module, name = place
+    first = _left_out.setdefault(sys.modules[module], {}).setdefault(name, value)
+    if first is not value:
+        notices.give(
+            ("left out", place),
             f"{module}.{name} was set anew in this process, and workers keep their own: it cannot be sent, "
-            f"{reason} Pass it as an argument in a form that can be pickled, or make it once per worker with "
+            f"{reason}. Pass it as an argument in a form that can be pickled, or make it once per worker with "
             "@cellmill.per_worker.",
-            RuntimeWarning,
-            stacklevel=2,
         )
 
 

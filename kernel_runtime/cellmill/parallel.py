@@ -6,16 +6,18 @@ import functools
 import inspect
 import pickle
 import threading
+import types
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, overload
 
-from . import inside
+from . import inside, notices
 from .captured import Capture, capture
 from .errors import UsageError
-from .executor import Executor, default_executor, in_worker
+from .executor import Executor, default_executor, in_worker, peek_default_executor
 from .functions import check_batch, function_name
 from .pickling import dumps
+from .references import names_stored
 from .shared import attached, detached
 from .task import DEFAULT_OPTIONS, TaskOptions
 
@@ -36,6 +38,7 @@ class ParallelFunction:
         self._options = options
         self._executor = executor
         self.name = options.name or function_name(function)  # shown in progress bars and messages
+        _notice_stores(function, executor)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """A future at once; inside a task, the value."""
@@ -106,6 +109,28 @@ class ParallelFunction:
         except (TypeError, ValueError):
             signature = "(...)"
         return f"<parallel {self.name}{signature}>"
+
+
+def _notice_stores(function: Any, executor: Executor | None) -> None:
+    """Say at the definition that a global which the function assigns is each worker's own.
+
+    Not of one that has no value yet: that is how something is loaded once per worker.
+    """
+    where = executor if executor is not None else peek_default_executor()
+    if (
+        type(function) is not types.FunctionType
+        or in_worker()
+        or (where and where.backend in ("threads", "inline"))
+    ):
+        return
+    for name in sorted(names_stored(function.__code__)):
+        if function.__globals__.get(name) is not None:
+            shown = function_name(function)
+            notices.give(
+                (shown, name),
+                f"{shown} assigns the global {name}. {notices.stays_there(name)}",
+                function,
+            )
 
 
 @overload

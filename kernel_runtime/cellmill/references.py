@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dis
 import functools
 import sys
 import types
@@ -42,6 +43,14 @@ def names_of(code: types.CodeType) -> Collection[str]:
     """The globals that code reads or stores, nested code included: those that cloudpickle sends along."""
     found: Collection[str] = _extract_code_globals(code)
     return found
+
+
+@functools.lru_cache(maxsize=1024)
+def names_stored(code: types.CodeType) -> frozenset[str]:
+    """The globals that code assigns, nested code included."""
+    nested = [names_stored(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    own = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
+    return frozenset(own).union(*nested)
 
 
 @functools.lru_cache(maxsize=1024)

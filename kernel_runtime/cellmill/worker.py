@@ -18,7 +18,7 @@ from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import imported, payload, worker_fork
+from . import imported, payload, watched, worker_fork
 from .backends.scheduled.scheduler import NO_BLOCK, ffi, free, free_cast, held
 from .calls import PlainCalls
 from .errors import InternalError, PayloadError
@@ -28,6 +28,7 @@ from .raised import encode_error
 from .settings import Under, under
 from .shared import Loaded
 from .speech import Speech
+from .watched import CHANGES
 from .worker_blocks import Blocks
 from .zygote import adopt
 
@@ -75,6 +76,7 @@ class Worker:
         self.names: dict[int, str] = {}
         self.shares = Loaded(self.blobs).here()
         self.item = ffi.new("csched_item_t *")
+        watched.here.tell = self.tell_change
         self.speech = Speech(pipes, self.handle, self.item, lambda: self.emit(held.CSCHED_OUTPUT, 0, b""))
         self.end_output = self.speech.end
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
@@ -347,6 +349,10 @@ class Worker:
     def send_imports(self, modules: list[imported.Imported], inherited: bool = False) -> None:
         self.emit(held.CSCHED_REPLY, IMPORTS, pickle.dumps((inherited, modules)))
 
+    def tell_change(self, function: str, variable: str) -> None:
+        """A task has changed what stays here."""
+        self.emit(held.CSCHED_REPLY, CHANGES, pickle.dumps((function, variable)))
+
     def control(self, number: int, view: memoryview) -> bool:
         """A request from the kernel; True ends the worker."""
         kind, body = pickle.loads(view)
@@ -357,7 +363,7 @@ class Worker:
             self.config["world"] = body
         elif kind == CALL:
             try:
-                function = load_function(memoryview(body)).function
+                function = watched.bare(load_function(memoryview(body)).function)
                 with noting_own():
                     reply: Any = (True, function())
                 encoded = payload.encode(reply)

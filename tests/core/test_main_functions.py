@@ -178,7 +178,11 @@ def bump():
     global counter
     counter += 1
     return counter
-assert ex.submit(bump).result() == 1
+import warnings
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    assert ex.submit(bump).result() == 1
+assert "tasks of bump change counter" in str(said[0].message), said
 print(counter)
 """
     )

@@ -12,7 +12,7 @@ import threading
 from array import array
 from typing import Any
 
-from ... import payload
+from ... import payload, watched
 from ...chunk_outcomes import Outcomes, run_batch
 from ...functions import load_function
 from ...module_reads import noting_own
@@ -63,6 +63,7 @@ class Home:
                 work.stop = -1
         self.thread = threading.get_ident()
         self.known.shares.here()
+        watched.here.tell = self._tell_change
         self.speech.listen()
         self.surroundings.begin_pack()
         try:
@@ -180,13 +181,19 @@ class Home:
             self.surroundings.adopt(content)
         elif request == CALL:
             try:
-                function = load_function(memoryview(content)).function
+                function = watched.bare(load_function(memoryview(content)).function)
                 with noting_own():
                     encoded = payload.encode((True, function()))
             except BaseException as error:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
             data = joined(encoded)
             work.results.append((pack.CONTROL, VALUE, number, 0, 0, len(data), 0, 0, 0, data))
+
+    def _tell_change(self, function: str, variable: str) -> None:
+        """A task has changed what stays here: ahead of its result."""
+        data = pickle.dumps((function, variable))
+        if self._work is not None:
+            self._work.results.append((pack.CONTROL, VALUE, watched.CHANGES, 0, 0, len(data), 0, 0, 0, data))
 
     # -- chunks
 
@@ -196,6 +203,7 @@ class Home:
         """Elements of a map, or one batch, each with an outcome of its own."""
         function = body.get("function", function)
         name = self.known.name(number, function)
+        looked_at, function = function, watched.bare(function)
         marks = array("Q")
         items = body.pop("items")
         if body["batch"]:
@@ -205,6 +213,7 @@ class Home:
         else:
             outcomes, failures = self._elements(function, name, items, body["star"], ticket, marks)
         finished = clocks.now()
+        watched.look(looked_at)
         self.element = 0
         data = self._packed(outcomes.encode(name), kept=False)
         if len(marks) > 1:

@@ -14,7 +14,8 @@ from ...interrupts import whole
 from ...payload import BUFFER_MIN
 from ...raised import load_error
 from ...runs import note_failure
-from . import outcomes
+from ...watched import CHANGES
+from . import changes, outcomes
 from .callbacks import Callbacks
 from .retrying import RetriedFuture
 from .scheduler import BATCH, MESSAGE, Completion, Scheduler, held
@@ -251,6 +252,9 @@ class Resolver:
                         and (came := self._came_early(slot, detail, blob, address, size)) is not None
                     ):
                         entry.partial(came)
+                elif kind == held.CSCHED_REPLY and detail == CHANGES:
+                    named = self.backend.functions.by_name
+                    changes.hear(bytes(scheduler.view(address, size)), named)
                 elif kind == held.CSCHED_REPLY:
                     self.backend.pool.reply(worker, detail, bytes(scheduler.view(address, size)))
                 elif kind == held.CSCHED_ATTEMPT:

@@ -1,0 +1,51 @@
+"""Notices to the user: a warning at a line of theirs, once for each thing that it is about."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+import warnings
+from typing import Any
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_given: set[Any] = set()
+
+
+def give(key: Any, text: str, function: Any = None) -> None:
+    """Warn once for each ``key``: at the definition of ``function``, else at the line that called into Cellmill.
+
+    Raises nothing, whatever filters of warnings say: it may be called where a result is on its way.
+    """
+    if key in _given:
+        return
+    _given.add(key)
+    file, line = _place(function)
+    try:
+        warnings.warn_explicit(text, RuntimeWarning, file, line)
+    except Warning:  # a filter makes errors of them
+        print(f"cellmill: {text}", file=sys.stderr)
+
+
+def stays_there(variable: str) -> str:
+    """What becomes of a change that a task makes in its worker, and what to do instead."""
+    return (
+        f"The change stays in the worker that runs the task: {variable} does not change here, and later tasks see the "
+        "change or not, depending on their worker. Return what is to be kept and put it together here. For a cache "
+        "that each worker may have of its own there are functools.cache and @cellmill.per_worker."
+    )
+
+
+def _place(function: Any) -> tuple[str, int]:
+    function = getattr(function, "__wrapped__", function)
+    if type(function) is types.FunctionType:
+        return function.__code__.co_filename, function.__code__.co_firstlineno
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def forget() -> None:
+    """Every notice is given once more."""
+    _given.clear()

@@ -1,0 +1,252 @@
+"""What a function refers to is what it was at the moment of the call, and what tasks change of it is said."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+import types
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cellmill
+from cellmill import Executor, notices
+from tests.contract.abilities import elsewhere, later
+from tests.core.helpers import SECONDS
+
+Cell = Callable[[str], dict[str, Any]]
+
+# By kind: what is defined, how it is changed in place before call number ``n``, and what the function reads.
+KINDS = {
+    "list": ("w = [0]", "w[0] = n", "w[0]"),
+    "nested dict": ("w = {'a': [{'b': 0}]}", "w['a'][0]['b'] = n", "w['a'][0]['b']"),
+    "long list": ("w = [0] * 5000", "w[4000] = n", "w[4000]"),
+    "set": ("w = {0}", "w.add(n)", "sorted(w)"),
+    "deque": ("import collections; w = collections.deque([0], maxlen=2)", "w.append(n)", "list(w)"),
+    "order": (
+        "import collections; w = collections.OrderedDict(a=1, b=2)",
+        "w.move_to_end('ab'[n % 2])",
+        "list(w)",
+    ),
+    "bytearray": ("w = bytearray(3)", "w[0] = n", "w[0]"),
+    "typed array": ("import array; w = array.array('d', [0.0])", "w[0] = n", "w[0]"),
+    "small array": ("import numpy as np; w = np.zeros(4)", "w[0] = n", "float(w[0])"),
+    "large array": ("import numpy as np; w = np.zeros(300_000)", "w[-1] = n", "float(w[-1])"),
+    "strided array": ("import numpy as np; w = np.zeros((9, 9))[::2, ::3]", "w[1, 1] = n", "float(w[1, 1])"),
+    "shape": ("import numpy as np; w = np.zeros((2, 6))", "w.shape = (n, 12 // n)", "w.shape"),
+    "dates": ("import numpy as np; w = np.zeros(3, 'M8[D]')", "w[0] = n", "int(w[0].astype(int))"),
+    "objects": ("import numpy as np; w = np.array([[0], None], object)", "w[0][0] = n", "w[0][0]"),
+    "frame": ("import pandas as pd; w = pd.DataFrame({'a': [0]})", "w.loc[0, 'a'] = n", "int(w.a[0])"),
+    "column": ("import pandas as pd; w = pd.DataFrame({'a': [0]})", "w[f'c{n}'] = n", "list(w.columns)"),
+    "series": ("import pandas as pd; w = pd.Series([0, 1])", "w[0] = n", "int(w[0])"),
+    "instance": ("class A: pass\nw = A(); w.v = [0]", "w.v = [n]", "w.v[0]"),
+    "slots": ("class A:\n    __slots__ = ('v',)\nw = A(); w.v = 0", "w.v = n", "w.v"),
+    "class": ("class A:\n    k = 0\nw = A", "A.k = n", "w.k"),
+    "class of an instance": ("class A:\n    k = 0\nw = A()", "A.k = n", "w.k"),
+    "method's global": ("v = [0]\nclass A:\n    def get(self): return v[0]\nw = A()", "v[0] = n", "w.get()"),
+    "default": ("v = [0]\ndef w(x=v): return x[0]", "v[0] = n", "w()"),
+    "attribute": ("def w(): return w.v\nw.v = 0", "w.v = n", "w()"),
+    "helper": ("v = 0\ndef deep(): return v\ndef w(): return deep()", "v = n", "w()"),
+    "closure": ("def make():\n    v = [0]\n    return v, lambda: v[0]\nv, w = make()", "v[0] = n", "w()"),
+    "partial": ("import functools; v = [0]; w = functools.partial(max, v)", "v[0] = n", "w()"),
+    "opaque": ("import random; w = random.Random(1)", "w.seed(n)", "w.getstate()[1][:3]"),
+    "deleted": ("w = {n: n for n in range(9)}", "del w[n]", "sorted(w)"),
+}
+
+
+@pytest.fixture
+def cell() -> Cell:
+    """Runs source as a cell of a notebook does, in a ``__main__`` of its own; every notice is given anew."""
+    main = types.ModuleType("__main__")
+
+    def run(source: str) -> dict[str, Any]:
+        exec(compile(source, "<cell>", "exec"), main.__dict__)
+        return main.__dict__
+
+    notices.forget()
+    return run
+
+
+@later
+@elsewhere
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_call_sees_the_state_of_its_moment(ex: Executor, cell: Cell, kind: str) -> None:
+    define, change, read = KINDS[kind]
+    main = cell(f"{define}\ndef f(x): return {read}")
+    ways: list[Callable[[Any], Any]] = [
+        lambda f: ex.submit(f, 0),
+        lambda f: ex.options(priority=1).submit(f, 0),
+        lambda f: ex.submit(f, [0]),
+        lambda f: cellmill.parallel(executor=ex)(f)(0),
+    ]
+    futures, wanted = [], []
+    for n in range(1, 4):
+        main["n"] = n
+        cell(change)
+        for way in ways:
+            futures.append(way(main["f"]))
+            wanted.append(main["f"](0))
+    assert [future.result(SECONDS) for future in futures] == wanted
+    main["n"] = 4
+    cell(change)
+    assert list(ex.map(main["f"], range(3))) == [main["f"](0)] * 3
+
+
+@later
+@elsewhere
+def test_a_sweep_in_one_cell(ex: Executor, cell: Cell) -> None:
+    main = cell(
+        """
+import numpy as np
+size = 200
+grid = np.arange(size, dtype=float)
+def row(i):
+    return float(grid[i - 1] + grid[(i + 1) % size]) / 2
+def sweeps(each):
+    grid[:] = np.arange(size)
+    for _ in range(5):
+        grid[:] = each()
+    return grid.sum()
+"""
+    )
+    row, size = main["row"], main["size"]
+    plain = main["sweeps"](lambda: [row(i) for i in range(size)])
+    assert main["sweeps"](lambda: list(ex.map(row, range(size)))) == plain
+    assert (
+        main["sweeps"](lambda: [f.result(SECONDS) for f in [ex.submit(row, i) for i in range(size)]]) == plain
+    )
+
+
+@later
+@elsewhere
+def test_results_leave_classes_as_they_are(ex: Executor, cell: Cell) -> None:
+    main = cell("class A:\n    k = 1\n    def __init__(self, v): self.v = v\ndef f(x): return A(x)")
+    future = ex.submit(main["f"], 5)
+    main["A"].k = 99
+    found = future.result(SECONDS)
+    assert type(found) is main["A"]
+    assert (main["A"].k, found.k, found.v) == (99, 99, 5)
+
+
+@later
+@elsewhere
+def test_versions_of_a_class_do_not_mix(ex: Executor, cell: Cell) -> None:
+    main = cell("class A:\n    k = 0\ndef f(a, before): return A.k, a.k, isinstance(a, A)")
+    a, futures = main["A"](), []
+    for k in range(5):  # each waits for the one before: later versions are there when earlier ones run
+        main["A"].k = k
+        futures.append(ex.submit(main["f"], a, None))
+    again = [ex.submit(main["f"], a, future) for future in futures]
+    assert [future.result(SECONDS) for future in futures] == [(k, k, True) for k in range(5)]
+    assert [future.result(SECONDS) for future in again] == [(4, 4, True)] * 5
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module of the user's own."""
+    (tmp_path / "their_settings.py").write_text(
+        "import threading\n"
+        "SCALE = 1\nTABLE = {'a': [1]}\nlock = threading.Lock()\n"
+        "class Config:\n    rate = 1\n"
+        "def scaled(x):\n    return x * SCALE, TABLE['a'][0], Config.rate, lock.locked()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    notices.forget()
+    yield importlib.import_module("their_settings")
+    sys.modules.pop("their_settings")
+
+
+@later
+@elsewhere
+def test_data_of_own_modules(ex: Executor, cell: Cell, module: Any) -> None:
+    by_value = cell("import their_settings\ndef f(x): return their_settings.SCALE, their_settings.scaled(x)")[
+        "f"
+    ]
+    for function in (module.scaled, by_value):
+        assert ex.submit(function, 1).result(SECONDS) == function(1)
+    futures, wanted = [], []
+    for n in range(2, 5):
+        module.SCALE, module.TABLE["a"][0], module.Config.rate = n, 10 * n, 100 * n
+        for function in (module.scaled, by_value):
+            futures.append(ex.submit(function, 1))
+            wanted.append(function(1))
+    assert [future.result(SECONDS) for future in futures] == wanted
+    assert list(ex.map(module.scaled, range(3))) == [module.scaled(x) for x in range(3)]
+
+
+@later
+@elsewhere
+def test_data_of_modules_that_cannot_be_sent(ex: Executor, module: Any) -> None:
+    assert ex.submit(module.scaled, 1).result(SECONDS) == module.scaled(1)
+    module.lock = threading.Lock()
+    with pytest.warns(RuntimeWarning, match=r"their_settings\.lock was set anew .* it cannot be sent"):
+        assert ex.submit(module.scaled, 1).result(SECONDS) == module.scaled(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is said once
+        module.lock = threading.Lock()
+        assert ex.submit(module.scaled, 1).result(SECONDS) == module.scaled(1)
+
+
+CHANGES = {
+    "a list": ("w = [0]", "w[0] += 1\n    return w[0]", "w"),
+    "a global": ("w = 0", "global w\n    w += 1\n    return w", "w"),
+    "an attribute": ("class A:\n    v = 0\na = A()", "a.v += 1\n    return a.v", "a"),
+    "a class": ("class A:\n    v = 0", "A.v += 1\n    return A.v", "A"),
+    "a cache": ("cache = {}", "return cache.setdefault(x, x)", "cache"),
+}
+
+
+@later
+@elsewhere
+@pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.parametrize("mapped", [False, True])
+def test_changes_by_tasks_are_said_before_the_result(
+    ex: Executor, cell: Cell, kind: str, mapped: bool
+) -> None:
+    define, body, variable = CHANGES[kind]
+    # of other content than in other tests: a worker tells once what tasks of one content change
+    function = cell(f"{define}\ndef changing(x, _={uuid.uuid4().hex!r}):\n    {body}")["changing"]
+    words = f"tasks of changing change {variable}. The change stays in the worker"
+    read = ex.map(function, range(3)).__next__ if mapped else partial(ex.submit(function, 1).result, SECONDS)
+    with pytest.warns(RuntimeWarning, match=words):
+        read()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is said once
+        assert len(list(ex.map(function, range(10)))) == 10
+
+
+@later
+@elsewhere
+def test_what_each_worker_may_set_once(ex: Executor, cell: Cell) -> None:
+    function = cell(
+        "model = None\ndef f(x):\n    global model\n    model = model or [7]\n    return model[0]"
+    )["f"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [ex.submit(function, x).result(SECONDS) for x in range(4)] == [7] * 4
+        assert list(ex.map(function, range(4))) == [7] * 4
+
+
+@elsewhere
+def test_stores_are_said_at_the_definition(ex: Executor, cell: Cell) -> None:
+    main = cell("total = 0\ndef add(x):\n    global total\n    total += x")
+    with pytest.warns(RuntimeWarning, match="add assigns the global total"):
+        cellmill.parallel(executor=ex)(main["add"])
+
+
+@later
+@elsewhere
+def test_a_costly_look_is_said_once(ex: Executor, cell: Cell) -> None:
+    function = cell("import numpy as np\nhuge = np.zeros(8_000_000)\ndef f(x): return float(huge[x])")["f"]
+    assert ex.submit(function, 0).result(SECONDS) == 0.0
+    with pytest.warns(RuntimeWarning, match=r"each call of f .* huge has changed.*cellmill\.share\(huge\)"):
+        ex.submit(function, 1).result(SECONDS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ex.submit(function, 2).result(SECONDS)

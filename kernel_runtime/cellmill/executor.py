@@ -72,6 +72,8 @@ class Executor(BaseExecutor):
         self._closed = self._paused = False
         self._process = os.getpid()
         living.executors.add(self)
+        if living.in_kernel():
+            living.attend()
 
     # -- concurrent.futures.Executor
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import concurrent.futures.thread  # first, so that it ends last: clusters need thread pools until their work is done
 import contextlib
+import importlib
 import os
 import sys
 import threading
@@ -12,9 +13,10 @@ import time
 import weakref
 from typing import TYPE_CHECKING, cast
 
-from . import runs
+from . import origin, runs
 from .backends import Backend
 from .backends.parents import ParentsBackend
+from .runs import Run
 
 if TYPE_CHECKING:
     from .executor import Executor
@@ -49,23 +51,25 @@ def _ours() -> list[Executor]:
     return [ex for ex in list(executors) if ex._process == os.getpid()]
 
 
-def _open() -> list[Executor]:
+def open_executors() -> list[Executor]:
+    """Those of this process that take tasks."""
     return [ex for ex in _ours() if not ex.closed]
 
 
-def _outstanding(executor: Executor) -> int:
+def outstanding(executor: Executor) -> int:
+    """Its tasks that are not over."""
     figures = executor.stats()
     return max(0, figures.submitted - figures.done)
 
 
 def under_way() -> int:
     """Tasks that were submitted in this process and are not over."""
-    return sum(map(_outstanding, _ours()))
+    return sum(map(outstanding, _ours()))
 
 
 def _stop_all() -> None:
     """Nobody waits for tasks any more: they are stopped, and then their workers."""
-    ours = [ex for ex in _ours() if not ex.closed or _outstanding(ex)]
+    ours = [ex for ex in _ours() if not ex.closed or outstanding(ex)]
     for executor in ours:
         executor.stop()
     for run in runs.active_runs():
@@ -88,6 +92,21 @@ def in_kernel() -> bool:
     return kernels is not None and bool(kernels.initialized())
 
 
+def attend() -> None:
+    """An executor is made in a kernel: its cells are attended to, also where nobody loaded the extension."""
+    from IPython.core.getipython import get_ipython
+
+    ip = get_ipython()
+    if ip is not None:
+        importlib.import_module("cellmill.magics.waiting").attend(ip)  # by name: it lies above
+
+
+def names_of(found: list[Run]) -> str:
+    """The names of some runs in brackets."""
+    names = sorted({run.name for run in found})
+    return f" (of {', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''})" if names else ""
+
+
 def tell_dropped() -> None:
     """Say, once, how many tasks end with the kernel: in the last cell, and in the log of what started the kernel."""
     global _told
@@ -95,22 +114,24 @@ def tell_dropped() -> None:
     if not count or _told:
         return
     _told = True
-    names = sorted({run.name for run in runs.active_runs()})
-    of = f" (of {', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''})" if names else ""
+    of = names_of(runs.active_runs())
     tasks = "1 task that is" if count == 1 else f"{count:,} tasks that are"
     text = (
         f"cellmill: this kernel ends, and with it {tasks} not over{of}: dropped. To have them done, wait for them in a "
         "cell, by .result() of their futures or list() of a map's results, before the kernel ends.\n"
     )
-    with contextlib.suppress(OSError, ValueError):  # a stream that was closed
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    log = getattr(
-        sys.stderr, "_original_stdstream_copy", None
-    )  # of a kernel that shows descriptor 2 in its cells
+    origin.latest.do(lambda: _write(text))
+    # the log: a copy of descriptor 2 where the kernel shows what comes there in its cells
+    log = getattr(sys.stderr, "_original_stdstream_copy", None)
     if sys.stderr is not sys.__stderr__:
         with contextlib.suppress(OSError):
             os.write(2 if log is None else log, text.encode())
+
+
+def _write(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # a stream that was closed
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 # -- the end of a program
@@ -161,15 +182,15 @@ def _finish(closing: bool) -> None:
     Threads of the program go on after its last line: what they submit is finished when they have ended.
     """
     while not closing and _threads_run():
-        for executor in _open():
+        for executor in open_executors():
             executor._backend.work_off()
-        if not any(executor._backend.needs_threads for executor in _open()):
+        if not any(executor._backend.needs_threads for executor in open_executors()):
             return
         time.sleep(THREADS_SECONDS)
     mapping = sys.modules.get("cellmill.backends.scheduled.mapping")
     if mapping is not None:
         getattr(mapping, "leave_begun", int)()
-    for executor in _open():
+    for executor in open_executors():
         executor.shutdown(wait=True)
     for name in ("ending", "callbacks"):
         module = sys.modules.get(f"cellmill.backends.scheduled.{name}")

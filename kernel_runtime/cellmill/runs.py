@@ -122,6 +122,11 @@ class Run:
             self._last = backend.run_counts(self.key)
         return self._last
 
+    def outstanding(self) -> int:
+        """Tasks that are not over."""
+        counts = self.counts()
+        return max(0, counts.submitted - counts.done)
+
     def running(self) -> int:
         """Tasks in user code now."""
         backend = self._backend

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.core.helpers import Gate
 from tests.magics.notebook import Notebook
 
 
@@ -27,3 +29,12 @@ def notebook(kernel: Notebook) -> Notebook:
     kernel.run("%reset -f").ok()
     kernel.outputs.clear()
     return kernel
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    folder = tmp_path / "gate"
+    folder.mkdir()
+    made = Gate(folder)
+    yield made
+    made.close()

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import cellmill
 from cellmill import recording
-from cellmill.magics import debugging
+from cellmill.magics import debugging, waiting
 from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
 from cellmill.magics.status import Status, in_words
 
 USAGE = (
     "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
     " | output label|plain|lines N"
-    " | record FILE|stop | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
+    " | wait SECONDS | record FILE|stop | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
 )
 
 HELP = """Show the workers, or change their settings.
@@ -27,6 +27,8 @@ HELP = """Show the workers, or change their settings.
     %cellmill resources NAME=N…    how much there is of what tasks ask for by --resources: gpu=2 licence=1 memory=64GB
     %cellmill output label|plain   the function and task before each line that tasks print, or not
     %cellmill output lines N       show N lines of each task at most (1,000 if not set)
+    %cellmill wait SECONDS         the longest that a cell waits for its tasks before it ends, where nbclient, papermill
+                                   or nbconvert runs the notebook (3,600 if not set)
     %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
     %cellmill record stop          end that
     %cellmill restart              new workers; what runs is finished first
@@ -165,6 +167,18 @@ def _output(line: Line, command: Word, arguments: list[Word]) -> str:
     )
 
 
+def _wait(line: Line, command: Word, arguments: list[Word]) -> str:
+    word = _one(line, command, arguments, "a number of seconds")
+    try:
+        seconds = float(word.text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise line.at(f"wait takes a number of seconds, 0 or more, not {word.text!r}", word)
+    waiting.most_seconds = seconds
+    return f"cells of a notebook that a program runs wait up to {seconds:g} s for their tasks"
+
+
 def _record(line: Line, command: Word, arguments: list[Word]) -> str:
     word = _one(line, command, arguments, "the name of a file, or stop")
     try:
@@ -212,6 +226,7 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "policy": _policy,
     "resources": _resources,
     "output": _output,
+    "wait": _wait,
     "record": _record,
     "restart": _restart,
     "stop": _stop,

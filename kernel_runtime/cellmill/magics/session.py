@@ -16,7 +16,7 @@ import cellmill.comm
 import cellmill.runs
 import cellmill_widgets.progress
 from cellmill import dashboards, kernel_modules
-from cellmill.magics import control, dashboard, journeys, parallel, pfor, task, why
+from cellmill.magics import control, dashboard, journeys, parallel, pfor, task, waiting, why
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
@@ -33,10 +33,14 @@ class Session:
         self._magics = _magics(ip, self._arrivals)
         for (kind, name), function in self._magics.items():
             ip.magics_manager.register_function(function, magic_kind=kind, magic_name=name)
+        self._waiting = waiting.attend(ip)
+        self._waiting.leave_hooks()
         self._hooks = (
             ("pre_run_cell", _new_epoch),
+            ("pre_run_cell", self._waiting.before_cell),
             ("pre_run_cell", self._arrivals.before_cell),
             ("post_run_cell", self._stop.after_cell),
+            ("post_run_cell", self._waiting.after_cell),
             ("post_run_cell", _note_modules),
             ("post_run_cell", self._arrivals.after_cell),
         )
@@ -60,6 +64,7 @@ class Session:
         for event, hook in self._hooks:
             self._ip.events.unregister(event, hook)
         self._stop.close()
+        self._waiting.close()
         hide_from(self._ip)
         if self._ip.Completer is not None and self._matcher in self._ip.Completer.custom_matchers:
             self._ip.Completer.custom_matchers.remove(self._matcher)

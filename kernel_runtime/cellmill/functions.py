@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import linecache
 import os
-import pickle
 import threading
 import types
 from collections import OrderedDict, deque
@@ -19,7 +18,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from . import payload
+from . import payload, read_only
 from .captured import Capture, walked
 from .captured_kinds import Walk
 from .errors import PayloadError, UsageError, in_words
@@ -236,7 +235,7 @@ def encode_function(
     if walk is not None:
         blob = blob._replace(reads=walk.reads, watched=walk.mutable or bool(walk.stores))
     try:
-        return _encode_blob(blob)
+        return read_only.encode(blob)
     except ShareError as error:
         raise PayloadError(
             f"the function {function_name(function)} cannot be sent to a worker: {error}"
@@ -251,22 +250,6 @@ def encode_function(
             f"{in_words(error)}. Create such objects inside the function, or once per worker with "
             "@cellmill.per_worker."
         ) from error
-
-
-def _encode_blob(blob: FunctionBlob) -> payload.Encoded:
-    buffers: list[memoryview] = []
-
-    def keep(buffer: pickle.PickleBuffer) -> bool:
-        try:
-            raw = buffer.raw()
-        except BufferError:
-            return True
-        if raw.nbytes < payload.BUFFER_MIN:
-            return True
-        buffers.append(raw)
-        return False
-
-    return payload.Encoded(dumps(blob, buffer_callback=keep), buffers)
 
 
 def _picklable(reads: Reads) -> Reads:

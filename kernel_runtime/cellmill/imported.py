@@ -43,7 +43,12 @@ def version_of(path: str) -> Version | None:
 
 def users_own(path: str) -> bool:
     """Whether the source file belongs to neither Python, nor an installed package, nor Cellmill."""
-    return path.endswith(".py") and not path.startswith(_INSTALLED)
+    return path.endswith(".py") and not is_installed(path)
+
+
+def is_installed(path: str) -> bool:
+    """Whether code of this file, or with this name for one, belongs to one of those."""
+    return path.startswith(_INSTALLED)
 
 
 def _installed() -> tuple[str, ...]:

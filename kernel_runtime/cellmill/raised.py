@@ -12,12 +12,13 @@ import traceback
 from concurrent.futures.process import _RemoteTraceback
 from typing import Any
 
-from . import payload
+from . import payload, read_only
 from .errors import PayloadError, text_of
 
 
 def encode_error(error: BaseException, name: str) -> bytes:
     """(pickled exception or b"", its remote traceback, type name, text, function): all of it plain."""
+    read_only.explain(error)
     text = _traceback_of(error)
     BaseException.with_traceback(error, None)  # by its own class's methods nothing is safe to do
     try:

@@ -106,3 +106,14 @@ def doubled_frame(frame: Any) -> Any:
 
 def is_even(number: Any) -> bool:
     return number == [2] or number % 2 == 0
+
+
+def write_weights(model: Any) -> None:
+    model["weights"][0] = 5
+
+
+def write_locked(array: Any) -> None:
+    """What is read-only by the user's own doing."""
+    made = array + 1
+    made.flags.writeable = False
+    made[0] = 1

@@ -66,7 +66,7 @@ class MappedFiles(FileConnector):
             return None
         try:
             if self.mapped:
-                return memoryview(mmap.mmap(fd, 0, prot=mmap.PROT_READ))
+                return memoryview(_mapped(fd))
             with open(fd, "rb", buffering=0, closefd=False) as file:
                 return file.readall()
         finally:
@@ -83,6 +83,14 @@ class MappedFiles(FileConnector):
         """Remove all whose names begin so."""
         for path in Path(self.store_dir).glob(f"{prefix}-*"):
             path.unlink(missing_ok=True)
+
+
+def _mapped(fd: int) -> mmap.mmap:
+    """What is written there is the holder's own copy, page by page; or read-only, where so much cannot be promised."""
+    try:
+        return mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
+    except OSError:
+        return mmap.mmap(fd, 0, prot=mmap.PROT_READ)
 
 
 def private_folder() -> str:

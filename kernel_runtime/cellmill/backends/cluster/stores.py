@@ -115,7 +115,8 @@ def read(source: Source, key: Any, size: int) -> Any:
             f"a value of {size:,} bytes is not in {name_of(source)} any more: it was evicted, or this machine does not "
             "see the same store. Values go when their future is gone and at the executor's end."
         )
-    return payload.decode_own(memoryview(data))
+    view = memoryview(data)
+    return payload.decode_own(view, None if view.readonly else lambda at, length: view[at : at + length])
 
 
 def sweep(made: Any, token: bytes) -> None:

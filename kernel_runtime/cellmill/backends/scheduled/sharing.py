@@ -12,9 +12,9 @@ import threading
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from ... import payload
+from ... import read_only
 from ...errors import PayloadError
-from ...payload import INLINE_MAX, Encoded
+from ...payload import INLINE_MAX, Encoded, explain_shared
 from ...shared import Place, Shared, ShareError, packing, reference
 from .scheduler import DiskFull, Full, StaleInput, check, ffi, held
 
@@ -92,12 +92,12 @@ class Sharing:
         kind = type(value).__qualname__
         try:
             with packing(lambda part: self.refer(part, needs)):
-                encoded = payload.encode(value)
+                encoded = read_only.encode(value)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever code of the object's raises
             with packing(lambda part: self.refer(part, needs)):
-                problem = payload.explain_shared(value, error, (KeyboardInterrupt,))
+                problem = explain_shared(value, error, (KeyboardInterrupt,))
             shared._places[self] = Place(0, 0, "", str(problem))
             raise ShareError(str(problem)) from error
         try:

@@ -1,0 +1,145 @@
+"""Arrays that tasks share with later ones: those that a function refers to, and those in shared objects.
+
+What one task writes to them another task of the same worker would see, and none elsewhere. So they are read-only inside
+tasks, whatever their size, and who writes to one is told which variable it is and what to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+from typing import Any
+
+from . import payload, pickling
+from .imported import is_installed
+
+_DEEPEST, _MOST_PARTS, _MOST_NAMES = 3, 100, 5
+_PARTS = (list, tuple, set, frozenset)
+
+
+class Pickler(pickling.Pickler):
+    """Arrays arrive read-only."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """See `pickle.Pickler`."""
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(obj, getattr(numpy, "ndarray", ())):
+            return _locked(obj)
+        return super().reducer_override(obj)
+
+
+def _locked(array: Any) -> Any:
+    reduced = array.__reduce_ex__(5)
+    if type(reduced) is not tuple:
+        return reduced
+    function, arguments, *rest = reduced
+    if (
+        arguments and type(arguments[0]) is pickle.PickleBuffer
+    ):  # what is made of a read-only buffer is read-only
+        buffer = pickle.PickleBuffer(arguments[0].raw().toreadonly())
+        return function, (buffer, *arguments[1:]), *rest
+    return function, arguments, rest[0] if rest else None, None, None, _set_and_lock
+
+
+def _set_and_lock(array: Any, state: Any) -> None:
+    """Give a new array its state."""
+    if state is not None:
+        array.__setstate__(state)
+    with contextlib.suppress(Exception):  # a class of its own that has none of it
+        array.flags.writeable = False
+
+
+def dumps(value: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
+    """As `pickling.dumps`; arrays arrive read-only."""
+    target = io.BytesIO()
+    Pickler(target, protocol=5, buffer_callback=buffer_callback).dump(value)
+    return target.getvalue()
+
+
+def encode(value: Any) -> payload.Encoded:
+    """A payload with it; arrays arrive read-only."""
+    buffers: list[memoryview] = []
+
+    def keep(buffer: pickle.PickleBuffer) -> bool:
+        try:
+            raw = buffer.raw()
+        except BufferError:
+            return True
+        if raw.nbytes < payload.BUFFER_MIN:
+            return True
+        buffers.append(raw)
+        return False
+
+    return payload.Encoded(dumps(value, keep), buffers)
+
+
+# -- who writes to one is told
+
+
+def explain(error: BaseException) -> None:
+    """Add to an error of a task which variable it wrote to and what to do, if that is what it did."""
+    with contextlib.suppress(Exception):  # whatever code the objects have
+        if isinstance(error, (ValueError, TypeError)) and "read-only" in str(error):
+            names = _names(error.__traceback__)
+            if names:
+                error.add_note(_note(names))
+
+
+def _note(names: list[str]) -> str:
+    listed = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+    one = len(names) == 1
+    return (
+        f"In tasks {listed} {'is' if one else 'are'} read-only: arrays that a function refers to, and those of shared "
+        "objects, are the same for all tasks of a worker, and what is written there reaches neither the notebook nor "
+        f"the other workers. Take {'it' if one else 'them'} as an argument (it may be written to), or write to a copy "
+        "(.copy()); return what is to be kept."
+    )
+
+
+def _names(traceback: TracebackType | None) -> list[str]:
+    """Of the innermost function of the user's: what it refers to, else its arguments, that are read-only arrays."""
+    frames: list[FrameType] = []
+    while traceback is not None:
+        if not is_installed(traceback.tb_frame.f_code.co_filename):
+            frames.append(traceback.tb_frame)
+        traceback = traceback.tb_next
+    for frame in reversed(frames):
+        found = [name for name, value in _variables(frame) if _is_read_only(value)]
+        if found:
+            return found
+    return []
+
+
+def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
+    code, local = frame.f_code, frame.f_locals
+    for name in code.co_names:
+        if name in frame.f_globals:
+            yield name, frame.f_globals[name]
+    for name in (*code.co_freevars, *code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]):
+        if name in local:
+            yield name, local[name]
+
+
+def _is_read_only(value: Any, depth: int = 0) -> bool:
+    """Whether it is, or has in it, an array that cannot be written to."""
+    flags = getattr(value, "flags", None)
+    writeable = getattr(flags, "writeable", None)
+    if isinstance(writeable, bool):
+        return not writeable
+    return depth < _DEEPEST and any(_is_read_only(part, depth + 1) for part in _parts(value))
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())[:_MOST_PARTS]
+    if isinstance(value, _PARTS):
+        return list(value)[:_MOST_PARTS]
+    if type(value).__module__.partition(".")[0] == "pandas":
+        return list(getattr(getattr(value, "_mgr", None), "arrays", ()))
+    if isinstance(value, type) or callable(value) or type(value).__name__ == "module":
+        return []
+    return list(getattr(value, "__dict__", {}).values())[:_MOST_PARTS]

@@ -40,9 +40,12 @@ _DEEPEST, _MOST_PARTS = 20, 10_000  # of what is looked through for something th
 
 
 class Encoded:
-    """A pickle and the buffers it refers to, ready to be written into one block of ``size`` bytes."""
+    """A pickle and the buffers it refers to, ready to be written into one block of ``size`` bytes.
 
-    __slots__ = ("_offsets", "_start", "buffers", "data", "size")
+    ``content``: the bytes of what is in it, for people.
+    """
+
+    __slots__ = ("_offsets", "_start", "buffers", "content", "data", "size")
 
     def __init__(self, data: bytes, buffers: list[memoryview]) -> None:
         self.data = data
@@ -54,6 +57,7 @@ class Encoded:
             at = -(-at // ALIGN) * ALIGN
             self._offsets.append(at)
             at += buffer.nbytes
+        self.content = self._start + at if buffers else len(data)
         if not buffers:
             self.size = len(data)
         elif at < OWN_MIN:

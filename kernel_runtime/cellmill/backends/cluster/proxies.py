@@ -59,7 +59,7 @@ class Outside:
         if not self.policy(encoded.size):
             return encoded
         key = stores.put(stores.connector(self.source), encoded, self.token)
-        return encoded if key is None else self.reference(key, encoded.size, kept)
+        return encoded if key is None else self.reference(key, encoded.content, kept)
 
     def reference(self, key: Any, size: int, kept: bool) -> Encoded:
         found = _Reference(_found if kept else _taken, (self.token, self.source, key, size))
@@ -119,7 +119,7 @@ class Keeper:
         key = stores.put(self._connector, encoded, self.token)
         if key is None:
             return encoded, None
-        return self.outside.reference(key, encoded.size, kept=False), Lease(self, key)
+        return self.outside.reference(key, encoded.content, kept=False), Lease(self, key)
 
     def counted(self, change: int) -> None:
         with self._counting:

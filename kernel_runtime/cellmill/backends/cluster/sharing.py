@@ -44,7 +44,7 @@ class ClusterSharing(Sharing):
         lease = keeper.put(encoded)[1] if keeper is not None else None
         if keeper is None or lease is None:
             return super()._stored(encoded, needs)
-        data = pickle.dumps(Lent(keeper.outside.source, lease.key, encoded.size), 5)
+        data = pickle.dumps(Lent(keeper.outside.source, lease.key, encoded.content), 5)
         place = super()._stored(Encoded(data, []), needs)
         self._leases[place.number] = lease
-        return place._replace(size=encoded.size, where=IN_STORE)
+        return place._replace(size=encoded.content, where=IN_STORE)

@@ -127,4 +127,4 @@ class Sharing:
             where = IN_FILE if stats.file_used >= before + encoded.size else IN_MEMORY
         else:
             number = self.add(encoded, needs)
-        return Place(number, encoded.size, where)
+        return Place(number, encoded.content, where)

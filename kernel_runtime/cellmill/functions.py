@@ -64,6 +64,8 @@ class FunctionTable:
         self._refer = refer  # what shared objects that a function refers to are replaced by
         self._dead: deque[Any] = deque()  # keys of functions that have gone
         self._drop = drop
+        self._pinned: dict[int, list[Version]] = {}
+        self._unpinned: deque[int] = deque()
         self._entries: OrderedDict[Any, Entry] = OrderedDict()
         # What C compares before a plain call: of functions that cost little to compare, and keep nothing shared.
         self.captures: dict[Any, Any] = {}
@@ -92,6 +94,30 @@ class FunctionTable:
         entry = self._renew(entry, function)
         self._evict()
         return entry.number
+
+    def pin(self, function: Any) -> int:
+        """The number of the function as it is now, which is kept until `unpin`; 0 when it cannot be sent by itself.
+
+        Bound methods and callable objects have one, too: for the many calls of a map.
+        """
+        with self._lock:
+            number = self.number(function)
+            entry = self._entries.get(function) if number else None
+            if entry is not None and entry.version is not None:
+                version = entry.version
+                version.users += 1
+            else:
+                try:
+                    _, encoded, needs = self._encoded(function)
+                except PayloadError:
+                    return _IN_PAYLOAD
+                version = self._version(encoded, needs, function)
+            self._pinned.setdefault(version.number, []).append(version)
+            return version.number
+
+    def unpin(self, number: int) -> None:
+        """It is not called any more by who has pinned it; from finalizers, too: so no lock is taken."""
+        self._unpinned.append(number)
 
     def by_number(self, number: int) -> Any:
         """The function with a number, if it is still known; None for 0, which comes with each call."""
@@ -135,18 +161,9 @@ class FunctionTable:
     def _renew(self, entry: Entry, function: Any) -> Entry:
         """Pickle anew; the same content keeps its number, so that workers need not load it again."""
         walk, encoded, needs = self._encoded(function)
-        key = _digest(encoded)
         with self._lock:
-            while self._dead:
-                gone = self._entries.pop(self._dead.popleft(), None)
-                self._release(gone.version if gone is not None else None)
-            version = self._by_content.get(key)
-            if version is None:
-                version = Version(key, self._add(encoded, needs), encoded.size, needs)
-                self._by_content[key] = version
-                self._bytes += version.size
-                self.names[version.number] = function_name(function)
-            version.users += 1
+            self._let_go()
+            version = self._version(encoded, needs, function)
             if needs:
                 entry = self._loosened(entry, function)
             elif entry.version is None:
@@ -159,6 +176,28 @@ class FunctionTable:
                 self.captures[function] = entry.capture.capsule
             self._release(before)
         return entry
+
+    def _version(self, encoded: payload.Encoded, needs: set[int], function: Any) -> Version:
+        """The version with this content, which has one user more."""
+        key = _digest(encoded)
+        version = self._by_content.get(key)
+        if version is None:
+            version = Version(key, self._add(encoded, needs), encoded.size, needs)
+            self._by_content[key] = version
+            self._bytes += version.size
+            self.names[version.number] = function_name(function)
+        version.users += 1
+        return version
+
+    def _let_go(self) -> None:
+        """Of what finalizers have noted."""
+        while self._dead:
+            gone = self._entries.pop(self._dead.popleft(), None)
+            self._release(gone.version if gone is not None else None)
+        while self._unpinned:
+            versions = self._pinned.get(self._unpinned.popleft())
+            if versions:
+                self._release(versions.pop())
 
     def _encoded(self, function: Any) -> tuple[Walk, payload.Encoded, set[int]]:
         """(what it refers to, its pickle, the shared objects in that), all of one moment."""

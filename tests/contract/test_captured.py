@@ -250,3 +250,39 @@ def test_a_costly_look_is_said_once(ex: Executor, cell: Cell) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ex.submit(function, 2).result(SECONDS)
+
+
+@later
+@elsewhere
+@pytest.mark.parametrize("kind", ["function", "method", "callable", "batch"])
+def test_all_of_a_map_sees_the_state_of_its_start(ex: Executor, cell: Cell, kind: str) -> None:
+    main = cell(
+        """
+w = [1]
+class A:
+    def go(self, x): return w[0], x
+    def __call__(self, x): return w[0], x
+def f(x): return w[0], x
+def many(xs): return [(w[0], x) for x in xs]
+"""
+    )
+    function = {
+        "function": main["f"],
+        "method": main["A"]().go,
+        "callable": main["A"](),
+        "batch": main["many"],
+    }[kind]
+    results = ex.options(batch=kind == "batch").map(function, range(20_000))
+    main["w"][0] = 2  # most chunks are not sent yet
+    assert list(results) == [(1, x) for x in range(20_000)]
+
+
+@later
+@elsewhere
+def test_single_calls_of_a_batch_function(ex: Executor, cell: Cell) -> None:
+    main = cell("w = [0]\ndef many(xs): return [(w[0], x) for x in xs]")
+    futures = []
+    for n in range(30):
+        main["w"][0] = n
+        futures.append(ex.options(batch=True).submit(main["many"], n))
+    assert [future.result(SECONDS) for future in futures] == [(n, n) for n in range(30)]

@@ -259,7 +259,7 @@ class ScheduledBackend:
     def streams(self, run: int) -> Iterator[Stream]:
         """Of a run: its maps and batches that are not over."""
         yield from streams_of(self, run)
-        yield from (s for (_, _, r, _), s in list(self.sender.batches.items()) if r == run)
+        yield from (s for (_, _, _, r, _), s in list(self.sender.batches.items()) if r == run)
 
     def stop_run(self, run: int) -> int:
         with whole():  # what runs is stopped before anybody hears of what does not

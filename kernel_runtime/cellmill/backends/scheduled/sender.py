@@ -48,7 +48,7 @@ class Sender:
         self.resolver = backend.resolver
         self._forms: dict[Any, tuple[int, Any]] = {}  # by their options: address, and what lies there
         self._last: tuple[TaskOptions | None, tuple[int, Any] | None] = (None, None)  # of the latest call
-        self.batches: dict[tuple[Any, TaskOptions, int, Settings | None], Stream] = {}
+        self.batches: dict[tuple[Any, int, TaskOptions, int, Settings | None], Stream] = {}
         self.plain = PlainSubmit(backend, self.functions, self.resolver, self._submit_any)
 
     def submit(
@@ -245,8 +245,8 @@ class Sender:
                 f"{function_name(function)} is a batch function: call it with one item (it receives a list of them), "
                 "or use .map(items)"
             )
-        self.functions.number(function)  # one that cannot be sent raises here, once
-        key = (function, options, run, self.settings())
+        number = self.functions.number(function)  # one that cannot be sent raises here, once
+        key = (function, number, options, run, self.settings())
         stream = self.batches.get(key)
         if stream is None or not stream.unfinished:
             if len(self.batches) > 32:
@@ -272,8 +272,8 @@ class Sender:
         start = _NOW()
         inputs = Inputs()
         count = len(body["items"])
+        number = chunk.stream.number  # of the function as it was when the map began
         while True:
-            number = self.functions.number(function)
             if not number:
                 body = {**body, "function": function}
             if chunk.stream.settings is not self.plain.settings.base:
@@ -288,6 +288,7 @@ class Sender:
                 error = outcomes.dependency_failed(failed.cause, 0)
                 raise error from error.__cause__
             except StaleInput:  # something shared was closed meanwhile
+                number = self.functions.number(function)
                 continue
             except KeyboardInterrupt as error:  # Stop is held back here: an element raised it
                 raise explain_argument(function_name(function), args, {}, error) from error
@@ -316,6 +317,7 @@ class Sender:
             try:
                 self._undo(slot, ticket)
             except StaleInput:
+                number = self.functions.number(function)
                 continue
 
 

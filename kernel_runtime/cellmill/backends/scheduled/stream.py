@@ -7,6 +7,7 @@ own value or error.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
@@ -59,6 +60,8 @@ class Stream:
     ) -> None:
         self.backend = backend
         self.function = function
+        self.number = backend.functions.pin(function)  # 0: it goes with each chunk
+        weakref.finalize(self, backend.functions.unpin, self.number).atexit = False
         self.options = options
         self.run = run
         self.receiver = receiver

@@ -55,6 +55,7 @@ class ParallelFunction:
         return_exceptions: bool = False,
         timeout: float | None = None,
         chunksize: int | None = None,
+        prefetch: int | None = None,
     ) -> Iterator[Any]:
         """Results over the iterables; see `Executor.map`."""
         if in_worker():
@@ -70,6 +71,7 @@ class ParallelFunction:
             return_exceptions=return_exceptions,
             timeout=timeout,
             chunksize=chunksize,
+            prefetch=prefetch,
         )
 
     def options(self, **changes: Any) -> ParallelFunction:

@@ -119,7 +119,7 @@ def same(value: Any) -> Any:
     return value
 
 
-def _by_value_needed(data: bytes) -> bool:
+def by_value_needed(data: bytes) -> bool:
     """Plain pickle stored a reference into ``__main__``, which workers do not have (or hold an old version of)."""
     return b"__main__" in data or bool(cloudpickle.list_registry_pickle_by_value())
 
@@ -154,7 +154,7 @@ def encode(value: Any) -> Encoded:
 
     try:
         data = pickle.dumps(value, 5, buffer_callback=keep)
-        if not _by_value_needed(data):
+        if not by_value_needed(data):
             return Encoded(data, buffers)
     except PayloadError:
         raise

@@ -10,7 +10,8 @@ import pickle
 from typing import Any
 
 from . import pickling
-from .payload import load_input, opened
+from .payload import load_input, opened, same
+from .pieces import Bare, load_bares, load_part, load_piece
 from .shared import load_share
 
 _HARMLESS = {
@@ -110,7 +111,15 @@ class _Share:
 
 
 class _Previewer(pickle.Unpickler):
+    parts: tuple[Any, ...] = ()
+
     def find_class(self, module: str, name: str) -> Any:
+        if module == load_piece.__module__ and name in _OF_PIECES:
+            return self.parts.__getitem__ if name == load_part.__name__ else _OF_PIECES[name]
+        if (module, name) == (pickle.loads.__module__, pickle.loads.__name__):
+            return preview_piece
+        if module == same.__module__ and name == same.__name__:
+            return same
         if name in _HARMLESS.get(module, ()):
             return super().find_class(module, name)
         if module == load_input.__module__ and name == load_input.__name__:
@@ -126,6 +135,20 @@ class _Previewer(pickle.Unpickler):
 
     def persistent_load(self, _: Any) -> Any:
         return "?"
+
+
+def preview_piece(data: Any, buffers: Any = (), parts: tuple[Any, ...] = ()) -> Any:
+    """What an element holds that was packed by itself, in the same way."""
+    previewer = _Previewer(io.BytesIO(bytes(data)), buffers=buffers)
+    previewer.parts = tuple([preview_piece(part) if type(part) is Bare else part for part in parts])
+    return previewer.load()
+
+
+_OF_PIECES: dict[str, Any] = {
+    load_piece.__name__: preview_piece,
+    load_bares.__name__: lambda items: list(map(preview_piece, items)),
+    load_part.__name__: None,
+}
 
 
 def preview(view: memoryview) -> Any:

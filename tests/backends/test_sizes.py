@@ -8,12 +8,16 @@ from collections.abc import Callable
 import pytest
 
 from cellmill.backends.scheduled.sizes import (
+    AHEAD_BYTES,
     CHUNK_NS,
+    LEAST_AHEAD,
     LONGEST_BATCH_NS,
+    MOST_AHEAD,
     MOST_MARKED,
     SHORTEST_PART,
     BatchSizes,
     ChunkSizes,
+    ReadAhead,
 )
 
 
@@ -113,3 +117,53 @@ def test_one_slow_first_call_does_not_spoil_it() -> None:
 def test_zero_time_is_survived() -> None:
     assert sum(run(BatchSizes(2), lambda n: 0, 10_000)) == 10_000
     assert sum(run(ChunkSizes(2), lambda n: 0, 10_000)) == 10_000
+
+
+def test_of_an_iterator_two_seconds_of_work_are_taken() -> None:
+    ahead = ReadAhead(2, None, None, whole=False)
+    assert ahead.room(0, 0) == 2 * LEAST_AHEAD
+    ahead.took(2 * LEAST_AHEAD, 0)
+    assert ahead.room(0, 2 * LEAST_AHEAD) == 0
+    ahead.observe(1, 10_000_000)
+    assert ahead.room(0, 0) == 200 - 2 * LEAST_AHEAD
+    assert ahead.room(2 * LEAST_AHEAD, 0) == 200
+    for _ in range(20):
+        ahead.observe(1, 60_000_000_000)
+    assert ahead.limit() == 2 * LEAST_AHEAD
+    for _ in range(200):
+        ahead.observe(1000, 1000)
+    assert ahead.limit() == MOST_AHEAD
+
+
+def test_of_an_iterator_as_much_is_taken_as_there_is_memory_for() -> None:
+    ahead, each = ReadAhead(2, None, None, whole=False), AHEAD_BYTES // 16
+    ahead.observe(1000, 1000)
+    ahead.took(8, 8 * each)
+    assert ahead.room(0, 8) == 8
+    ahead.came(8, 0)
+    ahead.came(0, 8 * each)
+    assert ahead.room(0, 0) == 0
+    assert ahead.room(8, 0) == 4  # its elements are read, its results not yet; each that follows brings both
+    ahead.read(8 * each)
+    assert ahead.room(8, 0) == 8
+    ahead.took(1, 2 * AHEAD_BYTES)
+    assert ahead.room(8, 1) == 0
+    assert ahead.room(9, 0) >= 1  # one is always taken
+
+
+def test_a_whole_input_is_limited_by_its_packed_size_alone() -> None:
+    ahead = ReadAhead(2, None, None, whole=True)
+    ahead.took(10_000_000, 0)
+    assert ahead.room(0, 0) > 10_000_000
+    ahead.took(1, AHEAD_BYTES)
+    assert ahead.room(0, 0) <= 0
+
+
+def test_prefetch_takes_the_place_of_measured_limits() -> None:
+    ahead = ReadAhead(2, 100, 7, whole=True)
+    assert ahead.room(0, 0) == 7
+    ahead.took(7, 10 * AHEAD_BYTES)
+    assert (ahead.room(0, 7), ahead.room(3, 4)) == (0, 3)
+    ahead.lift()  # nobody reads
+    assert ahead.room(0, 7) == 0
+    assert ahead.limit() > 1_000_000

@@ -117,3 +117,30 @@ def write_locked(array: Any) -> None:
     made = array + 1
     made.flags.writeable = False
     made[0] = 1
+
+
+def first(array: Any) -> int:
+    """Of an array or a list."""
+    return int(array[0])
+
+
+def large(number: int) -> Any:
+    """An array of 8 MB."""
+    import numpy as np
+
+    return np.full(1_000_000, number, dtype=float)
+
+
+def each_first(items: list[Any]) -> list[int]:
+    """A batch function."""
+    return [int(item[0]) for item in items]
+
+
+def fail_first_of(item: list[Any]) -> int:
+    from tests.core import tasks
+
+    return tasks.fail_first(*item)
+
+
+def leave_at_first(item: list[int], at: int) -> int:
+    return leave_at(item[0], at)

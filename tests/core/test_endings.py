@@ -40,22 +40,25 @@ print(len(refused), set(refused))
 
 
 def test_shutdown_while_a_map_is_read(program: Callable[[str], str]) -> None:
-    """What was taken from its input runs; the rest is refused where it would have been taken."""
+    """What its input still has is taken then; of one without an end, the rest is refused where it would have been."""
     out = program("""
-from cellmill.backends.scheduled import mapping
-mapping.MOST_OUTSTANDING = 1000
+import itertools
 ex = Executor(2)
-results = ex.map(abs, range(-5000, 0))
-read = [next(results)]
+results = ex.map(abs, range(-5000, 0), prefetch=100)
+numbers = ex.map(abs, (-x for x in range(1000)), prefetch=10)
+endless = ex.map(abs, itertools.count(), prefetch=100)
+read, few = [next(results)], [next(endless)]
 ex.shutdown()
+read.extend(results)
+print(read == list(range(5000, 0, -1)), list(numbers) == list(range(1000)))
 try:
-    for value in results:
-        read.append(value)
+    for value in endless:
+        few.append(value)
 except RuntimeError as error:
     print(error)
-print(len(read) < 5000, read == list(range(5000, 5000 - len(read), -1)))
+print(few == list(range(len(few))))
 """)
-    assert out == "cannot schedule new futures after shutdown\nTrue True\n"
+    assert out == "True True\ncannot schedule new futures after shutdown\nTrue\n"
 
 
 def test_shutdown_in_every_way(program: Callable[[str], str]) -> None:

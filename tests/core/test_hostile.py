@@ -62,7 +62,7 @@ def test_an_argument_that_ends_the_worker_when_it_is_loaded(pool: Executor, batc
     results = pool.options(batch=batch).map(tasks.same, items, chunksize=COUNT, return_exceptions=True)
     error = alone(results, 5)
     assert isinstance(error, cellmill.WorkerLostError)
-    assert "ActsWhenLoaded" in error.arguments
+    assert "'ends the process'" in error.arguments
 
 
 def test_what_killed_a_worker_is_not_loaded_here(pool: Executor) -> None:

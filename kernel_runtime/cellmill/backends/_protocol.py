@@ -67,6 +67,7 @@ class Backend(Protocol):
         timeout: float | None,
         ordered: bool,
         return_exceptions: bool,
+        prefetch: int | None = None,
     ) -> Iterator[Any]: ...
 
     def open_run(self) -> int: ...

@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..runs import Run, finish_all, note_failure
 from ..shared import Shared
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo, known_length
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
+from .inline_map import InlineMap
 from .resources import Resources
 
 
@@ -50,6 +52,7 @@ class InlineBackend:
         self._runs: dict[int, list[int]] = {}
         self._numbers = itertools.count(1)
         self._totals = [0, 0, 0]
+        self._maps: weakref.WeakSet[InlineMap] = weakref.WeakSet()  # which run as they are read
         self._closed = self._told_of_limits = False
         self.preload(preload)
         if initializer is not None:
@@ -128,16 +131,21 @@ class InlineBackend:
         timeout: float | None,
         ordered: bool,
         return_exceptions: bool,
+        prefetch: int | None = None,
     ) -> Iterator[Any]:
         if options.asks:
             self.resources.check(options)
-        calls: Iterator[Future] = (
-            self.submit(function, items, {}, options, run.key) for items in zip(*iterables, strict=False)
+        results = InlineMap(
+            lambda items: self.submit(function, items, {}, options, run.key),
+            function_name(function),
+            iterables,
+            run,
         )
         if known_length(iterables) is not None:  # others may be endless: they run as results are read
-            calls = iter(list(calls))
-            run.finish()
-        return _results(calls, run, return_exceptions)
+            results.run_whole()
+        else:
+            self._maps.add(results)
+        return results.read(return_exceptions)
 
     @contextlib.contextmanager
     def _inside_a_task(self) -> Iterator[None]:
@@ -236,6 +244,8 @@ class InlineBackend:
         """Nothing waits: calls were over when they returned."""
 
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
+        for results in list(self._maps) if not cancel_futures else ():
+            results.take_rest()
         self._closed = True
         finish_all(self)
 
@@ -243,17 +253,6 @@ class InlineBackend:
 def _of_one(function: Any, item: Any) -> Any:
     """The result of a batch function for one item."""
     return check_batch(function_name(function), function([item]), 1)[0]
-
-
-def _results(calls: Iterator[Future], run: Run, return_exceptions: bool) -> Iterator[Any]:
-    try:
-        for future in calls:
-            error = future.exception()
-            if error is not None and not return_exceptions:
-                raise error
-            yield future.result() if error is None else error
-    finally:
-        run.finish()
 
 
 def _resolved(value: Any) -> Any:

@@ -35,7 +35,7 @@ from . import ending, forked, worker_infos
 from .dependencies import DependencyPicture
 from .failure_log import FailureLog
 from .inspecting import Inspector
-from .mapping import MapResults, iterate, streams_of
+from .mapping import MapResults, reading, streams_of
 from .members import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
 from .scheduler import NO_WORKER, Scheduler, StaleInput, check, ffi, held
@@ -178,6 +178,7 @@ class ScheduledBackend:
         timeout: float | None,
         ordered: bool,
         return_exceptions: bool,
+        prefetch: int | None = None,
     ) -> Iterator[Any]:
         if self.closed or self.broken is not None:
             self.refuse()
@@ -195,10 +196,11 @@ class ScheduledBackend:
             timeout=timeout,
             ordered=ordered,
             return_exceptions=return_exceptions,
+            prefetch=prefetch,
         )
         if self.broken is not None:  # since the look at it: who broke it may not have seen these
             self.break_down(self.broken)
-        return iterate(results)
+        return reading(results)
 
     def cancel_sent(self, run: int) -> int:
         """Cancel tasks of a run that are in the scheduler."""

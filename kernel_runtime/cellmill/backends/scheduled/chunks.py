@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # Outcomes, packed or as they are; or why there are none.
 Came = memoryview | tuple[int, Any, dict[int, Any]] | BaseException
+FEW = 64  # values that are looked at one by one
 NOT_LOADED = 0  # failures that a worker reports of a chunk which it could not unpickle
 
 
@@ -76,7 +77,7 @@ class Chunk:
         """Outcomes of the next elements, from a worker that is still at it."""
         first, values, errors = self._outcomes(came)
         self._put(self.received, first + len(values), states.DONE)
-        self._take(first, values, errors)
+        self._take(first, values, errors, _bytes_of(came, values))
 
     def _position_of(self, place: int) -> int:
         """An element's position in the state map; asked for when something went wrong."""
@@ -109,8 +110,10 @@ class Chunk:
         self.stream.backend.adjust_run(self.stream.run, succeeded=-len(marks), failed=len(marks))
         return first, values, errors | {i: outcomes.not_loaded(mark.problem) for i, mark in marks}
 
-    def _take(self, first: int, values: Any, errors: dict[int, Any]) -> None:
-        """Deliver outcomes from element ``first`` on; those that were taken before an interrupt are passed over."""
+    def _take(self, first: int, values: Any, errors: dict[int, Any], size: int) -> None:
+        """Deliver outcomes from element ``first`` on, of so many bytes; those that were taken before an interrupt are
+        passed over.
+        """
         stream = self.stream
         values = values if type(values) is list else list(values)  # a batch function may return an array
         end = first + len(values)
@@ -118,7 +121,8 @@ class Chunk:
         for stop in [*sorted(i for i in errors if i >= self.received), end]:
             if self.received < stop:
                 here, self.received = self.received, stop
-                stream.settle(self.keys[here:stop], values[here - first : stop - first])
+                part = size * (stop - here) // max(1, len(values))
+                stream.settle(self.keys[here:stop], values[here - first : stop - first], part)
             if stop < end:
                 self.received = stop + 1
                 error = errors[stop]
@@ -167,8 +171,9 @@ class Chunk:
         if not self.over:
             if status in (held.CSCHED_VALUE, held.CSCHED_NONE) and view is not None:  # NONE: from a thread
                 error = None
-                self._take(*self._outcomes(view))
-                stream.sizes.observe(len(self.items), run_ns)
+                first, values, errors = self._outcomes(view)
+                self._take(first, values, errors, _bytes_of(view, values))
+                stream.ran(len(self.items), run_ns)
             elif status == held.CSCHED_LOST or (status == held.CSCHED_TIMEOUT and len(self.items) > 1):
                 error = None
                 self._lost(worker, detail, status)
@@ -283,6 +288,19 @@ class Chunk:
         stream.backend.adjust_run(stream.run, cancelled=len(keys))
         for key in keys:
             stream._settle_error(key, outcomes.cancelled())
+
+
+def _bytes_of(came: Came, values: Any) -> int:
+    """Memory that these values hold: as packed, or of large ones that came by another way, about."""
+    packed = came.nbytes if isinstance(came, memoryview) else 0
+    return max(packed, sum(map(_bytes_of_one, values))) if len(values) <= FEW else packed
+
+
+def _bytes_of_one(value: Any) -> int:
+    kind = type(value)
+    if kind in (bytes, str, bytearray):
+        return len(value)
+    return int(value.nbytes) if kind.__module__ == "numpy" and kind.__name__ == "ndarray" else 0
 
 
 def _state_of(error: BaseException) -> int:

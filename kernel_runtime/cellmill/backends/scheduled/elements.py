@@ -55,14 +55,12 @@ class Elements:
             position, count = position + start, end - start
         if end <= len(items):
             self._count -= count
-            if end < len(items):
-                self._start = end
-            else:
-                self._spans.popleft()
-                self._start = 0
             if count == len(items):
+                self._spans.popleft()
                 return keys, items, position
-            return keys[start:end], items[start:end], position
+            taken = keys[start:end], items[start:end], position
+            self._leave(end)
+            return taken
         taken_keys: list[Any] = []
         taken_items: list[Any] = []
         while (missing := count - len(taken_items)) > 0 and self._spans[0][2] is None:
@@ -70,6 +68,19 @@ class Elements:
             taken_keys.extend(keys)
             taken_items.extend(items)
         return taken_keys, taken_items, None
+
+    def _leave(self, end: int) -> None:
+        """So much of the first span was taken: not much of it is held on to, and an endless one does not grow."""
+        keys, items, position = self._spans[0]
+        if end == len(items):
+            self._spans.popleft()
+            self._start = 0
+        elif position is None and 4 * end > len(items):
+            del items[:end]
+            self._spans[0] = (keys[end:], items, None)
+            self._start = 0
+        else:
+            self._start = end
 
     def remove(self, key: Any) -> Span | None:
         """Take one element out; None when it is not here."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...errors import CellmillError, WorkerLostError
 from ...futures import Future
 from ...runs import finish_all
-from .mapping import streams_of
+from .mapping import streams_of, take_rest
 from .scheduler import held
 from .stream import Stream
 
@@ -66,6 +66,8 @@ def shut_down(backend: ScheduledBackend, wait: bool, cancel_futures: bool) -> No
     if cancel_futures:
         _let_begin(backend)
         cancel_everything(backend)
+    else:
+        take_rest(backend)
     if wait:
         _finish(backend)
     elif not backend.resolver.stopped:

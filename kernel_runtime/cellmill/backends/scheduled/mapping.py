@@ -1,29 +1,35 @@
 """`map`: an iterator over results, fed by a stream of chunks.
 
-The input is consumed in the caller's thread: up to a bound at once, the rest as results are read.
+The input is consumed in the caller's thread: lists and the like at once, iterators as far as their elements' work and
+size allow, the rest as results are read.
 """
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ...functions import function_name
 from ...interrupts import whole
 from ...runs import Run
 from ...task import TaskOptions, known_length
+from ..taking import LARGEST_BLOCK, Input, endless
 from . import outcomes
-from .scheduler import held
+from .scheduler import Closed, held
+from .sizes import ReadAhead
 from .stream import Stream
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
 
-MOST_OUTSTANDING = 1_000_000  # elements taken from the input and not yet read as results
-LARGEST_BLOCK = 4096  # elements taken from the input at a time
 SLOW_INPUT_S = 0.005
+LIGHT = 4096  # bytes of results that are not counted
+LONGEST_REFILL_S = 0.02  # while a result is there to be read
 
 _open: set[MapResults] = set()
 
@@ -51,9 +57,11 @@ class MapResults:
         timeout: float | None,
         ordered: bool,
         return_exceptions: bool,
+        prefetch: int | None = None,
     ) -> None:
         single = len(iterables) == 1
-        self._source: Iterator[Any] = iter(iterables[0]) if single else zip(*iterables, strict=False)
+        name = options.name or function_name(function)
+        self._input = Input(iterables, backend.sender.packer(name, star=not single))
         self._run = run
         self._ordered = ordered
         self._return_exceptions = return_exceptions
@@ -65,12 +73,16 @@ class MapResults:
         self._arrived: deque[list[Any] | _Cancelled] = deque()
         self._first = 0  # elements read
         self._added = 0
-        self._input_error: BaseException | None = None
-        self._exhausted = False
         self._over = False
+        self.begun = False  # somebody reads
+        self._unwanted = False  # nobody will read
+        self._refilling = threading.Lock()
+        self._weights: dict[int, int] = {}  # bytes of the larger pieces, by their identity
         self._length = known_length(iterables)
         self.stream = Stream(backend, function, options, run.key, self, star=not single, chunksize=chunksize)
         self.stream.when_done = self._finish_run
+        self._ahead = ReadAhead(backend.max_workers, chunksize, prefetch, whole=self._input.whole)
+        self.stream.observe = self._ahead.observe
         _open.add(self)
         try:
             self._refill()
@@ -79,63 +91,91 @@ class MapResults:
             raise
 
     def _refill(self) -> None:
-        """Take from the input up to the bound; an error of the input is kept for its place."""
-        if self._exhausted:
+        """Take from the input as much as may be taken ahead; an error of the input is kept for its place."""
+        if self._input.exhausted or not self._refilling.acquire(blocking=False):
             return
-        room = MOST_OUTSTANDING - (self._added - self._first)
-        block = 1
-        while room > 0 and not self._exhausted:
-            items: list[Any] = []
-            wanted = min(block, room)
+        try:
+            self._take_blocks()
+        finally:
+            self._input.rest()
+            self._refilling.release()
+        self._finish_run()  # an empty input has no element whose end would do it
+
+    def _take_blocks(self) -> None:
+        block, began = 1, time.monotonic()
+        while not self._input.exhausted:
+            room = self._ahead.room(self._behind(), self.stream.unfinished)
             start = time.monotonic()
-            try:
-                items.extend(islice(self._source, wanted))  # keeps what came before an error
-            except Exception as error:
-                self._input_error = error
-                self._exhausted = True
-            if len(items) < wanted:
-                self._exhausted = True
+            if room <= 0 or (start - began > LONGEST_REFILL_S and self._came()):
+                return
+            items, size = self._input.take(min(block, room))
             if self._cancelled_meanwhile():
                 return
             with whole():
-                added = self._added
-                self._added += len(items)
-                room -= len(items)
-                self.stream.expected = (
-                    0
-                    if self._exhausted
-                    else None
-                    if self._length is None
-                    else max(0, self._length - self._added)
-                )
-                self.stream.add(range(added, added + len(items)), items)
-                self.stream.send()
+                self._add(items, size)
             if self._cancelled_meanwhile():
                 self.stream.cancel_all()
                 return
             # a slow input is sent on as it comes, a fast one in large blocks
             block = 1 if time.monotonic() - start > SLOW_INPUT_S else min(2 * block, LARGEST_BLOCK)
-        self._finish_run()  # an empty input has no element whose end would do it
+
+    def _add(self, items: list[Any], size: int) -> None:
+        added = self._added
+        self._added += len(items)
+        self._ahead.took(len(items), size)
+        self.stream.expected = (
+            0
+            if self._input.exhausted
+            else None
+            if self._length is None
+            else max(0, self._length - self._added)
+        )
+        self.stream.add(range(added, added + len(items)), items)
+        self.stream.send()
+
+    def _behind(self) -> int:
+        """Elements that need no room any more: they were read, or are over and nobody will read them."""
+        return self._added - self.stream.unfinished if self._unwanted else self._first
+
+    def _came(self) -> bool:
+        """Whether the reader, who waits for it, has a next result."""
+        if not self.begun:
+            return False
+        backend = self.stream.backend
+        if backend.scheduler.poll(0) > 0:
+            backend.resolver.resolve()
+        return self._there()
 
     def _cancelled_meanwhile(self) -> bool:
         """Whether somebody ended the run while its input was read: nothing more is taken, and reading ends there."""
         if not self.stream.cancellations:
             return False
-        self._exhausted = True
-        self._input_error = outcomes.cancelled()
+        self._input.exhausted = True
+        self._input.error = outcomes.cancelled()
         self.stream.expected = 0
         self._finish_run()
         return True
 
-    def receive(self, keys: Sequence[Any], values: list[Any]) -> None:
+    def receive(self, keys: Sequence[Any], values: list[Any], size: int = 0) -> None:
         """See `Receiver`."""
+        if self._unwanted:
+            return
+        self._ahead.came(len(values), 0)
         if not self._ordered:
+            self._weigh(values, size)
             self._arrived.append(values)
         elif type(keys) is range:
+            self._weigh(values, size)
             self._pieces[keys.start] = values
         else:
             for key, value in zip(keys, values, strict=True):
-                self._pieces[key] = [value]
+                self._pieces[key] = piece = [value]
+                self._weigh(piece, size // len(values))
+
+    def _weigh(self, piece: list[Any], size: int) -> None:
+        if size > LIGHT:
+            self._ahead.came(0, size)
+            self._weights[id(piece)] = size
 
     def receive_error(self, key: Any, error: BaseException) -> None:
         """See `Receiver`."""
@@ -143,7 +183,7 @@ class MapResults:
 
     def receive_cancelled(self, keys: Sequence[Any]) -> None:
         """See `Receiver`: a million elements are one piece until they are read."""
-        if self._over:
+        if self._over or self._unwanted:
             return  # nobody reads any more
         if not self._ordered:
             self._arrived.append(_Cancelled(len(keys)))
@@ -156,10 +196,10 @@ class MapResults:
         """The next results, the last of them first; empty at the end. Waits for them; raises an element's error."""
         if self._over:
             return []
+        self.begun = True
         self.stream.backend.check_process()
         try:
-            if self._added - self._first < MOST_OUTSTANDING // 2 and not self._exhausted:
-                self._refill()
+            self._refill_if_low()
             if self._first == self._added:
                 self._finish()
                 return []
@@ -171,6 +211,8 @@ class MapResults:
             self.close()
             raise
         self._first += len(piece)
+        if self._weights:
+            self._ahead.read(self._weights.pop(id(piece), 0))
         piece.reverse()
         if type(piece[0]) is _Failed:  # it stands alone
             error = piece[0].error
@@ -182,6 +224,10 @@ class MapResults:
                     del error, piece  # or the traceback would keep itself alive
             piece[0] = error
         return piece
+
+    def _refill_if_low(self) -> None:
+        if not self._input.exhausted and 2 * (self._added - self._first) <= self._ahead.limit():
+            self._refill()
 
     def _first_of(self, cancelled: _Cancelled) -> list[Any]:
         """One of these elements; the others come next."""
@@ -195,7 +241,7 @@ class MapResults:
 
     def _finish(self) -> None:
         """Past the last element: the input's own error, if there is one."""
-        error, self._input_error = self._input_error, None
+        error, self._input.error = self._input.error, None
         self.close()
         if error is not None:
             raise error
@@ -209,6 +255,7 @@ class MapResults:
         while not self._there():
             backend.check_process()
             if scheduler.poll(20) > 0 and resolver.resolve():
+                self._refill_if_low()  # others than the one waited for may be over
                 continue
             slice_ms = 50
             if self._end is not None:
@@ -231,12 +278,53 @@ class MapResults:
 
     def _finish_run(self) -> None:
         """Give the run's number back as soon as no task of it is left."""
-        if (self._over or self._exhausted) and not self.stream.unfinished:
+        if (self._over or self._input.exhausted) and not self.stream.unfinished:
             _open.discard(self)
             self._run.finish()
 
+    # -- a map that nobody reads
 
-def iterate(results: MapResults) -> Iterator[Any]:
+    def run_out(self) -> None:
+        """Nobody will read: everything runs to its end, of an input without one what was taken."""
+        stream = self.stream
+        if self._over or self._unwanted or stream.backend.foreign:
+            return
+        with whole():
+            self._unwanted = True
+            self._pieces.clear()
+            self._arrived.clear()
+        if self._input.whole:
+            self._ahead.lift()
+            stream.when_low = self._refill_quietly
+            self._refill_quietly()
+        elif not self._input.exhausted:
+            self.take_rest(endless(function_name(stream.function), self._added))
+            if self._input.error is not None:
+                warnings.warn(str(self._input.error), RuntimeWarning, stacklevel=3)
+
+    def take_rest(self, refusal: Exception) -> None:
+        """Nothing can be taken later: all that is left of the input is taken now, if that comes to an end."""
+        if self._input.exhausted or self._over or not self._refilling.acquire(blocking=False):
+            return
+        try:
+            items, size = self._input.take_rest(refusal)
+            with whole():
+                self._add(items, size)
+        finally:
+            self._input.rest()
+            self._refilling.release()
+        self._finish_run()
+
+    def _refill_quietly(self) -> None:
+        """From whatever thread: what cannot be taken any more was refused together with its executor."""
+        try:
+            self._refill()
+        except Closed:
+            self._input.exhausted = True
+            self._finish_run()
+
+
+def iterate(results: MapResults, mine: _Reader) -> Iterator[Any]:
     """What the caller of `map` gets. Left half way it cancels the rest; never begun, everything runs to its end, as
     with the standard executors.
     """
@@ -246,6 +334,38 @@ def iterate(results: MapResults) -> Iterator[Any]:
                 yield piece.pop()
     finally:
         results.close()
+
+
+class _Reader:
+    """Goes with the iterator, also with one that was never begun."""
+
+    __slots__ = ("_results",)
+
+    def __init__(self, results: MapResults) -> None:
+        self._results = results
+
+    def __del__(self) -> None:
+        if not self._results.begun and not sys.is_finalizing():
+            self._results.run_out()
+
+
+def reading(results: MapResults) -> Iterator[Any]:
+    """An iterator over the results."""
+    return iterate(results, _Reader(results))
+
+
+def take_rest(backend: ScheduledBackend) -> None:
+    """Nothing can be taken from the inputs of maps later."""
+    for results in list(_open):
+        if results.stream.backend is backend:
+            results.take_rest(RuntimeError("cannot schedule new futures after shutdown"))
+
+
+def leave_begun() -> None:
+    """The program ends: maps that were begun will not be read any more."""
+    for results in list(_open):
+        if results.begun:
+            results.close()
 
 
 class _Failed:

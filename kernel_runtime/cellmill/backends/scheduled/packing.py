@@ -9,6 +9,7 @@ from ...errors import PayloadError, UsageError
 from ...functions import function_name
 from ...futures import FINISHED, OVER, Future
 from ...payload import Encoded
+from ...pieces import Refusal
 from ...shared import Shared, ShareError
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def pack(
         encoded = payload.encode(body)
     except (FailedInput, UsageError, KeyboardInterrupt):
         raise
+    except Refusal as refused:  # an element could not be packed when it was taken
+        raise refused.error from refused.error.__cause__
     except ShareError as error:
         raise PayloadError(f"{function_name(function)} cannot be called: {error}") from error.__cause__
     except BaseException as error:  # an object that exits when it is pickled does not end the notebook

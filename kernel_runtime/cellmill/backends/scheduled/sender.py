@@ -6,7 +6,7 @@ A task's path in the kernel begins at `Sender.submit`; that of a plain call goes
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
 from ...payload import INLINE_MAX, Encoded, explain_argument
+from ...pieces import Packer, as_sent
 from ...settings import Settings
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from . import outcomes, states
@@ -256,9 +257,14 @@ class Sender:
             )
         element = BatchElement(stream)
         with whole():
-            stream.add([element], [args[0]])
+            packer = self.packer(function_name(function), star=False)
+            stream.add([element], packer(False).pack([args[0]]) if packer is not None else [args[0]])
             stream.send()
         return element
+
+    def packer(self, name: str, *, star: bool) -> Callable[[bool], Packer] | None:
+        """What packs the elements of a map of this function when they are taken; None: they are kept themselves."""
+        return lambda quiet: Packer(name, star=star, quiet=quiet)
 
     def submit_chunk(
         self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int
@@ -271,15 +277,17 @@ class Sender:
             self.backend.resources.check(options)
         start = _NOW()
         inputs = Inputs()
-        count = len(body["items"])
+        items: list[Any] = body["items"]
+        count = len(items)
         number = chunk.stream.number  # of the function as it was when the map began
         while True:
             if not number:
                 body = {**body, "function": function}
             if chunk.stream.settings is not self.plain.settings.base:
                 body = {**body, "settings": chunk.stream.settings}
+            body["items"] = as_sent(items)
             inputs = Inputs()
-            args = () if count > 1 else body["items"][0] if body["star"] else body["items"]
+            args = () if count > 1 else tuple(items)
             try:
                 encoded = pack(self.backend, function, body, args, {}, inputs)
                 for before in options.after:
@@ -332,7 +340,7 @@ class BatchElement(Future):
 class _BatchElements:
     """Receives what comes back for the futures of batches, which are their own keys."""
 
-    def receive(self, keys: Sequence[BatchElement], values: list[Any]) -> None:
+    def receive(self, keys: Sequence[BatchElement], values: list[Any], size: int = 0) -> None:
         """See `Receiver`."""
         for future, value in zip(keys, values, strict=True):
             if future.settle(value):

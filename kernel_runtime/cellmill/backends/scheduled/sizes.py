@@ -1,12 +1,16 @@
-"""How many elements go into the next chunk of a map: by measured time, so that no knob is needed.
+"""How many elements go into the next chunk of a map, and how many are taken from its input ahead of the reader: by
+measured time and size, so that no knob is needed.
 
-Two models. For plain functions every element costs about the same, and a chunk should last long enough to make its
-own cost small. For batch functions a call costs ``a + c * n``, and ``n`` should make ``a`` a small part of it.
+Two models of chunks. For plain functions every element costs about the same, and a chunk should last long enough to
+make its own cost small. For batch functions a call costs ``a + c * n``, and ``n`` should make ``a`` a small part of it.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Protocol
+
+from ..taking import AHEAD_BYTES
 
 GROWTH = 4
 SHORTEST_PART = (
@@ -108,3 +112,81 @@ class BatchSizes:
 def _share(remaining: int | None, workers: int) -> int:
     """So small near the end that no worker is left with a long last chunk."""
     return 1 << 62 if remaining is None else max(1, -(-remaining // (3 * workers)))
+
+
+AHEAD_NS = 2_000_000_000  # of measured work may be taken from an iterator and not yet read
+MOST_AHEAD = 1_000_000  # elements
+LEAST_AHEAD = 2  # elements for each worker: one runs, the next waits
+
+
+class ReadAhead:
+    """How much of a map's input may be taken and not yet read, by what its elements have cost so far.
+
+    Counts elements from the first to the last; ``first`` is the one to be read next.
+    """
+
+    def __init__(self, workers: int, chunksize: int | None, prefetch: int | None, *, whole: bool) -> None:
+        self.whole = whole and prefetch is None  # an input with an end, of which everything may be taken
+        self._prefetch = prefetch
+        self._least = LEAST_AHEAD * workers * (chunksize or 1)
+        self._taken: deque[tuple[int, int]] = deque()  # (end, bytes) of blocks of elements
+        self._taken_bytes = 0
+        self._count = self._bytes = 0  # ever taken
+        self._results = self._result_bytes = 0  # ever received
+        self._read_bytes = 0  # of the results that were read; the reader counts them, the resolver what comes
+        self.element_ns = 0.0  # the time that elements take, as measured last
+
+    def lift(self) -> None:
+        """`prefetch` was for a reader, and there is none."""
+        self._prefetch = None
+        self.whole = True
+
+    def took(self, count: int, size: int) -> None:
+        """So many elements more."""
+        self._count += count
+        if size:
+            self._bytes += size
+            self._taken_bytes += size
+            self._taken.append((self._count, size))
+
+    def came(self, count: int, size: int) -> None:
+        """Results, which wait to be read."""
+        self._results += count
+        self._result_bytes += size
+
+    def read(self, size: int) -> None:
+        """Results of so many bytes were read."""
+        self._read_bytes += size
+
+    def observe(self, count: int, run_ns: int) -> None:
+        """A chunk of ``count`` elements ran for ``run_ns``."""
+        mean = max(run_ns / count, 1.0)
+        self.element_ns = 0.7 * self.element_ns + 0.3 * mean if self.element_ns else mean
+
+    def room(self, first: int, running: int) -> int:
+        """How many more elements may be taken; ``running`` of those that were have no result yet."""
+        while self._taken and self._taken[0][0] <= first:
+            self._taken_bytes -= self._taken.popleft()[1]
+        unread = self._count - first
+        return min(self.limit() - unread, max(self._by_bytes(running), 0 if unread else 1))
+
+    def limit(self) -> int:
+        """How many elements may be taken and unread, whatever their size."""
+        if self._prefetch is not None:
+            return self._prefetch
+        if self.whole:
+            return 1 << 62
+        measured = AHEAD_NS / self.element_ns if self.element_ns else 0.0
+        return max(self._least, min(int(measured), MOST_AHEAD))
+
+    def _by_bytes(self, running: int) -> int:
+        if self._prefetch is not None:
+            return 1 << 62
+        used = float(self._taken_bytes)
+        each = self._bytes / self._count if self._count else 0.0
+        if not self.whole:
+            result = self._result_bytes / self._results if self._results else 0.0
+            used += self._result_bytes - self._read_bytes + running * result
+            each += result
+        left = AHEAD_BYTES - used
+        return int(left / each) if each else 1 << 62

@@ -34,8 +34,8 @@ AHEAD = 3  # chunks per worker that are sent: one runs, the next waits in its ri
 class Receiver(Protocol):
     """Whom a stream's elements come back to."""
 
-    def receive(self, keys: Sequence[Any], values: list[Any]) -> None:
-        """Values of so many elements, in the order of their keys."""
+    def receive(self, keys: Sequence[Any], values: list[Any], size: int = 0) -> None:
+        """Values of so many elements, in the order of their keys, and the bytes they hold."""
 
     def receive_error(self, key: Any, error: BaseException) -> None:
         """One element failed or was cancelled."""
@@ -82,6 +82,8 @@ class Stream:
         self.unfinished = 0  # elements added and not delivered
         self.cancellations = 0
         self.when_done: Callable[[], None] | None = None  # called once nothing is unfinished
+        self.when_low: Callable[[], None] | None = None  # called when workers have use for more elements
+        self.observe: Callable[[int, int], None] | None = None  # hears how long so many elements took
         self._failure: BaseException | None = None
         self._attempts: dict[Any, int] = {}
         self._lock = threading.RLock()
@@ -104,6 +106,8 @@ class Stream:
                 remaining = None if self.expected is None else available + self.expected
                 keys, items, position = self.waiting.take(self.sizes.next(available, remaining))
                 self._submit(keys, items, position=position)
+        if self.when_low is not None and self.sent < most:
+            self.when_low()
 
     def _submit(
         self,
@@ -218,9 +222,15 @@ class Stream:
 
     # -- from the resolver
 
-    def settle(self, keys: Sequence[Any], values: list[Any]) -> None:
-        """These elements have their values."""
-        self.receiver.receive(keys, values)
+    def ran(self, count: int, run_ns: int) -> None:
+        """A chunk of so many elements ran for ``run_ns``."""
+        self.sizes.observe(count, run_ns)
+        if self.observe is not None:
+            self.observe(count, run_ns)
+
+    def settle(self, keys: Sequence[Any], values: list[Any], size: int) -> None:
+        """These elements have their values, which hold so many bytes."""
+        self.receiver.receive(keys, values, size)
         self._over(len(values))
 
     def _settle_error(self, key: Any, error: BaseException) -> None:

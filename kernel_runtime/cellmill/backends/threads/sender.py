@@ -129,6 +129,9 @@ class ThreadsSender(Sender):
         """The calls of these futures; of one that is settled meanwhile any, since the scheduler refuses then."""
         return tuple([self.calls.get(future._ticket & _SLOT) for future in inputs])
 
+    def packer(self, name: str, *, star: bool) -> None:
+        """Tasks work on the objects themselves."""
+
     def submit_chunk(
         self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int
     ) -> None:

@@ -1,0 +1,122 @@
+"""The input of a map: how much is taken from it at a time, and what of it is kept."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from ..interrupts import pressed, whole
+from ..pieces import FIXED, Packer, fixed, size_of
+
+AHEAD_BYTES = 256_000_000  # of packed elements, and of an iterator's results
+LARGEST_BLOCK = 4096  # elements taken at a time
+LONGEST_SEARCH_S = 1.0  # for the end of an iterator
+MOST_SEARCHED = 100_000  # elements
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_WHOLE = {list, tuple, range, str, bytes, bytearray, set, frozenset, dict, deque, array, *_VIEWS}
+_ENDLESS = {itertools.repeat, itertools.count}
+_OF_NUMBERS: set[type] = {range, itertools.count, str, bytes}
+_COMBINED = {
+    itertools.product,
+    itertools.permutations,
+    itertools.combinations,
+    itertools.combinations_with_replacement,
+}
+_ARRAYS = {("numpy", "ndarray"), ("pandas", "Series"), ("pandas", "Index"), ("pandas", "RangeIndex")}
+
+
+def _is_whole(iterable: Iterable[Any]) -> bool:
+    """It has an end, and no code of the user's runs while elements are taken."""
+    kind = type(iterable)
+    return kind in _WHOLE or (kind.__module__.partition(".")[0], kind.__name__) in _ARRAYS
+
+
+class Input:
+    """What a map is fed with. ``packer``: elements are packed as they are taken; None: they are kept themselves."""
+
+    def __init__(self, iterables: tuple[Iterable[Any], ...], packer: Callable[[bool], Packer] | None) -> None:
+        single = len(iterables) == 1
+        finite = [_is_whole(iterable) for iterable in iterables]
+        quiet = all(done or type(it) in _ENDLESS for done, it in zip(finite, iterables, strict=True))
+        self.whole = quiet and any(finite)
+        self.quiet = quiet or all(
+            done or type(it) in _ENDLESS or type(it) in _COMBINED
+            for done, it in zip(finite, iterables, strict=True)
+        )
+        self.exhausted = False
+        self.error: BaseException | None = None  # of the input itself, for its place
+        self._source: Iterator[Any] = iter(iterables[0]) if single else zip(*iterables, strict=False)
+        numbers = {type(it) for it in iterables} <= _OF_NUMBERS  # which nobody can change
+        self._packer = packer(self.quiet) if packer is not None and not numbers else None
+
+    def take(self, wanted: int) -> tuple[list[Any], int]:
+        """The next elements, at most so many, and the bytes they are counted with.
+
+        Elements of a whole input that nobody can change are not counted: their owner has them anyway.
+        """
+        packer = self._packer
+        made = packer.made if packer is not None else 0
+        items: list[Any] = []
+        try:
+            if packer is None or self.quiet:
+                items.extend(islice(self._source, wanted))  # keeps what came before an error
+            else:
+                self._take_each(wanted, items, packer)
+        except Exception as error:
+            self.error = error
+            self.exhausted = True
+        if len(items) < wanted:
+            self.exhausted = True
+        size = 0 if self.whole else size_of(items)
+        if packer is not None and self.quiet:
+            with whole():
+                items = packer.pack(items, pressed)
+        return items, size + (packer.made - made if packer is not None else 0)
+
+    def _take_each(self, wanted: int, items: list[Any], packer: Packer) -> None:
+        """Of an input that runs code of the user's, each is packed before the next one is asked for."""
+        for item in islice(self._source, wanted):
+            if type(item) in FIXED or fixed([item]):
+                items.append(item)
+            else:
+                with whole():
+                    items.extend(packer.pack([item]))
+
+    def take_rest(self, endless: Exception) -> tuple[list[Any], int]:
+        """All that is left, if it comes to an end; else nothing, and ``endless`` is the input's error.
+
+        An input that has an end is taken whole; of others nobody knows, so that there is a limit to the search.
+        """
+        items: list[Any] = []
+        size, block, end = 0, 1, time.monotonic() + LONGEST_SEARCH_S
+        while not self.exhausted:
+            more, bytes_of_more = self.take(block)
+            items += more
+            size += bytes_of_more
+            block = min(2 * block, LARGEST_BLOCK)
+            if self.whole or self.exhausted:
+                continue
+            if len(items) > MOST_SEARCHED or size > AHEAD_BYTES or time.monotonic() > end:
+                self.exhausted = True
+                self.error = endless
+                return [], 0
+        return items, size
+
+    def rest(self) -> None:
+        """For now nothing more is taken: what was packed may have changed by the next time."""
+        if self._packer is not None:
+            self._packer.forget()
+
+
+def endless(name: str, taken: int) -> RuntimeWarning:
+    """What is told of a map that nobody reads, where its input does not come to an end."""
+    return RuntimeWarning(
+        f"the results of a map of {name} were never read, and its input does not come to an end soon: the {taken:,} "
+        "elements that were taken by then run, and no others. Read the results (for _ in results: pass), or pass a "
+        "list."
+    )

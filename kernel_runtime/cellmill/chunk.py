@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from .backends.scheduled.scheduler import NO_ELEMENT, held
 from .chunk_outcomes import Outcomes, run_batch
+from .errors import is_a
 from .raised import encode_error
 from .watched import bare, look
 from .worker import FLUSH_NS
@@ -69,12 +70,12 @@ def _run_elements(
         try:
             values.append(next(calls))
         except BaseException as error:
-            if isinstance(error, StopIteration):
+            if is_a(error, StopIteration):
                 error = RuntimeError(f"{name} raised StopIteration")
             outcomes.errors[i] = worker.encode_error(error, name)
             values.append(None)
             failures += 1
-            if isinstance(error, KeyboardInterrupt) and held.csched_worker_interrupted(handle):
+            if is_a(error, KeyboardInterrupt) and held.csched_worker_interrupted(handle):
                 rest = range(i + 1, len(items))  # Stop is meant for all of them
                 outcomes.errors.update(dict.fromkeys(rest, outcomes.errors[i]))
                 values.extend([None] * len(rest))

@@ -48,10 +48,9 @@ def run_batch(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        if len(items) == 1 or getattr(error, "_whole_batch", False):
-            for i in range(len(items)):
-                errors[first + i] = encode(error, name)
-            return [None] * len(items)
+        if len(items) == 1:
+            errors[first] = encode(error, name)
+            return [None]
     half = len(items) // 2
     before = run_batch(function, name, items[:half], first, errors, encode)
     after = run_batch(function, name, items[half:], first + half, errors, encode)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 import signal as _signal
 from concurrent.futures.process import BrokenProcessPool
+from typing import TypeGuard, TypeVar
 
 __all__ = [
     "BackendError",
@@ -78,6 +79,34 @@ class InternalError(CellmillError):
     """A mistake in Cellmill itself. Please report it with the text of the message."""
 
 
+_E = TypeVar("_E")
+_NAME, _QUALNAME, _MODULE = (type.__dict__[name] for name in ("__name__", "__qualname__", "__module__"))
+
+
+def is_a(value: object, kind: type[_E]) -> TypeGuard[_E]:
+    """``isinstance`` that asks the object for nothing: its ``__class__`` may raise."""
+    return issubclass(type(value), kind)
+
+
+def short_name(cls: type) -> str:
+    """``cls.__name__``, whatever its metaclass does."""
+    return str(_NAME.__get__(cls))
+
+
+def class_name(cls: type) -> str:
+    """``cls.__qualname__``, whatever its metaclass does."""
+    return str(_QUALNAME.__get__(cls))
+
+
+def module_name(cls: type) -> str:
+    """``cls.__module__``, whatever its metaclass does; "?" where it has none."""
+    try:
+        found = _MODULE.__get__(cls)
+    except AttributeError:
+        return "?"
+    return found if type(found) is str else "?"
+
+
 def text_of(value: object, passed: tuple[type[BaseException], ...] = ()) -> str:
     """``str(value)`` that raises nothing but errors of the kinds ``passed``, and is a plain string."""
     try:
@@ -85,13 +114,14 @@ def text_of(value: object, passed: tuple[type[BaseException], ...] = ()) -> str:
     except passed:
         raise
     except BaseException as error:
-        return f"<its str() raises {type(error).__name__}>"
+        return f"<its str() raises {short_name(type(error))}>"
 
 
 def in_words(error: BaseException, passed: tuple[type[BaseException], ...] = ()) -> str:
     """Type and text of an exception, to go on with after it; ``passed`` as in `text_of`."""
     text = text_of(error, passed).removesuffix(".")
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    name = short_name(type(error))
+    return f"{name}: {text}" if text else name
 
 
 def describe_exit(signal: int | None, exitcode: int | None) -> str:

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 
-from .errors import text_of
+from .errors import class_name, is_a, text_of
 
 KINDS = 32
 """Types of errors that are told apart; the others are counted together."""
@@ -33,9 +33,9 @@ class Mishaps:
 
     def add(self, error: BaseException) -> None:
         """Count a task that failed; one that was cancelled is no failure."""
-        if isinstance(error, CancelledError):
+        if is_a(error, CancelledError):
             return
-        kind = type(error).__qualname__
+        kind = class_name(type(error))
         with self._lock:
             if kind not in self._kinds and len(self._kinds) >= KINDS:
                 kind = OTHERS

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from . import notices
+from .errors import class_name, is_a, module_name
 from .imported import users_own
 from .pickling import dumps
 from .references import ABSENT, cell_value, names_of, names_used
@@ -182,9 +183,12 @@ def noting_own() -> Iterator[None]:
         _made_here.update(place for place, content in contents.items() if content.changed() is not None)
 
 
+_NAMESPACE = type.__dict__["__dict__"]  # whatever a metaclass does
+
+
 def _data_of(module: types.ModuleType) -> Iterator[tuple[tuple[str, str], Any]]:
     for key, value in list(vars(module).items()):
         yield (module.__name__, key), value
-        if isinstance(value, type) and value.__module__ == module.__name__:
-            for name, part in list(vars(value).items()):
-                yield (module.__name__, f"{value.__qualname__}.{name}"), part
+        if is_a(value, type) and module_name(value) == module.__name__:
+            for name, part in list(_NAMESPACE.__get__(value).items()):
+                yield (module.__name__, f"{class_name(value)}.{name}"), part

@@ -1,7 +1,7 @@
 """Exceptions on their way from a worker to the kernel.
 
-What comes is a pickle of plain text and bytes, so that it can be read even where the exception itself cannot be
-pickled, or not be loaded again.
+What comes is a pickle of plain text, numbers and bytes, so that it can be read even where the exception itself cannot
+be put together again (error_parts.py).
 """
 
 from __future__ import annotations
@@ -9,56 +9,97 @@ from __future__ import annotations
 import os
 import pickle
 import traceback
+from collections.abc import Iterator
 from concurrent.futures.process import _RemoteTraceback
 from typing import Any
 
-from . import payload, read_only
-from .errors import PayloadError, text_of
+from . import read_only
+from .error_parts import put_together, taken_apart
+from .errors import PayloadError, class_name, in_words, is_a, module_name, text_of
+
+_CAUSE: Any = BaseException.__dict__["__cause__"]
+_CONTEXT: Any = BaseException.__dict__["__context__"]
+_SUPPRESS: Any = BaseException.__dict__["__suppress_context__"]
+_TRACEBACK: Any = BaseException.__dict__["__traceback__"]
 
 
 def encode_error(error: BaseException, name: str) -> bytes:
-    """(pickled exception or b"", its remote traceback, type name, text, function): all of it plain."""
+    """(the exception's parts, its remote traceback, type name, text, function): all of it plain."""
     read_only.explain(error)
     text = _traceback_of(error)
-    BaseException.with_traceback(error, None)  # by its own class's methods nothing is safe to do
+    _let_go_of_frames(error)  # by its own class's methods nothing is safe to do
     try:
-        encoded = payload.encode(error)
-        data = encoded.data if not encoded.buffers else pickle.dumps(error)
-        pickle.loads(data)  # exceptions with required arguments pickle but do not come back
+        parts = taken_apart(error)
     except BaseException:
-        data = b""
-    kind = f"{type(error).__module__}.{type(error).__qualname__}"
-    return pickle.dumps((data, text, kind, text_of(error), name), 5)
+        parts = []
+    kind = f"{module_name(type(error))}.{class_name(type(error))}"
+    return pickle.dumps((parts, text, kind, "" if parts else text_of(error), name), 5)
 
 
 def load_error(data: bytes | memoryview) -> BaseException:
-    """The exception a task raised, its remote traceback as ``__cause__``."""
-    pickled, text, type_name, words, name = pickle.loads(data)
-    error: BaseException
+    """The exception a task raised. Its first cause, most often its only one, is the remote traceback."""
+    parts, text, type_name, words, name = pickle.loads(data)
     try:
-        if not pickled:
-            raise ValueError("it cannot be pickled and loaded again")
-        error = pickle.loads(pickled)
-        if not isinstance(error, BaseException):
-            raise TypeError(f"it came back as a {type(error).__name__}")
-    except BaseException as problem:  # whatever its __reduce__ names ran here
+        if not parts:
+            raise ValueError("it cannot be taken apart")
+        error = put_together(parts)
+    except BaseException as problem:  # code of its class ran here
         error = PayloadError(
-            f"{name} raised {type_name}: {words}. The exception itself could not be brought here "
-            f"({text_of(problem)}); its text and traceback are the cause shown. Exceptions travel when all arguments "
-            "of their __init__ are passed on to super().__init__."
+            f"{name} raised {type_name}: {words or parts[0][4]}. The exception itself could not be brought here "
+            f"({in_words(problem)}); its text and traceback are the cause shown."
         )
-    set_cause(error, _RemoteTraceback(f"\n{text}"))  # type: ignore[arg-type]
+    _give_traceback(error, text)
     return error
 
 
 def here_and_now(error: BaseException) -> BaseException:
     """An exception that a task raised in this process, as `load_error` would give it: its frames are let go of."""
-    if isinstance(error.__cause__, _RemoteTraceback):  # another task raised it before
-        set_cause(error, None)
+    *_, last = _causes(error)
+    if is_a(_CAUSE.__get__(last), _RemoteTraceback):  # another task raised it before
+        _keeping_context(last, None)
     text = _traceback_of(error)
-    BaseException.with_traceback(error, None)
-    set_cause(error, _RemoteTraceback(f"\n{text}"))  # type: ignore[arg-type]
+    _let_go_of_frames(error)
+    _give_traceback(error, text)
     return error
+
+
+def remote_traceback(error: BaseException) -> str | None:
+    """What `load_error` has found of where a task raised it."""
+    *_, last = _causes(error)
+    found = _CAUSE.__get__(last)
+    return str(found.tb) if is_a(found, _RemoteTraceback) else None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """It, its cause, the cause of that, and so on; without a remote traceback."""
+    seen = set[int]()
+    one: Any = error
+    while one is not None and id(one) not in seen and not is_a(one, _RemoteTraceback):
+        yield one
+        seen.add(id(one))
+        one = _CAUSE.__get__(one)
+
+
+def _give_traceback(error: BaseException, text: str) -> None:
+    *_, last = _causes(error)
+    _keeping_context(last, _RemoteTraceback(f"\n{text}"))  # type: ignore[arg-type]
+
+
+def _keeping_context(error: BaseException, cause: BaseException | None) -> None:
+    suppressed = _SUPPRESS.__get__(error)
+    set_cause(error, cause)
+    _SUPPRESS.__set__(error, suppressed)
+
+
+def _let_go_of_frames(error: BaseException) -> None:
+    """They hold the arguments; those of its causes and contexts do as well."""
+    seen, todo = set[int](), [error]
+    while todo:
+        one = todo.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            _TRACEBACK.__set__(one, None)
+            todo += [_CAUSE.__get__(one), _CONTEXT.__get__(one)]
 
 
 def set_cause(error: BaseException, cause: BaseException | None) -> None:
@@ -67,22 +108,27 @@ def set_cause(error: BaseException, cause: BaseException | None) -> None:
 
 
 def _traceback_of(error: BaseException) -> str:
+    frames = _own_frames_left_out(error)
     try:
-        return "".join(traceback.format_exception(type(error), error, _own_frames_left_out(error)))
+        return "".join(traceback.format_exception(type(error), error, frames))
     except BaseException:  # its notes or its causes cannot be shown
-        frames = traceback.format_tb(_own_frames_left_out(error))
-        return "".join(
-            [
-                "Traceback (most recent call last):\n",
-                *frames,
-                f"{type(error).__qualname__}: {text_of(error)}\n",
-            ]
-        )
+        shown = ["Traceback (most recent call last):\n", *_frames_shown(frames)]
+        return "".join([*shown, f"{class_name(type(error))}: {text_of(error)}\n"])
+
+
+def _frames_shown(frames: Any) -> list[str]:
+    try:
+        return traceback.format_tb(frames)
+    except BaseException:  # who loaded a module does not give its source
+        return [
+            f'  File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}\n'
+            for frame, line in traceback.walk_tb(frames)
+        ]
 
 
 def _own_frames_left_out(error: BaseException) -> Any:
     here = os.path.dirname(__file__) + os.sep
-    tb = error.__traceback__
+    tb = _TRACEBACK.__get__(error)
     while tb is not None and tb.tb_frame.f_code.co_filename.startswith(here) and tb.tb_next is not None:
         tb = tb.tb_next
     return tb

@@ -15,6 +15,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from . import payload, pickling
+from .errors import text_of
 from .imported import is_installed
 
 _DEEPEST, _MOST_PARTS, _MOST_NAMES = 3, 100, 5
@@ -83,10 +84,10 @@ def encode(value: Any) -> payload.Encoded:
 def explain(error: BaseException) -> None:
     """Add to an error of a task which variable it wrote to and what to do, if that is what it did."""
     with contextlib.suppress(Exception):  # whatever code the objects have
-        if isinstance(error, (ValueError, TypeError)) and "read-only" in str(error):
+        if issubclass(type(error), (ValueError, TypeError)) and "read-only" in text_of(error):
             names = _names(error.__traceback__)
             if names:
-                error.add_note(_note(names))
+                BaseException.add_note(error, _note(names))
 
 
 def _note(names: list[str]) -> str:

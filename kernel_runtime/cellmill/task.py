@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
-from .errors import UsageError
+from .errors import UsageError, in_words
 
 PRIORITIES = range(-100, 101)
 POLICIES = ("least-loaded", "round-robin", "random", "work-stealing")
@@ -56,12 +56,12 @@ class Retry:
     def _wanted(self, error: BaseException) -> bool:
         when = self.when
         if when is None or isinstance(when, (type, tuple)):
-            return when is None or isinstance(error, when)
+            return when is None or issubclass(type(error), when)
         try:
             return bool(when(error))
         except Exception as problem:
-            error.add_note(
-                f"not tried again: the when= of its retries raised {type(problem).__name__}: {problem}"
+            BaseException.add_note(
+                error, f"not tried again: the when= of its retries raised {in_words(problem)}"
             )
             return False
 

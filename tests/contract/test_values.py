@@ -77,11 +77,10 @@ def test_an_argument_that_cannot_be_pickled(ex: Executor, able: Abilities) -> No
         ex.submit(tasks.same, lock).result(SECONDS)
 
 
-def test_an_error_that_does_not_come_back(ex: Executor, able: Abilities) -> None:
+def test_an_error_that_plain_pickle_does_not_bring_back(ex: Executor) -> None:
     error = ex.submit(tasks.raise_needs_two).exception(SECONDS)
     assert "salt and pepper" in str(error)
-    if not able.apart:
-        assert isinstance(error, tasks.NeedsTwo)
+    assert isinstance(error, tasks.NeedsTwo)
 
 
 @elsewhere

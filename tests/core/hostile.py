@@ -145,6 +145,146 @@ class EndsLoad(Exception):
             raise SystemExit(7)
 
 
+class Priced(Exception):
+    """Its arguments are not those of its `__init__`, which would take them all the same, and change them."""
+
+    def __init__(self, what: str, price: int = 0) -> None:
+        super().__init__(f"{what} for {price}")
+        self.price = price
+
+
+class Slotted(OSError):
+    __slots__ = ("place",)
+
+    def __init__(self, place: str) -> None:
+        super().__init__(2, "gone", place)
+        self.place = place
+
+
+class Own(Exception):
+    """Says itself how it is pickled."""
+
+    def __init__(self, *, word: str) -> None:
+        super().__init__(word)
+        self.word = word
+
+    def __reduce__(self) -> Any:
+        return _own_again, (self.word,)
+
+
+def _own_again(word: str) -> Own:
+    return Own(word=word)
+
+
+class Wrapping(Exception):
+    def __init__(self, inner: BaseException) -> None:
+        super().__init__("wrapped")
+        self.inner = inner
+
+
+class Groups(ExceptionGroup[Exception]):
+    def derive(self, excs: Any) -> Groups:
+        return Groups(self.message, excs)
+
+
+class NoTruth(Exception):
+    def __bool__(self) -> bool:
+        raise RuntimeError("do not ask")
+
+
+class Empty(Exception):
+    def __len__(self) -> int:
+        return 0
+
+
+class NoAttributes(Exception):
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("do not ask")
+
+
+class EndsAttributes(Exception):
+    def __getattribute__(self, name: str) -> Any:
+        raise SystemExit(6)
+
+
+class NoClass(Exception):
+    @property
+    def __class__(self) -> Any:  # type: ignore[override]
+        raise RuntimeError("do not ask")
+
+
+class NoHash(Exception):
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("do not ask")
+
+
+class Nameless(type):
+    def __getattribute__(cls, name: str) -> Any:
+        if name in ("__name__", "__qualname__", "__module__"):
+            raise RuntimeError("do not ask")
+        return super().__getattribute__(name)
+
+
+class OfNameless(Exception, metaclass=Nameless):
+    pass
+
+
+ODD_ERRORS = ("NoTruth", "Empty", "NoAttributes", "EndsAttributes", "NoClass", "NoHash", "OfNameless")
+
+
+def raise_named(name: str) -> NoReturn:
+    """By its name: some of them cannot be sent."""
+    raise globals()[name]()
+
+
+def raise_named_at(index: int, name: str) -> int:
+    return raise_named(name) if index == 5 else index
+
+
+def raise_named_in_list(items: list[int]) -> list[int]:
+    return [raise_named_at(i, "NoTruth") for i in items]
+
+
+class _Loader:
+    def get_source(self, _: str) -> NoReturn:
+        raise SystemExit(9)
+
+
+def raise_from_code_without_source() -> None:
+    names = {"__name__": "odd", "__loader__": _Loader()}
+    exec(compile("raise ValueError('no source')", "<odd>", "exec"), names)
+
+
+def raise_wrapping() -> NoReturn:
+    raise Wrapping(Priced("tea", 3))
+
+
+def raise_chain(how: str) -> NoReturn:
+    """From another error, while one is handled, or hiding it."""
+    try:
+        raise Priced("tea", 3)
+    except Priced as error:
+        if how == "cause":
+            raise KeyError("second") from error
+        if how == "none":
+            raise KeyError("second") from None
+        raise KeyError("second")  # noqa: B904
+
+
+def raise_groups() -> NoReturn:
+    raise Groups("outer", [Priced("tea", 3), ExceptionGroup("inner", [OSError(2, "gone", "here")])])
+
+
+def raise_unknown() -> NoReturn:
+    """Of a class whose module only this process has."""
+    module = types.ModuleType("cellmill_only_in_the_worker")
+    sys.modules[module.__name__] = module
+    exec("class Strange(LookupError):\n    pass", module.__dict__)
+    raise module.Strange("who", 4)
+
+
 def raise_it(error: BaseException) -> NoReturn:
     raise error
 

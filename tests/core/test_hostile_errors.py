@@ -38,18 +38,17 @@ def test_a_task_that_raises_what_is_no_error(pool: Executor, workers: None, how:
 
 
 @pytest.mark.parametrize(
-    ("kind", "args", "words"),
+    ("kind", "args", "kept"),
     [
-        (hostile.Needy, ("salt", "pepper"), "salt and pepper"),
-        (hostile.Mute, (), "<its str() raises SystemExit>"),
-        (hostile.Locked, (), "holds a lock"),
-        (hostile.EndsReduce, ("bye",), "bye"),
-        (hostile.EndsLoad, (HERE,), str(HERE)),
+        (hostile.Mute, (), ()),
+        (hostile.Locked, (), ("holds a lock",)),
+        (hostile.EndsReduce, ("bye",), ("bye",)),
+        (hostile.EndsLoad, (HERE,), (HERE,)),
     ],
-    ids=["cannot be loaded", "cannot be told", "cannot be pickled", "ends pickling", "ends loading"],
+    ids=["cannot be told", "cannot be pickled", "ends pickling", "ends loading"],
 )
-def test_exceptions_that_do_not_come_back(
-    pool: Executor, workers: None, kind: type[Exception], args: tuple[Any, ...], words: str
+def test_exceptions_that_are_hard_to_bring(
+    pool: Executor, workers: None, kind: type[Exception], args: tuple[Any, ...], kept: tuple[Any, ...]
 ) -> None:
     def one(index: int) -> int:
         if index == 5:
@@ -60,12 +59,8 @@ def test_exceptions_that_do_not_come_back(
         pool.submit(hostile.raise_new, kind, *args).exception(SECONDS),
         alone(pool.map(one, range(COUNT), chunksize=COUNT, return_exceptions=True), 5),
     ):
-        if kind is hostile.Mute:  # it travels: only its text does not
-            assert type(error) is hostile.Mute
-            continue
-        assert isinstance(error, cellmill.PayloadError)
-        assert words in str(error)
-        assert kind.__name__ in str(error)
+        assert type(error) is kind
+        assert error.args == kept
         assert "raise_new" in str(error.__cause__)
 
 
@@ -98,9 +93,6 @@ def test_exception_groups(pool: Executor, workers: None) -> None:
     assert isinstance(inner, ExceptionGroup)
     assert [type(e) for e in inner.exceptions] == [TypeError, FileNotFoundError]
     assert "inner" in str(group.__cause__)
-    error = pool.submit(hostile.raise_group, True).exception(SECONDS)
-    assert isinstance(error, cellmill.PayloadError)
-    assert "holds a lock" in str(error.__cause__)
     both = pool.submit(hostile.raise_base_group).exception(SECONDS)
     assert type(both) is BaseExceptionGroup
     caught: list[BaseException] = []

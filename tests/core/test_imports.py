@@ -36,7 +36,7 @@ LAYERS = [
     },
     {"references", "pickling", "captured", "captured_kinds", "captured_frames", "module_reads", "watched"},
     {"task", "payload", "mishaps"},
-    {"shared"},
+    {"shared", "error_parts", "read_only"},
     {"preview", "raised", "questions"},
     {"runs", "kernel_modules"},
     {"futures", "frames", "transcript", "functions", "function_entries", "telemetry"},

@@ -227,3 +227,28 @@ print(ex.submit(abs, -1).result(), ex.stats().submitted, ex.stats().done)
     assert second == "map: True"
     assert third.startswith("1 ")
     assert len(set(third.split()[1:])) == 1
+
+
+def test_exceptions_are_caught_by_their_own_classes(script: Callable[..., str]) -> None:
+    out = script(
+        START
+        + """
+import threading
+class Bad(Exception):
+    def __init__(self, a, b): super().__init__(f"{a}{b}"); self.pair = a, b
+class Worse(Bad):
+    def __init__(self): super().__init__(1, 2); self.lock = threading.Lock()
+def fail(x):
+    if x: raise Bad(x, x)
+    raise Worse
+for x in (3, 0):
+    try:
+        ex.submit(fail, x).result()
+    except Bad as error:
+        print(type(error) in (Bad, Worse), error, error.pair, len(getattr(error, "__notes__", ())))
+print([type(e) is Bad for e in ex.map(fail, [1, 2], return_exceptions=True)])
+class Bad(Exception): pass
+print(type(ex.submit(fail, 4).exception()) is Bad)
+"""
+    )
+    assert out == "True 33 (3, 3) 0\nTrue 12 (1, 2) 1\n[True, True]\nTrue\n"

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import inside
 from .. import shared as sharing
-from ..errors import DependencyError, UsageError
+from ..errors import DependencyError, UsageError, is_a
 from ..functions import check_batch, function_name
 from ..futures import Future
 from ..runs import Run, finish_all, note_failure
@@ -93,7 +93,7 @@ class InlineBackend:
             kwargs = {k: _resolved(v) for k, v in kwargs.items()}
         except Exception as error:
             failure = DependencyError("an input of the task failed; its error is the cause")
-            while isinstance(error, DependencyError) and isinstance(error.__cause__, Exception):
+            while is_a(error, DependencyError) and isinstance(error.__cause__, Exception):
                 error = error.__cause__
             failure.__cause__ = error
             self._count(run, 2)

@@ -10,6 +10,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import text_of
+from cellmill.raised import remote_traceback
 
 _SHOWN = 5
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
@@ -78,8 +79,8 @@ def render(group: BaseExceptionGroup[BaseException]) -> list[str]:
 
 def _where(error: BaseException) -> list[str]:
     """The traceback of the worker, without its first and last line."""
-    cause = getattr(error.__cause__, "tb", None)
-    text = cause if isinstance(cause, str) else "".join(traceback.format_tb(error.__traceback__))
+    remote = remote_traceback(error)
+    text = remote if remote is not None else "".join(traceback.format_tb(error.__traceback__))
     lines = text.strip("\n").splitlines()
     if lines and lines[0].startswith("Traceback"):
         lines = lines[1:]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ... import payload, watched
 from ...chunk_outcomes import Outcomes, run_batch
+from ...errors import is_a
 from ...functions import load_function
 from ...module_reads import noting_own
 from ...raised import encode_error
@@ -241,7 +242,7 @@ class Home:
                 errors[i] = encode_error(error, name)
                 failures += 1
                 if (
-                    isinstance(error, KeyboardInterrupt) and ticket in self._stopped
+                    is_a(error, KeyboardInterrupt) and ticket in self._stopped
                 ):  # Stop is meant for all of them
                     rest = range(i + 1, len(items))
                     errors.update(dict.fromkeys(rest, errors[i]))

@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...errors import TaskTimeoutError
+from ...errors import TaskTimeoutError, is_a
 from ...functions import function_name
 from ...raised import load_error
 from ...task import short_repr
@@ -126,9 +126,9 @@ class Chunk:
             if stop < end:
                 self.received = stop + 1
                 error = errors[stop]
-                if isinstance(error, bytes):
+                if type(error) is bytes:
                     error = load_error(error) if error else self._timeout(stop)
-                if self.cancelled and isinstance(error, KeyboardInterrupt):
+                if self.cancelled and is_a(error, KeyboardInterrupt):
                     error = outcomes.cancelled()
                     stopped += 1
                 self._put(stop, stop + 1, _state_of(error))
@@ -146,7 +146,7 @@ class Chunk:
         else:
             position = self._position_of(place)
             over = self.stream.fail_or_retry(self.keys[place], self.items[place], error, position)
-        if over and not isinstance(error, CancelledError):
+        if over and not is_a(error, CancelledError):
             self.stream.backend.failures.of_element(self, place, error)
         return over
 
@@ -156,9 +156,9 @@ class Chunk:
             held.CSCHED_RETRIED
             if not over
             else held.CSCHED_CANCELLED
-            if isinstance(error, CancelledError)
+            if is_a(error, CancelledError)
             else held.CSCHED_TIMEOUT
-            if isinstance(error, TaskTimeoutError)
+            if is_a(error, TaskTimeoutError)
             else held.CSCHED_ERROR
         )
         if self.marks is None:
@@ -305,4 +305,4 @@ def _bytes_of_one(value: Any) -> int:
 
 def _state_of(error: BaseException) -> int:
     """In the state map."""
-    return int(states.CANCELLED if isinstance(error, CancelledError) else states.FAILED)
+    return int(states.CANCELLED if is_a(error, CancelledError) else states.FAILED)

@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ... import payload, pickling
-from ...errors import UsageError, WorkerLostError, text_of
+from ...errors import UsageError, WorkerLostError, class_name, is_a, text_of
 from ...functions import function_name
 from ...futures import Future
 from ...preview import preview
+from ...raised import remote_traceback
 from ...shared import packing
 from ...task import short_arguments
 from .scheduler import ffi, held
@@ -195,19 +196,18 @@ class FailureLog:
         key = (int(ended.ticket), element)
         if key in self._kept:
             return None
-        text = getattr(error.__cause__, "tb", None)
-        text = text.strip('\n"') if isinstance(text, str) else ""
-        group = self._group(type(error).__qualname__, name, text, error)
+        text = (remote_traceback(error) or "").strip('\n"')
+        group = self._group(class_name(type(error)), name, text, error)
         group.count += 1
         group.latest = time.monotonic()
         self.total += 1
-        lost = error if isinstance(error, WorkerLostError) else None
+        lost = error if is_a(error, WorkerLostError) else None
         made = Failure(
             task=key[0],
             element=element,
             run=int(ended.run),
             function=name,
-            type=type(error).__qualname__,
+            type=class_name(type(error)),
             message=_cut(text_of(error), MESSAGE),
             traceback=group.traceback if text == group.traceback else _cut(text, TEXT),
             attempts=int(ended.attempt) + 1,

@@ -15,6 +15,7 @@ from ...errors import (
     WorkerLostError,
     describe_exit,
     in_words,
+    is_a,
 )
 from ...functions import function_name
 from ...preview import preview
@@ -112,10 +113,10 @@ def dependency_failed(before: Future | None, position: int) -> DependencyError:
     how = ""
     if before is not None:
         cause = cancelled() if before.cancelled() else before.exception(0)
-    while isinstance(cause, DependencyError) and cause.__cause__ is not None:
+    while is_a(cause, DependencyError) and cause.__cause__ is not None:
         how = "did not run either: one before it "  # and not what each of them says: a chain's would grow with it
         cause = cause.__cause__
-    if cause is None or isinstance(cause, CancelledError):
+    if cause is None or is_a(cause, CancelledError):
         how += "was cancelled"
     else:
         how += f"failed with {in_words(cause)}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...errors import UsageError, is_a
 from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
@@ -348,7 +348,7 @@ class _BatchElements:
 
     def receive_error(self, key: BatchElement, error: BaseException) -> None:
         """See `Receiver`."""
-        called = key.settle_cancelled() if isinstance(error, CancelledError) else key.settle(None, error)
+        called = key.settle_cancelled() if is_a(error, CancelledError) else key.settle(None, error)
         if called:
             key._stream.backend.resolver.call_back(key)
 

@@ -250,7 +250,9 @@ class Stream:
 
         ``position``: its own in the state map.
         """
-        if self.options.retries and not isinstance(error, (CancelledError, DependencyError, PayloadError)):
+        if self.options.retries and not issubclass(
+            type(error), (CancelledError, DependencyError, PayloadError)
+        ):
             attempt = self._attempts.get(key, 0)
             delay = self.options.retry.delay(attempt, error)
             if delay is not None:

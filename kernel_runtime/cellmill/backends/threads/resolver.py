@@ -41,7 +41,7 @@ class ThreadsResolver(Resolver):
         if call is not None and done.status == NONE:
             return call.value
         if call is not None and done.status == ERROR:  # of the loop over its elements itself
-            return here_and_now(call.error or UNKNOWN)
+            return here_and_now(UNKNOWN if call.error is None else call.error)
         return None
 
     def _came_early(self, slot: int, detail: int, blob: int, address: int, size: int) -> Any:
@@ -52,8 +52,12 @@ class ThreadsResolver(Resolver):
         call, status = self.backend.calls.get(done.slot), done.status
         if status == NONE and call is not None:
             return call.value, None
-        if status == ERROR and call is not None and not (type(future) is RetriedFuture and future.last):
-            return None, here_and_now(call.error or UNKNOWN)
+        if (
+            status == ERROR
+            and call is not None
+            and not (type(future) is RetriedFuture and future.last is not None)
+        ):
+            return None, here_and_now(UNKNOWN if call.error is None else call.error)
         if status in (held.CSCHED_LOST, held.CSCHED_TIMEOUT):
             return None, self.backend.explain_end(
                 call, status, done.worker, done.function, done.time_ns / 1e9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -180,3 +181,51 @@ def test_prefetch_sets_how_much(ex: Executor, prefetch: int) -> None:
 def test_prefetch_is_a_number(ex: Executor, prefetch: Any) -> None:
     with pytest.raises(ValueError, match="prefetch must be a whole number"):
         ex.map(tasks.double, [1], prefetch=prefetch)
+
+
+@later
+@elsewhere
+@pytest.mark.parametrize("kind", ["function", "method"])
+@pytest.mark.parametrize("chunksize", [None, 7])
+def test_what_the_input_changes_holds_from_that_element_on(
+    ex: Executor, kind: str, chunksize: int | None
+) -> None:
+    factor = [1]
+
+    class Times:
+        def by(self, x: int) -> int:
+            return factor[0] * x
+
+    def given() -> Iterator[int]:
+        for i in range(100):
+            if i % 10 == 5:
+                factor[0] = i
+            yield i
+
+    function = Times().by if kind == "method" else lambda x: factor[0] * x
+    expected = list(map(function, given()))
+    factor[0] = 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert list(ex.map(function, given(), chunksize=chunksize)) == expected
+
+
+@later
+@elsewhere
+@pytest.mark.parametrize("source", [list, iter])
+def test_what_changes_between_reads_is_said_once(ex: Executor, source: Callable[[Any], Any]) -> None:
+    factor = [1]
+
+    def times(x: int) -> int:
+        return factor[0] * x
+
+    results = ex.map(times, source(range(2000)), chunksize=10)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for x, result in enumerate(results):
+            assert result == x
+            factor[0] += 1
+    (only,) = told
+    assert "factor, which test_what_changes_between_reads_is_said_once" in str(only.message)
+    assert "The map keeps the state of its start" in str(only.message)
+    assert only.filename == __file__

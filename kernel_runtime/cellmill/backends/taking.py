@@ -50,6 +50,10 @@ class Input:
         )
         self.exhausted = False
         self.error: BaseException | None = None  # of the input itself, for its place
+        self.taken = 0  # elements so far
+        self.look: Callable[[int], None] | None = (
+            None  # called with an element's place when code of the user's ran
+        )
         self._source: Iterator[Any] = iter(iterables[0]) if single else zip(*iterables, strict=False)
         numbers = {type(it) for it in iterables} <= _OF_NUMBERS  # which nobody can change
         self._packer = packer(self.quiet) if packer is not None and not numbers else None
@@ -72,6 +76,7 @@ class Input:
             self.exhausted = True
         if len(items) < wanted:
             self.exhausted = True
+        self.taken += len(items)
         size = 0 if self.whole else size_of(items)
         if packer is not None and self.quiet:
             with whole():
@@ -80,7 +85,10 @@ class Input:
 
     def _take_each(self, wanted: int, items: list[Any], packer: Packer) -> None:
         """Of an input that runs code of the user's, each is packed before the next one is asked for."""
+        look = self.look
         for item in islice(self._source, wanted):
+            if look is not None:
+                look(self.taken + len(items))
             if type(item) in FIXED or fixed([item]):
                 items.append(item)
             else:

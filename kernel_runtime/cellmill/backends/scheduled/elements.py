@@ -46,6 +46,10 @@ class Elements:
             self._start = 0
             self._count += len(items)
 
+    def first_key(self) -> Any:
+        """Of the element that comes next; there must be one."""
+        return self._spans[0][0][self._start]
+
     def take(self, count: int) -> Span:
         """The next ``count`` elements, fewer only where some come back; there must be as many."""
         keys, items, position = self._spans[0]

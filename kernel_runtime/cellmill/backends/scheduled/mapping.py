@@ -23,6 +23,7 @@ from . import outcomes
 from .scheduler import Closed, held
 from .sizes import ReadAhead
 from .stream import Stream
+from .watching import Watch
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -83,6 +84,10 @@ class MapResults:
         self.stream.when_done = self._finish_run
         self._ahead = ReadAhead(backend.max_workers, chunksize, prefetch, whole=self._input.whole)
         self.stream.observe = self._ahead.observe
+        self._watch = Watch(self.stream) if backend.sender.packer(name, star=False) is not None else None
+        if self._watch is not None and not self._input.quiet:
+            self._input.look = self._watch.look
+        self._several = False  # results in the piece that was read last
         _open.add(self)
         try:
             self._refill()
@@ -199,6 +204,9 @@ class MapResults:
         self.begun = True
         self.stream.backend.check_process()
         try:
+            if self._watch is not None and self._first:
+                last = self._first == self._added and self._input.exhausted
+                self._watch.look_between(last=last, several=self._several)
             self._refill_if_low()
             if self._first == self._added:
                 self._finish()
@@ -211,6 +219,7 @@ class MapResults:
             self.close()
             raise
         self._first += len(piece)
+        self._several = len(piece) > 1
         if self._weights:
             self._ahead.read(self._weights.pop(id(piece), 0))
         piece.reverse()

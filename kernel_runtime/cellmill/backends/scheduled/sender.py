@@ -279,7 +279,7 @@ class Sender:
         inputs = Inputs()
         items: list[Any] = body["items"]
         count = len(items)
-        number = chunk.stream.number  # of the function as it was when the map began
+        number = chunk.stream.number_for(chunk.keys)  # of the function as they see it
         while True:
             if not number:
                 body = {**body, "function": function}

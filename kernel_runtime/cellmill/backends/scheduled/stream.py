@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
@@ -62,6 +63,8 @@ class Stream:
         self.function = function
         self.number = backend.functions.pin(function)  # 0: it goes with each chunk
         weakref.finalize(self, backend.functions.unpin, self.number).atexit = False
+        self._renewed: list[int] = []  # keys from which on elements see another state of the function...
+        self._numbers = [self.number]  # ...and its number before the first of them, and from each on
         self.options = options
         self.run = run
         self.receiver = receiver
@@ -104,10 +107,30 @@ class Stream:
             while self.waiting and self.sent < most:
                 available = len(self.waiting)
                 remaining = None if self.expected is None else available + self.expected
-                keys, items, position = self.waiting.take(self.sizes.next(available, remaining))
+                size = self.sizes.next(available, remaining)
+                if self._renewed:
+                    size = min(size, self._same_state(self.waiting.first_key()))
+                keys, items, position = self.waiting.take(size)
                 self._submit(keys, items, position=position)
         if self.when_low is not None and self.sent < most:
             self.when_low()
+
+    def renew(self, key: int) -> None:
+        """From this element of a map on, the function is what it is now."""
+        number = self.backend.functions.pin(self.function)
+        weakref.finalize(self, self.backend.functions.unpin, number).atexit = False
+        with self._lock:
+            self._renewed.append(key)
+            self._numbers.append(number)
+
+    def number_for(self, keys: Sequence[Any]) -> int:
+        """The function's number for a chunk with these elements."""
+        return self._numbers[bisect_right(self._renewed, keys[0])] if self._renewed else self.number
+
+    def _same_state(self, key: int) -> int:
+        """How many elements from this one on see the same state."""
+        place = bisect_right(self._renewed, key)
+        return self._renewed[place] - key if place < len(self._renewed) else 1 << 62
 
     def _submit(
         self,

@@ -170,9 +170,14 @@ def decode(view: memoryview) -> Any:
     return pickle.loads(data, buffers=buffers)
 
 
-def decode_own(view: memoryview, area: Area | None = None) -> Any:
-    """Unpickle what one holder gets: buffers are its own to write to, in place where ``area`` gives that, or copies."""
+def decode_own(view: memoryview, area: Area | None = None, common: bool = False) -> Any:
+    """Unpickle what one holder gets: buffers are its own to write to, in place where ``area`` gives that, or copies.
+
+    ``common``: they are read-only all the same.
+    """
     data, buffers = opened_own(view, area)
+    if common:
+        return pickle.loads(data, buffers=[memoryview(buffer).toreadonly() for buffer in buffers])
     return pickle.loads(data, buffers=buffers)
 
 

@@ -23,7 +23,7 @@ import cloudpickle
 from . import payload, pickling
 from .errors import PayloadError
 from .futures import Future
-from .payload import BUFFER_MIN
+from .payload import BUFFER_MIN, OWN_MIN
 from .shared import Shared, ShareError, packing
 
 ATOM_BYTES = 32  # of most numbers
@@ -35,15 +35,28 @@ _by_value: weakref.WeakSet[type] = weakref.WeakSet()  # classes that workers can
 
 
 class Copy:
-    """A large buffer as it was; several pieces may refer to it, and a chunk carries it once."""
+    """A large buffer as it was.
 
-    __slots__ = ("data",)
+    When several pieces have a very large one in common a chunk carries it once: read-only, or what one task writes
+    would reach those beside it, and which these are is left to chance.
+    """
+
+    __slots__ = ("common", "data")
 
     def __init__(self, data: bytearray) -> None:
         self.data = data
+        self.common = False
+
+    def again(self) -> Copy:
+        """For another piece."""
+        if len(self.data) < OWN_MIN:
+            return Copy(self.data)
+        self.common = True
+        return self
 
     def __reduce__(self) -> Any:
-        return payload.same, (pickle.PickleBuffer(self.data),)
+        buffer = memoryview(self.data)
+        return payload.same, (pickle.PickleBuffer(buffer.toreadonly() if self.common else buffer),)
 
 
 class Piece:
@@ -55,6 +68,10 @@ class Piece:
         self.data = data
         self.copies = copies
         self.parts = parts  # what it refers to and is not in it: futures, shared objects, packed classes
+
+    def again(self) -> Piece:
+        """For another element, which has its own."""
+        return Piece(self.data, tuple([copy.again() for copy in self.copies]), self.parts)
 
     def __reduce__(self) -> Any:
         if self.copies or self.parts:
@@ -71,6 +88,10 @@ class Bare(bytes):
     """One object, packed, that refers to nothing outside: its pickle."""
 
     __slots__ = ()
+
+    def again(self) -> Bare:
+        """For another element, which has its own."""
+        return Bare(self)
 
     def __reduce__(self) -> Any:
         return pickle.loads, (bytes(self),)
@@ -294,7 +315,13 @@ class Packer:
             known = (part, self._piece(part))
             if len(self._again) < MOST_KNOWN:
                 self._again[id(part)] = known
-        return known[1]
+            return known[1]
+        made = known[1]
+        if len(made.data if isinstance(made, Piece) else made) < BUFFER_MIN:
+            return made.again()
+        for copy in made.copies if isinstance(made, Piece) else ():
+            copy.common = True
+        return made
 
     def _piece(self, item: Any) -> Piece | Bare:
         kind = type(item)
@@ -337,7 +364,9 @@ class Packer:
             self.made += raw.nbytes
             if self._quiet and memoryview(owner).nbytes == raw.nbytes:  # all of it
                 self._copies[id(owner)] = known
-        self._taken.append(known[1])
+            self._taken.append(known[1])
+        else:
+            self._taken.append(known[1].again())
         return False
 
     def _problem(self, item: Any, error: BaseException) -> PayloadError:

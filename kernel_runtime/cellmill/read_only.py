@@ -94,10 +94,11 @@ def _note(names: list[str]) -> str:
     listed = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
     one = len(names) == 1
     return (
-        f"In tasks {listed} {'is' if one else 'are'} read-only: arrays that a function refers to, and those of shared "
-        "objects, are the same for all tasks of a worker, and what is written there reaches neither the notebook nor "
-        f"the other workers. Take {'it' if one else 'them'} as an argument (it may be written to), or write to a copy "
-        "(.copy()); return what is to be kept."
+        f"In tasks {listed} {'is' if one else 'are'} read-only. Arrays that a function refers to, those of shared "
+        "objects and those that several elements of a map have in common are the same for several tasks, and what is "
+        "written there reaches neither the notebook nor the other workers. Take "
+        f"{'it' if one else 'them'} as an argument, one for each call, or write to a copy (.copy()); return what is to "
+        "be kept."
     )
 
 

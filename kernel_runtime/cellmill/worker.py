@@ -257,16 +257,21 @@ class Worker:
             raise InternalError(f"input {position} of a task cannot be read ({rc})")
         if status[0] == held.CSCHED_NONE:
             return None
-        return self.load(int(place[0]), int(place[1]))
+        return self.load(int(place[0]), int(place[1]), common=self.item.count > 1)
 
     # -- inputs read in place
 
-    def load(self, address: int, size: int) -> Any:
-        """Unpickle a payload for the task in hand; large arrays in it are noticed as long as they live."""
+    def load(self, address: int, size: int, common: bool = False) -> Any:
+        """Unpickle a payload for the task in hand; large arrays in it are noticed as long as they live.
+
+        ``common``: elements of a chunk may have it in common, so it is read-only.
+        """
         buffer = ffi.buffer(ffi.cast(_CHARS, address), size)
         if size < payload.BUFFER_MIN:
             return pickle.loads(buffer)
-        return payload.decode_own(memoryview(buffer), partial(self.blocks.own, self.in_place, address))
+        return payload.decode_own(
+            memoryview(buffer), partial(self.blocks.own, self.in_place, address), common
+        )
 
     def keeps(self) -> int:
         """When a task publishes: the flag for its result if something still refers to its inputs."""

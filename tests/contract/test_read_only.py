@@ -140,3 +140,20 @@ def test_a_copy_can_be_written_to(ex: Executor) -> None:
         return mine
 
     assert [int(a.argmax()) for a in ex.map(work_on_a_copy, range(5))] == list(range(5))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_what_elements_of_a_map_have_in_common(ex: Executor, size: int) -> None:
+    """Each has its own, or it is read-only where that is too much: none sees what another one wrote."""
+    array = numpy.zeros(size)
+    for found in (
+        ex.map(work.add_in_place, [array] * 8, [1] * 8, chunksize=8, return_exceptions=True),
+        ex.map(work.add_one_in_place, [array] * 8, chunksize=8, return_exceptions=True),
+    ):
+        results = list(found)
+        if size < 4_000:
+            assert results == [size] * 8
+        else:  # one that has a chunk for itself has its own
+            errors = [error for error in results if error != size]
+            assert errors
+            assert all("read-only" in str(error) and error.__notes__ for error in errors)

@@ -98,6 +98,10 @@ def add_in_place(array: Any, number: int) -> float:
     return float(array.sum())
 
 
+def add_one_in_place(array: Any) -> float:
+    return add_in_place(array, 1)
+
+
 def doubled_frame(frame: Any) -> Any:
     frame["b"] *= 2
     frame.loc[0, "a"] = -1

@@ -57,7 +57,9 @@ def test_what_comes_again_is_packed_once() -> None:
     encoded = payload.encode(as_sent(packed))
     assert len(encoded.buffers) == 1
     assert [number for _, number in sent(packed)] == list(range(100))
-    assert made.pack([model, model])[1] is made.pack([model])[0]
+    one, other = made.pack([model, model])[1], made.pack([model])[0]
+    assert one.data is other.data
+    assert one.copies == other.copies  # the very same
     made.forget()
     model["weights"][0] = 7
     assert [each["weights"][0] for each in sent(made.pack([model, model]))] == [7, 7]

@@ -27,7 +27,7 @@ from typing import Any
 
 from . import captured_frames, module_reads
 from .pickling import dumps
-from .references import ABSENT, cell_value, importable, names_of, names_stored
+from .references import ABSENT, CACHED, cell_value, dispatch_registry, importable, names_of, names_stored
 
 ITEM, CELL, ATTRIBUTE, EQUAL, LIST, DICT, ITERABLE, BUFFER, CALL = range(9)  # as in capture.h
 
@@ -143,7 +143,7 @@ class Walk:
             self._function(value, name)
         elif issubclass(kind, type):
             self._class(value, name)
-        elif kind is types.ModuleType:
+        elif issubclass(kind, types.ModuleType):
             if sys.modules.get(value.__name__) is not value:
                 self.members(vars(value), name)
         elif kind in _PLAIN_CONTAINERS or kind is bytearray or kind is array.array:
@@ -156,6 +156,10 @@ class Walk:
     def _function(self, function: types.FunctionType, name: str) -> None:
         if importable(function):
             module_reads.of_function(self, function, name)
+            return
+        registry = dispatch_registry(function)
+        if registry is not None:
+            self.members(registry, name)
             return
         for key in ("__code__", "__defaults__", "__kwdefaults__"):
             self.attribute(function, key, name or "its defaults")
@@ -230,7 +234,7 @@ class Walk:
             attributes = value.__reduce__()[2][3]  # asked for by name it would come to be
             self.note(CALL, value, lambda: value.__reduce__()[2][3] is attributes, None, name)
             self.follow((attributes,), name)
-        elif kind is type(_CACHED):
+        elif kind is CACHED:
             self.follow((value.__wrapped__,), name)
         elif kind.__module__ in _OURS:
             if hasattr(value, "__wrapped__"):
@@ -293,11 +297,6 @@ def _caches_properties(kind: type) -> bool:
     return any(
         type(value) is functools.cached_property for cls in kind.__mro__ for value in vars(cls).values()
     )
-
-
-@functools.cache
-def _CACHED() -> None:
-    """See `Walk._wrapper`."""
 
 
 @functools.lru_cache(maxsize=1024)

@@ -25,7 +25,7 @@ from .errors import PayloadError, UsageError, in_words
 from .function_entries import Entry, Key, SharingEntry, Version
 from .module_reads import Reads, apply, leave_out
 from .pickling import dumps
-from .references import helpers_of, importable, modules_of, named_references
+from .references import CACHED, helpers_of, importable, modules_of, named_references
 from .shared import ShareError, packing
 from .watched import Watched
 
@@ -84,7 +84,7 @@ class FunctionTable:
         if entry is not None and entry.fresh():
             return entry.number
         if entry is None:
-            if not isinstance(function, (types.FunctionType, types.BuiltinFunctionType, type)):
+            if not isinstance(function, (types.FunctionType, types.BuiltinFunctionType, type, CACHED)):
                 return _IN_PAYLOAD
             if isinstance(function, types.BuiltinFunctionType) and not isinstance(
                 function.__self__, (types.ModuleType, type(None))
@@ -244,6 +244,8 @@ class FunctionTable:
 
 def function_name(function: Any) -> str:
     """A short name for people."""
+    while type(function) is partial:
+        function = function.func
     return str(
         getattr(function, "__qualname__", None)
         or getattr(function, "__name__", None)

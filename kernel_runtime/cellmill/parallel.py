@@ -64,7 +64,7 @@ class ParallelFunction:
                 return iter(check_batch(self.name, self.__wrapped__(items), len(items)))
             return map(self.__wrapped__, *iterables)
         return self._where().map_with(
-            self.__wrapped__,
+            self._sent(),
             iterables,
             self._options,
             ordered=ordered,
@@ -78,6 +78,10 @@ class ParallelFunction:
         """The same function with other options; ``executor=`` is one of them."""
         executor = changes.pop("executor", self._executor)
         return ParallelFunction(self.__wrapped__, self._options.changed(**changes), executor)
+
+    def _sent(self) -> Any:
+        """What a map runs for its elements."""
+        return self.__wrapped__
 
     def _where(self) -> Executor:
         return self._executor if self._executor is not None else default_executor()
@@ -100,7 +104,7 @@ class ParallelFunction:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: calls carry the instance along."""
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else ParallelMethod(self, instance)
 
     def __reduce__(self) -> Any:
         return ParallelFunction, (self.__wrapped__, self._options)
@@ -111,6 +115,68 @@ class ParallelFunction:
         except (TypeError, ValueError):
             signature = "(...)"
         return f"<parallel {self.name}{signature}>"
+
+
+class _Bound:
+    """A function and its first argument, as it goes to workers: found there by no name, as its class may have another
+    object under the method's.
+    """
+
+    __slots__ = ("function", "instance")
+
+    def __init__(self, function: Any, instance: Any) -> None:
+        self.function, self.instance = function, instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(self.instance, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("__name__", "__qualname__", "__doc__"):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __eq__(self, other: object) -> bool:
+        same = type(other) is _Bound and self.function is other.function
+        return same and self.instance is other.instance  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((id(self.function), id(self.instance)))
+
+
+class ParallelMethod(ParallelFunction):
+    """A parallel function as the method of an instance, or of a class."""
+
+    def __init__(self, parallel: ParallelFunction, instance: Any) -> None:
+        method = types.MethodType(parallel.__wrapped__, instance)
+        self.__dict__.update(parallel.__dict__, __wrapped__=method, __func__=parallel, __self__=instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """A future at once; inside a task, the value."""
+        if in_worker():
+            return super().__call__(*args, **kwargs)
+        function = self.__func__.__wrapped__
+        if self._options.batch:
+            return self._where().submit_with(self._sent(), args, kwargs, self._options, self.name)
+        return self._where().submit_with(function, (self.__self__, *args), kwargs, self._options, self.name)
+
+    def _sent(self) -> Any:
+        return _Bound(self.__func__.__wrapped__, self.__self__)
+
+    def options(self, **changes: Any) -> ParallelFunction:
+        """The same method with other options."""
+        return ParallelMethod(self.__func__.options(**changes), self.__self__)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self  # it is bound already
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ParallelMethod and self.__wrapped__ == other.__wrapped__
+
+    def __hash__(self) -> int:
+        return hash(self.__wrapped__)
+
+    def __reduce__(self) -> Any:
+        return ParallelMethod, (self.__func__, self.__self__)
 
 
 def _notice_stores(function: Any, executor: Executor | None) -> None:

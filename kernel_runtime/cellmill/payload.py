@@ -121,7 +121,7 @@ def same(value: Any) -> Any:
 
 def by_value_needed(data: bytes) -> bool:
     """Plain pickle stored a reference into ``__main__``, which workers do not have (or hold an old version of)."""
-    return b"__main__" in data or bool(cloudpickle.list_registry_pickle_by_value())
+    return b"__main__" in data or b"__mp_main__" in data or bool(cloudpickle.list_registry_pickle_by_value())
 
 
 def encode_simple(value: Any) -> bytes | None:

@@ -17,11 +17,13 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from types import MemberDescriptorType
+from types import FunctionType, MemberDescriptorType
 from typing import Any, NamedTuple
 
 import cloudpickle
 from cloudpickle import cloudpickle as _by_value
+
+from . import by_value
 
 MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
 
@@ -51,7 +53,15 @@ class Pickler(cloudpickle.Pickler):
         if shell is not None and obj is getattr(shell, "_modified_open", _MISSING):
             # IPython's stand-in for `open` would drag all of IPython into each worker
             return getattr, (builtins, "open")
-        reduced = super().reducer_override(obj)
+        wrapper = by_value.reduced(obj)
+        if wrapper is not None:
+            return wrapper
+        if not by_value.is_of_spawned_main(obj):
+            reduced = super().reducer_override(obj)
+        elif type(obj) is FunctionType:
+            reduced = self._dynamic_function_reduce(obj)
+        else:
+            reduced = _by_value._dynamic_class_reduce(obj)
         if type(reduced) is tuple and reduced[0] in _MAKERS:
             maker, arguments, state = reduced[:3]
             identity, version = _name_of(obj, arguments[-2])

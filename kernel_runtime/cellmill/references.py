@@ -14,6 +14,8 @@ import cloudpickle
 from cloudpickle.cloudpickle import _extract_code_globals
 
 ABSENT = object()
+CACHED: Any = type(functools.cache(len))  # what functools.cache and lru_cache make of a function
+_DISPATCHER = functools.singledispatch(len).__code__  # type: ignore[attr-defined]
 
 
 def cell_value(cell: types.CellType) -> Any:
@@ -71,9 +73,23 @@ def named_references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
+def dispatch_registry(function: types.FunctionType) -> dict[type, Any] | None:
+    """Of what `functools.singledispatch` made: the functions by type; None for any other function."""
+    if function.__code__ is not _DISPATCHER:
+        return None
+    place = function.__code__.co_freevars.index("dispatch")
+    dispatch = (function.__closure__ or ())[place].cell_contents
+    found: dict[type, Any] = dispatch.__closure__[
+        dispatch.__code__.co_freevars.index("registry")
+    ].cell_contents
+    return found
+
+
 def unwrapped(value: Any) -> Any:
-    """The plain function behind a parallel one or another wrapper of ours."""
-    return getattr(value, "__wrapped__", value) if type(value).__module__ == "cellmill.parallel" else value
+    """The plain function behind a parallel or cached one, or another wrapper of ours."""
+    if type(value).__module__ == "cellmill.parallel" or (type(value) is CACHED and not importable(value)):
+        return getattr(value, "__wrapped__", value)
+    return value
 
 
 def helpers_of(function: Any) -> Iterator[Any]:
@@ -91,7 +107,8 @@ def helpers_of(function: Any) -> Iterator[Any]:
                 todo.extend(v for v in vars(current).values() if type(v) is types.FunctionType)
         elif type(current) is types.FunctionType and (current is function or not importable(current)):
             yield current
-            todo.extend(value for _, value in named_references(current))
+            registry = dispatch_registry(current)
+            todo.extend(registry.values() if registry else (value for _, value in named_references(current)))
 
 
 def modules_of(function: Any) -> Iterator[str]:

@@ -148,3 +148,13 @@ def test_values_in_braces_are_not_replaced(notebook: Notebook) -> None:
     notebook.run("f = 'g'").ok()
     output = notebook.run("%%parallel {f}\ndef g(x): return x")
     assert "{f}" in output.traceback
+
+
+def test_cached_functions_become_parallel(notebook: Notebook) -> None:
+    notebook.run(
+        "%%parallel\nimport functools\n\n@functools.cache\ndef f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)"
+    ).ok()
+    notebook.run("@functools.lru_cache(maxsize=8)\ndef helper(x):\n    return x * 10").ok()
+    notebook.run("%%parallel\ndef g(x):\n    return helper(x) + f(x)").ok()
+    assert notebook.value("f(30).result(), list(f.map(range(5)))") == "(832040, [0, 1, 1, 2, 3])"
+    assert notebook.value("g(3).result(), list(g.map(range(3)))") == "(32, [0, 11, 21])"

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from . import origin, runs
@@ -29,6 +30,7 @@ executors: weakref.WeakSet[Executor] = weakref.WeakSet()
 default: Executor | None = None
 default_lock = threading.Lock()
 ended = False  # what is submitted from now on would be dropped
+_left = False  # nothing is to be finished any more
 _told = False
 _interrupted = False
 
@@ -147,22 +149,22 @@ def _finish_all() -> None:
         _give_up()
         _let_go()
     else:
-        _finish_interruptibly(closing=False)
+        _interruptibly(_finish_first)
 
 
 def _finish_rest() -> None:
     """When the program's own threads have ended, which may have submitted more."""
-    if not ended:
-        _finish_interruptibly(closing=True)
+    if not _left:
+        _interruptibly(_finish_last)
     if _interrupted:  # code that other functions ran at exit may have reset the status
         with contextlib.suppress(KeyboardInterrupt):
             exec(_INTERRUPT)
 
 
-def _finish_interruptibly(closing: bool) -> None:
+def _interruptibly(finish: Callable[[], None]) -> None:
     global _interrupted
     try:
-        _finish(closing)
+        finish()
     except KeyboardInterrupt:
         _interrupted = True
     if _interrupted:
@@ -176,22 +178,44 @@ def _finish_interruptibly(closing: bool) -> None:
 _INTERRUPT = "raise KeyboardInterrupt"
 
 
-def _finish(closing: bool) -> None:
-    """Submitted work is finished, as with the standard executors; with `closing` nothing is left behind.
+def _finish_first() -> None:
+    """Submitted work is finished, as with the standard executors.
 
-    Threads of the program go on after its last line: what they submit is finished when they have ended.
+    Threads of the program, its pools included, go on after its last line. Executors stay open for them, but those
+    that need thread pools themselves: these wait for the threads that nobody tells to end.
     """
-    while not closing and _threads_run():
-        for executor in open_executors():
-            executor._backend.work_off()
-        if not any(executor._backend.needs_threads for executor in open_executors()):
-            return
+    global ended
+    while _threads(of_pools=False) and any(each._backend.needs_threads for each in open_executors()):
+        _work_off()
         time.sleep(THREADS_SECONDS)
+    if not _threads(of_pools=True):
+        _finish_last()
+        return
+    _work_off()
+    for executor in open_executors():
+        if executor._backend.needs_threads:
+            executor.shutdown(wait=True)
+            ended = (
+                ended or executor is default
+            )  # calls raise: another default executor would run them elsewhere
+
+
+def _work_off() -> None:
+    for executor in open_executors():
+        executor._backend.work_off()
+
+
+def _finish_last() -> None:
+    """The same, and nothing is left behind."""
+    global ended
     mapping = sys.modules.get("cellmill.backends.scheduled.mapping")
     if mapping is not None:
         getattr(mapping, "leave_begun", int)()
-    for executor in open_executors():
-        executor.shutdown(wait=True)
+    while not ended or open_executors():
+        for executor in open_executors():
+            executor.shutdown(wait=True)
+        with default_lock:
+            ended = not open_executors()
     for name in ("ending", "callbacks"):
         module = sys.modules.get(f"cellmill.backends.scheduled.{name}")
         if module is not None:
@@ -209,8 +233,12 @@ def _give_up() -> None:
 
 
 def _let_go() -> None:
-    global ended
-    ended = True
+    global ended, _left
+    ended = _left = True
+    for executor in _ours():
+        executor._closed = (
+            True  # dropped while the interpreter ends, it would wait for a thread that cannot start
+        )
     client = sys.modules.get("cellmill.backends.local.zygote_client")
     if client is not None:
         client.close_shared()
@@ -222,13 +250,14 @@ def _ended_by_interrupt() -> bool:
     return isinstance(last, type) and issubclass(last, KeyboardInterrupt) and not hasattr(sys, "ps1")
 
 
-def _threads_run() -> bool:
-    """Whether threads of the program's own go on after its last line; those of thread pools end when they are told."""
+def _threads(of_pools: bool) -> bool:
+    """Whether threads of the program's own run, which the interpreter waits for: those of pools are told to end."""
     pools = getattr(concurrent.futures.thread, "_threads_queues", ())
     managers = getattr(sys.modules.get("concurrent.futures.process"), "_threads_wakeups", ())
     return any(
-        not (each.daemon or each is threading.main_thread() or each in pools or each in managers)
+        of_pools or not (each in pools or each in managers)
         for each in threading.enumerate()
+        if not each.daemon and each is not threading.main_thread()
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import textwrap
 from pathlib import Path
+
+import pytest
 
 from tests.contract.abilities import Abilities, later
 from tests.core.helpers import Gate, start_script
@@ -44,6 +47,14 @@ class Program:
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "end\n"
 
+    def press_ctrl_c(self) -> None:
+        """Once more where it came just before the program began to finish its work."""
+        for _ in range(3):
+            self.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(SECONDS / 4)
+                return
+
     def finish(self) -> str:
         """What it wrote to stderr."""
         with self.process:
@@ -76,7 +87,7 @@ def test_ctrl_c_ends_it(tmp_path: Path, backend: str, able: Abilities, gate: Gat
     program = Program(tmp_path, backend, able, code, gate.folder)
     program.wait_end()
     gate.wait_started(able.workers)
-    program.process.send_signal(signal.SIGINT)
+    program.press_ctrl_c()
     err = program.finish()
     assert program.process.returncode == -signal.SIGINT, err
     assert "cellmill: interrupted; 8 tasks were not finished" in err
@@ -114,6 +125,25 @@ def go_on():
     begun.wait()
     for i in range(8): write(i)
 threading.Thread(target=go_on).start()
+threading._register_atexit(begun.set)
+"""
+    program = Program(tmp_path, backend, able, code)
+    err = program.finish()
+    assert (program.process.returncode, err) == (0, "")
+    assert program.files() == 8
+
+
+def test_thread_pools_of_the_program_go_on_submitting(tmp_path: Path, backend: str, able: Abilities) -> None:
+    if able.outside:
+        pytest.skip("clusters need the standard thread pools themselves: calls made there at the end raise")
+    code = """
+from concurrent.futures import ThreadPoolExecutor
+begun = threading.Event()
+def go_on(i):
+    begun.wait()
+    write(i)
+pool = ThreadPoolExecutor(2)
+for i in range(8): pool.submit(go_on, i)
 threading._register_atexit(begun.set)
 """
     program = Program(tmp_path, backend, able, code)

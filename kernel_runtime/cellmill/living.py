@@ -210,7 +210,7 @@ def _finish_last() -> None:
     global ended
     mapping = sys.modules.get("cellmill.backends.scheduled.mapping")
     if mapping is not None:
-        getattr(mapping, "leave_begun", int)()
+        mapping.leave_begun()
     while not ended or open_executors():
         for executor in open_executors():
             executor.shutdown(wait=True)

@@ -150,3 +150,16 @@ threading._register_atexit(begun.set)
     err = program.finish()
     assert (program.process.returncode, err) == (0, "")
     assert program.files() == 8
+
+
+@later
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_map_that_was_begun_does_not_hold_up_the_end(
+    tmp_path: Path, backend: str, able: Abilities, kept: bool
+) -> None:
+    """Nobody can read the rest, whether a variable still refers to it or not."""
+    code = "each = write.map(range(20_000))\nnext(each)\n" if kept else "next(write.map(range(20_000)))\n"
+    program = Program(tmp_path, backend, able, code)
+    err = program.finish()
+    assert (program.process.returncode, err) == (0, "")
+    assert 0 < program.files() < 20_000

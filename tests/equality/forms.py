@@ -114,7 +114,10 @@ class _Forms:
 
     def _reduced(self, value: Any) -> Any:
         """Of a library's object: what its pickle would say."""
-        found = value.__reduce_ex__(4)
+        try:
+            found = value.__reduce_ex__(4)
+        except TypeError:  # not for pickles, as what some errors refer to
+            return "opaque"
         if isinstance(found, str):
             return found
         parts = [list(part) if isinstance(part, Iterator) else part for part in found]

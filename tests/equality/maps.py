@@ -30,7 +30,7 @@ _ALL = [
         immediate=False,
     ),
     Input("over_range", "range($n + 2)"),
-    Input("over_long_range", "range(3000)"),
+    Input("over_long_range", "range(400)"),
     Input("over_array", "np.arange($n + 1.0)"),
     Input(
         "over_rows",

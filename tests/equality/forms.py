@@ -5,6 +5,7 @@ Whether two parts of a value are one object is not in its form: programs that ca
 
 from __future__ import annotations
 
+import functools
 import struct
 import types
 from collections import OrderedDict
@@ -78,6 +79,9 @@ class _Forms:
             return "series", str(value.name), str(value.dtype), self._index(value.index), data
         if isinstance(value, pd.Index):
             return self._index(value)
+        if kind is functools.partial:  # its own state says whether somebody has looked at its attributes
+            own = (value.func, value.args, value.keywords, vars(value))
+            return "partial", *(self.form(part) for part in own)
         named = kind.__qualname__, self._present(kind)
         return *named, *self._parts(value, kind)
 

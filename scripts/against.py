@@ -1,8 +1,14 @@
 """How fast the task path of HEAD is beside that of an earlier commit.
 
-``python scripts/against.py COMMIT [--rounds N]`` compiles both commits in folders of their own and
-measures both in turns, each time in a fresh process: tasks a second by submit and by map, and one round trip. Prints
-the medians and how many times as fast HEAD is. With ``--least X`` the exit status is 1 where a ratio lies below.
+``python scripts/against.py COMMIT [--rounds N] [--rows A,B]`` compiles both commits in folders of their own and
+measures both in turns, each time in a fresh process: calls and maps of no-ops, with captured state of several kinds and
+with payloads. ``--list`` names the rows. A round is one turn of each commit, the first one changing. Prints for each
+row the medians and how many times as fast HEAD is: the median of the rounds' ratios, and between which order statistics
+of theirs it lies in 95 % of all cases (the sign test's interval; with fewer than six rounds it is the range, which
+covers less and says so). Once by the clock, once by the processor time of the kernel's process, which others on the
+machine disturb less. Rows marked + look at captured state where the earlier commit may not have: for them the cost of
+the look is printed, a call's time less that of a call that captures nothing, in microseconds. With ``--least X`` the
+exit status is 1 where an interval's lower end lies below, by clock and by processor time.
 """
 
 from __future__ import annotations
@@ -10,6 +16,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -20,39 +27,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("csched", "kernel_runtime", "widgets", "hatch_build.py", "pyproject.toml")
-WORKERS = 2
-MEASURE = f"""
-import gc, json, statistics, sys, time
-import cellmill
-
-def noop(*_):
-    return None
-
-def seconds(work):
-    gc.collect()
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-with cellmill.Executor({WORKERS}) as pool:
-    def submits(count):
-        for future in [pool.submit(noop) for _ in range(count)]:
-            future.result()
-    def maps(count):
-        for _ in pool.map(noop, range(count)):
-            pass
-    submits(50_000), maps(100_000)
-    found = {{"submit, tasks/s": 300_000 / seconds(lambda: submits(300_000)),
-             "map, elements/s": 2_000_000 / seconds(lambda: maps(2_000_000))}}
-    trips = []
-    for _ in range(20_000):
-        start = time.perf_counter()
-        pool.submit(noop).result()
-        trips.append(time.perf_counter() - start)
-    found["round trips/s, median"] = 1 / statistics.median(trips)
-print(json.dumps(found))
-"""
-"""Uses nothing but what `concurrent.futures` has, so that any commit with an executor can run it."""
+MEASURE = Path(__file__).with_name("against_rows.py")
+BARE = "call"
+Turn = dict[str, tuple[float, float]]
+"""Of each row microseconds of one call, by the clock and of the kernel's processor time."""
 
 
 def unpack(commit: str, folder: Path) -> Path:
@@ -66,47 +44,112 @@ def unpack(commit: str, folder: Path) -> Path:
     return folder
 
 
-def measure(tree: Path) -> dict[str, float]:
+def measure(tree: Path, rows: list[str]) -> Turn:
     """One turn in a process of its own."""
     paths = os.pathsep.join(str(tree / part) for part in ("kernel_runtime", "widgets"))
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE],
+        [sys.executable, str(MEASURE), *rows],
         env={**os.environ, "PYTHONPATH": paths},
         check=True,
         stdout=subprocess.PIPE,
         timeout=300,
     )
-    found: dict[str, float] = json.loads(done.stdout)
+    found: dict[str, list[float]] = json.loads(done.stdout)
+    return {row: (wall, processor) for row, (wall, processor) in found.items()}
+
+
+def interval(values: list[float]) -> tuple[float, float, float]:
+    """The sign test's interval of the median: its ends, and how much it covers, 95 % where there are enough values."""
+    ordered, count = sorted(values), len(values)
+    tail, best = 0.0, (ordered[0], ordered[-1], 1 - 2 * 0.5**count)
+    for left_out in range(count // 2):
+        tail += math.comb(count, left_out) / 2**count
+        if 1 - 2 * tail < 0.95:
+            break
+        best = ordered[left_out], ordered[count - 1 - left_out], 1 - 2 * tail
+    return best
+
+
+def report(before: list[Turn], now: list[Turn], marked: set[str]) -> dict[str, tuple[float, float]]:
+    """Print the table; the lower ends of each row's two intervals."""
+    print(f"{'us a call':30} {'before':>11} {'HEAD':>11}   ratio by clock        by processor time")
+    ends: dict[str, tuple[float, float]] = {}
+    for row in now[0]:
+        parts = []
+        lows: list[float] = []
+        for which in (0, 1):
+            ratios = [b[row][which] / n[row][which] for b, n in zip(before, now, strict=True)]
+            low, high, _ = interval(ratios)
+            lows.append(low)
+            parts.append(f"{statistics.median(ratios):5.2f} [{low:5.2f}, {high:5.2f}]")
+        ends[row] = lows[0], lows[1]
+        medians = [statistics.median(turn[row][0] for turn in found) for found in (before, now)]
+        mark = "+ " if row in marked else ""
+        line = f"{mark + row:30} {medians[0]:11,.3f} {medians[1]:11,.3f}   {'   '.join(parts)}"
+        print(line + (f"   look {_look(before, row)}, now {_look(now, row)} us" if mark else ""))
+    covered = interval([1.0] * len(now))[2]
+    print(f"In brackets: where the median of {len(now)} paired ratios lies in {covered:.1%} of all cases.")
+    return ends
+
+
+def _look(turns: list[Turn], row: str) -> str:
+    """What a call costs in processor time beyond one that captures nothing."""
+    if BARE not in turns[0]:
+        return "?"
+    return f"{statistics.median(turn[row][1] - turn[BARE][1] for turn in turns):,.2f}"
+
+
+def known_rows() -> dict[str, bool]:
+    """All rows, and of each whether it looks at captured state."""
+    done = subprocess.run([sys.executable, str(MEASURE), "--list"], check=True, stdout=subprocess.PIPE)
+    found: dict[str, bool] = json.loads(done.stdout)
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("commit", help="what to compare with: any name that git knows")
-    parser.add_argument("--rounds", type=int, default=7, help="turns of each (default 7)")
-    parser.add_argument("--least", type=float, default=0.0, help="fail where a ratio is below")
-    given = parser.parse_args()
+def turns_of(commits: tuple[str, str], rows: list[str], rounds: int) -> tuple[list[Turn], list[Turn]]:
+    """The turns of both, each round's first one changing."""
     with tempfile.TemporaryDirectory(prefix="cellmill-against-") as scratch:
-        try:
-            trees = [
-                unpack(name, Path(scratch, folder))
-                for name, folder in ((given.commit, "before"), ("HEAD", "now"))
-            ]
-        except subprocess.CalledProcessError as error:
-            print(f"{given.commit} cannot be built: {error}", file=sys.stderr)
-            return 2
-        turns: list[list[dict[str, float]]] = [[], []]
-        for number in range(given.rounds):
-            for found, tree in zip(turns, trees, strict=True):
-                found.append(measure(tree))
-            print(f"round {number + 1} of {given.rounds}", file=sys.stderr)
-    print(f"{'':24} {given.commit:>14} {'HEAD':>14}   ratio")
-    slower = False
-    for key in turns[1][0]:
-        before, now = (statistics.median(turn[key] for turn in found) for found in turns)
-        slower |= now / before < given.least
-        print(f"{key:24} {before:14,.0f} {now:14,.0f} {now / before:7.2f}")
-    return int(slower)
+        trees = [
+            unpack(name, Path(scratch, folder)) for name, folder in zip(commits, ("a", "b"), strict=True)
+        ]
+        turns: tuple[list[Turn], list[Turn]] = [], []
+        for number in range(rounds):
+            for which in (0, 1) if number % 2 else (1, 0):
+                turns[which].append(measure(trees[which], rows))
+            print(f"round {number + 1} of {rounds}", file=sys.stderr)
+    return turns
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("commit", nargs="?", help="what to compare with: any name that git knows")
+    parser.add_argument(
+        "--rounds", type=int, default=12, help="turns of each (default 12, about ten minutes)"
+    )
+    parser.add_argument("--rows", default="", help="these alone, by commas; a name's beginning is enough")
+    parser.add_argument("--list", action="store_true", help="name the rows")
+    parser.add_argument("--least", type=float, default=0.0, help="fail where an interval begins below")
+    return parser
+
+
+def main() -> int:
+    parser = _parser()
+    given = parser.parse_args()
+    known = known_rows()
+    if given.list:
+        print("\n".join(f"{'+ ' if looks else '  '}{row}" for row, looks in known.items()))
+        return 0
+    chosen = [row for row in known if row.startswith(tuple(given.rows.split(",")))]
+    if given.commit is None or not chosen:
+        parser.error("a commit is needed" if chosen else f"no row begins with {given.rows!r}; see --list")
+    rows = list(dict.fromkeys([BARE, *chosen]))  # the calls that the cost of a look is told from
+    try:
+        before, now = turns_of((given.commit, "HEAD"), rows, given.rounds)
+    except subprocess.CalledProcessError as error:
+        print(f"{given.commit} cannot be built or measured: {error}", file=sys.stderr)
+        return 2
+    ends = report(before, now, {row for row in rows if known[row]})
+    return int(any(max(lows) < given.least for lows in ends.values()))
 
 
 if __name__ == "__main__":

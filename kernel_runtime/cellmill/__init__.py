@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from .parallel import per_worker as per_worker
     from .recording import Recording as Recording
     from .recording import record as record
+    from .seeds import seed as seed
+    from .seeds import task_seed as task_seed
     from .shared import Shared as Shared
     from .shared import share as share
     from .task import Retry as Retry
@@ -72,6 +74,7 @@ _HOMES = {
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
     "output": ("output",),
     "recording": ("Recording", "record"),
+    "seeds": ("seed", "task_seed"),
     "shared": ("Shared", "share"),
     "task": ("Retry", "TaskFailure"),
     "tasks": ("set_priority", "why"),
@@ -88,6 +91,10 @@ class _Package(types.ModuleType):
         if name in ("parallel", "journeys", "output") and isinstance(value, types.ModuleType):
             value = getattr(value, name)
         super().__setattr__(name, value)
+
+    def __reduce__(self) -> Any:
+        """Functions that refer to it find it in each process, as they do any module."""
+        return importlib.import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -72,6 +72,7 @@ _PLAIN_CONTAINERS = (
 _OF_CLASSES = frozenset(("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", "_abc_impl"))
 _STATEFUL = ("__reduce_ex__", "__reduce__", "__getstate__")
 _OURS = ("cellmill.parallel", "cellmill.shared", "cellmill.futures", "cellmill.executor")
+_GENERATORS = ("random", "numpy.random._generator", "numpy.random.bit_generator", "numpy.random.mtrand")
 _HEAVY = 1 << 20  # the weight of what is compared by pickling it
 
 
@@ -273,8 +274,9 @@ class Walk:
 
     def opaque(self, value: Any, name: str) -> None:
         """What only its own code knows the state of: pickled again and compared."""
-        if self.in_worker and kind_of_generator(type(value)):
-            return
+        kind = type(value)
+        if kind.__module__ in _GENERATORS or (self.in_worker and kind_of_generator(kind)):
+            return  # tasks draw from children, which are made of its state at each call
         try:
             held = dumps(value)
         except Exception:
@@ -286,9 +288,7 @@ class Walk:
 
 def kind_of_generator(kind: type) -> bool:
     """Whether it draws random numbers: what it draws is its own business."""
-    return any(
-        cls.__module__ in ("random", "numpy.random._generator", "numpy.random.mtrand") for cls in kind.__mro__
-    )
+    return any(cls.__module__ in _GENERATORS for cls in kind.__mro__)
 
 
 @functools.lru_cache(maxsize=1024)

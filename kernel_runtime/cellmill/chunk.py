@@ -9,6 +9,7 @@ from .backends.scheduled.scheduler import NO_ELEMENT, held
 from .chunk_outcomes import Outcomes, run_batch
 from .errors import is_a
 from .raised import encode_error
+from .randomness import prepared
 from .watched import bare, look
 from .worker import FLUSH_NS
 
@@ -40,6 +41,8 @@ def run_chunk(worker: Runner, function: Any, name: str, count: int, arguments: d
     worker.in_user_code = True
     # the items are popped, so that nothing refers to them any more when the outcomes are published
     looked_at, function = function, bare(function)
+    if "draws" in arguments:
+        function = prepared(function, arguments)
     if arguments["batch"]:
         outcomes = Outcomes(0)
         outcomes.values = run_batch(

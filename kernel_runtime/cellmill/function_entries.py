@@ -33,11 +33,12 @@ class Version:
 class Entry:
     """A function, its number and the state that its pickle has captured."""
 
-    __slots__ = ("by_value", "capture", "function", "number", "said", "version")
+    __slots__ = ("by_value", "capture", "function", "generators", "number", "said", "version")
 
     def __init__(self, function: Any, by_value: bool) -> None:
         self.function = function
         self.by_value = by_value
+        self.generators: list[Any] = []  # of random numbers, that it refers to
         self.number = -1
         self.version: Version | None = None
         self.capture: Capture | None = None  # None: it is to be pickled anew

@@ -13,12 +13,12 @@ import os
 import threading
 import types
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from . import payload, read_only
+from . import payload, randomness, read_only
 from .captured import Capture, walked
 from .captured_kinds import Walk
 from .errors import PayloadError, UsageError, in_words
@@ -44,6 +44,7 @@ class FunctionBlob(NamedTuple):
     sources: dict[str, str]
     reads: Reads = {}  # noqa: RUF012  (data of modules, which is never changed)
     watched: bool = False  # it refers to what tasks could change
+    board: randomness.Board | None = None  # the generators among all that, which came before
 
 
 class FunctionTable:
@@ -95,35 +96,50 @@ class FunctionTable:
         self._evict()
         return entry.number
 
-    def pin(self, function: Any) -> int:
-        """The number of the function as it is now, which is kept until `unpin`; 0 when it cannot be sent by itself.
+    def pin(self, function: Any) -> tuple[int, Sequence[Any]]:
+        """(number, generators) of the function as it is now, kept until `unpin`; 0: it cannot be sent by itself.
 
-        Bound methods and callable objects have one, too: for the many calls of a map.
+        Bound methods and callable objects have a number, too: for the many calls of a map.
         """
         with self._lock:
-            number = self.number(function)
-            entry = self._entries.get(function) if number else None
+            self.number(function)
+            entry = self._entry_of(function)
             if entry is not None and entry.version is not None:
-                version = entry.version
+                version, generators = entry.version, entry.generators
                 version.users += 1
             else:
                 try:
-                    _, encoded, needs = self._encoded(function)
+                    _, encoded, needs, board = self._encoded(function)
                 except PayloadError:
-                    return _IN_PAYLOAD
-                version = self._version(encoded, needs, function)
+                    return _IN_PAYLOAD, ()
+                version, generators = self._version(encoded, needs, function), [*board.generators.values()]
             self._pinned.setdefault(version.number, []).append(version)
-            return version.number
+            return version.number, generators
+
+    def _entry_of(self, function: Any) -> Entry | None:
+        try:
+            return self._entries.get(function)
+        except Exception:  # not hashable, or its hash or comparison raises
+            return None
 
     def unpin(self, number: int) -> None:
         """It is not called any more by who has pinned it; from finalizers, too: so no lock is taken."""
         self._unpinned.append(number)
 
+    def drawing(self, function: Any) -> tuple[int, Sequence[Any]]:
+        """(number, generators) of a function that has just been given the number 0 since it refers to generators."""
+        entry = self._entry_of(function)
+        if entry is None or entry.version is None:
+            return _IN_PAYLOAD, ()
+        return entry.version.number, entry.generators
+
     def by_number(self, number: int) -> Any:
         """The function with a number, if it is still known; None for 0, which comes with each call."""
         with self._lock:
             entries = list(self._entries.values()) if number else []
-        return next((entry.target() for entry in entries if entry.number == number), None)
+        return next(
+            (e.target() for e in entries if e.version is not None and e.version.number == number), None
+        )
 
     def by_name(self, name: str) -> Any:
         """The newest function of this name, if it is still known."""
@@ -160,7 +176,7 @@ class FunctionTable:
 
     def _renew(self, entry: Entry, function: Any) -> Entry:
         """Pickle anew; the same content keeps its number, so that workers need not load it again."""
-        walk, encoded, needs = self._encoded(function)
+        walk, encoded, needs, board = self._encoded(function)
         with self._lock:
             self._let_go()
             version = self._version(encoded, needs, function)
@@ -170,9 +186,13 @@ class FunctionTable:
                 self._entries[function] = entry
             before, entry.version = entry.version, version
             # all at the end: after an attempt that failed or was interrupted the entry is as it was, and not fresh
-            entry.number = version.number
-            entry.hold(walk, version.number)
-            if type(entry) is Entry and entry.capture is not None and entry.capture.light:
+            entry.generators = list(board.generators.values())
+            # its tasks say what they draw from: they are no plain calls
+            entry.number = _IN_PAYLOAD if board.generators else version.number
+            entry.hold(walk, entry.number)
+            if not entry.number:
+                self.captures.pop(function, None)
+            elif type(entry) is Entry and entry.capture is not None and entry.capture.light:
                 self.captures[function] = entry.capture.capsule
             self._release(before)
         return entry
@@ -199,17 +219,18 @@ class FunctionTable:
             if versions:
                 self._release(versions.pop())
 
-    def _encoded(self, function: Any) -> tuple[Walk, payload.Encoded, set[int]]:
-        """(what it refers to, its pickle, the shared objects in that), all of one moment."""
+    def _encoded(self, function: Any) -> tuple[Walk, payload.Encoded, set[int], randomness.Board]:
+        """(what it refers to, its pickle, the shared objects and the generators in that), all of one moment."""
         for _ in range(MOST_TRIES):
-            needs = set[int]()
+            needs, board = set[int](), randomness.Board()
             walk = walked(function)
-            encoded = encode_function(function, self._refer and partial(self._refer, needs=needs), walk)
+            refer = self._refer and partial(self._refer, needs=needs)
+            encoded = encode_function(function, refer, walk, board)
             if (
                 Capture(walk, 0).changed() is None
             ):  # no other thread, and nothing that pickling calls, changed it
                 break
-        return walk, encoded, needs
+        return walk, encoded, needs, board
 
     def _loosened(self, entry: Entry, function: Any) -> SharingEntry:
         """An entry that does not keep the function, in the table instead of this one."""
@@ -264,19 +285,22 @@ def encode_function(
     function: Any,
     refer: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None,
     walk: Walk | None = None,
+    board: randomness.Board | None = None,
 ) -> payload.Encoded:
     """Pickle a function for workers; raises `PayloadError` with the reason when it cannot be.
 
     ``refer`` tells what shared objects become that it refers to; ``walk`` is over all that it refers to.
+    ``board`` takes the generators of random numbers in that.
     """
     if refer is not None:
         with packing(refer):
-            return encode_function(function, None, walk)
-    blob = FunctionBlob(function_name(function), function, dict(sources_of(function)))
+            return encode_function(function, None, walk, board)
+    board = randomness.Board() if board is None else board
+    blob = FunctionBlob(function_name(function), function, dict(sources_of(function)), board=board)
     if walk is not None:
         blob = blob._replace(reads=walk.reads, watched=walk.mutable or bool(walk.stores))
     try:
-        return read_only.encode(blob)
+        return read_only.encode(blob, board)
     except ShareError as error:
         raise PayloadError(
             f"the function {function_name(function)} cannot be sent to a worker: {error}"
@@ -284,7 +308,8 @@ def encode_function(
     except Exception as error:
         if walk is not None and walk.reads:
             walk.reads = _picklable(walk.reads)
-            return encode_function(function, None, walk)
+            board.generators.clear()
+            return encode_function(function, None, walk, board)
         culprit = _culprit(function)
         raise PayloadError(
             f"the function {function_name(function)} cannot be sent to a worker: {culprit}"
@@ -355,6 +380,8 @@ def load_function(view: memoryview) -> FunctionBlob:
     for name, source in blob.sources.items():
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     function = _WithReads(blob) if blob.reads else blob.function
+    if blob.board is not None:
+        function = randomness.Drawing(function, blob.board)
     if blob.watched:
         function = Watched(function, blob.function, blob.name)
     return blob._replace(function=function)
@@ -368,6 +395,6 @@ class _WithReads:
         self.__wrapped__ = blob.function
         self._reads = blob.reads
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         apply(self._reads)
         return self.__wrapped__(*args, **kwargs)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import cloudpickle
 from cloudpickle import cloudpickle as _by_value
 
-from . import by_value
+from . import by_value, randomness
 
 MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
 
@@ -45,10 +45,18 @@ class _Present(NamedTuple):
 
 
 class Pickler(cloudpickle.Pickler):
-    """Functions and classes by value where workers cannot import them."""
+    """Functions and classes by value where workers cannot import them.
+
+    ``board``: where generators of random numbers are noted, if stand-ins are to go in their places.
+    """
+
+    board: randomness.Board | None = None
 
     def reducer_override(self, obj: Any) -> Any:
         """See `pickle.Pickler`."""
+        stand_in = randomness.reduced(obj, self.board)
+        if stand_in is not None:
+            return stand_in
         shell = sys.modules.get("IPython.core.interactiveshell")
         if shell is not None and obj is getattr(shell, "_modified_open", _MISSING):
             # IPython's stand-in for `open` would drag all of IPython into each worker

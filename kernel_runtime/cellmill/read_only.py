@@ -10,13 +10,14 @@ import contextlib
 import io
 import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
 from . import payload, pickling
 from .errors import text_of
 from .imported import is_installed
+from .randomness import Board
 
 _DEEPEST, _MOST_PARTS, _MOST_NAMES = 3, 100, 5
 _PARTS = (list, tuple, set, frozenset)
@@ -54,15 +55,10 @@ def _set_and_lock(array: Any, state: Any) -> None:
         array.flags.writeable = False
 
 
-def dumps(value: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
-    """As `pickling.dumps`; arrays arrive read-only."""
-    target = io.BytesIO()
-    Pickler(target, protocol=5, buffer_callback=buffer_callback).dump(value)
-    return target.getvalue()
-
-
-def encode(value: Any) -> payload.Encoded:
-    """A payload with it; arrays arrive read-only."""
+def encode(
+    value: Any, board: Board | None = None, pickler: type[pickling.Pickler] = Pickler
+) -> payload.Encoded:
+    """A payload with it; arrays arrive read-only, unless by another pickler. ``board`` takes generators in it."""
     buffers: list[memoryview] = []
 
     def keep(buffer: pickle.PickleBuffer) -> bool:
@@ -75,7 +71,11 @@ def encode(value: Any) -> payload.Encoded:
         buffers.append(raw)
         return False
 
-    return payload.Encoded(dumps(value, keep), buffers)
+    target = io.BytesIO()
+    made = pickler(target, protocol=5, buffer_callback=keep)
+    made.board = board
+    made.dump(value)
+    return payload.Encoded(target.getvalue(), buffers)
 
 
 # -- who writes to one is told

@@ -75,7 +75,7 @@ class Under:
         self._function = function
         self.__qualname__ = str(getattr(function, "__qualname__", type(function).__name__))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         with under(self._settings, self._own_process):
             return self._function(*args, **kwargs)
 

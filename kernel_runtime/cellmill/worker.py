@@ -6,12 +6,9 @@ file is the rest of a task's path: whatever needs more care than a call with sma
 
 from __future__ import annotations
 
-import contextlib
 import pickle
-import random
 import signal
 import struct
-import sys
 import threading
 import weakref
 from collections import OrderedDict
@@ -25,9 +22,11 @@ from .errors import InternalError, PayloadError
 from .functions import load_function
 from .module_reads import noting_own
 from .raised import encode_error
-from .settings import Under, under
+from .randomness import streams_of_their_own
+from .settings import under
 from .shared import Loaded
 from .speech import Speech
+from .unpacked import callee
 from .watched import CHANGES
 from .worker_blocks import Blocks
 from .zygote import adopt
@@ -210,11 +209,8 @@ class Worker:
                     with under(arguments.get("settings")):
                         run_chunk(self, function, self.name(number), count, arguments)
                     return
-                if type(arguments) is list:  # [args, kwargs], before them the function, before that settings
-                    if len(arguments) >= 3:
-                        function = arguments[-3] or function
-                    if len(arguments) == 4:
-                        function = Under(arguments[0], function)
+                if type(arguments) is list:
+                    function = callee(arguments, function)
                     arguments, kwargs = arguments[-2:]
                 _STARTED(self.handle)  # else it has started when it was received
             value = function(*arguments, **kwargs)
@@ -384,21 +380,12 @@ def _check_write(rc: int) -> None:
         raise InternalError(f"a worker cannot write its results ({rc})")
 
 
-def _reseed() -> None:
-    """Forked workers must not share a random stream."""
-    random.seed()
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        with contextlib.suppress(Exception):
-            numpy.random.seed()
-
-
 def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
     """Entry of a forked worker; ``pipes`` are those of `frames.Channel`."""
     global current
     adopt(config["world"])
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _reseed()
+    streams_of_their_own()
     worker = current = Worker(fds, pipes, kernel_pidfd, config)
     worker_fork.watch(worker.handle)
     signal.signal(signal.SIGINT, worker.on_interrupt)

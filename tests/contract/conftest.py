@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -96,3 +97,15 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
     made = Gate(folder)
     yield made
     made.close()
+
+
+@pytest.fixture
+def cell() -> Callable[[str], dict[str, Any]]:
+    """Runs source as a cell of a notebook does: in one ``__main__``, cell after cell."""
+    main = types.ModuleType("__main__")
+
+    def run(source: str) -> dict[str, Any]:
+        exec(compile(source, "<cell>", "exec"), main.__dict__)
+        return main.__dict__
+
+    return run

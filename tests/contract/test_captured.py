@@ -55,7 +55,11 @@ KINDS = {
     "helper": ("v = 0\ndef deep(): return v\ndef w(): return deep()", "v = n", "w()"),
     "closure": ("def make():\n    v = [0]\n    return v, lambda: v[0]\nv, w = make()", "v[0] = n", "w()"),
     "partial": ("import functools; v = [0]; w = functools.partial(max, v)", "v[0] = n", "w()"),
-    "opaque": ("import random; w = random.Random(1)", "w.seed(n)", "w.getstate()[1][:3]"),
+    "opaque": (
+        "class A:\n    def __getstate__(self): return {'v': self.v}\nw = A(); w.v = 0",
+        "w.v = n",
+        "w.v",
+    ),
     "deleted": ("w = {n: n for n in range(9)}", "del w[n]", "sorted(w)"),
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import types
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -18,18 +17,6 @@ from tests.contract import work
 from tests.contract.abilities import Abilities, elsewhere, later
 from tests.core import tasks
 from tests.core.helpers import SECONDS, comes_down
-
-
-@pytest.fixture
-def cell() -> Callable[[str], dict[str, Any]]:
-    """Runs source as a cell of a notebook does: in one ``__main__``, cell after cell."""
-    main = types.ModuleType("__main__")
-
-    def run(source: str) -> dict[str, Any]:
-        exec(compile(source, "<cell>", "exec"), main.__dict__)
-        return main.__dict__
-
-    return run
 
 
 def test_lambdas_and_closures(ex: Executor) -> None:

@@ -33,6 +33,8 @@ LAYERS = [
         "inside",
         "pace",
         "notices",
+        "randomness",
+        "unpacked",
     },
     {
         "references",
@@ -46,7 +48,7 @@ LAYERS = [
     },
     {"task", "payload", "mishaps"},
     {"shared", "error_parts", "read_only"},
-    {"preview", "raised", "questions"},
+    {"preview", "raised", "questions", "drawing"},
     {"runs", "kernel_modules"},
     {"futures", "frames", "transcript", "functions", "function_entries", "telemetry"},
     {
@@ -62,7 +64,7 @@ LAYERS = [
         "zygote",
     },
     {"backends"},
-    {"living", "executor", "control", "journeys", "output", "tasks"},
+    {"living", "executor", "control", "journeys", "output", "tasks", "seeds"},
     {"parallel"},
     {
         "magics",

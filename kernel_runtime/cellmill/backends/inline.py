@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .. import inside
+from .. import drawing, inside
 from .. import shared as sharing
 from ..errors import DependencyError, UsageError, is_a
 from ..functions import check_batch, function_name
@@ -54,6 +54,7 @@ class InlineBackend:
         self._totals = [0, 0, 0]
         self._maps: weakref.WeakSet[InlineMap] = weakref.WeakSet()  # which run as they are read
         self._closed = self._told_of_limits = False
+        self._seeding = drawing.InCaller()
         self.preload(preload)
         if initializer is not None:
             initializer(*initargs)
@@ -77,6 +78,15 @@ class InlineBackend:
         return self.submit(function, args, kwargs, DEFAULT_OPTIONS, NO_RUN)
 
     def submit(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
+    ) -> Future:
+        if (
+            drawing.seed is not None and inside.here.worker is None
+        ):  # a call in a task draws what the task draws
+            function = self._seeding.one(function, function_name(function))
+        return self._call(function, args, kwargs, options, run)
+
+    def _call(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
     ) -> Future:
         if self._closed:
@@ -135,8 +145,10 @@ class InlineBackend:
     ) -> Iterator[Any]:
         if options.asks:
             self.resources.check(options)
+        in_task = inside.here.worker is not None
+        seeded = self._seeding.of_map(function) if not in_task else lambda: function
         results = InlineMap(
-            lambda items: self.submit(function, items, {}, options, run.key),
+            lambda items: self._call(seeded(), items, {}, options, run.key),
             function_name(function),
             iterables,
             run,
@@ -164,7 +176,7 @@ class InlineBackend:
                 "the inline backend does not watch time limits: tasks run in the caller, which nobody could interrupt. "
                 "This note is shown once.",
                 RuntimeWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _count(self, run: int, place: int) -> None:

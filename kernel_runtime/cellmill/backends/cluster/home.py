@@ -18,7 +18,9 @@ from ...errors import is_a
 from ...functions import load_function
 from ...module_reads import noting_own
 from ...raised import encode_error
-from ...settings import Under, under
+from ...randomness import prepared
+from ...settings import under
+from ...unpacked import callee
 from . import clocks, pack, page
 from .known import KnownFunctions
 from .pack import CALL, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE, WORLD
@@ -117,11 +119,8 @@ class Home:
                         self.ticket = 0
                         results.append(result)
                         continue
-                    if type(args) is list:  # [args, kwargs], before them the function, before that settings
-                        if len(args) >= 3:
-                            function = args[-3] or function
-                        if len(args) == 4:
-                            function = Under(args[0], function, self.surroundings.own_process)
+                    if type(args) is list:
+                        function = callee(args, function, self.surroundings.own_process)
                         args, kwargs = args[-2:]
                 value = function(*args, **kwargs)
                 finished = now()
@@ -206,6 +205,8 @@ class Home:
         name = self.known.name(number, function)
         looked_at, function = function, watched.bare(function)
         marks = array("Q")
+        if "draws" in body:
+            function = prepared(function, body)
         items = body.pop("items")
         if body["batch"]:
             outcomes = Outcomes(0)

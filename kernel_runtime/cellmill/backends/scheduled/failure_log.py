@@ -25,6 +25,7 @@ from ...preview import preview
 from ...raised import remote_traceback
 from ...shared import packing
 from ...task import short_arguments
+from ...unpacked import function_of
 from .scheduler import ffi, held
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ class Failure:
         if self.form == "call":
             if type(body) is list:
                 args, kwargs = body[-2:]
-                return (body[0] if len(body) == 3 else self.code), args, kwargs
+                function = function_of(body)
+                return (self.code if function is None else function), args, kwargs
             return self.code, body, {}
         if self.form == "batch":
             return self.code, ([body],), {}

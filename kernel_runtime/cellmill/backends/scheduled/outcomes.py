@@ -21,6 +21,7 @@ from ...functions import function_name
 from ...preview import preview
 from ...raised import load_error
 from ...task import short_arguments
+from ...unpacked import function_of
 from .scheduler import held
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def cut_short(
     try:
         found = preview(view) if view is not None else ()
         if isinstance(found, list):
-            name = function_name(found[0]) if len(found) == 3 else name
+            function_there = function_of(found)
+            name = name if function_there is None else function_name(function_there)
             args, kwargs = found[-2:]
         else:
             args = found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ... import payload
@@ -41,6 +42,7 @@ def pack(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     inputs: Inputs,
+    encode: Callable[[Any], Encoded] = payload.encode,
 ) -> Encoded:
     """Pickle ``body``; futures in it, however deep, are added to ``inputs``.
 
@@ -48,7 +50,7 @@ def pack(
     """
     payload.inputs.packing = lambda future: _place(backend, future, inputs)
     try:
-        encoded = payload.encode(body)
+        encoded = encode(body)
     except (FailedInput, UsageError, KeyboardInterrupt):
         raise
     except Refusal as refused:  # an element could not be packed when it was taken

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ... import futures, runs
+from ... import drawing, futures, runs
 from ...functions import FunctionTable
 from ...futures import Future
 from ...reporting import ReportingWatch
@@ -87,9 +87,14 @@ class PlainSubmit:
         self.submit: Callable[..., Future]
         self.call, self.submit, futures.track = made
         runs.watch_cells(self)
+        drawing.watch(self)
 
     def _keep(self, name: str) -> None:
         setattr(self.form, name, ffi.cast("void *", id(self._kept[name])))
+
+    def seeded(self, on: bool) -> None:
+        """See `drawing.watch`: a task that is seeded is no plain call."""
+        self.form.look_ns = 0 if on else LOOK_NS
 
     def new_cell(self) -> None:
         """See `runs.watch_cells`: the next call looks at everything."""

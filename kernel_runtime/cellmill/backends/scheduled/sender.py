@@ -8,17 +8,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError, is_a
 from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
-from ...payload import INLINE_MAX, Encoded, explain_argument
+from ...payload import INLINE_MAX, Encoded, encode, explain_argument
 from ...pieces import Packer, as_sent
+from ...randomness import Draws
 from ...settings import Settings
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from . import outcomes, states
+from .drawn import Drawn
 from .packing import FailedInput, Inputs, add_input, pack
 from .plain import PlainSubmit
 from .retrying import RetriedFuture
@@ -50,6 +53,7 @@ class Sender:
         self._forms: dict[Any, tuple[int, Any]] = {}  # by their options: address, and what lies there
         self._last: tuple[TaskOptions | None, tuple[int, Any] | None] = (None, None)  # of the latest call
         self.batches: dict[tuple[Any, int, TaskOptions, int, Settings | None], Stream] = {}
+        self._drawn = Drawn(self.functions)
         self.plain = PlainSubmit(backend, self.functions, self.resolver, self._submit_any)
 
     def submit(
@@ -127,16 +131,21 @@ class Sender:
         if isinstance(options.retries, Retry):
             future = RetriedFuture(backend, options.retries)
         settings = self.plain.settings.own()
+        draws: Draws | None = None
         while True:
-            number = self.functions.number(function)
-            body: Any = (
-                args if number and not kwargs else [args, kwargs] if number else [function, args, kwargs]
-            )
-            if settings is not None:
-                body = [settings, None if number else function, args, kwargs]
-            inputs = Inputs()
+            number, draws = self._drawn.call(function, draws)
             try:
-                encoded = pack(backend, function, body, args, kwargs, inputs)
+                packed = partial(self._packed, function, args, kwargs)
+                if number:
+                    body: Any = args if not kwargs else [args, kwargs]
+                    if draws is not None:
+                        body = [settings, None, draws, args, kwargs]
+                    elif settings is not None:
+                        body = [settings, None, args, kwargs]
+                    inputs = Inputs()
+                    encoded = packed(body, encode, inputs)
+                else:
+                    encoded, inputs = self._drawn.travelling(function, settings, draws, args, kwargs, packed)
                 for before in options.after:
                     add_input(backend, before, inputs)
                 return self._send(future, number, run, encoded, inputs, options, _NOW() - start)
@@ -146,6 +155,17 @@ class Sender:
                 continue
             except FailedInput as failed:
                 return self._failed(run, failed.cause)
+
+    def _packed(
+        self,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        body: Any,
+        encode: Callable[[Any], Encoded],
+        inputs: Inputs,
+    ) -> Encoded:
+        return pack(self.backend, function, body, args, kwargs, inputs, encode)
 
     def _send(
         self,
@@ -281,14 +301,16 @@ class Sender:
         count = len(items)
         number = chunk.stream.number_for(chunk.keys)  # of the function as they see it
         while True:
+            draws = self._drawn.chunk(function, chunk)
             if not number:
                 body = {**body, "function": function}
             if chunk.stream.settings is not self.plain.settings.base:
                 body = {**body, "settings": chunk.stream.settings}
             body["items"] = as_sent(items)
-            inputs = Inputs()
             args = () if count > 1 else tuple(items)
             try:
+                inputs = Inputs()
+                body = body if draws is None else {**body, "draws": draws}
                 encoded = pack(self.backend, function, body, args, {}, inputs)
                 for before in options.after:
                     add_input(self.backend, before, inputs)
@@ -296,7 +318,7 @@ class Sender:
                 error = outcomes.dependency_failed(failed.cause, 0)
                 raise error from error.__cause__
             except StaleInput:  # something shared was closed meanwhile
-                number = self.functions.number(function)
+                number = self._drawn.number(function)
                 continue
             except KeyboardInterrupt as error:  # Stop is held back here: an element raised it
                 raise explain_argument(function_name(function), args, {}, error) from error
@@ -325,7 +347,7 @@ class Sender:
             try:
                 self._undo(slot, ticket)
             except StaleInput:
-                number = self.functions.number(function)
+                number = self._drawn.number(function)
                 continue
 
 
@@ -335,6 +357,7 @@ class BatchElement(Future):
     def __init__(self, stream: Stream) -> None:
         super().__init__(stream)
         self._stream = stream
+        self.index: int | None = None  # among those that draw random numbers
 
 
 class _BatchElements:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...drawing import Root
 from ...errors import DependencyError, PayloadError, UsageError, WorkerLostError
 from ...futures import Future
 from ...interrupts import whole
@@ -61,10 +62,12 @@ class Stream:
     ) -> None:
         self.backend = backend
         self.function = function
-        self.number = backend.functions.pin(function)  # 0: it goes with each chunk
+        self.number, generators = backend.functions.pin(function)  # 0: it goes with each chunk
         weakref.finalize(self, backend.functions.unpin, self.number).atexit = False
         self._renewed: list[int] = []  # keys from which on elements see another state of the function...
         self._numbers = [self.number]  # ...and its number before the first of them, and from each on
+        self._generators = [generators]  # the same of the generators of random numbers that it refers to
+        self.roots: dict[int, Root] = {}  # of what elements draw from, by their place among these
         self.options = options
         self.run = run
         self.receiver = receiver
@@ -117,15 +120,24 @@ class Stream:
 
     def renew(self, key: int) -> None:
         """From this element of a map on, the function is what it is now."""
-        number = self.backend.functions.pin(self.function)
+        number, generators = self.backend.functions.pin(self.function)
         weakref.finalize(self, self.backend.functions.unpin, number).atexit = False
         with self._lock:
             self._renewed.append(key)
             self._numbers.append(number)
+            self._generators.append(generators)
 
     def number_for(self, keys: Sequence[Any]) -> int:
         """The function's number for a chunk with these elements."""
         return self._numbers[bisect_right(self._renewed, keys[0])] if self._renewed else self.number
+
+    def generators_for(self, keys: Sequence[Any]) -> tuple[int, Sequence[Any]]:
+        """Those for a chunk with these elements, and the first of the states of the function that has the same."""
+        place = bisect_right(self._renewed, keys[0]) if self._renewed else 0
+        found = self._generators[place]
+        while place and list(map(id, self._generators[place - 1])) == list(map(id, found)):
+            place -= 1
+        return place, found
 
     def _same_state(self, key: int) -> int:
         """How many elements from this one on see the same state."""

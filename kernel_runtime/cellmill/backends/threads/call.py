@@ -173,6 +173,8 @@ class ChunkCall(Call):
         # popped one by one there: the stream keeps its own
         items = list(filled(self.body["items"], self.sources) if self.sources else self.body["items"])
         body = {"items": items, "batch": self.body["batch"], "star": self.body["star"]}
+        if "draws" in self.body:
+            body |= {"draws": self.body["draws"], "shared": True}
         run_chunk(runner, self.function, self.name, len(items), body)
         return runner.outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...functions import FunctionTable, function_name
@@ -47,12 +47,16 @@ class Names(FunctionTable):
                 self._latest[number] = _constant(function)
         return number
 
-    def pin(self, function: Any) -> int:
-        """Nothing has versions."""
-        return self.number(function)
+    def pin(self, function: Any) -> tuple[int, Sequence[Any]]:
+        """Nothing has versions, and generators stay themselves."""
+        return self.number(function), ()
 
     def unpin(self, number: int) -> None:
         """Nothing was kept."""
+
+    def drawing(self, function: Any) -> tuple[int, Sequence[Any]]:
+        """Its number; generators stay themselves."""
+        return self.number(function), ()
 
     def by_number(self, number: int) -> Any:
         """The newest function of that name, if it is there still."""

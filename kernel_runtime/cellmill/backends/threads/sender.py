@@ -6,13 +6,14 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from ... import inside, runs, shared
+from ... import drawing, inside, runs, shared
 from ...functions import function_name
 from ...futures import Future
 from ...settings import context_now
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from ..inline import InlineBackend
 from ..scheduled import outcomes
+from ..scheduled.drawn import Drawn
 from ..scheduled.packing import FailedInput, Inputs
 from ..scheduled.retrying import RetriedFuture
 from ..scheduled.scheduler import NO_BLOCK, StaleInput, ffi, held
@@ -41,6 +42,7 @@ class ThreadsSender(Sender):
         self.resolver = backend.resolver
         self.batches = {}
         self.calls = backend.calls
+        self._drawn = Drawn(self.functions)
         self.plain: Any = self  # see `plain.PlainSubmit`: its `submit` is one of no run and no options
         self._inline = InlineBackend(resources=...)  # in a task: what it holds is counted already
 
@@ -64,6 +66,8 @@ class ThreadsSender(Sender):
             streams.look()
         if options.batch:
             return self._submit_to_batch(function, args, kwargs, options, run)
+        if drawing.seed is not None:
+            function = self._drawn.in_thread(function)
         if options.plain:
             for part in (*args, *kwargs.values()) if kwargs else args:
                 if isinstance(part, _LOOKED_AT):
@@ -151,7 +155,10 @@ class ThreadsSender(Sender):
             except FailedInput as failed:
                 error = outcomes.dependency_failed(failed.cause, 0)
                 raise error from error.__cause__
-            number = self.functions.number(function)
+            number, draws = self.functions.number(function), self._drawn.chunk(function, chunk)
+            if draws is not None:
+                drawing.say_shared()
+                body = {**body, "draws": draws}
             call = ChunkCall(
                 function, function_name(function), body, self._context(run), self._sources(inputs)
             )

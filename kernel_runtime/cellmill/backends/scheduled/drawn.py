@@ -1,0 +1,141 @@
+"""What tasks draw their random numbers from, on its way into their payloads; see `cellmill.randomness`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
+
+from ... import drawing, payload, pickling, read_only, runs
+from ...drawing import Calls, Late, Root
+from ...functions import FunctionTable, function_name
+from ...futures import Future
+from ...payload import Encoded
+from ...randomness import Board, Draws, in_shared_process, mentioned
+from ...settings import Settings
+from .packing import Inputs
+
+if TYPE_CHECKING:
+    from .chunks import Chunk
+
+Pack = Callable[[Any, Callable[[Any], Encoded], Inputs], Encoded]
+
+
+class Drawn:
+    """Of one backend: bodies of calls and chunks."""
+
+    def __init__(self, functions: FunctionTable) -> None:
+        self._functions = functions
+        self._calls = Calls()
+        self._said_again = -1
+
+    def call(self, function: Any, before: Draws | None) -> tuple[int, Draws | None]:
+        """The function's number, and what this call of it draws from; ``before``: as it was said for the same call."""
+        number = self._functions.number(function)
+        generators: Sequence[Any] = ()
+        if not number:
+            number, generators = self._functions.drawing(function)
+        if not generators and drawing.seed is None:
+            return number, None
+        name = function_name(function)
+        if generators:
+            drawing.say(function, name, generators)
+        if before is None or len(before.keys) != len(generators):
+            before = self._calls.next(drawing.owner_of(function, name), generators)
+        return number, before
+
+    def travelling(
+        self,
+        function: Any,
+        settings: Settings | None,
+        draws: Draws | None,
+        args: Any,
+        kwargs: Any,
+        pack: Pack,
+    ) -> tuple[Encoded, Inputs]:
+        """Pack a call that its function travels with."""
+        name = function_name(function)
+        owner, met = drawing.owner_of(function, name), list[list[Any]]()
+
+        def make(generators: list[Any], board: Board) -> Draws:
+            met.append(generators)
+            if draws is None:
+                return self._calls.next(owner, generators, board)
+            return draws._replace(keys=drawing.keys_of(generators, owner, drawing.CALL), board=board)
+
+        body = [settings, function, draws, args, kwargs]
+        if draws is None:
+            body = [function, args, kwargs] if settings is None else [settings, function, args, kwargs]
+        packed = _travelling(body, pack, make, lambda late: [settings, function, late, args, kwargs])
+        for generators in filter(None, met):
+            drawing.say(function, name, generators)
+        return packed
+
+    def in_thread(self, function: Any) -> Any:
+        """The function for one call with a seed in this process."""
+        drawing.say_shared()
+        owner = drawing.owner_of(function, function_name(function))
+        made = in_shared_process(self._calls.next(owner, ()), function)
+        return update_wrapper(made, function)
+
+    # -- chunks
+
+    def number(self, function: Any) -> int:
+        """The function's number, also where it draws."""
+        return self._functions.number(function) or self._functions.drawing(function)[0]
+
+    def chunk(self, function: Any, chunk: Chunk) -> Draws | None:
+        """What these elements draw from: the state at the start of their map."""
+        stream = chunk.stream
+        place, generators = stream.generators_for(chunk.keys)
+        if not generators and drawing.seed is None and not stream.roots:
+            return None
+        root = stream.roots.get(place)
+        if root is None:
+            owner = drawing.owner_of(function, function_name(function))
+            root, again = self._calls.begin_map(owner, generators)
+            stream.roots[place] = root
+            self._say(function, chunk, generators, again)
+        return root.draws(self._indexes(function, chunk, root))
+
+    def _say(self, function: Any, chunk: Chunk, generators: Sequence[Any], again: bool) -> None:
+        if not generators:
+            return
+        name = function_name(function)
+        drawing.say(function, name, generators, batch=chunk.stream.options.batch)
+        if again and not isinstance(chunk.keys[0], Future) and self._said_again != runs.epoch():
+            self._said_again = runs.epoch()  # once in a cell
+            drawing.say_again(function, name, generators)
+
+    def _indexes(self, function: Any, chunk: Chunk, root: Root) -> Sequence[int]:
+        """Places in the map; single calls of a batch function are counted."""
+        keys = chunk.keys
+        if type(keys) is range or all(type(key) is int for key in keys):
+            return keys
+        for key in keys:
+            if key.index is None:
+                key.index = self._calls.next_of_batch(
+                    drawing.owner_of(function, function_name(function)), root
+                )
+        return [key.index for key in keys]
+
+
+def _travelling(
+    body: Any,
+    pack: Pack,
+    make: Callable[[list[Any], Board], Draws],
+    with_late: Callable[[Late], Any],
+) -> tuple[Encoded, Inputs]:
+    """Packed as it is; and where the function may have generators, again with stand-ins for them."""
+    inputs = Inputs()
+    encoded = pack(body, payload.encode, inputs)
+    if not mentioned(encoded.data):
+        return encoded, inputs
+    board, others = Board(), Inputs()
+
+    def drawn(generators: list[Any]) -> Draws | None:
+        return make(generators, board) if generators or board.streams else None
+
+    late = with_late(Late(board, drawn))
+    again = pack(late, lambda value: read_only.encode(value, board, pickling.Pickler), others)
+    return (again, others) if board.generators or board.streams else (encoded, inputs)

@@ -8,33 +8,31 @@ own code knows the state by pickling them again. What the walk meets is sorted i
 
 from __future__ import annotations
 
-import contextlib
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from .captured_kinds import Walk
+from .captured_kinds import CELL, ITEM, Walk
 from .references import ABSENT
 
-_held: Any = None
-with contextlib.suppress(ImportError):  # on a machine that the C scheduler is not for nothing is compared
-    from . import _csched_held as _held
 
-_capture: Callable[[list[Any], Any, int], Any]
-_changed: Callable[[Any], int]
-_memory: Callable[[Any], bytes]
+class _Comparing(NamedTuple):
+    """What csched/python/capture.c makes."""
 
-
-def _bind() -> None:
-    global _capture, _changed, _memory
-    if _held is None:
-        _capture, _changed, _memory = lambda *_: None, lambda _: -1, bytes
-        return
-    ffi, made = _held.ffi, list[Any]()
-    _held.lib.csched_captures(ffi.cast("void *", id(made)))
-    _capture, _changed, _memory = made
+    capture: Callable[[list[Any], Any, int], Any]
+    changed: Callable[[Any], int]
+    memory: Callable[[Any], bytes]
 
 
-_bind()
+@functools.cache
+def _comparing() -> _Comparing:
+    try:
+        from . import _csched_held
+    except ImportError:  # on a machine that the C scheduler is not for nothing is compared
+        return _Comparing(lambda *_: None, lambda _: -1, bytes)
+    made: list[Any] = []
+    _csched_held.lib.csched_captures(_csched_held.ffi.cast("void *", id(made)))
+    return _Comparing(*made)
 
 
 class Capture:
@@ -44,10 +42,11 @@ class Capture:
     ``mutable``: whether anything that it refers to can be changed in place. ``largest``: the variable that costs most.
     """
 
-    __slots__ = ("capsule", "largest", "light", "mutable", "names")
+    __slots__ = ("_changed", "capsule", "largest", "light", "mutable", "names")
 
     def __init__(self, walk: Walk, number: int) -> None:
-        self.capsule = _capture(walk.entries, ABSENT, number)
+        self.capsule = _comparing().capture(walk.entries, ABSENT, number)
+        self._changed = _comparing().changed
         self.names = walk.names
         self.light = walk.weight < MOST_LIGHT
         self.mutable = walk.mutable
@@ -55,7 +54,7 @@ class Capture:
 
     def changed(self) -> str | None:
         """The variable of which something has changed; None: all is as it was."""
-        first = _changed(self.capsule)
+        first = self._changed(self.capsule)
         return None if first < 0 else self.names[first]
 
 
@@ -64,7 +63,7 @@ MOST_LIGHT = 1000  # members and bytes / 64 to compare: a microsecond or two
 
 def walked(root: Any, *, in_worker: bool = False) -> Walk:
     """All that a function or class refers to, and what it holds now."""
-    walk = Walk(_memory, in_worker=in_worker)
+    walk = Walk(_comparing().memory, in_worker=in_worker)
     walk.go(root)
     return walk
 
@@ -72,3 +71,11 @@ def walked(root: Any, *, in_worker: bool = False) -> Walk:
 def capture(root: Any) -> Capture:
     """The present state of what a function or class refers to."""
     return Capture(walked(root), 0)
+
+
+def bindings(root: Any) -> Capture:
+    """Of that only what variables are bound to, not what is changed in place."""
+    walk = walked(root)
+    kept = [i for i, entry in enumerate(walk.entries) if entry[0] in (ITEM, CELL)]
+    walk.entries, walk.names = [walk.entries[i] for i in kept], [walk.names[i] for i in kept]
+    return Capture(walk, 0)

@@ -107,7 +107,10 @@ class Walk:
                 continue
             self._seen[id(value)] = value
             before = self.weight
-            self._visit(value, kind, name)
+            try:
+                self._visit(value, kind, name)
+            except Exception:  # of the object's own code; what can be pickled is compared by that
+                self.opaque(value, name)
             self._weights[name] = self._weights.get(name, 0) + self.weight - before
 
     def largest(self) -> str:

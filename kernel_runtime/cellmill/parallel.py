@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any, overload
 
 from . import inside, notices
-from .captured import Capture, capture
+from .captured import Capture, bindings, capture
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker, peek_default_executor
 from .functions import check_batch, function_name
@@ -252,12 +252,13 @@ class PerWorker:
         self.__wrapped__ = factory
         # what it referred to (None: it came from another process), and what `_key` gives
         self._pickled: tuple[Capture | None, bytes, bytes, tuple[Any, ...]] | None = None
+        self._here: tuple[Capture, bytes] | None = None  # the same for values that are made in this process
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value for these arguments in this process, made if need be."""
         if inside.used and inside.here.values is not None:
             return self._of_thread(inside.here.values, args, kwargs)
-        key = self._key()[0]
+        key = self._key_here()
         if args or kwargs:
             key += dumps((args, sorted(kwargs.items())))
         try:
@@ -273,13 +274,21 @@ class PerWorker:
         """The value of the calling thread; a factory that cannot be pickled is known by itself."""
         try:
             with _key_lock:  # or it may change with what the factory refers to while others compute it
-                found = self._key()[0]
+                found = self._key_here()
             key: Any = found, dumps((args, sorted(kwargs.items())))
         except Exception:
             key = self.__wrapped__, args, tuple(sorted(kwargs.items()))
         if key not in values:
             values[key] = self.__wrapped__(*args, **kwargs)
         return values[key]
+
+    def _key_here(self) -> bytes:
+        """For values that are made where the factory was: it may change in place what it refers to."""
+        if self._pickled is not None and self._pickled[0] is None:
+            return self._pickled[1]
+        if self._here is None or self._here[0].changed() is not None:
+            self._here = bindings(self.__wrapped__), self._key()[0]
+        return self._here[1]
 
     def _key(self) -> tuple[bytes, bytes, tuple[Any, ...]]:
         """(hash, pickle, shared objects) of the factory, computed again when something it refers to has changed."""

@@ -47,7 +47,7 @@ LAYERS = [
         "watched",
     },
     {"task", "payload", "mishaps"},
-    {"shared", "error_parts", "read_only"},
+    {"shared", "error_parts", "read_only", "pieces"},
     {"preview", "raised", "questions", "drawing"},
     {"runs", "kernel_modules"},
     {"futures", "frames", "transcript", "functions", "function_entries", "telemetry"},

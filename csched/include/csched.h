@@ -351,6 +351,7 @@ int csched_worker_forks(csched_worker_t *w, int begins); /* 1 before a task fork
 int csched_worker_forked(csched_worker_t *w); /* in a child forked by a task: what it publishes reaches nobody */
 int csched_worker_ready(csched_worker_t *w);
 int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item);
+int csched_worker_await(csched_worker_t *w, uint32_t timeout_ms); /* CSCHED_OK: there may be something for next */
 int csched_worker_input(csched_worker_t *w, uint32_t position, uint32_t *status, uint64_t *address, uint64_t *size);
 int csched_worker_started(csched_worker_t *w); /* stamps; all inputs are unpickled */
 int csched_worker_finished(csched_worker_t *w); /* stamps; user code is over */

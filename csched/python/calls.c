@@ -128,10 +128,10 @@ static int turn(csched_worker_t *w, const csched_calls_t *calls, answer_t *answe
     return rc;
 }
 
-int csched_worker_calls(csched_worker_t *w, const csched_calls_t *calls, uint32_t in_hand, uint32_t most,
-                        uint32_t spin_us, csched_item_t *item)
+int csched_worker_calls(csched_worker_t *w, const csched_calls_t *calls, uint32_t most, uint32_t spin_us,
+                        csched_item_t *item)
 {
-    int rc = in_hand ? CSCHED_OK : csched_worker_next(w, spin_us, 0, item);
+    int rc = csched_worker_next(w, spin_us, 0, item);
     for (uint32_t n = 0; rc == CSCHED_OK && n < most && is_plain(item); n++) {
         PyObject *function = function_of(calls, item->function);
         if (!function)

@@ -16,12 +16,12 @@ typedef struct {
 
 enum { CSCHED_RAISED = 1, CSCHED_RETURNED = 2 }; /* beside CSCHED_OK: *item is for the caller, and was not begun */
 
-/* Takes tasks (the first is *item, when it is in hand already) and runs them as long as each is a plain call: a known
+/* Takes tasks and runs them as long as each is a plain call: a known
  * function, no inputs, arguments that are a bare pickle of a tuple, a result that is None or small.  Stops after `most`,
  * at the first that is something else, or when there is none.  CSCHED_EFULL: there is no room for an answer, which
  * lies aside (bytes or None). */
-int csched_worker_calls(csched_worker_t *w, const csched_calls_t *calls, uint32_t in_hand, uint32_t most,
-                        uint32_t spin_us, csched_item_t *item);
+int csched_worker_calls(csched_worker_t *w, const csched_calls_t *calls, uint32_t most, uint32_t spin_us,
+                        csched_item_t *item);
 /* cffi: end */
 
 #endif

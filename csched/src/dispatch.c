@@ -4,7 +4,8 @@
  */
 #include "internal.h"
 
-enum { INPUTS_LOOKED_AT = 8, FEW = 2 };
+enum { INPUTS_LOOKED_AT = 8, FEW = 2, NEWCOMER = 2 };
+enum { SILENT_TIMES = 16 }; /* of config.window_ns: longer than a busy machine keeps a process waiting, mostly */
 #define NO_SHARE (NO_CHOICE - 1)
 
 /* The worker in whose arena the largest input lies, or NO_CHOICE. */
@@ -205,9 +206,65 @@ static void send_ready(csched_t *s)
     wake(s, touched);
 }
 
+static uint64_t first_sent(csched_t *s, worker_t *worker)
+{
+    for (uint32_t i = 0; i < worker->held_count; i++)
+        if (held_at(worker, i)->slot != NO_TASK)
+            return task_at(s, held_at(worker, i)->slot)->dispatched;
+    return UINT64_MAX;
+}
+
+/* It is at no task, has some to begin with, and does not: it is stopped, or somebody keeps its interpreter. */
+static bool is_silent(csched_t *s, uint32_t index)
+{
+    worker_t *worker = s->workers[index];
+    if (worker->state != WORKER_READY || worker->lane || !s->loads[index].held ||
+        u64_acquire(&worker->segment->claim_ticket)) /* partner: claim in worker.c */
+        return false;
+    uint64_t since = first_sent(s, worker);
+    since = worker->heard > since ? worker->heard : since;
+    return s->now > since && s->now - since > SILENT_TIMES * s->config.window_ns;
+}
+
+/* It has come to what was taken back, and passed it over; or to more. */
+static bool shows_life(worker_t *worker)
+{
+    const segment_t *segment = worker->segment;
+    return u64_relaxed(&segment->claim_ticket) || u32_relaxed(&segment->tasks.sleeping) ||
+           u64_relaxed(&segment->tasks.head) != worker->silent_at;
+}
+
+static bool another_idles(const csched_t *s, uint32_t index)
+{
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        if (i != index && s->loads[i].window && !s->loads[i].held)
+            return true;
+    return false;
+}
+
+/* Under every policy: what a worker does not begin goes to one that has nothing, and nothing more goes there until it
+ * shows life. */
+static void look_at_silent(csched_t *s)
+{
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        worker_t *worker = s->workers[i];
+        if (worker->silent && worker->state == WORKER_READY && shows_life(worker)) {
+            worker->silent = false;
+            if (!worker->retiring && !s->loads[i].window)
+                s->loads[i].window = NEWCOMER;
+        } else if (is_silent(s, i) && another_idles(s, i)) {
+            worker->silent = true;
+            worker->silent_at = u64_relaxed(&worker->segment->tasks.head);
+            s->loads[i].window = 0;
+            take_back(s, i, UINT32_MAX, UINT32_MAX);
+        }
+    }
+}
+
 /* A worker that is stuck gets nothing more until it has a result: what is ready goes wherever there is room first. */
 void dispatch_tick(csched_t *s)
 {
+    look_at_silent(s);
     if (!s->policy->steal && !s->graph.ready.mixed)
         return;
     look_at_running(s);

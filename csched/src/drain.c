@@ -224,6 +224,8 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     window_pop(s, worker);
     s->loads[index].held--;
     worker->finished += task->count;
+    worker->heard = s->now;
+    worker->silent = false; /* `window_learn` opens its window again */
     window_learn(s, index, entry->finished - entry->received);
     ready_learn(&s->graph, task->run, task->priority, task->demand, entry->finished - entry->received);
     uint32_t status = task->flags & (FLAG_STOPPING | FLAG_OVERDUE) ? status_of_stopped(task, entry) : entry->status;

@@ -58,6 +58,9 @@ typedef struct {
     uint32_t overdue_element;
     uint32_t condemned_element; /* for which it is to be killed; NO_ELEMENT: not for one */
     uint64_t sent; /* elements ever */
+    uint64_t heard; /* when its last result came */
+    bool silent; /* it did not begin what it was sent, which was taken back, */
+    uint64_t silent_at; /* with the head of its ring there */
     bool gave_way; /* tasks came back for one of a higher priority, and there has been no result since */
     uint64_t finished;
     uint64_t *known; /* bit set of functions it has been sent */

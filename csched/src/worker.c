@@ -211,6 +211,15 @@ CSCHED_EXPORT int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint3
     return next(w, spin_us, timeout_ms, 0, item);
 }
 
+/* Does not claim: who calls this may not get to run what it would have, while another worker could. */
+CSCHED_EXPORT int csched_worker_await(csched_worker_t *w, uint32_t timeout_ms)
+{
+    release_current(w);
+    take_frees(w); /* or its file would keep the disk until its next large result */
+    sleep_on_ring(w, timeout_ms);
+    return ring_empty(&w->tasks) && !u32_acquire(&w->segment->retire) ? CSCHED_EAGAIN : CSCHED_OK;
+}
+
 CSCHED_EXPORT int csched_worker_input(csched_worker_t *w, uint32_t position, uint32_t *status, uint64_t *address,
                                       uint64_t *size)
 {

@@ -217,7 +217,72 @@ static void one_that_only_seems_stuck_gets_more(void)
     world_close(w);
 }
 
+/* A worker that never comes to what it was sent (stopped, or its interpreter kept): others that idle get it. */
+static void what_a_worker_does_not_begin_goes_to_another(void)
+{
+    static const char *const names[] = {"least-loaded", "round-robin", "random", "work-stealing"};
+    for (uint32_t i = 0; i < 4; i++) {
+        world_t *w = world_open(0);
+        OK(csched_set_policy(w->s, names[i]));
+        csched_worker_t *silent = by_hand(w);
+        submit(w, JOB_NONE, 0, 0);
+        submit(w, JOB_NONE, 1, 0);
+        EQUAL(info_of(w, 0).held, 2);
+        csched_worker_t *lively = by_hand(w);
+        UNTIL((csched_poll(w->s, 0), info_of(w, 1).held == 2));
+        EQUAL(info_of(w, 0).held, 0);
+        submit(w, JOB_NONE, 2, 0); /* nothing more goes to the first, though it holds nothing */
+        submit(w, JOB_NONE, 3, 0);
+        csched_poll(w->s, 0);
+        EQUAL(info_of(w, 0).held, 0);
+        for (uint32_t k = 0; k < 4; k++) {
+            EQUAL(next_item(lively, CSCHED_TASK).slot, k);
+            publish_none(lively);
+            csched_poll(w->s, 0);
+        }
+        finish(w, 4);
+        csched_item_t none;
+        EQUAL(csched_worker_next(silent, 0, 0, &none), CSCHED_EAGAIN); /* it passes them over: a sign of life */
+        UNTIL((csched_poll(w->s, 0), w->s->loads[0].window > 0));
+        submit(w, JOB_NONE, 4, 0);
+        submit(w, JOB_NONE, 5, 0);
+        csched_poll(w->s, 0);
+        EQUAL(info_of(w, 0).held + info_of(w, 1).held, 2);
+        OK(csched_worker_detach(silent));
+        OK(csched_worker_detach(lively));
+        world_close(w);
+    }
+}
+
+/* One that works is none, whatever lies behind its task; nor is the only one that there is. */
+static void a_worker_that_has_begun_is_not_silent(void)
+{
+    csched_config_t config = {.window_ns = 1000}; /* the bound is below a tick */
+    world_t *w = world_open_with(&config);
+    csched_worker_t *only = by_hand(w);
+    submit(w, JOB_NONE, 0, 0);
+    submit(w, JOB_NONE, 1, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        w->s->next_tick = 0;
+        csched_poll(w->s, 0);
+        EQUAL(info_of(w, 0).held, 2);
+    }
+    next_item(only, CSCHED_TASK);
+    csched_worker_t *other = by_hand(w);
+    UNTIL((csched_poll(w->s, 0), info_of(w, 1).held == 1)); /* stolen: it waits behind a long task */
+    CHECK(!w->s->workers[0]->silent);
+    EQUAL(info_of(w, 0).held, 1);
+    publish_none(only);
+    next_item(other, CSCHED_TASK);
+    publish_none(other);
+    finish(w, 2);
+    OK(csched_worker_detach(only));
+    OK(csched_worker_detach(other));
+    world_close(w);
+}
+
 MAIN(TEST(a_higher_priority_overtakes_what_was_sent), TEST(it_overtakes_where_there_is_room_too),
      TEST(runs_share_a_worker), TEST(a_flood_of_higher_ones_moves_little),
      TEST(a_higher_priority_goes_where_it_begins_first), TEST(nothing_waits_behind_a_worker_that_is_stuck),
-     TEST(one_that_only_seems_stuck_gets_more))
+     TEST(one_that_only_seems_stuck_gets_more), TEST(what_a_worker_does_not_begin_goes_to_another),
+     TEST(a_worker_that_has_begun_is_not_silent))

@@ -47,7 +47,7 @@ current: Worker | None = None
 # The calls of every task, bound once: each look-up on a cffi library costs as much as a short call.
 _STARTED, _FINISHED = held.csched_worker_started, held.csched_worker_finished
 _CALLS, _PUBLISH, _RAISED = held.csched_worker_calls, held.csched_worker_publish, held.CSCHED_RAISED
-_OK, _UNSENT = held.CSCHED_OK, (held.CSCHED_EFULL, held.CSCHED_EHEARD)
+_UNSENT = (held.CSCHED_EFULL, held.CSCHED_EHEARD)
 _ASIDE = (held.CSCHED_RAISED, held.CSCHED_RETURNED, *_UNSENT)
 _TASK, _FUNCTION, _NONE, _VALUE = held.CSCHED_TASK, held.CSCHED_FUNCTION, held.CSCHED_NONE, held.CSCHED_VALUE
 _NULL, _CHARS = ffi.NULL, ffi.typeof("char *")
@@ -94,26 +94,21 @@ class Worker:
     def run(self) -> int:
         """Serve until the kernel retires this worker; the exit code."""
         item = self.item
-        free_item = free_cast("csched_item_t *", int(ffi.cast("uintptr_t", item)))
         fields = ffi.buffer(item)
         unpack = ITEM.unpack_from
         spin = self.config["spin_us"]
-        next_free, free_handle = free.csched_worker_next, self.free_handle
-        in_hand = False  # an item that was not begun
+        awaited, free_handle = free.csched_worker_await, self.free_handle
         while True:
             try:
                 self.in_user_code = True
-                rc = _CALLS(self.handle, self.calls.form, in_hand, MOST_CALLS, spin, item)
-                self.in_user_code = in_hand = False
+                rc = _CALLS(self.handle, self.calls.form, MOST_CALLS, spin, item)
+                self.in_user_code = False
                 self.speech.streams.look()
-                if rc == _EAGAIN:  # nothing there, so sleep without the GIL
-                    rc = next_free(free_handle, 0, 500, free_item)
-                    if rc == _EAGAIN:
+                if rc == _EAGAIN:  # nothing there, so sleep without the GIL; what comes is taken with it
+                    if awaited(free_handle, 500) == _EAGAIN:
                         self.let_go()
                         self.imports.tell()
-                    in_hand = rc == _OK
-                    if in_hand or rc == _EAGAIN:
-                        continue
+                    continue
                 if rc == _ESTOPPED:
                     return 0
                 kind, _, function, count, _, address, size, inputs, _ = unpack(fields)
@@ -130,7 +125,7 @@ class Worker:
                 elif self.control(function, self.memory(address, size)):
                     return 0
             except KeyboardInterrupt as error:
-                self.in_user_code = in_hand = False
+                self.in_user_code = False
                 self.calls.aside.clear()
                 if held.csched_worker_current(
                     self.handle

@@ -117,6 +117,29 @@ static uint64_t chain(uint64_t operations)
     return spent;
 }
 
+/* One task that takes the results of all others: a figure per input, which does not depend on their number. */
+static uint64_t fan_in(uint64_t operations)
+{
+    open_world(operations + 1, 1);
+    uint64_t *tickets = malloc(operations * sizeof *tickets);
+    must(csched_pause(scheduler, 1)); /* none is over when the last one comes */
+    for (uint64_t i = 0; i < operations; i++) {
+        int64_t made = csched_submit(scheduler, (uint32_t)i, 0, 0, body, sizeof body, 0);
+        must(made);
+        tickets[i] = (uint64_t)made;
+    }
+    csched_options_t options = {
+        .count = 1, .block = UINT64_MAX, .inputs = tickets, .input_count = (uint32_t)operations};
+    uint64_t begin = csched_now();
+    must(csched_submit_with(scheduler, (uint32_t)operations, 0, 0, body, sizeof body, 0, &options));
+    must(csched_pause(scheduler, 0));
+    finish(operations + 1);
+    uint64_t spent = csched_now() - begin;
+    free(tickets);
+    close_world(1);
+    return spent;
+}
+
 static uint64_t submit_only(uint64_t operations)
 {
     open_world(operations, 0);
@@ -133,5 +156,7 @@ int main(void)
     bench("graph: submit, no worker", 500000, submit_only);
     bench("graph: submit to commit, independent", 500000, independent);
     bench("graph: submit to commit, a chain", 100000, chain);
+    bench("graph: 5,000 inputs of one task, each", 5000, fan_in);
+    bench("graph: 40,000 inputs of one task, each", 40000, fan_in);
     bench("graph: submit to commit, one at a time", 50000, round_trip);
 }

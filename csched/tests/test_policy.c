@@ -167,6 +167,21 @@ static void room_is_found_and_kept_to(void)
 }
 
 /* Chi square of 3 workers, 2 degrees of freedom: above 13.8 in one of a thousand sequences. */
+/* A look at each for each task would take hours here. */
+static void random_does_not_look_at_all(void)
+{
+    enum { WORKERS = 1 << 20, TASKS = 1 << 20 };
+    policy_state_t state = {.random = 7};
+    load_t *loads = calloc(WORKERS, sizeof *loads);
+    for (uint32_t i = 0; i < WORKERS; i++)
+        loads[i].window = 2;
+    for (uint32_t i = 0; i < TASKS; i++) {
+        uint32_t choice = policy_random.choose(&state, loads, WORKERS, NO_CHOICE);
+        CHECK(choice < WORKERS && has_room(&loads[choice]));
+    }
+    free(loads);
+}
+
 static void random_is_even_and_keeps_to_those_with_room(void)
 {
     enum { DRAWS = 30000 };
@@ -193,5 +208,6 @@ static void names(void)
     CHECK(!policy_named("nonsense") && !policy_named(""));
 }
 
-MAIN(TEST(least_loaded), TEST(round_robin), TEST(random_is_even_and_keeps_to_those_with_room), TEST(work_stealing),
-     TEST(stealing), TEST(stuck), TEST(room_is_found_and_kept_to), TEST(names))
+MAIN(TEST(least_loaded), TEST(round_robin), TEST(random_is_even_and_keeps_to_those_with_room),
+     TEST(random_does_not_look_at_all), TEST(work_stealing), TEST(stealing), TEST(stuck),
+     TEST(room_is_found_and_kept_to), TEST(names))

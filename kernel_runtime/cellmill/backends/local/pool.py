@@ -17,7 +17,7 @@ from ...raised import load_error
 from ...task import WorkerInfo
 from ...worker import IMPORTS, INITIALIZER_FAILED, WORLD
 from ..scheduled.requests import REPLY_SECONDS, Requests
-from ..scheduled.scheduler import held
+from ..scheduled.scheduler import advice, held
 from ..scheduled.worker_infos import info_of, infos
 from . import zygote_client
 from .children import Exit, Member
@@ -50,6 +50,7 @@ class Pool:
         self.closed = False
         self.restarts = 0
         self._failed_starts = FailedStarts()
+        self._told = (0, 0)  # that so many workers of so many could be had
         self.requests = Requests(backend)
         self._lock = threading.RLock()
         self.world = zygote_client.WorldWatch(backend.sender.plain.settings.base)
@@ -70,6 +71,7 @@ class Pool:
             raise UsageError(f"the number of workers must be a whole number of at least 1, not {count!r}")
         with self._lock:
             self.size = count
+            self._told = (0, 0)
             surplus = [m for m in self.members.values() if not m.retiring][count:]
             for member in surplus:
                 self._retire(member)
@@ -110,15 +112,17 @@ class Pool:
             if isinstance(error, CellmillError)
             else BackendError(f"no worker could be started: {error}")
         )
-        standing = self._standing()
-        if standing:
+        with self._lock:  # one that is not ready yet is one: should it die, others are tried again
+            there = sum(not member.retiring for member in self.members.values())
+            told, self._told = self._told, (there, self.size)
+        if not there:
+            self.backend.break_down(problem)
+        elif told != self._told:
             warnings.warn(
-                f"cellmill goes on with {standing} of {self.size} workers: {problem}",
+                f"cellmill goes on with {there} of {self.size} workers: {problem}",
                 RuntimeWarning,
                 stacklevel=1,
             )
-        else:
-            self.backend.break_down(problem)
         return True
 
     def _start_one(self) -> None:
@@ -131,7 +135,7 @@ class Pool:
             BackendError,
             OSError,
         ) as error:  # descriptors or memory: others may give theirs back in a moment
-            raise zygote_client.NoWorker(str(error)) from error
+            raise zygote_client.NoWorker(_explained(error)) from error
         member = Member(index)
         with self._lock:
             self.members[index] = member
@@ -342,3 +346,10 @@ class Pool:
         if not member.pid and self._was_ready(member):
             member.known.wait(KNOWN_SECONDS)
         return member.pid
+
+
+def _explained(error: BackendError | OSError) -> str:
+    """Why no worker could be made, and what helps."""
+    if isinstance(error, OSError):
+        return f"{error.strerror}. {advice(error.errno or 0)}"
+    return str(error)

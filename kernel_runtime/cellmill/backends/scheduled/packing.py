@@ -22,7 +22,7 @@ class Inputs(list[Future]):
     numbers of the shared objects it refers to.
     """
 
-    over: tuple[int, ...] = ()
+    over: list[int] | None = None
     shares: set[int] | None = None
     needs = 0  # one number for all of them
 
@@ -93,7 +93,9 @@ def _place(backend: ScheduledBackend, future: Any, inputs: Inputs) -> tuple[Any,
 def note_over(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:
     """For who draws what hangs on what: the scheduler does not hear of this input."""
     if of_this_backend(backend, future):
-        inputs.over += (future._ticket,)
+        if inputs.over is None:
+            inputs.over = []
+        inputs.over.append(future._ticket)
 
 
 def add_input(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:

@@ -7,8 +7,10 @@ or copy much.
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
+import resource
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -100,13 +102,28 @@ def check(rc: int, what: str) -> int:
         raise Closed("cannot schedule new futures after shutdown")
     name = ffi.string(held.csched_error_name(rc)).decode()
     if rc in (held.CSCHED_ENOMEM, held.CSCHED_ESYSTEM):
-        reason = os.strerror(ffi.errno) if rc == held.CSCHED_ESYSTEM else name
-        raise BackendError(
-            f"{what}: {reason}. Free memory, raise the limit on open files, or use fewer workers."
-        )
+        code = ffi.errno if rc == held.CSCHED_ESYSTEM else errno.ENOMEM
+        raise BackendError(f"{what}: {os.strerror(code)}. {advice(code)}")
     if rc == held.CSCHED_EINVAL:
         raise UsageError(f"{what}: {name}")
     raise InternalError(f"{what}: {name} ({rc}); please report this with what you ran")
+
+
+def advice(code: int) -> str:
+    """What a person can do about an error of the operating system."""
+    if code in (errno.EMFILE, errno.ENFILE):
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return (
+            f"This process may open {limit} files at a time, and a worker takes about seven: raise the limit "
+            "(`ulimit -n 4096` in the shell that starts Python or Jupyter), close files, or use fewer workers."
+        )
+    if not os.path.exists("/proc/self/fd"):
+        return (
+            "There is no /proc/self/fd, by which Cellmill opens the memory that it shares with workers: /proc is not "
+            "mounted here, or hidden. Mount it (`mount -t proc proc /proc`), or have the container show it; "
+            'Executor(backend="inline") does without.'
+        )
+    return "Free memory, or use fewer workers."
 
 
 class _Life:

@@ -202,7 +202,7 @@ class Sender:
             self._undo(slot, ticket)
         future._ticket = ticket
         if inputs.over:
-            self._tell_over(ticket, number, inputs)
+            self._tell_over(ticket, number, inputs.over)
         self.plain.form.left = _NOW()
         return future
 
@@ -230,10 +230,10 @@ class Sender:
         form.needs, form.need_count = needs, len(asked)
         return form, (tickets, needs)
 
-    def _tell_over(self, ticket: int, number: int, inputs: Inputs) -> None:
+    def _tell_over(self, ticket: int, number: int, over: list[int]) -> None:
         """Inputs whose values went along are shown as such."""
-        tickets = ffi.new("uint64_t[]", inputs.over)
-        held.csched_depended(self.scheduler.handle, ticket, number, tickets, len(inputs.over))
+        tickets = ffi.new("uint64_t[]", over)
+        held.csched_depended(self.scheduler.handle, ticket, number, tickets, len(over))
 
     def _undo(self, slot: int, code: int) -> None:
         """A submit was refused: its slot is free again, and the reason is raised."""
@@ -339,7 +339,7 @@ class Sender:
             )
             if ticket >= 0:
                 if inputs.over:
-                    self._tell_over(ticket, number, inputs)
+                    self._tell_over(ticket, number, inputs.over)
                 return
             if block != NO_BLOCK:
                 self.scheduler.drop(block)

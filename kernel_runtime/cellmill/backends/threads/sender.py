@@ -126,7 +126,7 @@ class ThreadsSender(Sender):
                     continue
             future._ticket = ticket
             if inputs.over:
-                self._tell_over(ticket, number, inputs)
+                self._tell_over(ticket, number, inputs.over)
             return future
 
     def _sources(self, inputs: Inputs) -> tuple[Call | None, ...]:
@@ -175,7 +175,7 @@ class ThreadsSender(Sender):
             )
             if ticket >= 0:
                 if inputs.over:
-                    self._tell_over(ticket, number, inputs)
+                    self._tell_over(ticket, number, inputs.over)
                 return
             del self.calls[slot]
             backend.adjust_run(run, submitted=count)

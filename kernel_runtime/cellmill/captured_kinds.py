@@ -257,7 +257,7 @@ class Walk:
         if not _default_pickling(kind) or _hidden_state(kind):
             self.opaque(value, name)
             return
-        self._todo.append((kind, name))
+        self.attribute(value, "__class__", name)
         self.mutable = True
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:

@@ -51,9 +51,8 @@ class Input:
         self.exhausted = False
         self.error: BaseException | None = None  # of the input itself, for its place
         self.taken = 0  # elements so far
-        self.look: Callable[[int], None] | None = (
-            None  # called with an element's place when code of the user's ran
-        )
+        self.before: Callable[[], None] | None = None  # called before code of the user's runs,
+        self.look: Callable[[int], None] | None = None  # and with an element's place when it ran
         self._source: Iterator[Any] = iter(iterables[0]) if single else zip(*iterables, strict=False)
         numbers = {type(it) for it in iterables} <= _OF_NUMBERS  # which nobody can change
         self._packer = packer(self.quiet) if packer is not None and not numbers else None
@@ -86,6 +85,8 @@ class Input:
     def _take_each(self, wanted: int, items: list[Any], packer: Packer) -> None:
         """Of an input that runs code of the user's, each is packed before the next one is asked for."""
         look = self.look
+        if self.before is not None:
+            self.before()
         for item in islice(self._source, wanted):
             if look is not None:
                 look(self.taken + len(items))

@@ -34,11 +34,20 @@ class Watch:
         light = self._capture.light
         if self._said or (last and light and not several) or not (last or light):
             return
+        self._look_for_others()
+
+    def taking(self) -> None:
+        """The input's code is about to run: what has changed since it ran last is not its doing."""
+        self._look_for_others()
+
+    def _look_for_others(self) -> None:
         changed = self._capture.changed()
         if changed is None:
             return
-        self._said = True
         self._capture = capture(self._stream.function)
+        if self._said:
+            return
+        self._said = True
         name = function_name(self._stream.function)
         warnings.warn(
             f"{changed}, which {name} refers to, was changed while the results of a map of it were read. The map keeps "

@@ -23,9 +23,9 @@ from .captured import Capture, walked
 from .captured_kinds import Walk
 from .errors import PayloadError, UsageError, in_words
 from .function_entries import Entry, Key, SharingEntry, Version
-from .module_reads import Reads, apply, leave_out
+from .module_reads import Reads, apply, leave_out, may_read
 from .pickling import dumps
-from .references import CACHED, helpers_of, importable, modules_of, named_references
+from .references import helpers_of, importable, is_single, modules_of, named_references, unwrapped
 from .shared import ShareError, packing
 from .watched import Watched
 
@@ -85,8 +85,11 @@ class FunctionTable:
         if entry is not None and entry.fresh():
             return entry.number
         if entry is None:
+            bare = unwrapped(function)
+            if bare is not function and type(bare) is types.FunctionType and is_single(function):
+                return self.number(bare)
             if not isinstance(function, (types.FunctionType, types.BuiltinFunctionType, type, CACHED)):
-                return _IN_PAYLOAD
+                return self._number_with_reads(function)
             if isinstance(function, types.BuiltinFunctionType) and not isinstance(
                 function.__self__, (types.ModuleType, type(None))
             ):
@@ -95,6 +98,23 @@ class FunctionTable:
         entry = self._renew(entry, function)
         self._evict()
         return entry.number
+
+    def _number_with_reads(self, function: Any) -> int:
+        """A number for a method or callable object that reads data of modules: that goes along with functions only."""
+        if not may_read(function):
+            return _IN_PAYLOAD
+        with self._lock:
+            self._let_go()
+            try:
+                _, encoded, needs, board = self._encoded(function)
+            except PayloadError:
+                return _IN_PAYLOAD
+            if board.generators:
+                return _IN_PAYLOAD
+            version = self._version(encoded, needs, function)
+            self._pinned.setdefault(version.number, []).append(version)
+            self._unpinned.append(version.number)  # it is called now, or sent again
+            return version.number
 
     def pin(self, function: Any) -> tuple[int, Sequence[Any]]:
         """(number, generators) of the function as it is now, kept until `unpin`; 0: it cannot be sent by itself.

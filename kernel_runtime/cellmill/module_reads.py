@@ -7,6 +7,7 @@ it refers to, through its helpers too. A module of an installed package keeps it
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 import weakref
@@ -19,7 +20,7 @@ from . import notices
 from .errors import class_name, is_a, module_name
 from .imported import users_own
 from .pickling import dumps
-from .references import ABSENT, cell_value, names_of, names_used
+from .references import ABSENT, cell_value, helpers_of, named_references, names_of, names_used
 
 if TYPE_CHECKING:
     from .captured_kinds import Walk
@@ -46,6 +47,23 @@ def is_own(module: Any) -> bool:
     return found and sys.modules.get(module.__name__) is module
 
 
+def may_read(callable_object: Any) -> bool:
+    """Whether a method, a partial or another callable object runs code that could read a user's module."""
+    function = callable_object
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    if type(function) is not types.FunctionType:
+        function = getattr(type(function), "__call__", None)
+    if type(function) is not types.FunctionType:
+        return False
+    if _module_of(function) is not None:
+        return True
+    helpers = [helper for helper in helpers_of(function) if type(helper) is types.FunctionType]
+    values = [value for helper in helpers for _, value in named_references(helper)]
+    return any(is_own(value) or _module_of(value) is not None for value in values)
+
+
 def _module_of(value: Any) -> types.ModuleType | None:
     module = sys.modules.get(getattr(value, "__module__", None) or "")
     return module if is_own(module) else None
@@ -57,6 +75,11 @@ def of_function(walk: Walk, function: types.FunctionType, name: str) -> None:
     if module is None or function.__globals__ is not vars(module):
         return
     _of_code(walk, module, function.__code__)
+    defaults = function.__defaults__
+    if defaults and not walk.in_worker and "<locals>" not in function.__qualname__:
+        walk.attribute(function, "__defaults__", name)
+        if any(type(value) in (list, dict, set) for value in defaults):
+            walk.reads[module.__name__, f"{function.__qualname__}.__defaults__"] = defaults
     for cell in function.__closure__ or ():
         wrapped = cell_value(cell)
         if type(wrapped) is types.FunctionType and wrapped.__globals__ is vars(module):

@@ -93,6 +93,9 @@ class _Inputs(threading.local):
     packing: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None
     loading: Callable[[int], Any] | None = None
     shares: Callable[[int, str], Any] | None = None
+    thawing: Callable[[Any, Callable[[pickle.PickleBuffer], bool]], bytes] | None = (
+        None  # see `read_only.thawed`
+    )
 
 
 inputs = _Inputs()
@@ -141,12 +144,15 @@ def encode_simple(value: Any) -> bytes | None:
 def encode(value: Any) -> Encoded:
     """Pickle ``value``; raises whatever the last pickler raised."""
     buffers: list[memoryview] = []
+    frozen = False
 
     def keep(buffer: pickle.PickleBuffer) -> bool:
+        nonlocal frozen
         try:
             raw = buffer.raw()
         except BufferError:  # not contiguous
             return True
+        frozen = frozen or raw.readonly
         if raw.nbytes < BUFFER_MIN:
             return True
         buffers.append(raw)
@@ -154,14 +160,14 @@ def encode(value: Any) -> Encoded:
 
     try:
         data = pickle.dumps(value, 5, buffer_callback=keep)
-        if not by_value_needed(data):
+        if not by_value_needed(data) and not (frozen and inputs.thawing):
             return Encoded(data, buffers)
     except PayloadError:
         raise
     except Exception:  # lambdas, local classes and the like: cloudpickle knows more
         pass
     buffers.clear()
-    return Encoded(dumps(value, buffer_callback=keep), buffers)
+    return Encoded((inputs.thawing or dumps)(value, keep), buffers)
 
 
 def decode(view: memoryview) -> Any:

@@ -10,7 +10,9 @@ import contextlib
 import io
 import pickle
 import sys
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -53,6 +55,41 @@ def _set_and_lock(array: Any, state: Any) -> None:
         array.__setstate__(state)
     with contextlib.suppress(Exception):  # a class of its own that has none of it
         array.flags.writeable = False
+        _locks[id(array)] = weakref.ref(array, partial(_unlock, id(array)))
+
+
+_locks: dict[int, weakref.ref[Any]] = {}  # arrays that were made read-only here
+
+
+def _unlock(place: int, _: object) -> None:
+    _locks.pop(place, None)
+
+
+def _is_locked(array: Any) -> bool:
+    """Whether it is read-only only because other tasks have it, too."""
+    while not isinstance(array, (memoryview, bytes)):
+        known = _locks.get(id(array))
+        if known is not None and known() is array:
+            return True
+        array = getattr(array, "base", None)
+        if array is None:
+            return False
+    return True
+
+
+class _ThawingPickler(pickling.Pickler):
+    def reducer_override(self, obj: Any) -> Any:
+        numpy = sys.modules.get("numpy")
+        if type(obj) is getattr(numpy, "ndarray", None) and not obj.flags.writeable and _is_locked(obj):
+            return obj.copy(order="K").__reduce_ex__(5)
+        return super().reducer_override(obj)
+
+
+def thawed(value: Any, keep: Callable[[pickle.PickleBuffer], bool]) -> bytes:
+    """The pickle of a result: arrays in it that tasks share are its owner's to write to."""
+    target = io.BytesIO()
+    _ThawingPickler(target, protocol=5, buffer_callback=keep).dump(value)
+    return target.getvalue()
 
 
 def encode(

@@ -92,6 +92,11 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
+def is_single(parallel_function: Any) -> bool:
+    """Whether calls of a parallel function are calls of its function, one each: it takes no lists."""
+    return not getattr(getattr(parallel_function, "_options", None), "batch", True)
+
+
 def helpers_of(function: Any) -> Iterator[Any]:
     """The function or class itself, and the functions and classes by value that it refers to."""
     seen: set[int] = set()

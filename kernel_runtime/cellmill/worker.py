@@ -15,7 +15,7 @@ from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import imported, payload, watched, worker_fork
+from . import imported, payload, read_only, watched, worker_fork
 from .backends.scheduled.scheduler import NO_BLOCK, ffi, free, free_cast, held
 from .calls import PlainCalls
 from .errors import InternalError, PayloadError
@@ -76,6 +76,7 @@ class Worker:
         self.shares = Loaded(self.blobs).here()
         self.item = ffi.new("csched_item_t *")
         watched.here.tell = self.tell_change
+        payload.inputs.thawing = read_only.thawed
         self.speech = Speech(pipes, self.handle, self.item, lambda: self.emit(held.CSCHED_OUTPUT, 0, b""))
         self.end_output = self.speech.end
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs

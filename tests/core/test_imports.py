@@ -47,10 +47,10 @@ LAYERS = [
         "watched",
     },
     {"task", "payload", "mishaps"},
-    {"shared", "error_parts", "read_only", "pieces"},
+    {"shared", "error_parts", "read_only"},
     {"preview", "raised", "questions", "drawing"},
     {"runs", "kernel_modules"},
-    {"futures", "frames", "transcript", "functions", "function_entries", "telemetry"},
+    {"pieces", "futures", "frames", "transcript", "functions", "function_entries", "telemetry"},
     {
         "worker",
         "speech",

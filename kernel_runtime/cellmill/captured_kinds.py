@@ -27,6 +27,7 @@ from typing import Any
 
 from . import captured_frames, module_reads
 from .pickling import dumps
+from .randomness import Board
 from .references import ABSENT, CACHED, cell_value, dispatch_registry, importable, names_of, names_stored
 
 ITEM, CELL, ATTRIBUTE, EQUAL, LIST, DICT, ITERABLE, BUFFER, CALL = range(9)  # as in capture.h
@@ -281,12 +282,17 @@ class Walk:
         if kind.__module__ in _GENERATORS or (self.in_worker and kind_of_generator(kind)):
             return  # tasks draw from children, which are made of its state at each call
         try:
-            held = dumps(value)
+            held = _state(value)
         except Exception:
             return  # it cannot be sent either: a function that it has to go with says so
         self.mutable = True
-        self.note(CALL, value, lambda: dumps(value) == held, None, name)
+        self.note(CALL, value, lambda: _state(value) == held, None, name)
         self.weight += _HEAVY
+
+
+def _state(value: Any) -> bytes:
+    """What of it is sent; of generators of random numbers in it no state is."""
+    return dumps(value, board=Board())
 
 
 def kind_of_generator(kind: type) -> bool:

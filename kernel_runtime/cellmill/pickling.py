@@ -90,10 +90,16 @@ def _with_slots(cls: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return *arguments[:-1], {**arguments[-1], "__slots__": slots}
 
 
-def dumps(value: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
+def dumps(
+    value: Any,
+    buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None,
+    board: randomness.Board | None = None,
+) -> bytes:
     """The pickle of a value, protocol 5; raises what the objects in it raise."""
     target = io.BytesIO()
-    Pickler(target, protocol=5, buffer_callback=buffer_callback).dump(value)
+    pickler = Pickler(target, protocol=5, buffer_callback=buffer_callback)
+    pickler.board = board
+    pickler.dump(value)
     return target.getvalue()
 
 

@@ -25,7 +25,7 @@ from .errors import PayloadError, UsageError, in_words
 from .function_entries import Entry, Key, SharingEntry, Version
 from .module_reads import Reads, apply, leave_out, may_read
 from .pickling import dumps
-from .references import helpers_of, importable, is_single, modules_of, named_references, unwrapped
+from .references import CACHED, helpers_of, importable, is_single, modules_of, named_references, unwrapped
 from .shared import ShareError, packing
 from .watched import Watched
 

@@ -54,7 +54,8 @@ def may_read(callable_object: Any) -> bool:
         function = function.func
     function = getattr(function, "__func__", function)
     if type(function) is not types.FunctionType:
-        function = getattr(type(function), "__call__", None)
+        called = (vars(cls).get("__call__") for cls in type(function).__mro__)
+        function = next((found for found in called if found is not None), None)
     if type(function) is not types.FunctionType:
         return False
     if _module_of(function) is not None:

@@ -50,7 +50,7 @@ LAYERS = [
     {"shared", "error_parts", "read_only"},
     {"preview", "raised", "questions", "drawing"},
     {"runs", "kernel_modules"},
-    {"pieces", "futures", "frames", "transcript", "functions", "function_entries", "telemetry"},
+    {"pieces", "preview", "futures", "frames", "transcript", "functions", "function_entries", "telemetry"},
     {
         "worker",
         "speech",

@@ -13,18 +13,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.equality.draw import FEATURES
 from tests.equality.hunt import failures
-from tests.equality.maps import INPUTS
 from tests.equality.runner import Runner
 
-NOT_YET = {
-    *INPUTS,  # elements of maps see captured state, and are packed, after the call
-    *("raises", "raises_own", "raises_some"),  # with an array and a class of the program in the error
-    *("changed_result", "changed_result_passed"),  # where it is a captured array
-    *("module", "from_module"),  # changed before the first call
-}
-"""Features left out of programs of workers because they are known to fail."""
 FIXED = 60  # programs of every run
 SECONDS = {"local": 4.0}  # of programs that no run has had before; of other backends one
 LONG_SECONDS = {"local": 600.0}
@@ -44,16 +35,12 @@ def _check(runner: Runner, first: int, seconds: float, least: int = 0) -> int:
         runner,
         itertools.count(first),
         lambda: next(done) >= least and time.monotonic() - begun >= seconds,
-        NOT_YET if runner.backend == "local" else (),
+        (),
         immediate=runner.backend != "local",
     )
     for failure in found:
         assert failure is None, f"a program of {runner.backend} sees something else:\n{failure}"
     return next(done) - 1
-
-
-def test_features_that_are_left_out_exist() -> None:
-    assert NOT_YET <= FEATURES
 
 
 def test_programs_of_every_run(runner: Runner) -> None:

@@ -289,6 +289,37 @@ static PyObject *memory(PyObject *self, PyObject *object)
     return made;
 }
 
+enum { DIFFERS = 1, OTHER_KIND = 2 };
+
+/* 0, DIFFERS, OTHER_KIND or both of the item; -1: an error is set */
+static int looked_at(const capture_t *c, PyObject *kinds, PyObject *item)
+{
+    Py_ssize_t first = first_difference(c);
+    int among = first == -2 ? -1 : PySet_Contains(kinds, (PyObject *)Py_TYPE(item));
+    return among < 0 ? -1 : (first >= 0 ? DIFFERS : 0) | (among ? 0 : OTHER_KIND);
+}
+
+static PyObject *take(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    const capture_t *c = count == 5 ? PyCapsule_GetPointer(given[2], NAME) : NULL;
+    Py_ssize_t wanted = c ? PyLong_AsSsize_t(given[1]) : -1;
+    if (!c || (wanted == -1 && PyErr_Occurred()) || !PyIter_Check(given[0])) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "take: an iterator, a number, a capsule, a set and a list");
+        return NULL;
+    }
+    int how = 0;
+    for (Py_ssize_t i = 0; i < wanted && how == 0; i++) {
+        PyObject *item = PyIter_Next(given[0]);
+        if (!item)
+            break;
+        how = PyList_Append(given[4], item) < 0 ? -1 : looked_at(c, given[3], item);
+        Py_DECREF(item);
+    }
+    return how < 0 || PyErr_Occurred() ? NULL : PyLong_FromLong(how);
+}
+
 int csched_captures(void *out)
 {
     static PyMethodDef methods[] = {
@@ -296,6 +327,8 @@ int csched_captures(void *out)
          "capture(entries, absent, number, /)\n--\n\nA capsule."},
         {"changed", changed, METH_O, "changed(capsule, /)\n--\n\nIndex of the first difference, or -1."},
         {"memory", memory, METH_O, "memory(object, /)\n--\n\nThe bytes of a buffer."},
+        {"take", (PyCFunction)(void (*)(void))take, METH_FASTCALL,
+         "take(iterator, wanted, capsule, kinds, items, /)\n--\n\nWhy it ended."},
     };
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         PyObject *function = PyCFunction_NewEx(&methods[i], NULL, NULL);

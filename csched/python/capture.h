@@ -19,10 +19,13 @@ enum {
     CSCHED_CALL, /* key() is true as long as nothing has changed */
 };
 
-/* Appends three functions to the list `out`.
+/* Appends four functions to the list `out`.
  * capture(entries, absent, number) -> a capsule; entries: a list of (kind, object, key, value), which it keeps.
  * changed(capsule) -> the index of the first entry that differs, or -1.
- * memory(object) -> the bytes of an object with the buffer protocol, as CSCHED_BUFFER compares them. */
+ * memory(object) -> the bytes of an object with the buffer protocol, as CSCHED_BUFFER compares them.
+ * take(iterator, wanted, capsule, kinds, items) -> appends to the list `items` what the iterator gives, so many at most, up
+ * to one after which the captured state differs (1 is returned), whose type is not among the set `kinds` (2), or both (3).
+ * 0: there were so many, or there are no more.  What came before an error of the iterator's is there. */
 int csched_captures(void *out);
 /* cffi: end */
 

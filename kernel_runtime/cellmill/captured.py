@@ -22,6 +22,7 @@ class _Comparing(NamedTuple):
     capture: Callable[[list[Any], Any, int], Any]
     changed: Callable[[Any], int]
     memory: Callable[[Any], bytes]
+    take: Callable[[Any, int, Any, Any, list[Any]], int]
 
 
 @functools.cache
@@ -29,7 +30,7 @@ def _comparing() -> _Comparing:
     try:
         from . import _csched_held
     except ImportError:  # on a machine that the C scheduler is not for nothing is compared
-        return _Comparing(lambda *_: None, lambda _: -1, bytes)
+        return _Comparing(lambda *_: None, lambda _: -1, bytes, lambda *_: 0)
     made: list[Any] = []
     _csched_held.lib.csched_captures(_csched_held.ffi.cast("void *", id(made)))
     return _Comparing(*made)
@@ -56,6 +57,17 @@ class Capture:
         """The variable of which something has changed; None: all is as it was."""
         first = self._changed(self.capsule)
         return None if first < 0 else self.names[first]
+
+
+DIFFERS, OTHER_KIND = 1, 2  # why `take` ended
+
+
+def take(source: Any, wanted: int, before: Capture, kinds: set[type], items: list[Any]) -> int:
+    """Append to ``items`` what an iterator gives, up to one after which captured state differs or of another kind.
+
+    `DIFFERS`, `OTHER_KIND`, or both, of the last one; 0: there were as many as wanted, or there are no more.
+    """
+    return _comparing().take(source, wanted, before.capsule, kinds, items)
 
 
 MOST_LIGHT = 1000  # members and bytes / 64 to compare: a microsecond or two

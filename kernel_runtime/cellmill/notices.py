@@ -13,13 +13,17 @@ _given: set[Any] = set()
 
 
 def give(key: Any, text: str, function: Any = None) -> None:
-    """Warn once for each ``key``: at the definition of ``function``, else at the line that called into Cellmill.
+    """Warn once for each ``key``, see `warn`."""
+    if key not in _given:
+        _given.add(key)
+        warn(text, function)
+
+
+def warn(text: str, function: Any = None) -> None:
+    """Warn at the definition of ``function``, else at the line that called into Cellmill.
 
     Raises nothing, whatever filters of warnings say: it may be called where a result is on its way.
     """
-    if key in _given:
-        return
-    _given.add(key)
     file, line = _place(function)
     try:
         warnings.warn_explicit(text, RuntimeWarning, file, line)

@@ -8,8 +8,9 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
+from ..captured import DIFFERS, OTHER_KIND, Capture, take
 from ..interrupts import pressed, whole
 from ..pieces import FIXED, Packer, fixed, size_of
 
@@ -36,6 +37,18 @@ def _is_whole(iterable: Iterable[Any]) -> bool:
     return kind in _WHOLE or (kind.__module__.partition(".")[0], kind.__name__) in _ARRAYS
 
 
+class Watching(Protocol):
+    """Of what a map's function refers to."""
+
+    capture: Capture
+
+    def taking(self) -> None:
+        """The input's code is about to run."""
+
+    def look(self, key: int) -> None:
+        """It has run for the element of this place, and what the function refers to has changed."""
+
+
 class Input:
     """What a map is fed with. ``packer``: elements are packed as they are taken; None: they are kept themselves."""
 
@@ -51,8 +64,7 @@ class Input:
         self.exhausted = False
         self.error: BaseException | None = None  # of the input itself, for its place
         self.taken = 0  # elements so far
-        self.before: Callable[[], None] | None = None  # called before code of the user's runs,
-        self.look: Callable[[int], None] | None = None  # and with an element's place when it ran
+        self.watch: Watching | None = None  # asked before and after code of the user's runs
         self._source: Iterator[Any] = iter(iterables[0]) if single else zip(*iterables, strict=False)
         numbers = {type(it) for it in iterables} <= _OF_NUMBERS  # which nobody can change
         self._packer = packer(self.quiet) if packer is not None and not numbers else None
@@ -84,17 +96,18 @@ class Input:
 
     def _take_each(self, wanted: int, items: list[Any], packer: Packer) -> None:
         """Of an input that runs code of the user's, each is packed before the next one is asked for."""
-        look = self.look
-        if self.before is not None:
-            self.before()
-        for item in islice(self._source, wanted):
-            if look is not None:
-                look(self.taken + len(items))
-            if type(item) in FIXED or fixed([item]):
-                items.append(item)
-            else:
+        watch = self.watch
+        assert watch is not None  # where elements are packed
+        watch.taking()
+        while (left := wanted - len(items)) > 0:
+            why = take(self._source, left, watch.capture, FIXED, items)
+            if why & DIFFERS:
+                watch.look(self.taken + len(items) - 1)
+            if why & OTHER_KIND and not fixed(items[-1:]):
                 with whole():
-                    items.extend(packer.pack([item]))
+                    items[-1:] = packer.pack(items[-1:])
+            if not why:
+                return
 
     def take_rest(self, endless: Exception) -> tuple[list[Any], int]:
         """All that is left, if it comes to an end; else nothing, and ``endless`` is the input's error.

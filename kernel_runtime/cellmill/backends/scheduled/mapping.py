@@ -86,7 +86,7 @@ class MapResults:
         self.stream.observe = self._ahead.observe
         self._watch = Watch(self.stream) if backend.sender.packer(name, star=False) is not None else None
         if self._watch is not None and not self._input.quiet:
-            self._input.before, self._input.look = self._watch.taking, self._watch.look
+            self._input.watch = self._watch
         self._several = False  # results in the piece that was read last
         _open.add(self)
         try:

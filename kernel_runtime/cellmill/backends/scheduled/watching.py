@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
+from ... import notices
 from ...captured import capture
 from ...functions import function_name
 
@@ -17,21 +17,20 @@ class Watch:
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._capture = capture(stream.function)
+        self.capture = capture(stream.function)
         self._said = False
 
     def look(self, key: int) -> None:
-        """The input's code has run: what it changed holds from this element on."""
-        if self._capture.changed() is not None:
-            self._stream.renew(key)
-            self._capture = capture(self._stream.function)
+        """The input's code has run and changed something, which holds from this element on."""
+        self._stream.renew(key)
+        self.capture = capture(self._stream.function)
 
     def look_between(self, *, last: bool, several: bool) -> None:
         """Before more results are read. ``last``: there are none; ``several`` were read since the look before.
 
         What costs more than a microsecond to compare is looked at once, at the end.
         """
-        light = self._capture.light
+        light = self.capture.light
         if self._said or (last and light and not several) or not (last or light):
             return
         self._look_for_others()
@@ -41,18 +40,16 @@ class Watch:
         self._look_for_others()
 
     def _look_for_others(self) -> None:
-        changed = self._capture.changed()
+        changed = self.capture.changed()
         if changed is None:
             return
-        self._capture = capture(self._stream.function)
+        self.capture = capture(self._stream.function)
         if self._said:
             return
         self._said = True
         name = function_name(self._stream.function)
-        warnings.warn(
+        notices.warn(
             f"{changed}, which {name} refers to, was changed while the results of a map of it were read. The map keeps "
             f"the state of its start: no element of it sees the change. Begin a new map after the change, or pass "
-            f"{changed} as an argument (f.map(items, values)). This is said once per map.",
-            RuntimeWarning,
-            stacklevel=4,
+            f"{changed} as an argument (f.map(items, values)). This is said once per map."
         )

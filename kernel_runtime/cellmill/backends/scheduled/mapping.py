@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .backend import ScheduledBackend
 
 SLOW_INPUT_S = 0.005
+ENDS = RuntimeError("cannot schedule new futures after shutdown: the program ends")
 LIGHT = 4096  # bytes of results that are not counted
 LONGEST_REFILL_S = 0.02  # while a result is there to be read
 
@@ -77,6 +78,7 @@ class MapResults:
         self._over = False
         self.begun = False  # somebody reads
         self._unwanted = False  # nobody will read
+        self._left = False  # the program ends
         self._refilling = threading.Lock()
         self._weights: dict[int, int] = {}  # bytes of the larger pieces, by their identity
         self._length = known_length(iterables)
@@ -224,7 +226,7 @@ class MapResults:
             self._ahead.read(self._weights.pop(id(piece), 0))
         piece.reverse()
         if type(piece[0]) is _Failed:  # it stands alone
-            error = piece[0].error
+            error = ENDS if self._left else piece[0].error
             if not self._return_exceptions:
                 self.close()
                 try:
@@ -284,6 +286,11 @@ class MapResults:
             if self.stream.unfinished and not self.stream.backend.foreign:
                 self.stream.cancel_all()
             self._finish_run()
+
+    def leave(self) -> None:
+        """The program ends: a thread that still reads is refused as any that submits is."""
+        self._left = True
+        self.close()
 
     def _finish_run(self) -> None:
         """Give the run's number back as soon as no task of it is left."""
@@ -374,7 +381,7 @@ def leave_begun() -> None:
     """The program ends: maps that were begun will not be read any more."""
     for results in list(_open):
         if results.begun:
-            results.close()
+            results.leave()
 
 
 class _Failed:

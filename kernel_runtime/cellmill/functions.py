@@ -23,7 +23,7 @@ from .captured import Capture, walked
 from .captured_kinds import Walk
 from .errors import PayloadError, UsageError, in_words
 from .function_entries import Entry, Key, SharingEntry, Version
-from .module_reads import Reads, apply, leave_out, may_read
+from .module_reads import Brought, Reads, leave_out, may_read
 from .pickling import dumps
 from .references import CACHED, helpers_of, importable, is_single, modules_of, named_references, unwrapped
 from .shared import ShareError, packing
@@ -413,8 +413,7 @@ class _WithReads:
     def __init__(self, blob: FunctionBlob) -> None:
         self.__qualname__ = self.__name__ = blob.name
         self.__wrapped__ = blob.function
-        self._reads = blob.reads
+        self._brought = Brought(blob.reads)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        apply(self._reads)
-        return self.__wrapped__(*args, **kwargs)
+        return self._brought.call(self.__wrapped__, args, kwargs)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 import types
 import weakref
 from abc import ABCMeta
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from . import notices
@@ -159,24 +161,65 @@ def leave_out(place: tuple[str, str], value: Any, reason: str) -> None:
 # -- in a worker
 
 
-_PLAIN = (int, float, bool, str, bytes, type(None))
-_applied: dict[tuple[str, str], Any] = {}  # what was set last
+class Brought:
+    """The data of modules that one function brings, with what tells it from other data of the same names."""
+
+    def __init__(self, reads: Reads) -> None:
+        self._reads = {place: (value, _digest(value)) for place, value in reads.items()}
+
+    def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function with this data in its modules."""
+        if not several_threads:
+            self._apply()
+            return function(*args, **kwargs)
+        with _using:
+            while self._others_in_use():
+                _using.wait(SLICE_S)
+            self._apply()
+            self._count(1)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            with _using:
+                self._count(-1)
+                _using.notify_all()
+
+    def _apply(self) -> None:
+        """Set it where other data was set last.
+
+        What tasks bind anew or change stays as long as the kernel's data does: a model loaded once per worker.
+        """
+        for place, (value, digest) in self._reads.items():
+            before = _applied.get(place)
+            if before != digest:
+                if before is not None or place not in _made_here:
+                    _made_here.discard(place)
+                    _set(place, value)
+                _applied[place] = digest
+
+    def _others_in_use(self) -> bool:
+        """Whether a task of another thread runs with other data: modules belong to the whole process."""
+        return any(_in_use.get(place, (digest, 0))[0] != digest for place, (_, digest) in self._reads.items())
+
+    def _count(self, by: int) -> None:
+        for place, (_, digest) in self._reads.items():
+            count = _in_use.get(place, (digest, 0))[1] + by
+            if count:
+                _in_use[place] = (digest, count)
+            else:
+                del _in_use[place]
+
+
+def _digest(value: Any) -> bytes:
+    return blake2b(dumps(value), digest_size=16).digest()
+
+
+SLICE_S = 0.05  # of a wait, which hears Stop in between
+several_threads = False  # run tasks in this process
+_using = threading.Condition()
+_in_use: dict[tuple[str, str], tuple[bytes, int]] = {}  # data of tasks that run now, and how many those are
+_applied: dict[tuple[str, str], bytes] = {}  # what was set last
 _made_here: set[tuple[str, str]] = set()  # set by the initializer, or by a call on each worker
-
-
-def apply(reads: Reads) -> None:
-    """Set the data of modules as a function brought it, where another function's was set last.
-
-    What tasks bind anew meanwhile stays, as long as the kernel's data does: a model loaded once per worker.
-    """
-    for place, value in reads.items():
-        before = _applied.get(place, ABSENT)
-        if before is value or (type(before) is type(value) and type(value) in _PLAIN and before == value):
-            continue
-        if place not in _made_here or not (before is ABSENT or dumps(before) == dumps(value)):
-            _made_here.discard(place)
-            _set(place, value)
-        _applied[place] = value
 
 
 def _set(place: tuple[str, str], value: Any) -> None:

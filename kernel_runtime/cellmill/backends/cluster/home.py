@@ -12,7 +12,7 @@ import threading
 from array import array
 from typing import Any
 
-from ... import payload, read_only, watched
+from ... import module_reads, payload, read_only, watched
 from ...chunk_outcomes import Outcomes, run_batch
 from ...errors import is_a
 from ...functions import load_function
@@ -67,6 +67,7 @@ class Home:
         self.thread = threading.get_ident()
         self.known.shares.here()
         watched.here.tell = self._tell_change
+        module_reads.several_threads = True
         payload.inputs.thawing = read_only.thawed
         self.speech.listen()
         self.surroundings.begin_pack()

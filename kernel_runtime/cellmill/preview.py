@@ -44,6 +44,8 @@ class _StandIn:
     def __setstate__(self, state: Any) -> None:
         if isinstance(state, dict):
             self._shown = ", ".join(f"{name}={value!r}" for name, value in list(state.items())[:8])
+        elif isinstance(state, (int, float, str)):
+            self._shown = f"{self._shown}, {state!r}" if self._shown else repr(state)
 
     def append(self, _: Any) -> None:
         """An element of a list of its own kind."""

@@ -291,7 +291,7 @@ class Speaks:
         raise Words
 lock = threading.Lock()
 print(submit(Stops(1)), submit(Stops(2)), submit(Speaks()), submit([Speaks()]))
-shared = share([Stops(3), lock])
+shared = share([Stops(2), lock])
 print(submit(shared), submit(shared), submit(shared), submit(share(Speaks())))
 print({submit({"a": [Stops(at), lock]}) for at in range(1, 7)}, submit([lock]))
 words, errors = [["word"] * 20 for _ in range(300)], []

@@ -18,6 +18,8 @@ from cellmill import living, runs
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.001, 0.02  # seconds between two looks at what is under way
 
+CALLBACKS_SECONDS = 1.0  # for those that wait for something themselves
+
 most_seconds = 3600.0  # that a cell waits; see `%cellmill wait`
 _shells: weakref.WeakKeyDictionary[InteractiveShell, Waiting] = weakref.WeakKeyDictionary()
 
@@ -97,12 +99,20 @@ class Waiting:
                     return
                 time.sleep(min(look, left))
                 look = min(2 * look, LONGEST_LOOK)
+            self._settle()
         except KeyboardInterrupt:
             count = runs.stop_cell()
             print(
                 f"cellmill: interrupted while the cell waited for its tasks; {count:,} were stopped",
                 file=sys.stderr,
             )
+
+    def _settle(self) -> None:
+        """What tasks that are over have to tell, an error of a %%task, is told in this cell."""
+        for executor in living.open_executors():
+            resolver = getattr(executor._backend, "resolver", None)
+            if resolver is not None:
+                resolver.settle(CALLBACKS_SECONDS)
 
     def _under_way(self) -> int:
         """Tasks of this cell that are not over; those of a paused executor do not go on before another cell."""

@@ -25,7 +25,7 @@ class Callbacks:
     """
 
     def __init__(self) -> None:
-        self._settled: SimpleQueue[Future | None] = SimpleQueue()
+        self._settled: SimpleQueue[Future | threading.Event | None] = SimpleQueue()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="cellmill-callbacks", daemon=True)
         self._thread.start()
@@ -40,10 +40,19 @@ class Callbacks:
                 future = self._settled.get(block=not self._stopped)
             except Empty:
                 return
-            if future is not None:
+            if isinstance(future, threading.Event):
+                future.set()
+            elif future is not None:
                 # also of sys.exit() in a callback, which would end this thread and with it every `await` to come
                 future.run_callbacks(logged=BaseException)
             del future  # not kept until the next one comes
+
+    def drain(self, seconds: float) -> None:
+        """Return when the callbacks of all futures settled so far have run, or the time is over."""
+        if threading.current_thread() is not self._thread and not self._stopped:
+            reached = threading.Event()
+            self._settled.put(reached)
+            reached.wait(seconds)
 
     def stop(self) -> None:
         """No more come: those that wait are run; the thread is joined unless it is the caller."""

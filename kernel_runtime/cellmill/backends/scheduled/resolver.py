@@ -102,6 +102,11 @@ class Resolver:
             self._take_completions()
         return True
 
+    def settle(self, seconds: float) -> None:
+        """Settle what is over, and return when the callbacks of that have run, or the time is over."""
+        self.resolve()
+        self._callbacks.drain(seconds)
+
     def _background(self) -> None:
         """For futures nobody waits for in a way of ours: callbacks, `concurrent.futures.wait`, asyncio."""
         from .scheduler import free

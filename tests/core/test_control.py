@@ -384,7 +384,8 @@ def test_a_cancelled_map_takes_no_more_of_its_input(default: Executor, return_ex
         found.extend(x for x in results if not isinstance(x, CancelledError))
     assert taken[:6] == [0, 1, 2, 3, 4, 5]
     assert len(taken) < 10
-    assert found == [0, 2, 4, 6, 8][: len(found)]
+    assert found == sorted(found)  # what was on its way may be cancelled, too
+    assert set(found) <= {0, 2, 4, 6, 8}
     assert not [run for run in runs.active_runs() if run._backend is default._backend]
     assert default.submit(tasks.double, 4).result(SECONDS) == 8
 

@@ -139,7 +139,8 @@ class Pool:
         member = Member(index)
         with self._lock:
             self.members[index] = member
-            if self.closed:  # since the loop looked: it ends as soon as it stands
+            staying = sum(not m.retiring for m in self.members.values())
+            if self.closed or staying > self.size:  # since the loop looked: it ends as soon as it stands
                 self._retire(member)
         config = {
             "world": zygote.world._replace(settings=self.world.settings),

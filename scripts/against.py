@@ -1,13 +1,14 @@
 """How fast the task path of HEAD is beside that of an earlier commit.
 
-``python scripts/against.py COMMIT [--rounds N] [--rows A,B]`` compiles both commits in folders of their own and
-measures both in turns, each time in a fresh process: calls and maps of no-ops, with captured state of several kinds and
-with payloads. ``--list`` names the rows. A round is one turn of each commit, the first one changing. Prints for each
-row the medians and how many times as fast HEAD is: the median of the rounds' ratios, and between which order statistics
-of theirs it lies in 95 % of all cases (the sign test's interval; with fewer than six rounds it is the range, which
-covers less and says so). Once by the clock, once by the processor time of the kernel's process, which others on the
-machine disturb less. Rows marked + look at captured state where the earlier commit may not have: for them the cost of
-the look is printed, a call's time less that of a call that captures nothing, in microseconds. With ``--least X`` the
+``python scripts/against.py COMMIT [--rounds N] [--rows A,B]`` compiles both commits in folders of their own and measures
+calls and maps of no-ops, with captured state of several kinds and with payloads. ``--list`` names the rows. A round
+starts a process of each commit, both with their workers, and asks them in turns for a few hundredths of a second of the
+same row: what else happens on the machine reaches both, and fresh processes differ in more than their code. Prints for
+each row the medians and how many times as fast HEAD is: the median of the ratios of neighbours, and between which order
+statistics of theirs it lies in 95 % of all cases (the sign test's interval; with fewer than six ratios it is the range,
+which covers less and says so). Once by the clock, once by the processor time of the kernel's process, which others on
+the machine disturb less. Rows marked + look at captured state where the earlier commit may not have: for them the cost
+of the look is printed, a call's time less that of a call that captures nothing, in microseconds. With ``--least X`` the
 exit status is 1 where an interval's lower end lies below, by clock and by processor time.
 """
 
@@ -29,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("csched", "kernel_runtime", "widgets", "hatch_build.py", "pyproject.toml")
 MEASURE = Path(__file__).with_name("against_rows.py")
 BARE = "call"
+PAIRS = 12  # of turns in a round
 Turn = dict[str, tuple[float, float]]
 """Of each row microseconds of one call, by the clock and of the kernel's processor time."""
 
@@ -44,18 +46,41 @@ def unpack(commit: str, folder: Path) -> Path:
     return folder
 
 
-def measure(tree: Path, rows: list[str]) -> Turn:
-    """One turn in a process of its own."""
-    paths = os.pathsep.join(str(tree / part) for part in ("kernel_runtime", "widgets"))
-    done = subprocess.run(
-        [sys.executable, str(MEASURE), *rows],
-        env={**os.environ, "PYTHONPATH": paths},
-        check=True,
-        stdout=subprocess.PIPE,
-        timeout=300,
-    )
-    found: dict[str, list[float]] = json.loads(done.stdout)
-    return {row: (wall, processor) for row, (wall, processor) in found.items()}
+class Side:
+    """A process that measures rows of one commit."""
+
+    def __init__(self, tree: Path) -> None:
+        paths = os.pathsep.join(str(tree / part) for part in ("kernel_runtime", "widgets"))
+        self._process = subprocess.Popen(
+            [sys.executable, str(MEASURE)],
+            env={**os.environ, "PYTHONPATH": paths},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+
+    def __enter__(self) -> Side:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        finally:
+            self._process.kill()
+
+    def ask(self, row: str) -> tuple[float, float]:
+        """Microseconds of a call; raises `subprocess.CalledProcessError` where the process ended."""
+        asked, answers = self._process.stdin, self._process.stdout
+        assert asked is not None and answers is not None
+        try:
+            print(row, file=asked, flush=True)
+            wall, processor = json.loads(answers.readline())
+        except (BrokenPipeError, json.JSONDecodeError):
+            raise subprocess.CalledProcessError(self._process.wait(10), MEASURE.name) from None
+        return wall, processor
 
 
 def interval(values: list[float]) -> tuple[float, float, float]:
@@ -106,25 +131,40 @@ def known_rows() -> dict[str, bool]:
     return found
 
 
+def pairs_of(sides: tuple[Side, Side], rows: list[str]) -> tuple[list[Turn], list[Turn]]:
+    """`PAIRS` turns of both, each one's first changing."""
+    turns: tuple[list[Turn], list[Turn]] = [{} for _ in range(PAIRS)], [{} for _ in range(PAIRS)]
+    for row in rows:
+        for side in sides:
+            side.ask(row)  # finds how many calls it takes, and is not counted
+        for number in range(PAIRS):
+            for which in (0, 1) if number % 2 else (1, 0):
+                turns[which][number][row] = sides[which].ask(row)
+    return turns
+
+
 def turns_of(commits: tuple[str, str], rows: list[str], rounds: int) -> tuple[list[Turn], list[Turn]]:
-    """The turns of both, each round's first one changing."""
+    """The turns of both, in pairs."""
     with tempfile.TemporaryDirectory(prefix="cellmill-against-") as scratch:
         trees = [
             unpack(name, Path(scratch, folder)) for name, folder in zip(commits, ("a", "b"), strict=True)
         ]
-        turns: tuple[list[Turn], list[Turn]] = [], []
+        before: list[Turn] = []
+        now: list[Turn] = []
         for number in range(rounds):
-            for which in (0, 1) if number % 2 else (1, 0):
-                turns[which].append(measure(trees[which], rows))
+            with Side(trees[0]) as earlier, Side(trees[1]) as later:
+                more = pairs_of((earlier, later), rows)
+            before += more[0]
+            now += more[1]
             print(f"round {number + 1} of {rounds}", file=sys.stderr)
-    return turns
+    return before, now
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("commit", nargs="?", help="what to compare with: any name that git knows")
     parser.add_argument(
-        "--rounds", type=int, default=12, help="turns of each (default 12, about ten minutes)"
+        "--rounds", type=int, default=4, help="processes of each (default 4, about ten minutes)"
     )
     parser.add_argument("--rows", default="", help="these alone, by commas; a name's beginning is enough")
     parser.add_argument("--list", action="store_true", help="name the rows")

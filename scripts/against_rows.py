@@ -1,4 +1,5 @@
-"""What `against` measures in one turn: ``python against_rows.py ROW...`` prints microseconds of a call of each row.
+"""What `against` measures: ``python against_rows.py`` reads the names of rows, one a line, and answers each with the
+microseconds that a call of it takes now.
 
 Uses nothing but what `concurrent.futures` has, so that any commit with an executor can run it. The functions are
 ``__main__``'s, as those of cells are.
@@ -19,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 WORKERS = 2
-SECONDS = 0.15  # about, of each measurement
+SECONDS = 0.04  # about, of each measurement
 PROBE = 20
 MAPPED = 400  # a row of maps: an element's cost, with that of a map in it
 
@@ -175,37 +176,61 @@ def _rows() -> dict[str, tuple[Row, bool]]:
     return found
 
 
-def measured(row: Row, pool: Any) -> tuple[float, float]:
-    """Microseconds of a call, by the clock and of this process's processor time."""
-    row(pool, 2 * WORKERS)
-    count = PROBE
-    while True:
+class Pool:
+    """A pool whose rows are measured, each with as many calls as take `SECONDS`."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+        self._rows = _rows()
+        self._counts: dict[str, int] = {}
+        _calls(noop)(pool, 20_000)
+        _calls(noop, frame)(pool, 20 * WORKERS)  # every worker has imported what the values need
+
+    def measured(self, name: str) -> tuple[float, float]:
+        """Microseconds of a call, by the clock and of this process's processor time."""
+        row = self._rows[name][0]
+        if name not in self._counts:
+            if "64 MB" in name:
+                make_large()
+            row(self._pool, 2 * WORKERS)
+            self._counts[name] = self._count(row)
+        done, wall, processor = self._run(row, self._counts[name])
+        return wall / done * 1e6, max(processor, 1e-9) / done * 1e6
+
+    def _run(self, row: Row, count: int) -> tuple[int, float, float]:
         gc.collect()
         wall, processor = time.perf_counter(), time.process_time()
-        done = row(pool, count)
-        wall, processor = time.perf_counter() - wall, time.process_time() - processor
-        if wall > SECONDS / 2 or done >= 2_000_000:
-            return wall / done * 1e6, max(processor, 1e-9) / done * 1e6
-        count = min(2_000_000, done * 30, max(done * 2, int(done * SECONDS / max(wall, 1e-6))))
+        done = row(self._pool, count)
+        return done, time.perf_counter() - wall, time.process_time() - processor
+
+    def _count(self, row: Row) -> int:
+        count = PROBE
+        while True:
+            done, wall, _ = self._run(row, count)
+            if wall > SECONDS / 2 or done >= 2_000_000:
+                return count
+            count = min(2_000_000, done * 30, max(done * 2, int(done * SECONDS / max(wall, 1e-6))))
 
 
-def main(names: list[str]) -> None:
+def make_large() -> None:
+    """The largest array, made when it is asked for."""
     global array_64MB
+    if not array_64MB.size:
+        array_64MB = np.arange(8_388_608.0)
+
+
+def main() -> None:
     import cellmill
 
     warnings.simplefilter("ignore")  # what costs much is said here anyway
-    rows = _rows()
-    if any("64 MB" in name for name in names):
-        array_64MB = np.arange(8_388_608.0)
-    with cellmill.Executor(WORKERS) as pool:
-        _calls(noop)(pool, 20_000)
-        _calls(noop, frame)(pool, 20 * WORKERS)  # every worker has imported what the values need
-        found = {name: measured(rows[name][0], pool) for name in names}
-    print(json.dumps(found))
+    with cellmill.Executor(WORKERS) as executor:
+        pool = Pool(executor)
+        for line in sys.stdin:
+            print(json.dumps(pool.measured(line.strip())), flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--list"]:
         print(json.dumps({name: looks for name, (_, looks) in _rows().items()}))
     else:
-        main(sys.argv[1:])
+        main()

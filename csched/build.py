@@ -22,7 +22,8 @@ from setuptools import Extension
 HERE = Path(__file__).resolve().parent
 HEADERS = [HERE / "include" / name for name in ("csched.h", "csched_views.h")]
 WITH_GIL = [
-    HERE / "python" / name for name in ("calls.h", "capture.h", "settings.h", "submit.h", "threads.h")
+    HERE / "python" / name
+    for name in ("calls.h", "capture.h", "plain_data.h", "settings.h", "submit.h", "threads.h")
 ]
 FLAGS = [
     "-std=c11",

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array_layout.h"
 #include "capture.h"
+#include "dict_version.h"
+#include "plain_data.h"
 
 typedef struct {
     int kind;
@@ -11,6 +14,9 @@ typedef struct {
     PyObject **members;             /* of `value`, where it is a tuple; borrowed too */
     Py_ssize_t count;               /* of them; of a buffer: bytes */
     const char *memory;             /* what a buffer held */
+    array_layout_t *layout;         /* of an array; NULL: of one that does not tell it so */
+    bool gapless;                   /* its bytes lie side by side */
+    uint64_t version;               /* of a dict, as it was found to be unchanged; 0: not known */
 } entry_t;
 
 typedef struct {
@@ -70,15 +76,19 @@ static int list_differs(const entry_t *e)
     return SAME;
 }
 
-static int dict_differs(const entry_t *e)
+static int dict_differs(entry_t *e)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0, i = 0;
+    uint64_t version = dict_version(e->object);
+    if (version && version == e->version)
+        return SAME;
     if (2 * PyDict_Size(e->object) != e->count)
         return CHANGED;
     for (; PyDict_Next(e->object, &at, &key, &value); i += 2)
         if (i >= e->count || key != e->members[i] || value != e->members[i + 1])
             return CHANGED;
+    e->version = version;
     return SAME;
 }
 
@@ -130,6 +140,31 @@ static int buffer_differs(const entry_t *e)
     return rc;
 }
 
+/* By the long way: 1, 0, -1 */
+static int told_differs(const entry_t *e)
+{
+    static const char *const names[] = {"shape", "strides", "dtype"};
+    for (Py_ssize_t i = 0; i < 3; i++) {
+        PyObject *now = PyObject_GetAttrString(e->object, names[i]);
+        int rc = now ? PyObject_RichCompareBool(now, PyTuple_GetItem(e->key, i + 1), Py_NE) : -1;
+        Py_XDECREF(now);
+        if (rc)
+            return rc < 0 ? unreadable() : CHANGED;
+    }
+    return SAME;
+}
+
+static int array_differs(const entry_t *e)
+{
+    if (!e->layout) {
+        int rc = told_differs(e);
+        return rc != SAME ? rc : buffer_differs(e);
+    }
+    if (!array_layout_same(e->layout, e->object))
+        return CHANGED;
+    return !e->gapless ? buffer_differs(e) : e->count && memcmp(e->layout->memory, e->memory, (size_t)e->count);
+}
+
 static int call_differs(const entry_t *e)
 {
     PyObject *answer = PyObject_CallNoArgs(e->key);
@@ -138,7 +173,7 @@ static int call_differs(const entry_t *e)
     return rc < 0 ? unreadable() : !rc;
 }
 
-static int differs(const capture_t *c, const entry_t *e)
+static int differs(const capture_t *c, entry_t *e)
 {
     switch (e->kind) {
     case CSCHED_ITEM:
@@ -151,6 +186,8 @@ static int differs(const capture_t *c, const entry_t *e)
         return iterable_differs(e);
     case CSCHED_BUFFER:
         return buffer_differs(e);
+    case CSCHED_ARRAY:
+        return array_differs(e);
     case CSCHED_CALL:
         return call_differs(e);
     default:
@@ -159,7 +196,7 @@ static int differs(const capture_t *c, const entry_t *e)
 }
 
 /* The first entry that differs; -1: none; -2: an error is set. */
-static Py_ssize_t first_difference(const capture_t *c)
+static Py_ssize_t first_difference(capture_t *c)
 {
     for (Py_ssize_t i = 0; i < c->count; i++) {
         int rc = differs(c, &c->entry[i]);
@@ -171,7 +208,7 @@ static Py_ssize_t first_difference(const capture_t *c)
 
 int64_t capture_number(PyObject *capsule)
 {
-    const capture_t *c = PyCapsule_GetPointer(capsule, NAME);
+    capture_t *c = PyCapsule_GetPointer(capsule, NAME);
     if (!c)
         return -1;
     Py_INCREF(capsule); /* code of the user's may run, and renew the function */
@@ -187,7 +224,7 @@ static void capture_free(PyObject *capsule)
 {
     capture_t *c = PyCapsule_GetPointer(capsule, NAME);
     for (Py_ssize_t i = 0; i < c->count; i++)
-        free(c->entry[i].members);
+        free(c->entry[i].members), free(c->entry[i].layout);
     Py_DECREF(c->entries);
     Py_DECREF(c->absent);
     free(c);
@@ -198,6 +235,18 @@ static bool wants(int kind, PyObject *object)
     return kind == CSCHED_ITEM || kind == CSCHED_DICT ? PyDict_Check(object)
            : kind == CSCHED_LIST                      ? PyList_Check(object)
                                                       : kind >= 0 && kind <= CSCHED_CALL;
+}
+
+static bool fill_layout(entry_t *e)
+{
+    Py_buffer view;
+    if (!PyTuple_Check(e->key) || PyObject_GetBuffer(e->object, &view, PyBUF_FULL_RO) < 0)
+        return false;
+    e->gapless = PyBuffer_IsContiguous(&view, 'A');
+    PyBuffer_Release(&view);
+    e->layout = array_layout_of(e->object, e->key);
+    PyErr_Clear(); /* without it the array is asked */
+    return true;
 }
 
 /* The members of a tuple, or where the bytes of a buffer lie. */
@@ -211,8 +260,10 @@ static bool fill_value(entry_t *e)
             e->members[i] = PyTuple_GetItem(e->value, i);
         return e->members != NULL;
     }
-    if (e->kind != CSCHED_BUFFER)
+    if (e->kind != CSCHED_BUFFER && e->kind != CSCHED_ARRAY)
         return true;
+    if (e->kind == CSCHED_ARRAY && !fill_layout(e))
+        return false;
     if (PyTuple_Check(e->value)) { /* (address, bytes): memory that outlives this */
         unsigned long long address = 0;
         return PyArg_ParseTuple(e->value, "Kn", &address, &e->count) &&
@@ -266,7 +317,7 @@ static PyObject *capture(PyObject *self, PyObject *const *given, Py_ssize_t coun
 static PyObject *changed(PyObject *self, PyObject *capsule)
 {
     (void)self;
-    const capture_t *c = PyCapsule_GetPointer(capsule, NAME);
+    capture_t *c = PyCapsule_GetPointer(capsule, NAME);
     if (!c)
         return NULL;
     Py_INCREF(capsule);
@@ -291,33 +342,52 @@ static PyObject *memory(PyObject *self, PyObject *object)
 
 enum { DIFFERS = 1, OTHER_KIND = 2 };
 
-/* 0, DIFFERS, OTHER_KIND or both of the item; -1: an error is set */
-static int looked_at(const capture_t *c, PyObject *kinds, PyObject *item)
+/* What a map takes. */
+typedef struct {
+    capture_t *c;
+    PyObject *kinds, *packed_kind, *items;
+    Py_ssize_t bytes;
+} taking_t;
+
+/* Whether the item, a new reference to which is taken, is among the items now, as it is or packed; -1: an error is set */
+static int added(taking_t *t, PyObject *item)
 {
-    Py_ssize_t first = first_difference(c);
-    int among = first == -2 ? -1 : PySet_Contains(kinds, (PyObject *)Py_TYPE(item));
-    return among < 0 ? -1 : (first >= 0 ? DIFFERS : 0) | (among ? 0 : OTHER_KIND);
+    int fixed = PySet_Contains(t->kinds, (PyObject *)Py_TYPE(item));
+    PyObject *packed = fixed == 0 ? plain_packed(item, t->packed_kind, &t->bytes) : NULL;
+    int rc = fixed < 0 || PyErr_Occurred() ? -1 : PyList_Append(t->items, packed ? packed : item);
+    Py_DECREF(item);
+    int done = fixed || packed;
+    Py_XDECREF(packed);
+    return rc < 0 ? -1 : done;
+}
+
+/* 0, DIFFERS, OTHER_KIND or both of the item; -1: an error is set */
+static int take_item(taking_t *t, PyObject *item)
+{
+    int done = added(t, item);
+    Py_ssize_t first = done < 0 ? -2 : first_difference(t->c);
+    return first == -2 ? -1 : (first >= 0 ? DIFFERS : 0) | (done ? 0 : OTHER_KIND);
 }
 
 static PyObject *take(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    const capture_t *c = count == 5 ? PyCapsule_GetPointer(given[2], NAME) : NULL;
-    Py_ssize_t wanted = c ? PyLong_AsSsize_t(given[1]) : -1;
-    if (!c || (wanted == -1 && PyErr_Occurred()) || !PyIter_Check(given[0])) {
+    taking_t t = {.c = count == 6 ? PyCapsule_GetPointer(given[2], NAME) : NULL};
+    Py_ssize_t wanted = t.c ? PyLong_AsSsize_t(given[1]) : -1;
+    if (!t.c || (wanted == -1 && PyErr_Occurred()) || !PyIter_Check(given[0])) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "take: an iterator, a number, a capsule, a set and a list");
+            PyErr_SetString(PyExc_TypeError, "take: an iterator, a number, a capsule, a set, a type and a list");
         return NULL;
     }
+    t.kinds = given[3], t.packed_kind = given[4], t.items = given[5];
     int how = 0;
     for (Py_ssize_t i = 0; i < wanted && how == 0; i++) {
         PyObject *item = PyIter_Next(given[0]);
         if (!item)
             break;
-        how = PyList_Append(given[4], item) < 0 ? -1 : looked_at(c, given[3], item);
-        Py_DECREF(item);
+        how = take_item(&t, item);
     }
-    return how < 0 || PyErr_Occurred() ? NULL : PyLong_FromLong(how);
+    return how < 0 || PyErr_Occurred() ? NULL : Py_BuildValue("in", how, t.bytes);
 }
 
 int csched_captures(void *out)
@@ -328,7 +398,7 @@ int csched_captures(void *out)
         {"changed", changed, METH_O, "changed(capsule, /)\n--\n\nIndex of the first difference, or -1."},
         {"memory", memory, METH_O, "memory(object, /)\n--\n\nThe bytes of a buffer."},
         {"take", (PyCFunction)(void (*)(void))take, METH_FASTCALL,
-         "take(iterator, wanted, capsule, kinds, items, /)\n--\n\nWhy it ended."},
+         "take(iterator, wanted, capsule, kinds, packed, items, /)\n--\n\nWhy it ended, and bytes."},
     };
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         PyObject *function = PyCFunction_NewEx(&methods[i], NULL, NULL);

@@ -16,6 +16,7 @@ enum {
     CSCHED_DICT, /* keys and values of a dict: `value` is a tuple of them in turn */
     CSCHED_ITERABLE, /* what iterating gives: `value` is a tuple of it */
     CSCHED_BUFFER, /* the bytes of an object with the buffer protocol: `value` is a bytes object, or an address */
+    CSCHED_ARRAY, /* the same of an array of numpy, and what it is: `key` is (address, shape, strides, dtype) */
     CSCHED_CALL, /* key() is true as long as nothing has changed */
 };
 
@@ -23,9 +24,11 @@ enum {
  * capture(entries, absent, number) -> a capsule; entries: a list of (kind, object, key, value), which it keeps.
  * changed(capsule) -> the index of the first entry that differs, or -1.
  * memory(object) -> the bytes of an object with the buffer protocol, as CSCHED_BUFFER compares them.
- * take(iterator, wanted, capsule, kinds, items) -> appends to the list `items` what the iterator gives, so many at most, up
- * to one after which the captured state differs (1 is returned), whose type is not among the set `kinds` (2), or both (3).
- * 0: there were so many, or there are no more.  What came before an error of the iterator's is there. */
+ * take(iterator, wanted, capsule, kinds, packed, items) -> (why, bytes): appends to the list `items` what the iterator
+ * gives, so many at most.  Plain data whose type is not among the set `kinds` is packed (plain_data.h) as a `packed`; so
+ * many bytes that makes.  It ends after an item from which on the captured state differs (why: 1), which is neither of
+ * such a type nor plain data (2), or both (3).  0: there were so many, or there are no more.  What came before an error of
+ * the iterator's is there. */
 int csched_captures(void *out);
 /* cffi: end */
 

@@ -1,6 +1,7 @@
 #include <Python.h>
 #include <stdbool.h>
 
+#include "dict_version.h"
 #include "settings.h"
 
 typedef int get_variable(PyObject *variable, PyObject *otherwise, PyObject **value);
@@ -47,6 +48,49 @@ static uint64_t digest_options(PyObject *options, uint64_t digest)
     return digest;
 }
 
+/* The dicts and their states; false: there is no room, or states are not known. */
+static bool list_dicts(csched_settings_t *settings, PyObject *options)
+{
+    enum { ROOM = sizeof settings->dicts / sizeof *settings->dicts };
+    uint64_t version = dict_version(options);
+    if (!version || settings->dict_count == ROOM)
+        return false;
+    settings->dicts[settings->dict_count] = options;
+    settings->versions[settings->dict_count++] = version;
+    PyObject *key, *value;
+    Py_ssize_t place = 0;
+    while (PyDict_Next(options, &place, &key, &value))
+        if (PyDict_CheckExact(value) && !list_dicts(settings, value))
+            return false;
+    return true;
+}
+
+static void note_dicts(csched_settings_t *settings)
+{
+    settings->dict_count = 0;
+    if (settings->options && !list_dicts(settings, settings->options))
+        settings->dict_count = 0;
+}
+
+/* A dict whose state is the one that was noted holds the dicts that come after it, so that each of them is alive. */
+static bool dicts_as_noted(const csched_settings_t *settings)
+{
+    for (uint32_t i = 0; i < settings->dict_count; i++)
+        if (dict_version(settings->dicts[i]) != settings->versions[i])
+            return false;
+    return settings->dict_count > 0;
+}
+
+static bool options_changed(csched_settings_t *settings)
+{
+    if (!settings->options || dicts_as_noted(settings))
+        return false;
+    if (digest_options(settings->options, 0) != settings->options_seen)
+        return true;
+    note_dicts(settings);
+    return false;
+}
+
 static int64_t digits_now(const csched_settings_t *settings)
 {
     PyObject *digits = PyObject_CallNoArgs(settings->digits);
@@ -70,14 +114,13 @@ static bool variables_changed(const csched_settings_t *settings)
     return false;
 }
 
-int csched_settings_changed(const csched_settings_t *settings, int in_a_row)
+int csched_settings_changed(csched_settings_t *settings, int in_a_row)
 {
     if (Py_GetRecursionLimit() != settings->recursion_seen || variables_changed(settings) ||
         (settings->decimal && digest_decimal(settings) != settings->decimal_seen) ||
         digits_now(settings) != settings->digits_seen)
         return 1;
-    return !in_a_row && (PyDict_Size(settings->modules) != settings->module_count ||
-                         (settings->options && digest_options(settings->options, 0) != settings->options_seen));
+    return !in_a_row && (PyDict_Size(settings->modules) != settings->module_count || options_changed(settings));
 }
 
 void csched_settings_note(csched_settings_t *settings)
@@ -87,6 +130,7 @@ void csched_settings_note(csched_settings_t *settings)
     settings->module_count = PyDict_Size(settings->modules);
     settings->decimal_seen = settings->decimal ? digest_decimal(settings) : 0;
     settings->options_seen = settings->options ? digest_options(settings->options, 0) : 0;
+    note_dicts(settings);
     for (int i = 0; i < 2; i++) {
         PyObject *before = settings->values[i];
         settings->values[i] = settings->variables[i] ? value_of(settings, settings->variables[i]) : NULL;

@@ -21,10 +21,13 @@ typedef struct {
     int64_t module_count;
     void *options; /* dict of dicts: options of pandas; NULL: it is not imported */
     uint64_t options_seen;
+    void *dicts[32];         /* these dicts, each after the one that it is in, */
+    uint64_t versions[32];   /* and their states (dict_version.h) when the options were as they were seen, */
+    uint32_t dict_count;     /* 0: there are more, or states are not known */
 } csched_settings_t; /* borrowed references but for the values */
 
 /* Whether they are others than those that were noted.  In a row: only what could be changed within a moment. */
-int csched_settings_changed(const csched_settings_t *settings, int in_a_row);
+int csched_settings_changed(csched_settings_t *settings, int in_a_row);
 /* They are as they should be now. */
 void csched_settings_note(csched_settings_t *settings);
 /* Lets go of what it owns. */

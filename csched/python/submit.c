@@ -1,116 +1,41 @@
 #include <Python.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "capture.h"
+#include "plain_data.h"
 #include "segment.h"
 #include "submit.h"
 
 enum { MOST_BYTES = 2048 }; /* of pickled arguments */
 #define NO_RUN UINT32_MAX
 
-typedef struct {
-    uint8_t data[MOST_BYTES];
-    size_t size;
-} pickle_t;
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "as pickle writes numbers");
-
-/* -- the arguments: what pickle.dumps(arguments, 5) says in other words.  The opcodes are pickle's. */
-
-static bool put(pickle_t *p, uint8_t opcode, const void *data, size_t size)
+/* Whether an argument that is a container is one of those before it too: they are to stay one object. */
+static bool came_before(PyObject *arguments, Py_ssize_t place)
 {
-    if (p->size + 1 + size > MOST_BYTES - 8) /* room for the end */
+    PyObject *value = PyTuple_GetItem(arguments, place);
+    if (!PyList_CheckExact(value) && !PyDict_CheckExact(value) && !PyTuple_CheckExact(value))
         return false;
-    p->data[p->size++] = opcode;
-    if (size)
-        memcpy(p->data + p->size, data, size);
-    p->size += size;
-    return true;
+    for (Py_ssize_t i = 0; i < place; i++)
+        if (PyTuple_GetItem(arguments, i) == value)
+            return true;
+    return false;
 }
 
-static bool put_long(pickle_t *p, PyObject *value)
-{
-    int overflow;
-    int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (overflow)
-        return false;
-    if (number >= 0 && number < 256)
-        return put(p, 'K', &number, 1);
-    if (number >= 0 && number < 65536)
-        return put(p, 'M', &number, 2);
-    if (number >= INT32_MIN && number <= INT32_MAX)
-        return put(p, 'J', &number, 4);
-    uint8_t sized[9] = {8};
-    memcpy(sized + 1, &number, 8);
-    return put(p, 0x8a, sized, sizeof sized);
-}
-
-static bool put_double(pickle_t *p, PyObject *value)
-{
-    double number = PyFloat_AsDouble(value);
-    uint64_t bits;
-    memcpy(&bits, &number, 8);
-    bits = __builtin_bswap64(bits);
-    return put(p, 'G', &bits, 8);
-}
-
-/* Its first byte goes where opcodes go. */
-static bool put_sized(pickle_t *p, uint8_t opcode, const char *data, Py_ssize_t size)
-{
-    uint32_t length = (uint32_t)size;
-    return size < MOST_BYTES && put(p, opcode, &length, 4) && put(p, data[0], data + 1, (size_t)size - 1);
-}
-
-static bool put_text(pickle_t *p, PyObject *value)
-{
-    Py_ssize_t size;
-    const char *data = PyUnicode_AsUTF8AndSize(value, &size);
-    if (!data) {
-        PyErr_Clear(); /* lone surrogates */
-        return false;
-    }
-    return size && put_sized(p, 'X', data, size);
-}
-
-static bool put_bytes(pickle_t *p, PyObject *value)
-{
-    char *data;
-    Py_ssize_t size;
-    return PyBytes_AsStringAndSize(value, &data, &size) == 0 && size && put_sized(p, 'B', data, size);
-}
-
-static bool put_value(pickle_t *p, PyObject *value)
-{
-    if (value == Py_None)
-        return put(p, 'N', NULL, 0);
-    if (value == Py_True || value == Py_False)
-        return put(p, value == Py_True ? 0x88 : 0x89, NULL, 0);
-    if (PyLong_CheckExact(value))
-        return put_long(p, value);
-    if (PyFloat_CheckExact(value))
-        return put_double(p, value);
-    if (PyUnicode_CheckExact(value))
-        return put_text(p, value);
-    return PyBytes_CheckExact(value) && put_bytes(p, value);
-}
-
+/* The arguments: what pickle.dumps(arguments, 5) says in other words. */
 static bool encode(pickle_t *p, PyObject *arguments)
 {
     Py_ssize_t count = PyTuple_Size(arguments);
     static const uint8_t ends[] = {0, 0x85, 0x86, 0x87};
-    p->size = 0;
     if (!count)
         return true;
-    if (!put(p, 0x80, "\5", 1) || (count > 3 && !put(p, '(', NULL, 0)))
+    if (!plain_put_code(p, 0x80, "\5", 1) || (count > 3 && !plain_put_code(p, '(', NULL, 0)))
         return false;
     for (Py_ssize_t i = 0; i < count; i++)
-        if (!put_value(p, PyTuple_GetItem(arguments, i)))
+        if (came_before(arguments, i) || !plain_put(p, PyTuple_GetItem(arguments, i)))
             return false;
-    p->data[p->size++] = count > 3 ? 't' : ends[count];
-    p->data[p->size++] = 0x94; /* remembered, as is_plain in calls.c wants it */
-    p->data[p->size++] = '.';
-    return true;
+    return plain_put_code(p, count > 3 ? 't' : ends[count], NULL, 0) &&
+           plain_put_code(p, 0x94, NULL, 0) && /* remembered, as is_plain in calls.c wants it */
+           plain_put_code(p, '.', NULL, 0);
 }
 
 /* -- the call */
@@ -247,7 +172,8 @@ static PyObject *plain_call(csched_plain_t *plain, PyObject *function, PyObject 
     int clear = clear_to_go(plain, start);
     if (clear <= 0)
         return clear < 0 ? NULL : nothing();
-    pickle_t p;
+    uint8_t data[MOST_BYTES];
+    pickle_t p = {data, 0, MOST_BYTES};
     int64_t number;
     if (!encode(&p, arguments))
         return nothing();

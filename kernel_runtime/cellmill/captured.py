@@ -22,7 +22,7 @@ class _Comparing(NamedTuple):
     capture: Callable[[list[Any], Any, int], Any]
     changed: Callable[[Any], int]
     memory: Callable[[Any], bytes]
-    take: Callable[[Any, int, Any, Any, list[Any]], int]
+    take: Callable[[Any, int, Any, Any, type, list[Any]], tuple[int, int]]
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def _comparing() -> _Comparing:
     try:
         from . import _csched_held
     except ImportError:  # on a machine that the C scheduler is not for nothing is compared
-        return _Comparing(lambda *_: None, lambda _: -1, bytes, lambda *_: 0)
+        return _Comparing(lambda *_: None, lambda _: -1, bytes, lambda *_: (0, 0))
     made: list[Any] = []
     _csched_held.lib.csched_captures(_csched_held.ffi.cast("void *", id(made)))
     return _Comparing(*made)
@@ -62,12 +62,15 @@ class Capture:
 DIFFERS, OTHER_KIND = 1, 2  # why `take` ended
 
 
-def take(source: Any, wanted: int, before: Capture, kinds: set[type], items: list[Any]) -> int:
+def take(
+    source: Any, wanted: int, before: Capture, kinds: set[type], packed: type, items: list[Any]
+) -> tuple[int, int]:
     """Append to ``items`` what an iterator gives, up to one after which captured state differs or of another kind.
 
-    `DIFFERS`, `OTHER_KIND`, or both, of the last one; 0: there were as many as wanted, or there are no more.
+    Plain data that is of none of the ``kinds`` is packed as one of the kind ``packed``. `DIFFERS`, `OTHER_KIND`, or
+    both, of the last item, 0: there were as many as wanted, or there are no more; and how many bytes were packed.
     """
-    return _comparing().take(source, wanted, before.capsule, kinds, items)
+    return _comparing().take(source, wanted, before.capsule, kinds, packed, items)
 
 
 MOST_LIGHT = 1000  # members and bytes / 64 to compare: a microsecond or two

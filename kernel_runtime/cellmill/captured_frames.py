@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .captured_kinds import Walk
 
-_EQUAL, _LIST, _ITERABLE = 3, 4, 6
+_EQUAL, _LIST, _ITERABLE, _ARRAY = 3, 4, 6, 8
 
 
 def visit(walk: Walk, value: Any, kind: type, name: str) -> bool:
@@ -33,6 +34,11 @@ def _of_numpy(walk: Walk, value: Any, kind: type, name: str) -> bool:
         return False
     if walk.in_worker and not value.flags.writeable:
         return True
+    if not value.dtype.hasobject:
+        with contextlib.suppress(ValueError, TypeError, BufferError):  # dates and times, and structures of these
+            told = value.ctypes.data, value.shape, value.strides, value.dtype
+            walk.memory(_ARRAY, value, told, name)
+            return True
     for key in ("shape", "strides"):
         walk.note(_EQUAL, value, key, getattr(value, key), name)
     walk.attribute(value, "dtype", name)
@@ -46,12 +52,9 @@ def _of_numpy(walk: Walk, value: Any, kind: type, name: str) -> bool:
         walk.follow(held, name)
         walk.weight += 10 * len(held)
         return True
-    try:
-        walk.buffer(value, name)
-    except (ValueError, TypeError, BufferError):  # dates and times, and structures of these
-        if not value.flags.c_contiguous:
-            return False
-        walk.buffer(value.reshape(-1).view(numpy.uint8), name)
+    if not value.flags.c_contiguous:
+        return False
+    walk.buffer(value.reshape(-1).view(numpy.uint8), name)
     return True
 
 

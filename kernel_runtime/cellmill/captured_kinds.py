@@ -30,7 +30,7 @@ from .pickling import dumps
 from .randomness import Board
 from .references import ABSENT, CACHED, cell_value, dispatch_registry, importable, names_of, names_stored
 
-ITEM, CELL, ATTRIBUTE, EQUAL, LIST, DICT, ITERABLE, BUFFER, CALL = range(9)  # as in capture.h
+ITEM, CELL, ATTRIBUTE, EQUAL, LIST, DICT, ITERABLE, BUFFER, ARRAY, CALL = range(10)  # as in capture.h
 
 ATOMS = frozenset(
     (
@@ -220,9 +220,13 @@ class Walk:
 
     def buffer(self, value: Any, name: str) -> None:
         """An object with the buffer protocol, by its bytes."""
+        self.memory(BUFFER, value, None, name)
+
+    def memory(self, kind: int, value: Any, key: Any, name: str) -> None:
+        """The bytes of an object, compared as this kind of entry."""
         held = self._memory(value)
         self.mutable = True
-        self.note(BUFFER, value, None, held, name)
+        self.note(kind, value, key, held, name)
         self.weight += len(held) // 64
 
     def _wrapper(self, value: Any, kind: type, name: str) -> bool:

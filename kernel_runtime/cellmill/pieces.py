@@ -104,19 +104,48 @@ class Bare(bytes):
     __str__ = __repr__
 
 
-class Bares:
-    """Many of them in a chunk."""
+class Plain(bytes):
+    """One object, packed, that is plain data: opcodes which csched/python/plain_data.c wrote, without head and end."""
 
-    def __init__(self, items: list[Bare]) -> None:
-        self._items = items
+    __slots__ = ()
+
+    def again(self) -> Plain:
+        """For another element, which has its own."""
+        return Plain(self)
+
+    def pickled(self) -> bytes:
+        """As a pickle."""
+        return b"\x80\x05%b." % self
 
     def __reduce__(self) -> Any:
-        return load_bares, (list(map(bytes, self._items)),)
+        return pickle.loads, (self.pickled(),)
+
+    def __repr__(self) -> str:
+        from .preview import preview_piece
+
+        return repr(preview_piece(self.pickled()))
+
+    __str__ = __repr__
+
+
+class Together:
+    """Many of one kind in a chunk: how they are unpickled fastest, from what."""
+
+    def __init__(self, load: Callable[[Any], list[Any]], packed: Any) -> None:
+        self._reduced = load, (packed,)
+
+    def __reduce__(self) -> Any:
+        return self._reduced
 
 
 def as_sent(items: list[Any]) -> Any:
     """These elements, as they are pickled fastest."""
-    return Bares(items) if type(items[0]) is Bare and {Bare}.issuperset(map(type, items)) else items
+    kind = type(items[0])
+    if kind is Plain and {Plain}.issuperset(map(type, items)):
+        return Together(pickle.loads, b"\x80\x05](%be." % b"".join(items))
+    if kind is Bare and {Bare}.issuperset(map(type, items)):
+        return Together(load_bares, list(map(bytes, items)))
+    return items
 
 
 def load_bares(items: list[bytes]) -> list[Any]:
@@ -164,6 +193,20 @@ def load_piece(data: bytes, buffers: tuple[Any, ...], parts: tuple[Any, ...]) ->
 def load_part(place: int) -> Any:
     """While a piece is unpickled: what it refers to."""
     return _loading.parts[place]
+
+
+def _plain_packer() -> Callable[[list[Any], int, type, list[Any]], tuple[int, int]]:
+    try:
+        from . import _csched_held
+    except ImportError:  # on a machine that the C scheduler is not for
+        return lambda _, place, *__: (place, 0)
+    made: list[Any] = []
+    _csched_held.lib.csched_plain_data(_csched_held.ffi.cast("void *", id(made)))
+    found: Callable[[list[Any], int, type, list[Any]], tuple[int, int]] = made[0]
+    return found
+
+
+_pack_plain = _plain_packer()
 
 
 def fixed(items: list[Any]) -> bool:
@@ -245,19 +288,24 @@ class Packer:
         if fixed(items):
             return items
         packed: list[Any] = []
-        add, special = packed.append, self._special
         with packing(self._refer):
-            for item in items:
-                kind = type(item)
-                if kind in FIXED:
-                    add(item)
-                elif kind in special or item is self._before:
-                    add(item if issubclass(type(item), _references) else self._element(item))
-                else:
-                    add(self._usual(item))
+            while True:
+                place, size = _pack_plain(items, len(packed), Plain, packed)
+                self.made += size
+                if place == len(items):
+                    return packed
+                packed.append(self._other(items[place]))
                 if stop():
-                    break
-        return packed
+                    return packed
+
+    def _other(self, item: Any) -> Any:
+        """One that is no plain data."""
+        kind = type(item)
+        if kind in FIXED:
+            return item
+        if kind in self._special or item is self._before:
+            return item if issubclass(type(item), _references) else self._element(item)
+        return self._usual(item)
 
     def _usual(self, item: Any) -> Any:
         """Most elements: plain pickle does them, thousands in some milliseconds."""

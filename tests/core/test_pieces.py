@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cellmill import payload
-from cellmill.pieces import Bare, Packer, Piece, as_sent, fixed, size_of
+from cellmill.pieces import Bare, Packer, Piece, Plain, as_sent, fixed, size_of
 
 
 def packer(*, star: bool = False, quiet: bool = True) -> Packer:
@@ -30,13 +30,78 @@ def test_what_nobody_can_change_stays(items: list[Any]) -> None:
     assert packer().pack(items) is items
 
 
-@pytest.mark.parametrize("item", [[1], {}, (1, [2]), np.zeros(3), Fraction(1, 2), np.zeros(1, "i4,i4")[0]])
+@pytest.mark.parametrize("item", [np.zeros(3), Fraction(1, 2), np.zeros(1, "i4,i4")[0], {1}, bytearray(b"a")])
 def test_what_can_be_changed_is_packed(item: Any) -> None:
     assert not fixed([1, item])
     packed = packer().pack([1, item])
     assert packed[0] == 1
     assert type(packed[1]) is Bare
     assert repr(sent(packed)) == repr([1, item])
+
+
+PLAIN: list[Any] = [
+    *([], {}, [1], [[]], (1, [2]), ([], {}), ((), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), [5])),
+    [0, 255, 256, 65535, 65536, 2**31 - 1, 2**31, 2**63 - 1, -1, -(2**31), -(2**31) - 1, -(2**63)],
+    [True, False, None, 0.0, -0.0, 1e-300, float("inf")],
+    ["", "a", "é" * 127, "é" * 128, "a" * 255, "a" * 256, "\0", "\U0001f600"],
+    [b"", b"a" * 255, b"a" * 256],
+    {"a": {"b": [1, {"c": ()}]}, 1: None, (1, "x"): [], None: True, b"k": 1.5},
+    [[i, [i]] for i in range(500)],
+]
+
+
+@pytest.mark.parametrize("item", PLAIN)
+def test_plain_data_is_packed_in_c(item: Any) -> None:
+    packed = packer().pack([item, 7, item])
+    assert list(map(type, packed)) == [Plain, int, Plain]
+    one, number, other = sent(packed)
+    assert repr(one) == repr(other) == repr(item) == repr(packed[0])
+    assert number == 7
+    several = sent([packed[0], packed[2]])
+    assert list(map(repr, several)) == [repr(item)] * 2
+    assert type(item) is tuple or several[0] is not several[1]
+    assert repr(pickle.loads(pickle.dumps(packed[0]))) == repr(item)
+
+
+def cycle() -> list[Any]:
+    found: list[Any] = [1]
+    found.append(found)
+    return found
+
+
+def nested(levels: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
+TWICE: list[int] = [1]
+IN_A_TUPLE: Any = ([1],)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        *([TWICE, TWICE], {"a": TWICE, "b": TWICE}, [[TWICE], TWICE], (TWICE, (TWICE,))),
+        *([IN_A_TUPLE, IN_A_TUPLE], cycle(), nested(40), ["a" * 20_000], [2**64], [1j], [{1}], ["\ud800"]),
+    ],
+    ids=str,
+)
+def test_what_is_not_plain_data_is_pickled(item: Any) -> None:
+    packed = packer().pack([item, [1]])
+    assert list(map(type, packed)) == [Bare, Plain]
+    one, other = sent(packed)
+    assert repr(one) == repr(item)
+    assert other == [1]
+    if isinstance(item, list) and item[0] is item[-1]:
+        assert one[0] is one[-1]
+
+
+def test_what_plain_data_weighs() -> None:
+    made = packer()
+    (packed,) = made.pack([[1, "abc"]])
+    assert made.made == len(packed) == len(b"](K\x01\x8c\x03abce")
 
 
 def test_elements_are_as_they_were() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..captured import DIFFERS, OTHER_KIND, Capture, take
 from ..interrupts import pressed, whole
-from ..pieces import FIXED, Packer, fixed, size_of
+from ..pieces import FIXED, Packer, Plain, fixed, size_of
 
 AHEAD_BYTES = 256_000_000  # of packed elements, and of an iterator's results
 LARGEST_BLOCK = 4096  # elements taken at a time
@@ -100,7 +100,8 @@ class Input:
         assert watch is not None  # where elements are packed
         watch.taking()
         while (left := wanted - len(items)) > 0:
-            why = take(self._source, left, watch.capture, FIXED, items)
+            why, packed = take(self._source, left, watch.capture, FIXED, Plain, items)
+            packer.made += packed
             if why & DIFFERS:
                 watch.look(self.taken + len(items) - 1)
             if why & OTHER_KIND and not fixed(items[-1:]):

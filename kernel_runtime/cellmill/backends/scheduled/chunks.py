@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # Outcomes, packed or as they are; or why there are none.
 Came = memoryview | tuple[int, Any, dict[int, Any]] | BaseException
 FEW = 64  # values that are looked at one by one
+_SMALL = frozenset((type(None), bool, int, float))
 NOT_LOADED = 0  # failures that a worker reports of a chunk which it could not unpickle
 
 
@@ -293,7 +294,9 @@ class Chunk:
 def _bytes_of(came: Came, values: Any) -> int:
     """Memory that these values hold: as packed, or of large ones that came by another way, about."""
     packed = came.nbytes if isinstance(came, memoryview) else 0
-    return max(packed, sum(map(_bytes_of_one, values))) if len(values) <= FEW else packed
+    if len(values) > FEW or _SMALL.issuperset(map(type, values)):
+        return packed
+    return max(packed, sum(map(_bytes_of_one, values)))
 
 
 def _bytes_of_one(value: Any) -> int:

@@ -35,7 +35,9 @@ def _of_numpy(walk: Walk, value: Any, kind: type, name: str) -> bool:
     if walk.in_worker and not value.flags.writeable:
         return True
     if not value.dtype.hasobject:
-        with contextlib.suppress(ValueError, TypeError, BufferError):  # dates and times, and structures of these
+        with contextlib.suppress(
+            ValueError, TypeError, BufferError
+        ):  # dates and times, and structures of these
             told = value.ctypes.data, value.shape, value.strides, value.dtype
             walk.memory(_ARRAY, value, told, name)
             return True

@@ -7,6 +7,7 @@ it refers to, through its helpers too. A module of an installed package keeps it
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
 import threading
@@ -22,18 +23,26 @@ from . import notices
 from .errors import class_name, is_a, module_name
 from .imported import users_own
 from .pickling import dumps
-from .references import ABSENT, cell_value, helpers_of, named_references, names_of, names_used
+from .references import ABSENT, cell_value, helpers_of, named_references, names_of, names_used, texts_used
 
 if TYPE_CHECKING:
     from .captured_kinds import Walk
 
 Reads = dict[tuple[str, str], Any]  # by module and name, which is "Class.name" for data of a class
 
-_ITEM, _ATTRIBUTE = 0, 2
+_ITEM, _DICT = 0, 5
+_BY_TEXT = frozenset(
+    ("getattr", "hasattr", "vars", "dir", "__dict__")
+)  # ways to data by another name than its own
+_brought: set[tuple[str, str]] = set()  # data that functions took along
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property)
 _own: weakref.WeakKeyDictionary[types.ModuleType, bool] = weakref.WeakKeyDictionary()
 # by module, what of it cannot be pickled, as it was first seen
 _left_out: weakref.WeakKeyDictionary[types.ModuleType, dict[str, Any]] = weakref.WeakKeyDictionary()
+
+
+class Gone:
+    """Stands for data that a module had, and has no more."""
 
 
 def is_own(module: Any) -> bool:
@@ -102,9 +111,14 @@ def of_module(walk: Walk, value: Any, code: types.CodeType) -> None:
         module = todo.pop()
         if id(module) not in seen and is_own(module):
             seen.add(id(module))
-            used = names_used(code) & vars(module).keys()
+            namespace, used = vars(module), names_used(code)
+            if used & _BY_TEXT:
+                if not walk.in_worker:
+                    held = tuple(part for pair in list(namespace.items()) for part in pair)
+                    walk.note(_DICT, namespace, None, held, module.__name__)
+                used |= texts_used(code) | {key for key, held in list(namespace.items()) if _is_data(held)}
             _read(walk, module, used)
-            todo.extend(vars(module)[key] for key in used)
+            todo.extend(namespace[key] for key in used & namespace.keys())
 
 
 def of_class(walk: Walk, cls: type, name: str) -> None:
@@ -135,14 +149,20 @@ def _read(walk: Walk, module: types.ModuleType, names: Iterable[str]) -> None:
     namespace = vars(module)
     for key in sorted(names):
         value = namespace.get(key, ABSENT)
-        if value is ABSENT or key.startswith("__"):
+        if key.startswith("__") or (value is ABSENT and hasattr(builtins, key)):
             continue
         shown = f"{module.__name__}.{key}"
         if not walk.in_worker:  # where other functions set theirs
             walk.note(_ITEM, namespace, key, value, shown)
+        if value is ABSENT:
+            if (module.__name__, key) in _brought:
+                walk.reads[module.__name__, key] = Gone
+            continue
         walk.follow((getattr(value, "__wrapped__", value),) if not _is_data(value) else (value,), shown)
         if _is_data(value):
             walk.reads[module.__name__, key] = value
+            if not walk.in_worker:
+                _brought.add((module.__name__, key))
 
 
 def leave_out(place: tuple[str, str], value: Any, reason: str) -> None:
@@ -227,8 +247,12 @@ def _set(place: tuple[str, str], value: Any) -> None:
     *path, name = place[1].split(".")
     for part in path:
         owner = getattr(owner, part, None)
-    if owner is not None:
+    if owner is None:
+        return
+    if value is not Gone:
         setattr(owner, name, value)
+    elif hasattr(owner, name):
+        delattr(owner, name)
 
 
 @contextmanager

@@ -62,6 +62,14 @@ def names_used(code: types.CodeType) -> frozenset[str]:
     return frozenset(code.co_names).union(*nested)
 
 
+@functools.lru_cache(maxsize=1024)
+def texts_used(code: types.CodeType) -> frozenset[str]:
+    """All constants in code that could be names, nested code included."""
+    nested = [texts_used(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    own = {constant for constant in code.co_consts if type(constant) is str and constant.isidentifier()}
+    return frozenset(own).union(*nested)
+
+
 def named_references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """(name, value) of the globals and closure variables that a function refers to."""
     for name in names_of(function.__code__):

@@ -184,6 +184,49 @@ def test_data_of_own_modules(ex: Executor, cell: Cell, module: Any) -> None:
     assert list(ex.map(module.scaled, range(3))) == [module.scaled(x) for x in range(3)]
 
 
+FOUND_BY_TEXT = """
+import their_settings
+def f(name):
+    return (
+        hasattr(their_settings, "new"), getattr(their_settings, name, None), "new" in vars(their_settings),
+        their_settings.other if hasattr(their_settings, "other") else None,
+    )
+"""
+BY_NAME = """
+import their_settings
+def f(name):
+    try:
+        return their_settings.new
+    except AttributeError:
+        return "none"
+"""
+
+
+@later
+@elsewhere
+@pytest.mark.parametrize("source", [FOUND_BY_TEXT, BY_NAME], ids=["by text", "by name"])
+def test_data_that_a_module_gains_and_loses(ex: Executor, cell: Cell, module: Any, source: str) -> None:
+    f = cell(source)["f"]
+    futures, wanted = [], []
+
+    def call() -> None:
+        for name in ("new", "SCALE"):
+            futures.append(ex.submit(f, name))
+            wanted.append(f(name))
+
+    call()
+    module.new = 1
+    call()
+    module.new, module.other = 2, [3]
+    call()
+    del module.new
+    call()
+    module.new = 5
+    call()
+    assert [future.result(SECONDS) for future in futures] == wanted
+    assert list(ex.map(f, ["new"] * 3)) == [f("new")] * 3
+
+
 @later
 @elsewhere
 def test_data_of_modules_that_cannot_be_sent(ex: Executor, module: Any) -> None:

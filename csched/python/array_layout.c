@@ -1,3 +1,4 @@
+#include <Python.h>
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+#include <Python.h>
 #include <stdbool.h>
 
 #include "dict_version.h"

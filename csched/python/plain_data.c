@@ -1,3 +1,4 @@
+#include <Python.h>
 #include <string.h>
 
 #include "plain_data.h"
@@ -201,13 +202,25 @@ static PyObject *pack(PyObject *self, PyObject *const *given, Py_ssize_t count)
     return Py_BuildValue("nn", next, bytes);
 }
 
+static PyObject *packed_kind(void)
+{
+    PyType_Slot none[] = {{0, NULL}};
+    PyType_Spec spec = {.name = "cellmill.pieces.Plain", .flags = Py_TPFLAGS_DEFAULT, .slots = none};
+    PyObject *bases = PyTuple_Pack(1, (PyObject *)&PyBytes_Type);
+    PyObject *kind = bases ? PyType_FromSpecWithBases(&spec, bases) : NULL;
+    Py_XDECREF(bases);
+    return kind;
+}
+
 int csched_plain_data(void *out)
 {
     static PyMethodDef method = {"pack", (PyCFunction)(void (*)(void))pack, METH_FASTCALL,
                                  "pack(items, first, kind, packed, /)\n--\n\nWhere it ended, and bytes."};
-    PyObject *function = PyCFunction_NewEx(&method, NULL, NULL);
-    int rc = function ? PyList_Append(out, function) : -1;
+    PyObject *kind = packed_kind();
+    PyObject *function = kind ? PyCFunction_NewEx(&method, NULL, NULL) : NULL;
+    int rc = !function || PyList_Append(out, kind) < 0 || PyList_Append(out, function) < 0;
+    Py_XDECREF(kind);
     Py_XDECREF(function);
     PyErr_Clear();
-    return rc < 0 ? CSCHED_ENOMEM : CSCHED_OK;
+    return rc ? CSCHED_ENOMEM : CSCHED_OK;
 }

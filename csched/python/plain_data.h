@@ -11,7 +11,9 @@
 #include "csched.h"
 
 /* cffi: begin */
-/* Appends a function to the list `out`:
+/* Appends a type and a function to the list `out`:
+ * a kind of bytes that the cycle collector does not see, unlike those that a class statement makes: of a map's elements
+ * there are very many;
  * pack(items, first, kind, packed) -> (next, bytes): appends to the list `packed` of each item from place `first` on the
  * item itself, where it is a number, text or the like, else a `kind` of the bytes that `plain_put` writes; up to the
  * first that is not plain data, or is larger than 16 kB.  `bytes`: how many it wrote. */

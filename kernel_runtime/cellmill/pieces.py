@@ -104,12 +104,8 @@ class Bare(bytes):
     __str__ = __repr__
 
 
-class Plain(bytes):
-    """One object, packed, that is plain data: opcodes which csched/python/plain_data.c wrote, without head and end."""
-
-    __slots__ = ()
-
-    def again(self) -> Plain:
+class _PlainMethods(bytes):
+    def again(self) -> Any:
         """For another element, which has its own."""
         return Plain(self)
 
@@ -126,6 +122,24 @@ class Plain(bytes):
         return repr(preview_piece(self.pickled()))
 
     __str__ = __repr__
+
+
+def _from_c() -> tuple[Any, Callable[[list[Any], int, type, list[Any]], tuple[int, int]]]:
+    """The type `Plain`, and what packs elements as such up to one that is no plain data."""
+    try:
+        from . import _csched_held
+    except ImportError:  # on a machine that the C scheduler is not for
+        return _PlainMethods, lambda _, place, *__: (place, 0)
+    made: list[Any] = []
+    _csched_held.lib.csched_plain_data(_csched_held.ffi.cast("void *", id(made)))
+    kind, pack = made
+    for name in ("again", "pickled", "__reduce__", "__repr__", "__str__"):
+        setattr(kind, name, vars(_PlainMethods)[name])
+    return kind, pack
+
+
+# Plain: one object, packed, that is plain data: opcodes which csched/python/plain_data.c wrote, without head and end.
+Plain, _pack_plain = _from_c()
 
 
 class Together:
@@ -193,20 +207,6 @@ def load_piece(data: bytes, buffers: tuple[Any, ...], parts: tuple[Any, ...]) ->
 def load_part(place: int) -> Any:
     """While a piece is unpickled: what it refers to."""
     return _loading.parts[place]
-
-
-def _plain_packer() -> Callable[[list[Any], int, type, list[Any]], tuple[int, int]]:
-    try:
-        from . import _csched_held
-    except ImportError:  # on a machine that the C scheduler is not for
-        return lambda _, place, *__: (place, 0)
-    made: list[Any] = []
-    _csched_held.lib.csched_plain_data(_csched_held.ffi.cast("void *", id(made)))
-    found: Callable[[list[Any], int, type, list[Any]], tuple[int, int]] = made[0]
-    return found
-
-
-_pack_plain = _plain_packer()
 
 
 def fixed(items: list[Any]) -> bool:

@@ -1,15 +1,16 @@
 """How fast the task path of HEAD is beside that of an earlier commit.
 
-``python scripts/against.py COMMIT [--rounds N] [--rows A,B]`` compiles both commits in folders of their own and measures
-calls and maps of no-ops, with captured state of several kinds and with payloads. ``--list`` names the rows. A round
-starts a process of each commit, both with their workers, and asks them in turns for a few hundredths of a second of the
-same row: what else happens on the machine reaches both, and fresh processes differ in more than their code. Prints for
-each row the medians and how many times as fast HEAD is: the median of the ratios of neighbours, and between which order
-statistics of theirs it lies in 95 % of all cases (the sign test's interval; with fewer than six ratios it is the range,
-which covers less and says so). Once by the clock, once by the processor time of the kernel's process, which others on
-the machine disturb less. Rows marked + look at captured state where the earlier commit may not have: for them the cost
-of the look is printed, a call's time less that of a call that captures nothing, in microseconds. With ``--least X`` the
-exit status is 1 where an interval's lower end lies below, by clock and by processor time.
+``python scripts/against.py COMMIT [--rounds N] [--rows A,B]`` compiles both commits in folders of their own and
+measures calls and maps of no-ops, with captured state of several kinds and with payloads. ``--list`` names the rows.
+A round starts a process of each commit, both with their workers, and asks them in turns for a few hundredths of a
+second of the same row: what else happens on the machine reaches both, and fresh processes differ in more than their
+code. Prints for each row the medians and how many times as fast HEAD is: the median of the ratios of neighbours, and
+between which order statistics of theirs it lies in 95 % of all cases (the sign test's interval; with fewer than six
+ratios it is the range, which covers less and says so). Once by the clock, once by the processor time of the kernel's
+process, which others on the machine disturb less. Rows marked + look at captured state where the earlier commit may
+not have: for them the cost of the look is printed, a call's time less that of a call that captures nothing, in
+microseconds. With ``--least X`` the exit status is 1 where an interval's lower end lies below, by clock and by
+processor time.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class Side:
     def ask(self, row: str) -> tuple[float, float]:
         """Microseconds of a call; raises `subprocess.CalledProcessError` where the process ended."""
         asked, answers = self._process.stdin, self._process.stdout
-        assert asked is not None and answers is not None
+        assert asked is not None
+        assert answers is not None
         try:
             print(row, file=asked, flush=True)
             wall, processor = json.loads(answers.readline())

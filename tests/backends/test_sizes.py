@@ -10,6 +10,7 @@ import pytest
 from cellmill.backends.scheduled.sizes import (
     AHEAD_BYTES,
     CHUNK_NS,
+    FIRST_PART,
     LEAST_AHEAD,
     LONGEST_BATCH_NS,
     MOST_AHEAD,
@@ -17,6 +18,7 @@ from cellmill.backends.scheduled.sizes import (
     SHORTEST_PART,
     BatchSizes,
     ChunkSizes,
+    Paces,
     ReadAhead,
 )
 
@@ -167,3 +169,26 @@ def test_prefetch_takes_the_place_of_measured_limits() -> None:
     ahead.lift()  # nobody reads
     assert ahead.room(0, 7) == 0
     assert ahead.limit() > 1_000_000
+
+
+def test_chunks_of_a_known_function_begin_larger() -> None:
+    assert ChunkSizes(2, expected_ns=1000).next(100_000, None) == CHUNK_NS // FIRST_PART // 1000
+    assert ChunkSizes(2, expected_ns=1000).next(60, 60) == 10  # no more than a share of what is left
+    assert ChunkSizes(2, expected_ns=0.1).next(100_000, None) == MOST_MARKED
+    assert ChunkSizes(2, expected_ns=1e9).next(100_000, None) == 1
+    slower = run(ChunkSizes(2, expected_ns=1000), lambda n: n * 10_000_000, 1000)
+    assert slower[1:] == [1] * len(slower[1:])  # what it was known for is over at once
+
+
+def test_paces_are_kept_by_function() -> None:
+    class Scale:
+        def by(self, x: int) -> int:
+            return x
+
+        __hash__ = None  # type: ignore[assignment]
+
+    paces, scale = Paces(), Scale()
+    paces.note(scale.by, 5.0)
+    assert paces.of(Scale().by) == 5.0  # every method of a name is one function
+    paces.note(scale, 5.0)
+    assert paces.of(scale) == paces.of(len) == 0.0

@@ -35,6 +35,7 @@ LAYERS = [
         "notices",
         "randomness",
         "unpacked",
+        "fixed",
     },
     {
         "references",
@@ -50,7 +51,7 @@ LAYERS = [
     {"shared", "error_parts", "read_only"},
     {"preview", "raised", "questions", "drawing"},
     {"runs", "kernel_modules"},
-    {"pieces", "preview", "futures", "frames", "transcript", "functions", "function_entries", "telemetry"},
+    {"pieces", "packer", "futures", "frames", "transcript", "functions", "function_entries", "telemetry"},
     {
         "worker",
         "speech",
@@ -88,6 +89,7 @@ MAY_IMPORT_CSCHED = (
     "cellmill.backends.threads",
     "cellmill.backends.cluster",
     "cellmill.captured",  # compares Python objects, and knows no scheduler
+    "cellmill.pieces",  # packs them
 )
 WIDGETS_MAY_USE = {"errors", "schema", "task", "runs", "telemetry", "interrupts", "mishaps"}
 

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from cellmill import payload
-from cellmill.pieces import Bare, Packer, Piece, Plain, as_sent, fixed, size_of
+from cellmill.fixed import fixed, size_of
+from cellmill.packer import Packer
+from cellmill.pieces import Bare, Piece, Plain, as_sent
 
 
 def packer(*, star: bool = False, quiet: bool = True) -> Packer:

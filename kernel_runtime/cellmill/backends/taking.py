@@ -8,14 +8,18 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..captured import DIFFERS, OTHER_KIND, Capture, take
+from ..fixed import FIXED, fixed, size_of
 from ..interrupts import pressed, whole
-from ..pieces import FIXED, Packer, Plain, fixed, size_of
+
+if TYPE_CHECKING:
+    from ..packer import Packer
 
 AHEAD_BYTES = 256_000_000  # of packed elements, and of an iterator's results
 LARGEST_BLOCK = 4096  # elements taken at a time
+FIRST_BLOCK = 64  # of an input that is whole
 LONGEST_SEARCH_S = 1.0  # for the end of an iterator
 MOST_SEARCHED = 100_000  # elements
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -68,6 +72,8 @@ class Input:
         self._source: Iterator[Any] = iter(iterables[0]) if single else zip(*iterables, strict=False)
         numbers = {type(it) for it in iterables} <= _OF_NUMBERS  # which nobody can change
         self._packer = packer(self.quiet) if packer is not None and not numbers else None
+        # elements are at hand: nothing is gained by taking few at first
+        self.first_block, self.growth = (FIRST_BLOCK, 8) if self.whole else (1, 2)
 
     def take(self, wanted: int) -> tuple[list[Any], int]:
         """The next elements, at most so many, and the bytes they are counted with.
@@ -100,7 +106,7 @@ class Input:
         assert watch is not None  # where elements are packed
         watch.taking()
         while (left := wanted - len(items)) > 0:
-            why, packed = take(self._source, left, watch.capture, FIXED, Plain, items)
+            why, packed = take(self._source, left, watch.capture, FIXED, packer.plain, items)
             packer.made += packed
             if why & DIFFERS:
                 watch.look(self.taken + len(items) - 1)

@@ -41,6 +41,7 @@ from .resolver import Resolver
 from .scheduler import NO_WORKER, Scheduler, StaleInput, check, ffi, held
 from .sender import Sender
 from .sharing import Sharing
+from .sizes import Paces
 from .states import States
 from .stream import Stream
 
@@ -103,6 +104,7 @@ class ScheduledBackend:
         self.states = States(self.scheduler)
         self.sharing = self.sharing_type(self)
         self.functions = self.make_functions()
+        self.paces = Paces()
         self.resolver = self.resolver_type(self, self.scheduler)
         self.failures = self.failures_type(self)
         self.inspector = self.inspector_type(self)

@@ -109,7 +109,7 @@ class MapResults:
         self._finish_run()  # an empty input has no element whose end would do it
 
     def _take_blocks(self) -> None:
-        block, began = 1, time.monotonic()
+        block, began = self._input.first_block, time.monotonic()
         while not self._input.exhausted:
             room = self._ahead.room(self._behind(), self.stream.unfinished)
             start = time.monotonic()
@@ -124,7 +124,8 @@ class MapResults:
                 self.stream.cancel_all()
                 return
             # a slow input is sent on as it comes, a fast one in large blocks
-            block = 1 if time.monotonic() - start > SLOW_INPUT_S else min(2 * block, LARGEST_BLOCK)
+            slow = time.monotonic() - start > SLOW_INPUT_S
+            block = 1 if slow else min(self._input.growth * block, LARGEST_BLOCK)
 
     def _add(self, items: list[Any], size: int) -> None:
         added = self._added

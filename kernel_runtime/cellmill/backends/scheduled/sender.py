@@ -15,8 +15,9 @@ from ...errors import UsageError, is_a
 from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
+from ...packer import Packer
 from ...payload import INLINE_MAX, Encoded, encode, explain_argument
-from ...pieces import Packer, as_sent
+from ...pieces import as_sent
 from ...randomness import Draws
 from ...settings import Settings
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions

@@ -7,8 +7,11 @@ make its own cost small. For batch functions a call costs ``a + c * n``, and ``n
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from typing import Protocol
+from types import MethodType
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from ..taking import AHEAD_BYTES
 
@@ -16,6 +19,7 @@ GROWTH = 4
 SHORTEST_PART = (
     16  # chunks near the end shrink to this part of the wanted size, no further: each has its cost
 )
+FIRST_PART = 16  # of a chunk's length is what elements may take that were fast before, and no longer are
 CHUNK_NS = 2_000_000  # a chunk of this length hides what a chunk costs (about 30 us)
 BATCH_NS = (
     100_000_000  # batches this long cost nothing but a smoother bar, and hide fixed costs nobody measured
@@ -23,6 +27,30 @@ BATCH_NS = (
 BATCH_OVERHEAD = 0.02  # part of a batch's time that may go into its fixed cost; longer batches, if need be
 LONGEST_BATCH_NS = 500_000_000
 MOST_MARKED = 4096  # elements whose journeys a chunk can hold
+
+
+class Paces:
+    """How long an element of a function took lately: what the first chunks of its next map go by."""
+
+    def __init__(self) -> None:
+        self._ns: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+
+    def note(self, function: Any, element_ns: float) -> None:
+        """So long on average in a chunk."""
+        with contextlib.suppress(TypeError):  # what cannot be looked up is not remembered
+            self._ns[_plain(function)] = element_ns
+
+    def of(self, function: Any) -> float:
+        """In nanoseconds; 0: not known."""
+        try:
+            return self._ns.get(_plain(function), 0.0)
+        except TypeError:
+            return 0.0
+
+
+def _plain(function: Any) -> Any:
+    """A method is made anew at each look; its function is not."""
+    return function.__func__ if type(function) is MethodType else function
 
 
 class Sizes(Protocol):
@@ -51,12 +79,14 @@ class ChunkSizes:
 
     ``crowding`` is the number of workers per CPU where there are more workers: they take turns, so that what they do
     seems to take so many times as long.
+    ``expected_ns`` is what an element took in an earlier map; the first chunks would be that part of a chunk's length.
     """
 
-    def __init__(self, workers: int, crowding: float = 1.0) -> None:
+    def __init__(self, workers: int, crowding: float = 1.0, expected_ns: float = 0.0) -> None:
         self._workers = workers
         self._chunk_ns = CHUNK_NS * max(1.0, crowding)
-        self._size = 1
+        first = self._chunk_ns / FIRST_PART / expected_ns if expected_ns else 1.0
+        self._size = int(max(1.0, min(first, MOST_MARKED)))
         self._least = 1
         self._element_ns = 0.0
 

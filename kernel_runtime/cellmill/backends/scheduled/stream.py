@@ -81,7 +81,10 @@ class Stream:
             self.sizes = FixedSizes(1)  # a limit holds for one element
         else:
             workers = backend.max_workers
-            self.sizes = BatchSizes(workers) if options.batch else ChunkSizes(workers, backend.crowding)
+            expected = backend.paces.of(function)
+            self.sizes = (
+                BatchSizes(workers) if options.batch else ChunkSizes(workers, backend.crowding, expected)
+            )
         self.expected: int | None = None  # elements still to be added, if known
         self.waiting = Elements()
         self.sent = 0  # chunks in flight
@@ -260,6 +263,7 @@ class Stream:
     def ran(self, count: int, run_ns: int) -> None:
         """A chunk of so many elements ran for ``run_ns``."""
         self.sizes.observe(count, run_ns)
+        self.backend.paces.note(self.function, run_ns / count)
         if self.observe is not None:
             self.observe(count, run_ns)
 

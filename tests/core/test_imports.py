@@ -51,7 +51,17 @@ LAYERS = [
     {"shared", "error_parts", "read_only"},
     {"preview", "raised", "questions", "drawing"},
     {"runs", "kernel_modules"},
-    {"pieces", "packer", "futures", "frames", "transcript", "functions", "function_entries", "telemetry"},
+    {
+        "pieces",
+        "packer",
+        "preview",
+        "futures",
+        "frames",
+        "transcript",
+        "functions",
+        "function_entries",
+        "telemetry",
+    },
     {
         "worker",
         "speech",

@@ -26,7 +26,7 @@ INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
 BUFFER_MIN = 4096  # bytes; smaller buffers stay inside the pickle
 ALIGN = 64
 PAGE = 4096
-OWN_MIN = 32 << 10  # bytes of buffers that get pages of their own; fewer are copied faster
+OWN_MIN = 256 << 10  # bytes of buffers that get pages of their own; fewer are copied faster
 TOO_LARGE = (
     "Strided and broadcast arrays are copied whole: send the parts they are made of, or the name of a file."
 )

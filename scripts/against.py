@@ -8,7 +8,7 @@ code. Prints for each row the medians and how many times as fast HEAD is: the me
 between which order statistics of theirs it lies in 95 % of all cases (the sign test's interval; with fewer than six
 ratios it is the range, which covers less and says so). Once by the clock, once by the processor time of the kernel's
 process, which others on the machine disturb less. Rows marked + look at captured state where the earlier commit may
-not have: for them the cost of the look is printed, a call's time less that of a call that captures nothing, in
+not have: for them the cost of the look is printed, a call's time less that of a call that captures a number, in
 microseconds. With ``--least X`` the exit status is 1 where an interval's lower end lies below, by clock and by
 processor time.
 """
@@ -30,7 +30,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("csched", "kernel_runtime", "widgets", "hatch_build.py", "pyproject.toml")
 MEASURE = Path(__file__).with_name("against_rows.py")
-BARE = "call"
+BARE = "number"  # rows of calls and maps of a function that refers to nothing that can change
 PAIRS = 12  # of turns in a round
 Turn = dict[str, tuple[float, float]]
 """Of each row microseconds of one call, by the clock and of the kernel's processor time."""
@@ -120,10 +120,11 @@ def report(before: list[Turn], now: list[Turn], marked: set[str]) -> dict[str, t
 
 
 def _look(turns: list[Turn], row: str) -> str:
-    """What a call costs in processor time beyond one that captures nothing."""
-    if BARE not in turns[0]:
+    """What a call costs in processor time beyond one that captures nothing that can change."""
+    bare = f"{row.partition(',')[0]}, {BARE}"
+    if bare not in turns[0]:
         return "?"
-    return f"{statistics.median(turn[row][1] - turn[BARE][1] for turn in turns):,.2f}"
+    return f"{statistics.median(turn[row][1] - turn[bare][1] for turn in turns):,.2f}"
 
 
 def known_rows() -> dict[str, bool]:
@@ -184,7 +185,8 @@ def main() -> int:
     chosen = [row for row in known if row.startswith(tuple(given.rows.split(",")))]
     if given.commit is None or not chosen:
         parser.error("a commit is needed" if chosen else f"no row begins with {given.rows!r}; see --list")
-    rows = list(dict.fromkeys([BARE, *chosen]))  # the calls that the cost of a look is told from
+    bare = [f"{row.partition(',')[0]}, {BARE}" for row in chosen if known[row]]
+    rows = list(dict.fromkeys([*bare, *chosen]))  # the calls that the cost of a look is told from
     try:
         before, now = turns_of((given.commit, "HEAD"), rows, given.rounds)
     except subprocess.CalledProcessError as error:

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import Any, overload
 
 from . import inside, notices
+from .backends.inline_map import map_here
 from .captured import Capture, bindings, capture
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker, peek_default_executor
@@ -62,7 +63,7 @@ class ParallelFunction:
             if self._options.batch:
                 items = list(iterables[0])
                 return iter(check_batch(self.name, self.__wrapped__(items), len(items)))
-            return map(self.__wrapped__, *iterables)
+            return map_here(self.__wrapped__, self.name, iterables, return_exceptions)
         return self._where().map_with(
             self._sent(),
             iterables,

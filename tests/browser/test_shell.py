@@ -149,16 +149,17 @@ SHARED = """() => {
 
 def test_the_status_bar_is_drawn_in_pictures_of_the_panel(lab: OpenLab) -> None:
     define = "%%parallel\ndef slow(number):\n    import time\n    time.sleep(0.01)"
-    one = lab(LOAD, define, "print('made', len(list(slow.map(range(600)))))")
+    one = lab(LOAD, define, "print('made', len(list(slow.map(range(1200)))))")
     for index in (0, 1):
         one.run_cell(index)
     one.wait_output(0, "loaded now")
     one.open_panel()
     one.page.evaluate(PICTURES, [SIDE, ".cellmill-status"])
     one.run_cell(2)
-    one.wait_output(2, "made 600")
+    one.wait_output(2, "made 1200")
     shared, alone = one.page.evaluate(SHARED)
-    assert shared > alone, (shared, alone)
+    # drawn by itself when the tasks begin and end, and where the panel is late on a busy machine
+    assert shared >= max(4, alone), (shared, alone)
 
 
 @pytest.mark.long

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from cellmill import Executor, Retry
+from cellmill import Executor, Retry, parallel
 from tests.contract import work
 from tests.contract.abilities import later
 from tests.core import tasks
@@ -119,3 +120,30 @@ def test_batch_of_another_length(ex: Executor) -> None:
     (result,) = ex.options(batch=True).map(lambda items: [], [1], return_exceptions=True)
     assert isinstance(result, Exception)
     assert "1" in str(result)
+
+
+@parallel
+def odd_fails(x: int) -> int:
+    if x % 2:
+        raise ValueError(f"{x} is odd")
+    return x * 10
+
+
+def map_in_a_task(_: int) -> tuple[list[Any], list[int], str]:
+    ran: list[int] = []
+    append = parallel(ran.append)
+    append.map([1, 2, 3])  # never read
+    append.map(x for x in (4, 5))
+    seen = [repr(each) for each in odd_fails.map(range(3), return_exceptions=True)]
+    try:
+        list(odd_fails.map(iter(range(3))))
+    except ValueError as error:
+        return seen, ran, str(error)
+    return seen, ran, ""
+
+
+@later
+def test_a_map_in_a_task_is_one(ex: Executor) -> None:
+    wanted = ["0", "ValueError('1 is odd')", "20"], [1, 2, 3, 4, 5], "1 is odd"
+    assert ex.submit(map_in_a_task, 0).result(60) == wanted
+    assert list(ex.map(map_in_a_task, range(3))) == [wanted] * 3

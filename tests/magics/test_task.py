@@ -284,3 +284,13 @@ def test_a_wrong_line_is_pointed_at(notebook: Notebook, line: str, message: str,
 def test_the_name_of_the_task_is_not_a_variable_of_its_cell(notebook: Notebook) -> None:
     output = notebook.run("%%task a\na = 1")
     assert "the cell assigns a, which is the name of the task" in output.traceback
+
+
+def test_the_body_sees_what_was_changed_in_place_before_the_cell(notebook: Notebook) -> None:
+    notebook.run("row, table = [0], {'a': [0]}").ok()
+    for step in range(1, 4):
+        notebook.run(f"row[0] = {step}\ntable['a'][0] = {10 * step}").ok()
+        notebook.run("%%task found\nvalue = (row[0], table['a'][0])").ok()
+        notebook.run("row[0] = -1").ok()  # while it may wait or run
+        delivered(notebook, "found")
+        assert notebook.value("value") == f"({step}, {10 * step})"

@@ -19,7 +19,7 @@ from ..functions import check_batch, function_name
 from ..futures import Future
 from ..runs import Run, finish_all, note_failure
 from ..shared import Shared
-from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo, known_length
+from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
 from .inline_map import InlineMap
 from .resources import Resources
@@ -153,10 +153,7 @@ class InlineBackend:
             iterables,
             run,
         )
-        if known_length(iterables) is not None:  # others may be endless: they run as results are read
-            results.run_whole()
-        else:
-            self._maps.add(results)
+        self._maps.add(results)
         return results.read(return_exceptions)
 
     @contextlib.contextmanager

@@ -6,11 +6,17 @@ import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
-from ..futures import Future
-from ..runs import Run
+from ..futures import Future, settled
+from ..task import known_length
 from .taking import LARGEST_BLOCK, Input, endless
+
+
+class Counted(Protocol):
+    """What the calls of a map are counted with."""
+
+    def finish(self) -> None: ...
 
 
 class InlineMap:
@@ -21,7 +27,7 @@ class InlineMap:
         call: Callable[[tuple[Any, ...]], Future],
         name: str,
         iterables: tuple[Iterable[Any], ...],
-        run: Run,
+        run: Counted,
     ) -> None:
         self.begun = False
         self._call = call
@@ -29,6 +35,7 @@ class InlineMap:
         self._run = run
         self._star = len(iterables) != 1
         self._input = Input(iterables, None)
+        self._length = known_length(iterables)
         self._made: deque[Future] = deque()
 
     def run_whole(self) -> None:
@@ -56,7 +63,9 @@ class InlineMap:
         self._run.finish()
 
     def read(self, return_exceptions: bool) -> Iterator[Any]:
-        """Results in their order."""
+        """Results in their order. Of an input with an end all calls are made now; others run as results are read."""
+        if self._length is not None:
+            self.run_whole()
         return _results(self, return_exceptions, _Reader(self))
 
     def next(self) -> Future | None:
@@ -74,6 +83,28 @@ class InlineMap:
         """Nothing more is called."""
         self._input.exhausted = True
         self._run.finish()
+
+
+_NO_HOME: Any = None  # of futures that are over from the start
+
+
+class _Uncounted:
+    def finish(self) -> None:
+        pass
+
+
+def map_here(
+    function: Callable[..., Any], name: str, iterables: tuple[Iterable[Any], ...], return_exceptions: bool
+) -> Iterator[Any]:
+    """`map` of a parallel function in a task: its calls are part of the task."""
+
+    def call(items: tuple[Any, ...]) -> Future:
+        try:
+            return settled(_NO_HOME, function(*items))
+        except Exception as error:
+            return settled(_NO_HOME, None, error)
+
+    return InlineMap(call, name, iterables, _Uncounted()).read(return_exceptions)
 
 
 def _forget(_: Future) -> None:

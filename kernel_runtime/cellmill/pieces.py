@@ -15,7 +15,8 @@ from typing import Any
 
 from . import payload
 from .errors import PayloadError
-from .payload import OWN_MIN
+
+COMMON_MIN = 32 << 10  # bytes of a buffer that a chunk carries once
 
 
 class Copy:
@@ -33,7 +34,7 @@ class Copy:
 
     def again(self) -> Copy:
         """For another piece."""
-        if len(self.data) < OWN_MIN:
+        if len(self.data) < COMMON_MIN:
             return Copy(self.data)
         self.common = True
         return self

@@ -185,10 +185,8 @@ def test_paces_are_kept_by_function() -> None:
         def by(self, x: int) -> int:
             return x
 
-        __hash__ = None  # type: ignore[assignment]
-
     paces, scale = Paces(), Scale()
     paces.note(scale.by, 5.0)
     assert paces.of(Scale().by) == 5.0  # every method of a name is one function
     paces.note(scale, 5.0)
-    assert paces.of(scale) == paces.of(len) == 0.0
+    assert paces.of(scale) == paces.of(lambda: 0) == 0.0

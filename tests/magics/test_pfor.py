@@ -254,7 +254,7 @@ def test_a_failure_whose_text_raises(notebook: Notebook) -> None:
 
 def test_the_body_sees_what_was_changed_in_place_before_the_cell(notebook: Notebook) -> None:
     notebook.run("import numpy as np\nrow, table, big = [0], {'a': [0]}, np.zeros(300_000)").ok()
-    body = "%%pfor r in range(4) --out found\n(row[0], table['a'][0], big[r])"
+    body = "%%pfor r in range(4) -> found\n(row[0], table['a'][0], big[r])"
     for step in range(1, 4):
         notebook.run(f"row[0] = {step}\ntable['a'][0] = {10 * step}\nbig[:] = {100 * step}").ok()
         notebook.run(body).ok()

@@ -7,9 +7,8 @@ make its own cost small. For batch functions a call costs ``a + c * n``, and ``n
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -33,24 +32,24 @@ class Paces:
     """How long an element of a function took lately: what the first chunks of its next map go by."""
 
     def __init__(self) -> None:
-        self._ns: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+        self._ns: WeakKeyDictionary[FunctionType, float] = WeakKeyDictionary()
 
     def note(self, function: Any, element_ns: float) -> None:
-        """So long on average in a chunk."""
-        with contextlib.suppress(TypeError):  # what cannot be looked up is not remembered
-            self._ns[_plain(function)] = element_ns
+        """So long on average in a chunk. Of callable objects nothing is remembered: their hash is code of theirs."""
+        plain = _plain(function)
+        if plain is not None:
+            self._ns[plain] = element_ns
 
     def of(self, function: Any) -> float:
         """In nanoseconds; 0: not known."""
-        try:
-            return self._ns.get(_plain(function), 0.0)
-        except TypeError:
-            return 0.0
+        plain = _plain(function)
+        return self._ns.get(plain, 0.0) if plain is not None else 0.0
 
 
-def _plain(function: Any) -> Any:
+def _plain(function: Any) -> FunctionType | None:
     """A method is made anew at each look; its function is not."""
-    return function.__func__ if type(function) is MethodType else function
+    found = function.__func__ if type(function) is MethodType else function
+    return found if type(found) is FunctionType else None
 
 
 class Sizes(Protocol):

@@ -300,6 +300,7 @@ def _shown(body: Any, element: int | None) -> str:
     if type(body) is dict:  # a chunk
         items = body.get("items", [])
         if element is None or element >= len(items):
-            return f"{len(items):,} elements: {short_arguments(tuple(items), {})}"
+            shown = short_arguments(tuple(items), {})
+            return shown if len(items) == 1 else f"{len(items):,} elements: {shown}"
         return short_arguments(tuple(items[element]) if body.get("star") else (items[element],), {})
     return short_arguments(*body[-2:]) if type(body) is list else short_arguments(body, {})

@@ -92,7 +92,8 @@ def _control(words: list[str], fragment: str) -> Iterable[str]:
     if words[0] == "preload":
         return _modules(fragment)
     if len(words) == 1:
-        return {"backend": backends.KNOWN, "policy": POLICIES}.get(words[0], ())
+        known = {"backend": backends.KNOWN, "policy": POLICIES, "traceback": control.LENGTHS}
+        return known.get(words[0], ())
     return ()
 
 

@@ -10,13 +10,15 @@ from cellmill import recording
 from cellmill.magics import debugging, waiting
 from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
 from cellmill.magics.status import Status, in_words
+from cellmill.magics.tracebacks import tracebacks
 
 USAGE = (
     "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
     " | output label|plain|lines N"
-    " | wait SECONDS | record FILE|stop | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
+    " | wait SECONDS | traceback full|short | record FILE|stop | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
 )
 
+LENGTHS = ("full", "short")  # of tracebacks
 HELP = """Show the workers, or change their settings.
 
     %cellmill                      backend, workers, counts and settings
@@ -29,6 +31,7 @@ HELP = """Show the workers, or change their settings.
     %cellmill output lines N       show N lines of each task at most (1,000 if not set)
     %cellmill wait SECONDS         the longest that a cell waits for its tasks before it ends, where nbclient, papermill
                                    or nbconvert runs the notebook (3,600 if not set)
+    %cellmill traceback full|short errors in cells with Cellmill's own lines, or without them (if not set)
     %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
     %cellmill record stop          end that
     %cellmill restart              new workers; what runs is finished first
@@ -167,6 +170,16 @@ def _output(line: Line, command: Word, arguments: list[Word]) -> str:
     )
 
 
+def _traceback(line: Line, command: Word, arguments: list[Word]) -> str:
+    word = _one(line, command, arguments, "full or short")
+    if word.text not in LENGTHS:
+        raise line.at(
+            f"traceback is full or short, not {word.text!r}{did_you_mean(word.text, LENGTHS)}", word
+        )
+    tracebacks.full = word.text == "full"
+    return f"errors in cells are shown {'with' if tracebacks.full else 'without'} lines of Cellmill's own"
+
+
 def _wait(line: Line, command: Word, arguments: list[Word]) -> str:
     word = _one(line, command, arguments, "a number of seconds")
     try:
@@ -227,6 +240,7 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "resources": _resources,
     "output": _output,
     "wait": _wait,
+    "traceback": _traceback,
     "record": _record,
     "restart": _restart,
     "stop": _stop,

@@ -20,6 +20,7 @@ from cellmill.magics import control, dashboard, journeys, parallel, pfor, task, 
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
+from cellmill.magics.tracebacks import tracebacks
 
 
 class Session:
@@ -125,6 +126,8 @@ class _Stop:
         if how.get("running_compiled_code") and isinstance(sys.exc_info()[1], KeyboardInterrupt):
             with contextlib.suppress(KeyboardInterrupt):  # pressed twice: the end of the cell stops the rest
                 self._stop()
+        if how.get("running_compiled_code"):
+            tracebacks.shorten(sys.exc_info()[1])
         self._show(*args, **how)
 
     def _stop(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sized
 from concurrent.futures import Future as BaseFuture
 from dataclasses import dataclass, replace
@@ -343,6 +345,32 @@ def short_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     if len(args) > 4 or len(kwargs) > 4:
         parts.append("…")
     return ", ".join(parts)
+
+
+MOST_SHOWN = 100_000  # packed bytes of an element that is shown
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring, _BRIEF.maxother, _BRIEF.maxlong = 60, 80, 60
+
+
+def name_element(error: BaseException, function: str, index: int, item: Any, *, star: bool) -> None:
+    """Note on the error of a map's element which one it was: its place and its call."""
+    if isinstance(item, bytes) and len(item) > MOST_SHOWN:
+        shown = "…"
+    elif star and type(item) is tuple:
+        shown = ", ".join(map(_brief, item))
+    else:
+        shown = f"*{_brief(item)}" if star else _brief(item)
+    note = f"in element {index:,} of a map: {function}({shown})"
+    with contextlib.suppress(Exception):
+        if note not in getattr(error, "__notes__", ()):
+            BaseException.add_note(error, note)
+
+
+def _brief(value: object) -> str:
+    try:
+        return " ".join(_BRIEF.repr(value).split())
+    except Exception as error:
+        return f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
 
 
 def known_length(iterables: Iterable[Any]) -> int | None:

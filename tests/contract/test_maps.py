@@ -147,3 +147,31 @@ def test_a_map_in_a_task_is_one(ex: Executor) -> None:
     wanted = ["0", "ValueError('1 is odd')", "20"], [1, 2, 3, 4, 5], "1 is odd"
     assert ex.submit(map_in_a_task, 0).result(60) == wanted
     assert list(ex.map(map_in_a_task, range(3))) == [wanted] * 3
+
+
+def broken(path: str, *, other: int = 0) -> str:
+    if "7" in path:
+        raise OSError("broken file")
+    return path
+
+
+def test_an_error_names_its_element(ex: Executor) -> None:
+    paths = [f"{i}.csv" for i in range(10)]
+    with pytest.raises(OSError, match="broken file") as caught:
+        list(ex.map(broken, paths))
+    assert caught.value.__notes__ == ["in element 7 of a map: broken('7.csv')"]
+    errors = [
+        e for e in ex.map(tasks.half_of_even, range(1200, 1204), return_exceptions=True) if type(e) is not int
+    ]
+    assert [e.__notes__[-1] for e in errors] == [
+        f"in element {i} of a map: half_of_even({1200 + i})" for i in (1, 3)
+    ]
+    several = list(ex.map(divided, [1, 2], [1, 0], return_exceptions=True))
+    assert several[1].__notes__ == ["in element 1 of a map: divided(2, 0)"]
+    of_a_list = list(ex.map(divided, [[1, 2]], [0], return_exceptions=True))
+    assert "in element 0 of a map: divided" in of_a_list[0].__notes__[0]
+    assert "[1, 2], 0" in of_a_list[0].__notes__[0]
+
+
+def divided(x: Any, y: int) -> Any:
+    return x / y

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from ..futures import Future, settled
-from ..task import known_length
+from ..task import known_length, name_element
 from .taking import LARGEST_BLOCK, Input, endless
 
 
@@ -37,6 +37,7 @@ class InlineMap:
         self._input = Input(iterables, None)
         self._length = known_length(iterables)
         self._made: deque[Future] = deque()
+        self._called = 0
 
     def run_whole(self) -> None:
         """Make all calls now."""
@@ -46,7 +47,12 @@ class InlineMap:
 
     def _make(self, items: list[Any], keep: Callable[[Future], None]) -> None:
         for item in items:
-            keep(self._call(item if self._star else (item,)))
+            made = self._call(item if self._star else (item,))
+            error = made.exception()
+            if error is not None:
+                name_element(error, self._name, self._called, item, star=self._star)
+            self._called += 1
+            keep(made)
 
     def take_rest(self) -> None:
         """Nothing can be called later: what is left runs now, if it comes to an end."""

@@ -15,7 +15,8 @@ from cellmill.magics.tracebacks import tracebacks
 USAGE = (
     "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
     " | output label|plain|lines N"
-    " | wait SECONDS | traceback full|short | record FILE|stop | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
+    " | wait SECONDS | traceback full|short | record FILE|stop | restart | stop | pause | resume"
+    " | debug [TASK [ELEMENT]] | help]"
 )
 
 LENGTHS = ("full", "short")  # of tracebacks

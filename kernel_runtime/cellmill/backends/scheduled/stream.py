@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...drawing import Root
 from ...errors import DependencyError, PayloadError, UsageError, WorkerLostError
+from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
 from ...runs import note_failure
-from ...task import TaskOptions
+from ...task import TaskOptions, name_element
 from . import outcomes, states
 from .chunks import Chunk
 from .elements import Elements
@@ -299,5 +300,7 @@ class Stream:
                 self._submit([key], [item], attempt + 1, delay, position)
                 return False
             self._attempts.pop(key, None)
+        if type(key) is int and not issubclass(type(error), CancelledError):  # of a map
+            name_element(error, function_name(self.function), key, item, star=self.star)
         self._settle_error(key, error)
         return True

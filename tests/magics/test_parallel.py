@@ -39,15 +39,23 @@ def test_options_come_first_and_apply(notebook: Notebook) -> None:
 
 
 def test_the_cell_runs_in_the_notebook_and_shows_its_value(notebook: Notebook) -> None:
-    output = notebook.run("%%parallel\nk = 3\ndef f(x):\n    return x * k\nf(2)").ok()
+    output = notebook.run("%%parallel\nk = 3\ndef f(x):\n    return x * k\nf(2).result()").ok()
     assert output.text == "6"
     assert notebook.value("k, f(2).result()") == "(3, 6)"
 
 
-def test_parallel_use_in_the_cell_itself_says_what_to_do(notebook: Notebook) -> None:
-    output = notebook.run("%%parallel\ndef f(x):\n    return x\nf.map([1])")
-    assert "call them in the next cell" in output.traceback
-    assert notebook.value("list(f.map([1]))") == "[1]"
+def test_a_function_is_parallel_from_the_line_after_its_definition(notebook: Notebook) -> None:
+    cell = "def f(x):\n    return x * 2\nmapped = list(f.map([1, 2]))\nkind = type(f(1)).__name__"
+    notebook.run(f"%%parallel\n{cell}").ok()
+    assert notebook.value("mapped, kind") == "([2, 4], 'Future')"
+    again = (
+        "def g(x):\n    return f(x) + 1\ndef f(x):\n    return x * 3\nfound = g(1).result(), f(1).result()"
+    )
+    notebook.run(f"%%parallel\n{again}").ok()
+    assert notebook.value("found") == "(4, 3)"
+    only = "def a(x):\n    return x\ndef b(x):\n    return a(x)\nkinds = type(a(1)).__name__, type(b(1)).__name__"
+    notebook.run(f"%%parallel b\n{only}").ok()
+    assert notebook.value("kinds") == "('int', 'Future')"
 
 
 def test_the_cell_run_again_has_its_new_code(notebook: Notebook) -> None:

@@ -13,7 +13,7 @@ from cellmill.magics.status import Status, in_words
 from cellmill.magics.tracebacks import tracebacks
 
 USAGE = (
-    "%cellmill [workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
+    "%cellmill [status | workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
     " | output label|plain|lines N"
     " | wait SECONDS | traceback full|short | record FILE|stop | restart | stop | pause | resume"
     " | debug [TASK [ELEMENT]] | help]"
@@ -22,7 +22,7 @@ USAGE = (
 LENGTHS = ("full", "short")  # of tracebacks
 HELP = """Show the workers, or change their settings.
 
-    %cellmill                      backend, workers, counts and settings
+    %cellmill [status]             backend, workers, counts and settings
     %cellmill workers N            run N workers
     %cellmill backend NAME|ADDRESS run tasks elsewhere: local, threads, dask, ray, inline, or an address of a cluster
     %cellmill preload MOD…         import modules once, before workers start (quick restarts)
@@ -57,6 +57,9 @@ def run_control(text: str) -> Status | None:
     if command.text == "help":
         print(HELP)
         return None
+    if command.text == "status":
+        _none(line, command, arguments)
+        return Status.now()
     run = COMMANDS.get(command.text)
     if run is None:
         raise line.at(f"unknown command {command.text!r}{did_you_mean(command.text, SUBCOMMANDS)}", command)
@@ -249,4 +252,4 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "resume": _resume,
     "debug": debugging.debug,
 }
-SUBCOMMANDS = (*COMMANDS, "help")
+SUBCOMMANDS = (*COMMANDS, "help", "status")

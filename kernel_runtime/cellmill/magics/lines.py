@@ -35,6 +35,10 @@ class UsageError(IPythonUsageError, errors.UsageError):
         return f"UsageError: {self}".split("\n")
 
 
+ELSEWHERE = {"--workers": "; the number of workers is set by %cellmill workers N"}
+"""What is no option of a cell, and where it is set."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean X?` for the nearest known word, or nothing."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
@@ -206,7 +210,8 @@ def read_options(line: Line, options: Sequence[Option]) -> tuple[dict[str, Any],
         flag, equals, attached = word.text.partition("=")
         option = known.get(flag)
         if option is None:
-            raise line.at(f"unknown option {flag}{did_you_mean(flag, known)}", word)
+            meant = ELSEWHERE.get(flag, did_you_mean(flag, known))
+            raise line.at(f"unknown option {flag}{meant}", word)
         position = word.stop
         if option.read is None:
             if equals:

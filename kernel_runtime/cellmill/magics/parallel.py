@@ -32,17 +32,17 @@ HELP = f"""Run the cell; the functions it defines become parallel functions.
 
     {USAGE}
 
-Every function defined at the top level of the cell, or only those named. When the cell has run,
-`f(x)` returns a future at once, and `f.map(xs)` an iterator of results in order:
+Every function defined at the top level of the cell, or only those named. From the line after its
+definition on `f(x)` returns a future at once, and `f.map(xs)` an iterator of results in order:
 
     %%parallel --retries 2
     def f(x):
         return x * x
 
-    [next cell]  f(3).result(), list(f.map(range(10)))
+    f(3).result(), list(f.map(range(10)))
 
-Inside a task `f(x)` is the plain function, and so it is in its own cell while that runs. When the
-cell raises, what was defined before that line is parallel and the rest is as it was.
+Inside a task `f(x)` is the plain function. When the cell raises, what was defined before that line
+is parallel and the rest is as it was.
 
 Options, which come first:
 {help_of(OPTIONS)}
@@ -81,20 +81,9 @@ def run_parallel(ip: InteractiveShell, text: str, body: str) -> None:
             raise at_statement(
                 cell, defined[name], f"{message} asyncio.run(...), or name the functions to take"
             )
-    ran: set[str] = set()
-    try:
-        for node in run_cell(ip, cell):
-            if isinstance(node, ast.FunctionDef) and node.name in chosen:
-                ran.add(node.name)
-    except AttributeError as error:
-        if error.name in ("map", "options", "result"):
-            error.add_note(
-                "In their own cell the functions of %%parallel are still plain; call them in the next cell."
-            )
-        raise
-    finally:
-        for name in ran & ip.user_ns.keys():
-            ip.user_ns[name] = make_parallel(ip.user_ns[name], options)
+    for node in run_cell(ip, cell):
+        if isinstance(node, ast.FunctionDef) and node.name in chosen and node.name in ip.user_ns:
+            ip.user_ns[node.name] = make_parallel(ip.user_ns[node.name], options)
 
 
 def make_parallel(function: Any, options: dict[str, Any]) -> Any:

@@ -81,9 +81,28 @@ def run_parallel(ip: InteractiveShell, text: str, body: str) -> None:
             raise at_statement(
                 cell, defined[name], f"{message} asyncio.run(...), or name the functions to take"
             )
-    for node in run_cell(ip, cell):
-        if isinstance(node, ast.FunctionDef) and node.name in chosen and node.name in ip.user_ns:
-            ip.user_ns[node.name] = make_parallel(ip.user_ns[node.name], options)
+    decorating = chosen & _decorators(cell.tree)
+    ran: set[str] = set()
+
+    def take(name: str) -> None:
+        if name in ip.user_ns:
+            ip.user_ns[name] = make_parallel(ip.user_ns[name], options)
+
+    try:
+        for node in run_cell(ip, cell):
+            if isinstance(node, ast.FunctionDef) and node.name in chosen:
+                ran.add(node.name)
+                if node.name not in decorating:
+                    take(node.name)
+    finally:
+        for name in ran & decorating:
+            take(name)
+
+
+def _decorators(tree: ast.Module) -> set[str]:
+    """Names in decorators of the cell: what they stand for is called by its definitions, and stays plain for them."""
+    expressions = [each for node in ast.walk(tree) for each in getattr(node, "decorator_list", ())]
+    return {part.id for each in expressions for part in ast.walk(each) if isinstance(part, ast.Name)}
 
 
 def make_parallel(function: Any, options: dict[str, Any]) -> Any:

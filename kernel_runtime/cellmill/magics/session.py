@@ -99,7 +99,8 @@ def _autoreload_of(ip: InteractiveShell) -> Callable[[str, str], kernel_modules.
 class _Stop:
     """When Stop was pressed, what the cell set going ends too, and nothing of other cells.
 
-    That is before its traceback is made: this takes many seconds while threads of the cell want the GIL.
+    That is before its traceback is made: this takes many seconds while threads of the cell want the GIL. Tracebacks of
+    all errors are shortened at the same place, see `tracebacks`.
     """
 
     def __init__(self, ip: InteractiveShell) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sized
@@ -347,6 +346,7 @@ def short_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
+_ATTRIBUTES: Any = BaseException.__dict__["__dict__"]
 MOST_SHOWN = 100_000  # packed bytes of an element that is shown
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring, _BRIEF.maxother, _BRIEF.maxlong = 60, 80, 60
@@ -361,9 +361,9 @@ def name_element(error: BaseException, function: str, index: int, item: Any, *, 
     else:
         shown = f"*{_brief(item)}" if star else _brief(item)
     note = f"in element {index:,} of a map: {function}({shown})"
-    with contextlib.suppress(Exception):
-        if note not in getattr(error, "__notes__", ()):
-            BaseException.add_note(error, note)
+    notes = _ATTRIBUTES.__get__(error).setdefault("__notes__", [])  # no code of the exception's own runs
+    if type(notes) is list and not any(type(each) is str and each == note for each in notes):
+        notes.append(note)
 
 
 def _brief(value: object) -> str:

@@ -21,6 +21,7 @@ from .shared import Shared, ShareError, packing
 
 MOST_KNOWN = 256
 _references = (Future, Shared)
+_CONTAINERS = frozenset((list, dict))  # which can be changed: no need to look at the others
 _by_value: weakref.WeakSet[type] = weakref.WeakSet()  # classes that workers cannot import
 
 
@@ -67,7 +68,7 @@ class Packer:
 
     def pack(self, items: list[Any], stop: Callable[[], bool] = bool) -> list[Any]:
         """What is kept of these elements; fewer, where ``stop()`` became true."""
-        if fixed(items):
+        if not items or (type(items[0]) not in _CONTAINERS and fixed(items)):
             return items
         packed: list[Any] = []
         with packing(self._refer):

@@ -295,7 +295,9 @@ def test_a_costly_look_is_said_once(ex: Executor, cell: Cell) -> None:
     with pytest.warns(RuntimeWarning, match=r"each call of f .* huge has changed.*cellmill\.share\(huge\)"):
         ex.submit(function, 1).result(SECONDS)
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", message="each call of")  # Dask may have to say that the function is large
+        warnings.filterwarnings(
+            "error", message="each call of"
+        )  # Dask may have to say that the function is large
         ex.submit(function, 2).result(SECONDS)
 
 

@@ -6,7 +6,7 @@
 #include "array_layout.h"
 #include "capture.h"
 #include "dict_version.h"
-#include "plain_data.h"
+#include "functions.h"
 
 typedef struct {
     int kind;
@@ -206,12 +206,23 @@ static Py_ssize_t first_difference(capture_t *c)
     return -1;
 }
 
+Py_ssize_t capture_first_difference(PyObject *capsule)
+{
+    capture_t *c = PyCapsule_GetPointer(capsule, NAME);
+    if (!c)
+        return -2;
+    Py_INCREF(capsule); /* code of the user's may run, and renew the function */
+    Py_ssize_t first = first_difference(c);
+    Py_DECREF(capsule);
+    return first;
+}
+
 int64_t capture_number(PyObject *capsule)
 {
     capture_t *c = PyCapsule_GetPointer(capsule, NAME);
     if (!c)
         return -1;
-    Py_INCREF(capsule); /* code of the user's may run, and renew the function */
+    Py_INCREF(capsule);
     Py_ssize_t first = first_difference(c);
     int64_t number = first == -1 ? c->number : first == -2 ? -1 : 0;
     Py_DECREF(capsule);
@@ -223,8 +234,10 @@ int64_t capture_number(PyObject *capsule)
 static void capture_free(PyObject *capsule)
 {
     capture_t *c = PyCapsule_GetPointer(capsule, NAME);
-    for (Py_ssize_t i = 0; i < c->count; i++)
-        free(c->entry[i].members), free(c->entry[i].layout);
+    for (Py_ssize_t i = 0; i < c->count; i++) {
+        free(c->entry[i].members);
+        free(c->entry[i].layout);
+    }
     Py_DECREF(c->entries);
     Py_DECREF(c->absent);
     free(c);
@@ -317,12 +330,7 @@ static PyObject *capture(PyObject *self, PyObject *const *given, Py_ssize_t coun
 static PyObject *changed(PyObject *self, PyObject *capsule)
 {
     (void)self;
-    capture_t *c = PyCapsule_GetPointer(capsule, NAME);
-    if (!c)
-        return NULL;
-    Py_INCREF(capsule);
-    Py_ssize_t first = first_difference(c);
-    Py_DECREF(capsule);
+    Py_ssize_t first = capture_first_difference(capsule);
     return first == -2 ? NULL : PyLong_FromSsize_t(first);
 }
 
@@ -340,56 +348,6 @@ static PyObject *memory(PyObject *self, PyObject *object)
     return made;
 }
 
-enum { DIFFERS = 1, OTHER_KIND = 2 };
-
-/* What a map takes. */
-typedef struct {
-    capture_t *c;
-    PyObject *kinds, *packed_kind, *items;
-    Py_ssize_t bytes;
-} taking_t;
-
-/* Whether the item, a new reference to which is taken, is among the items now, as it is or packed; -1: an error is set */
-static int added(taking_t *t, PyObject *item)
-{
-    int fixed = PySet_Contains(t->kinds, (PyObject *)Py_TYPE(item));
-    PyObject *packed = fixed == 0 ? plain_packed(item, t->packed_kind, &t->bytes) : NULL;
-    int rc = fixed < 0 || PyErr_Occurred() ? -1 : PyList_Append(t->items, packed ? packed : item);
-    Py_DECREF(item);
-    int done = fixed || packed;
-    Py_XDECREF(packed);
-    return rc < 0 ? -1 : done;
-}
-
-/* 0, DIFFERS, OTHER_KIND or both of the item; -1: an error is set */
-static int take_item(taking_t *t, PyObject *item)
-{
-    int done = added(t, item);
-    Py_ssize_t first = done < 0 ? -2 : first_difference(t->c);
-    return first == -2 ? -1 : (first >= 0 ? DIFFERS : 0) | (done ? 0 : OTHER_KIND);
-}
-
-static PyObject *take(PyObject *self, PyObject *const *given, Py_ssize_t count)
-{
-    (void)self;
-    taking_t t = {.c = count == 6 ? PyCapsule_GetPointer(given[2], NAME) : NULL};
-    Py_ssize_t wanted = t.c ? PyLong_AsSsize_t(given[1]) : -1;
-    if (!t.c || (wanted == -1 && PyErr_Occurred()) || !PyIter_Check(given[0])) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "take: an iterator, a number, a capsule, a set, a type and a list");
-        return NULL;
-    }
-    t.kinds = given[3], t.packed_kind = given[4], t.items = given[5];
-    int how = 0;
-    for (Py_ssize_t i = 0; i < wanted && how == 0; i++) {
-        PyObject *item = PyIter_Next(given[0]);
-        if (!item)
-            break;
-        how = take_item(&t, item);
-    }
-    return how < 0 || PyErr_Occurred() ? NULL : Py_BuildValue("in", how, t.bytes);
-}
-
 int csched_captures(void *out)
 {
     static PyMethodDef methods[] = {
@@ -397,17 +355,6 @@ int csched_captures(void *out)
          "capture(entries, absent, number, /)\n--\n\nA capsule."},
         {"changed", changed, METH_O, "changed(capsule, /)\n--\n\nIndex of the first difference, or -1."},
         {"memory", memory, METH_O, "memory(object, /)\n--\n\nThe bytes of a buffer."},
-        {"take", (PyCFunction)(void (*)(void))take, METH_FASTCALL,
-         "take(iterator, wanted, capsule, kinds, packed, items, /)\n--\n\nWhy it ended, and bytes."},
     };
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        PyObject *function = PyCFunction_NewEx(&methods[i], NULL, NULL);
-        int rc = function ? PyList_Append(out, function) : -1;
-        Py_XDECREF(function);
-        if (rc < 0) {
-            PyErr_Clear();
-            return CSCHED_ENOMEM;
-        }
-    }
-    return CSCHED_OK;
+    return append_functions(out, methods, sizeof methods / sizeof *methods, NULL);
 }

@@ -20,19 +20,16 @@ enum {
     CSCHED_CALL, /* key() is true as long as nothing has changed */
 };
 
-/* Appends four functions to the list `out`.
+/* Appends three functions to the list `out`.
  * capture(entries, absent, number) -> a capsule; entries: a list of (kind, object, key, value), which it keeps.
  * changed(capsule) -> the index of the first entry that differs, or -1.
- * memory(object) -> the bytes of an object with the buffer protocol, as CSCHED_BUFFER compares them.
- * take(iterator, wanted, capsule, kinds, packed, items) -> (why, bytes): appends to the list `items` what the iterator
- * gives, so many at most.  Plain data whose type is not among the set `kinds` is packed (plain_data.h) as a `packed`; so
- * many bytes that makes.  It ends after an item from which on the captured state differs (why: 1), which is neither of
- * such a type nor plain data (2), or both (3).  0: there were so many, or there are no more.  What came before an error of
- * the iterator's is there. */
+ * memory(object) -> the bytes of an object with the buffer protocol, as CSCHED_BUFFER compares them. */
 int csched_captures(void *out);
 /* cffi: end */
 
 /* The number of the function whose capsule this is, 0 where something differs, -1: an error is set. */
 int64_t capture_number(PyObject *capsule);
+/* The place of the first entry that differs; -1: none; -2: an error is set. */
+Py_ssize_t capture_first_difference(PyObject *capsule);
 
 #endif

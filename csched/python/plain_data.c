@@ -1,6 +1,7 @@
 #include <Python.h>
 #include <string.h>
 
+#include "functions.h"
 #include "plain_data.h"
 
 enum { DEEPEST = 16, LARGEST = 16384 };
@@ -217,10 +218,8 @@ int csched_plain_data(void *out)
     static PyMethodDef method = {"pack", (PyCFunction)(void (*)(void))pack, METH_FASTCALL,
                                  "pack(items, first, kind, packed, /)\n--\n\nWhere it ended, and bytes."};
     PyObject *kind = packed_kind();
-    PyObject *function = kind ? PyCFunction_NewEx(&method, NULL, NULL) : NULL;
-    int rc = !function || PyList_Append(out, kind) < 0 || PyList_Append(out, function) < 0;
+    int rc = !kind || PyList_Append(out, kind) < 0;
     Py_XDECREF(kind);
-    Py_XDECREF(function);
     PyErr_Clear();
-    return rc ? CSCHED_ENOMEM : CSCHED_OK;
+    return rc ? CSCHED_ENOMEM : append_functions(out, &method, 1, NULL);
 }

@@ -2,6 +2,7 @@
 #include <stdbool.h>
 
 #include "capture.h"
+#include "functions.h"
 #include "plain_data.h"
 #include "segment.h"
 #include "submit.h"
@@ -226,20 +227,14 @@ static PyObject *track(PyObject *self, PyObject *future)
     Py_RETURN_NONE;
 }
 
-static int append_function(PyObject *out, PyMethodDef *method, PyObject *self)
-{
-    PyObject *function = PyCFunction_NewEx(method, self, NULL);
-    int rc = function ? PyList_Append(out, function) : -1;
-    Py_XDECREF(function);
-    return rc;
-}
-
 int csched_plain_submit(csched_plain_t *plain, void *owner, void *out)
 {
-    static PyMethodDef short_way = {"submit_plain", (PyCFunction)(void (*)(void))submit_plain, METH_FASTCALL,
-                                    "submit_plain(function, arguments, run, options, /)\n--\n\nA future, or None."};
-    static PyMethodDef whole = {"submit", (PyCFunction)(void (*)(void))submit, METH_FASTCALL,
-                                "submit(function, arguments, keywords, /)\n--\n\nA future."};
+    static PyMethodDef bound[] = {
+        {"submit_plain", (PyCFunction)(void (*)(void))submit_plain, METH_FASTCALL,
+         "submit_plain(function, arguments, run, options, /)\n--\n\nA future, or None."},
+        {"submit", (PyCFunction)(void (*)(void))submit, METH_FASTCALL,
+         "submit(function, arguments, keywords, /)\n--\n\nA future."},
+    };
     static PyMethodDef tracked = {"track", track, METH_O, "track(future, /)\n--\n\nIt may be part of a cycle."};
     plain->closed_name = PyUnicode_InternFromString("closed");
     plain->broken_name = PyUnicode_InternFromString("broken");
@@ -248,9 +243,8 @@ int csched_plain_submit(csched_plain_t *plain, void *owner, void *out)
     PyObject *capsule = PyCapsule_New(plain, NULL, NULL);
     PyObject *self = capsule ? PyTuple_Pack(2, capsule, (PyObject *)owner) : NULL;
     Py_XDECREF(capsule);
-    int rc = !self || append_function(out, &short_way, self) < 0 || append_function(out, &whole, self) < 0 ||
-             append_function(out, &tracked, NULL) < 0;
+    int rc = self ? append_functions(out, bound, 2, self) : CSCHED_ENOMEM;
     Py_XDECREF(self);
     PyErr_Clear();
-    return rc ? CSCHED_ENOMEM : CSCHED_OK;
+    return rc != CSCHED_OK ? rc : append_functions(out, &tracked, 1, NULL);
 }

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import cellmill
 from cellmill.backends import KNOWN
@@ -68,7 +68,7 @@ def measure(
     Of the tasks one a worker is outstanding, so that what is seen is the way there and back, and not the queue.
     """
 
-    shared: Any = cellmill.share(model)  # sent once: no call has to look whether it has changed
+    shared = cast(Surrogate, cellmill.share(model))  # sent once: no call has to look whether it has changed
 
     def infer(molecules: list[str]) -> list[float]:
         return shared.scores(molecules)

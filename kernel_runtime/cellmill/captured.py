@@ -12,12 +12,13 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .captured_kinds import CELL, ITEM, Walk
+from .captured_kinds import Walk
+from .entry_kinds import CELL, ITEM
 from .references import ABSENT
 
 
 class _Comparing(NamedTuple):
-    """What csched/python/capture.c makes."""
+    """What csched/python/capture.c and take.c make."""
 
     capture: Callable[[list[Any], Any, int], Any]
     changed: Callable[[Any], int]
@@ -32,7 +33,9 @@ def _comparing() -> _Comparing:
     except ImportError:  # on a machine that the C scheduler is not for nothing is compared
         return _Comparing(lambda *_: None, lambda _: -1, bytes, lambda *_: (0, 0))
     made: list[Any] = []
-    _csched_held.lib.csched_captures(_csched_held.ffi.cast("void *", id(made)))
+    target = _csched_held.ffi.cast("void *", id(made))
+    _csched_held.lib.csched_captures(target)
+    _csched_held.lib.csched_take(target)
     return _Comparing(*made)
 
 

@@ -6,10 +6,10 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from .entry_kinds import ARRAY, EQUAL, ITERABLE, LIST
+
 if TYPE_CHECKING:
     from .captured_kinds import Walk
-
-_EQUAL, _LIST, _ITERABLE, _ARRAY = 3, 4, 6, 8
 
 
 def visit(walk: Walk, value: Any, kind: type, name: str) -> bool:
@@ -35,14 +35,12 @@ def _of_numpy(walk: Walk, value: Any, kind: type, name: str) -> bool:
     if walk.in_worker and not value.flags.writeable:
         return True
     if not value.dtype.hasobject:
-        with contextlib.suppress(
-            ValueError, TypeError, BufferError
-        ):  # dates and times, and structures of these
+        with contextlib.suppress(ValueError, TypeError, BufferError):  # dates and times, structures of these
             told = value.ctypes.data, value.shape, value.strides, value.dtype
-            walk.memory(_ARRAY, value, told, name)
+            walk.memory(ARRAY, value, told, name)
             return True
     for key in ("shape", "strides"):
-        walk.note(_EQUAL, value, key, getattr(value, key), name)
+        walk.note(EQUAL, value, key, getattr(value, key), name)
     walk.attribute(value, "dtype", name)
     if value.dtype.hasobject:
         if value.dtype != object or not value.flags.c_contiguous:
@@ -50,7 +48,7 @@ def _of_numpy(walk: Walk, value: Any, kind: type, name: str) -> bool:
         flat = value.reshape(-1)  # a view: its items are those of the array
         held = tuple(flat)
         walk.mutable = True
-        walk.note(_ITERABLE, flat, None, held, name)
+        walk.note(ITERABLE, flat, None, held, name)
         walk.follow(held, name)
         walk.weight += 10 * len(held)
         return True
@@ -65,14 +63,14 @@ def _of_pandas(walk: Walk, value: Any, name: str) -> bool:
     kind = type(value)
     if issubclass(kind, pandas.Index):
         if kind is pandas.MultiIndex:
-            walk.note(_LIST, value._names, None, tuple(value._names), name)
+            walk.note(LIST, value._names, None, tuple(value._names), name)
         else:
             walk.attribute(value, "_name", name)
         return True  # its values cannot be changed
     if kind not in (pandas.DataFrame, pandas.Series):
         return False
     if walk.in_worker:  # reading may put its blocks together
-        walk.note(_LIST, value._mgr.axes, None, tuple(value._mgr.axes), name)
+        walk.note(LIST, value._mgr.axes, None, tuple(value._mgr.axes), name)
         for block in value._mgr.blocks:
             walk.follow((block.values,), name)
         return True
@@ -82,7 +80,7 @@ def _of_pandas(walk: Walk, value: Any, name: str) -> bool:
         walk.attribute(block, "values", name)
         walk.attribute(block, "_mgr_locs", name, follow=False)
     axes = manager.axes
-    walk.note(_LIST, axes, None, tuple(axes), name)
+    walk.note(LIST, axes, None, tuple(axes), name)
     walk.follow(axes, name)
     walk.members(value.attrs, name)
     if kind is pandas.Series:

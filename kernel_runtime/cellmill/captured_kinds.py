@@ -26,11 +26,10 @@ from enum import Enum
 from typing import Any
 
 from . import captured_frames, module_reads
+from .entry_kinds import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
 from .pickling import dumps
 from .randomness import Board
 from .references import ABSENT, CACHED, cell_value, dispatch_registry, importable, names_of, names_stored
-
-ITEM, CELL, ATTRIBUTE, EQUAL, LIST, DICT, ITERABLE, BUFFER, ARRAY, CALL = range(10)  # as in capture.h
 
 ATOMS = frozenset(
     (

@@ -10,7 +10,8 @@ from typing import Any
 
 from . import notices
 from .captured import Capture
-from .captured_kinds import ATTRIBUTE, CELL, ITEM, Walk
+from .captured_kinds import Walk
+from .entry_kinds import ATTRIBUTE, CELL, ITEM
 from .references import ABSENT, cell_value
 from .shared import Shared
 
@@ -62,7 +63,9 @@ class Entry:
         start = time.perf_counter_ns()
         fresh = capture.changed() is None
         if time.perf_counter_ns() - start > COSTLY_NS and fresh:
-            start = time.thread_time_ns()  # once more, by processor time: a busy machine has waits that no look costs
+            start = (
+                time.thread_time_ns()
+            )  # once more, by processor time: a busy machine has waits that no look costs
             fresh = capture.changed() is None
             cost = time.thread_time_ns() - start
             if cost > COSTLY_NS:

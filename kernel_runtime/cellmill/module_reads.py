@@ -20,6 +20,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from . import notices
+from .entry_kinds import DICT, ITEM
 from .errors import class_name, is_a, module_name
 from .imported import users_own
 from .pickling import dumps
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 Reads = dict[tuple[str, str], Any]  # by module and name, which is "Class.name" for data of a class
 
-_ITEM, _DICT = 0, 5
 _BY_TEXT = frozenset(
     ("getattr", "hasattr", "vars", "dir", "__dict__")
 )  # ways to data by another name than its own
@@ -115,7 +115,7 @@ def of_module(walk: Walk, value: Any, code: types.CodeType) -> None:
             if used & _BY_TEXT:
                 if not walk.in_worker:
                     held = tuple(part for pair in list(namespace.items()) for part in pair)
-                    walk.note(_DICT, namespace, None, held, module.__name__)
+                    walk.note(DICT, namespace, None, held, module.__name__)
                 used |= texts_used(code) | {key for key, held in list(namespace.items()) if _is_data(held)}
             _read(walk, module, used)
             todo.extend(namespace[key] for key in used & namespace.keys())
@@ -153,7 +153,7 @@ def _read(walk: Walk, module: types.ModuleType, names: Iterable[str]) -> None:
             continue
         shown = f"{module.__name__}.{key}"
         if not walk.in_worker:  # where other functions set theirs
-            walk.note(_ITEM, namespace, key, value, shown)
+            walk.note(ITEM, namespace, key, value, shown)
         if value is ABSENT:
             if (module.__name__, key) in _brought:
                 walk.reads[module.__name__, key] = Gone

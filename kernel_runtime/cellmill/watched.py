@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .captured import Capture, walked
-from .captured_kinds import ATTRIBUTE, CELL, ITEM, Walk
+from .captured_kinds import Walk
+from .entry_kinds import ATTRIBUTE, CELL, ITEM
 from .references import ABSENT
 
 MOST_SHARE = 0.1  # of a worker's time for what is costly to compare, after the first tasks

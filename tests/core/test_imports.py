@@ -43,6 +43,7 @@ LAYERS = [
         "pickling",
         "captured",
         "captured_kinds",
+        "entry_kinds",
         "captured_frames",
         "module_reads",
         "watched",

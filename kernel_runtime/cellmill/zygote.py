@@ -29,7 +29,7 @@ from array import array
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from . import imported, reporting, settings
+from . import imported, native_threads, reporting, settings
 from .reporting import Reporting
 from .settings import Settings
 
@@ -46,15 +46,16 @@ class World(NamedTuple):
     path: list[str]
     reporting: Reporting = Reporting()
     settings: Settings = Settings()
+    native_threads: int = 0  # of numeric libraries, unless the environment says otherwise; 0: as they like
+
+    def variables(self) -> dict[str, str]:
+        """The environment, with the number of native threads."""
+        if not self.native_threads:
+            return self.environment
+        return {**native_threads.shared_out(self.native_threads, self.environment), **self.environment}
 
 
-THREAD_CAPS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
+ONE_THREAD = dict.fromkeys(native_threads.VARIABLES, "1")
 
 
 def adopt(world: World, before: World | None = None) -> None:
@@ -64,23 +65,34 @@ def adopt(world: World, before: World | None = None) -> None:
     """
     if before is None:
         before = World("", dict(os.environ), [])
-        environment = {**dict.fromkeys(THREAD_CAPS, "1"), **world.environment}
-    else:
-        environment = world.environment
     if world.directory != before.directory:
         with contextlib.suppress(OSError):
             os.chdir(world.directory)
-    for name in before.environment.keys() - environment.keys():
-        os.environ.pop(name, None)
-    for name, value in environment.items():
-        if before.environment.get(name) != value:
-            os.environ[name] = value
+    now, was = world.variables(), before.variables()
+    if world.native_threads and native_threads.changed(now, was):
+        if before.native_threads:
+            native_threads.find()  # tasks may have loaded some; those that the zygote has loaded are known
+        native_threads.follow(now, was)
+    _adopt_environment(now, was)
     if world.path != before.path:
         sys.path[:] = world.path
         importlib.invalidate_caches()
     reporting.apply(world.reporting, before.reporting)
     if world.settings != before.settings:
         settings.put(world.settings, before.settings)
+
+
+def _adopt_environment(now: dict[str, str], before: dict[str, str]) -> None:
+    for name in before.keys() - now.keys():
+        os.environ.pop(name, None)
+    for name, value in now.items():
+        if before.get(name) != value and not (name in ONE_THREAD and _set_here(name, before)):
+            os.environ[name] = value
+
+
+def _set_here(name: str, before: dict[str, str]) -> bool:
+    """An initializer or a task has set this variable by itself."""
+    return os.environ.get(name) != before.get(name)
 
 
 def descendants(pid: int) -> list[int]:
@@ -168,15 +180,19 @@ class Zygote:
             if rest[0] in self.workers:
                 kill_tree(rest[0], rest[1])
         elif command == "world":
-            adopt(rest[0]._replace(reporting=Reporting()))  # what it does itself is nobody's to be told
+            # what it does itself is nobody's to be told, and threads would not survive a fork
+            environment = {**rest[0].environment, **ONE_THREAD}
+            adopt(rest[0]._replace(reporting=Reporting(), environment=environment))
         elif command == "preload":
             for name in rest[0]:
                 self.preloaded.append(name)
                 self.tell("preloaded", name, *preload(name))
+            native_threads.find()  # once, for all workers to come
         elif command == "forget" and imported.log is not None:
             imported.log.forget()
             for name in self.preloaded:
                 preload(name)
+            native_threads.find()
         return True
 
     def tell(self, *message: Any, fds: Iterable[int] = ()) -> None:
@@ -302,8 +318,7 @@ def become_subreaper() -> None:
 def main(control_fd: int, kernel_pidfd: int) -> None:
     """Entry of the zygote process: arguments are inherited descriptors."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Stop is the kernel's business
-    for name in THREAD_CAPS:
-        os.environ.setdefault(name, "1")
+    os.environ.update(ONE_THREAD)
     os.set_inheritable(control_fd, False)
     os.set_inheritable(kernel_pidfd, False)
     become_subreaper()

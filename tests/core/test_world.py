@@ -95,10 +95,6 @@ def test_directory_that_is_gone(pool: Executor, tmp_path: Path, monkeypatch: pyt
         os.chdir(tmp_path)
 
 
-def test_numeric_libraries_keep_to_one_thread(pool: Executor) -> None:
-    assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == os.environ.get("OMP_NUM_THREADS", "1")
-
-
 def test_random_streams_differ(fresh: Executor) -> None:
     def draw() -> tuple[float, ...]:
         return tuple(random.random() for _ in range(4))

@@ -23,7 +23,7 @@ LENGTHS = ("full", "short")  # of tracebacks
 HELP = """Show the workers, or change their settings.
 
     %cellmill [status]             backend, workers, counts and settings
-    %cellmill workers N            run N workers
+    %cellmill workers N            run N workers; their BLAS and OpenMP share the cores
     %cellmill backend NAME|ADDRESS run tasks elsewhere: local, threads, dask, ray, inline, or an address of a cluster
     %cellmill preload MOD…         import modules once, before workers start (quick restarts)
     %cellmill policy NAME          which worker takes the next task

@@ -16,11 +16,13 @@ from ...pickling import dumps
 from ...raised import load_error
 from ...task import WorkerInfo
 from ...worker import IMPORTS, INITIALIZER_FAILED, WORLD
+from ...zygote import World
 from ..scheduled.requests import REPLY_SECONDS, Requests
 from ..scheduled.scheduler import advice, held
 from ..scheduled.worker_infos import info_of, infos
 from . import zygote_client
 from .children import Exit, Member
+from .cpus import available_cpus
 from .failed_starts import FailedStarts
 from .pipes import WorkerPipes
 from .stale import StaleModules
@@ -44,6 +46,7 @@ class Pool:
     ) -> None:
         self.backend = backend
         self.size = 0
+        self._native_threads = 1  # of each worker
         self.members: dict[int, Member] = {}
         self.preloaded: list[str] = []
         self.exits: dict[int, Exit] = {}  # by worker: how the last process at that place ended
@@ -72,10 +75,26 @@ class Pool:
         with self._lock:
             self.size = count
             self._told = (0, 0)
+            self._share_cores()
             surplus = [m for m in self.members.values() if not m.retiring][count:]
             for member in surplus:
                 self._retire(member)
         self._start_missing()
+
+    def _share_cores(self) -> None:
+        """Native threads of each worker: those that work hear of another number before their next task."""
+        before, self._native_threads = self._native_threads, max(1, available_cpus() // self.size)
+        zygote = zygote_client._shared
+        if self.members and before != self._native_threads and zygote is not None:
+            self._send_world(zygote.world)
+
+    def _send_world(self, world: World) -> None:
+        # A worker that is being started is among these, or will be given what the zygote has heard by then.
+        for index in list(self.members):
+            self.requests.send(index, 0, (WORLD, self._of_worker(world)))
+
+    def _of_worker(self, world: World) -> World:
+        return world._replace(settings=self.world.settings, native_threads=self._native_threads)
 
     def _start_missing(self) -> None:
         """In the background: the caller goes on, its tasks wait in the scheduler."""
@@ -143,7 +162,7 @@ class Pool:
             if self.closed or staying > self.size:  # since the loop looked: it ends as soon as it stands
                 self._retire(member)
         config = {
-            "world": zygote.world._replace(settings=self.world.settings),
+            "world": self._of_worker(zygote.world),
             "spin_us": self.backend.worker_spin_us,
             "initializer": self._initializer,
         }
@@ -307,9 +326,7 @@ class Pool:
             world = zygote_client.shared().update_world()
         except BackendError:
             world = zygote_client.current_world()
-        # A worker that is being started is among these, or will be given what the zygote has heard by then.
-        for index in list(self.members):
-            self.requests.send(index, 0, (WORLD, world._replace(settings=self.world.settings)))
+        self._send_world(world)
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once on each worker; their values, in the order of the workers."""

@@ -190,7 +190,7 @@ void commit_first(csched_t *s, uint32_t count)
             journey_resolved(&s->journey, task->row, task->status > CSCHED_ERROR ? 1 : task->count, now);
         blob_release(s, task->result);
         task->result = NULL;
-        if (task->status == CSCHED_ERROR) {
+        if (keeps_payload(task->status)) {
             blob_release(s, task->payload);
             task->payload = NULL;
         }

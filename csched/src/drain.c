@@ -94,12 +94,19 @@ static void count_outcome(csched_t *s, const task_t *task)
     }
 }
 
+/* Of a call that failed or did not run it is kept until its commit: who asks may see what it was. */
+bool keeps_payload(uint32_t status)
+{
+    return status == CSCHED_ERROR || status == CSCHED_DEPENDENCY || status == CSCHED_CANCELLED ||
+           status == CSCHED_NOROOM;
+}
+
 /* The task has its outcome: to the list of completions, in this order.  Takes over the reference to `result`. */
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
 {
     task_t *task = task_at(s, slot);
     release_inputs(s, task);
-    if (status != CSCHED_ERROR) { /* of a call that failed it is kept until its commit: who asks may see what it was */
+    if (!keeps_payload(status)) {
         blob_release(s, task->payload);
         task->payload = NULL;
     }

@@ -245,6 +245,7 @@ bool task_runs(csched_t *s, const task_t *task); /* in user code now */
 /* drain.c */
 uint32_t drain(csched_t *s); /* results off the rings, dependents released, new work sent; entries taken */
 uint32_t drain_worker(csched_t *s, uint32_t index);
+bool keeps_payload(uint32_t status);
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
 int task_inputs(task_t *task); /* room for them */
 int task_input(task_t *task, uint32_t position, const task_t *from); /* the result that it waits for */

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .parallel import PerWorker as PerWorker
     from .parallel import parallel as parallel
     from .parallel import per_worker as per_worker
+    from .raised import RemoteTraceback as RemoteTraceback
     from .recording import Recording as Recording
     from .recording import record as record
     from .seeds import seed as seed
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from .task import TaskFailure as TaskFailure
     from .tasks import set_priority as set_priority
     from .tasks import why as why
+    from .tracebacks import traceback as traceback
 
 __version__ = "0.1.0"
 
@@ -73,11 +75,13 @@ _HOMES = {
     "journeys": ("journey_rows", "journeys"),
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
     "output": ("output",),
+    "raised": ("RemoteTraceback",),
     "recording": ("Recording", "record"),
     "seeds": ("seed", "task_seed"),
     "shared": ("Shared", "share"),
     "task": ("Retry", "TaskFailure"),
     "tasks": ("set_priority", "why"),
+    "tracebacks": ("traceback",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -124,7 +124,7 @@ class Future(BaseFuture[Any]):
             try:
                 raise self._exception
             finally:
-                del self  # or the traceback would keep this future alive
+                self = None  # type: ignore[assignment]  # or the traceback would keep this future alive
         if self._state in OVER:
             raise CancelledError
         raise TimeoutError

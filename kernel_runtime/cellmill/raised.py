@@ -16,11 +16,28 @@ from typing import Any
 from . import read_only
 from .error_parts import put_together, taken_apart
 from .errors import PayloadError, class_name, in_words, is_a, module_name, text_of
+from .tracebacks import as_shown
 
 _CAUSE: Any = BaseException.__dict__["__cause__"]
 _CONTEXT: Any = BaseException.__dict__["__context__"]
 _SUPPRESS: Any = BaseException.__dict__["__suppress_context__"]
 _TRACEBACK: Any = BaseException.__dict__["__traceback__"]
+_HEAD = "Traceback (most recent call last):\n"
+
+
+class RemoteTraceback(_RemoteTraceback):
+    """Where a task raised: the last cause of its error. ``tb`` is the text as it came."""
+
+    tb: str
+    task = ""  # "#12", once that is known
+    function = "?"  # as the worker knows it
+
+    def __str__(self) -> str:
+        where = f"task {self.task}" if self.task else "in a task"
+        return f"{where}, most recent call last\n{as_shown(self.tb.strip(chr(10))).removeprefix(_HEAD)}"
+
+
+RemoteTraceback.__module__ = "cellmill"  # as it is shown
 
 
 def encode_error(error: BaseException, name: str) -> bytes:
@@ -48,7 +65,7 @@ def load_error(data: bytes | memoryview) -> BaseException:
             f"{name} raised {type_name}: {words or parts[0][4]}. The exception itself could not be brought here "
             f"({in_words(problem)}); its text and traceback are the cause shown."
         )
-    _give_traceback(error, text)
+    _give_traceback(error, text, name)
     return error
 
 
@@ -65,9 +82,33 @@ def here_and_now(error: BaseException) -> BaseException:
 
 def remote_traceback(error: BaseException) -> str | None:
     """What `load_error` has found of where a task raised it."""
+    found = _remote(error)
+    return found.tb if found is not None else None
+
+
+def number_raised(error: BaseException, task: str) -> None:
+    """The task that raised it is known as this, such as "#12"; what is known already stands."""
+    found = _remote(error)
+    if found is not None and not found.task:
+        found.task = task
+
+
+def task_of(error: BaseException) -> str:
+    """What `number_raised` was told of it."""
+    found = _remote(error)
+    return found.task if found is not None else ""
+
+
+def function_that_raised(error: BaseException) -> str:
+    """Its name in the worker; "?" where that did not come along."""
+    found = _remote(error)
+    return found.function if found is not None else "?"
+
+
+def _remote(error: BaseException) -> RemoteTraceback | None:
     *_, last = _causes(error)
     found = _CAUSE.__get__(last)
-    return str(found.tb) if is_a(found, _RemoteTraceback) else None
+    return found if is_a(found, RemoteTraceback) else None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -80,9 +121,11 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         one = _CAUSE.__get__(one)
 
 
-def _give_traceback(error: BaseException, text: str) -> None:
+def _give_traceback(error: BaseException, text: str, function: str = "?") -> None:
     *_, last = _causes(error)
-    _keeping_context(last, _RemoteTraceback(f"\n{text}"))  # type: ignore[arg-type]
+    made = RemoteTraceback(text)  # type: ignore[arg-type]
+    made.function = function
+    _keeping_context(last, made)
 
 
 def _keeping_context(error: BaseException, cause: BaseException | None) -> None:
@@ -129,6 +172,6 @@ def _frames_shown(frames: Any) -> list[str]:
 def _own_frames_left_out(error: BaseException) -> Any:
     here = os.path.dirname(__file__) + os.sep
     tb = _TRACEBACK.__get__(error)
-    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(here) and tb.tb_next is not None:
+    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(here):
         tb = tb.tb_next
     return tb

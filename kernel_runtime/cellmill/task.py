@@ -348,6 +348,7 @@ def short_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 _ATTRIBUTES: Any = BaseException.__dict__["__dict__"]
 MOST_SHOWN = 100_000  # packed bytes of an element that is shown
+MOST_NOTES = 16  # of ours, on one exception
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring, _BRIEF.maxother, _BRIEF.maxlong = 60, 80, 60
 
@@ -357,16 +358,28 @@ def name_element(error: BaseException, function: str, index: int, item: Any, *, 
     if isinstance(item, bytes) and len(item) > MOST_SHOWN:
         shown = "…"
     elif star and type(item) is tuple:
-        shown = ", ".join(map(_brief, item))
+        shown = ", ".join(map(brief, item))
     else:
-        shown = f"*{_brief(item)}" if star else _brief(item)
-    note = f"in element {index:,} of a map: {function}({shown})"
-    notes = _ATTRIBUTES.__get__(error).setdefault("__notes__", [])  # no code of the exception's own runs
-    if type(notes) is list and not any(type(each) is str and each == note for each in notes):
+        shown = f"*{brief(item)}" if star else brief(item)
+    add_note(error, f"in element {index:,} of a map: {function}({shown})")
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """A note on an exception, once; one object that many calls raise gets a few of them."""
+    _ATTRIBUTES.__get__(error).setdefault("__notes__", [])
+    notes = notes_of(error)
+    if len(notes) < MOST_NOTES and not any(type(each) is str and each == note for each in notes):
         notes.append(note)
 
 
-def _brief(value: object) -> str:
+def notes_of(error: BaseException) -> list[Any]:
+    """Its notes themselves; no code of the exception's own runs."""
+    notes = _ATTRIBUTES.__get__(error).get("__notes__")
+    return notes if type(notes) is list else []
+
+
+def brief(value: object) -> str:
+    """An element of a map for messages."""
     try:
         return " ".join(_BRIEF.repr(value).split())
     except Exception as error:

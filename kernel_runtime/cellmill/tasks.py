@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import BackendError, UsageError
 from .executor import Executor, peek_default_executor
 from .futures import OVER, Future
-from .questions import Waits
+from .questions import Waits, number
 from .runs import Run
 
 if TYPE_CHECKING:
@@ -24,7 +24,14 @@ def why(task: Future | int) -> str:
         if early:
             return early
     inspector, ticket = _find(task)
-    return str(inspector.why(ticket))
+    waits = inspector.why(ticket)
+    failed = inspector.failure(ticket) if waits.reason == "over" else None
+    if failed is not None:
+        return (
+            f"It does not wait: task {number(failed.task)}, {failed.function}({failed.arguments}), failed with "
+            f"{failed.type}: {failed.message}"
+        )
+    return str(waits)
 
 
 def waits(task: int, executor: Executor | None = None) -> Waits:

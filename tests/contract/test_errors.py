@@ -66,7 +66,7 @@ def test_causes_and_contexts(ex: Executor, able: Abilities, how: str) -> None:
 
 def test_notes(ex: Executor) -> None:
     error: Any = ex.submit(hostile.raise_noted).exception(SECONDS)
-    assert error.__notes__ == ["a note of the task"]
+    assert error.__notes__ == ["a note of the task", "in raise_noted()"]
 
 
 def test_groups(ex: Executor) -> None:

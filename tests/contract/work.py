@@ -148,3 +148,17 @@ def fail_first_of(item: list[Any]) -> int:
 
 def leave_at_first(item: list[int], at: int) -> int:
     return leave_at(item[0], at)
+
+
+def broken(path: str) -> None:
+    """Fails whatever it is given."""
+    raise OSError(f"broken file {len(path)}")
+
+
+def all_broken(paths: list[str]) -> list[str]:
+    """A batch function that fails."""
+    raise OSError(f"{len(paths)} broken files")
+
+
+def divided(x: Any, by: int) -> Any:
+    return x / by

@@ -77,7 +77,7 @@ def test_odd_exceptions_that_do_come_back(pool: Executor, workers: None) -> None
 def test_notes_and_causes(pool: Executor, workers: None) -> None:
     error = pool.submit(hostile.raise_noted).exception(SECONDS)
     assert type(error) is LookupError
-    assert error.__notes__ == ["a note of the task"]
+    assert error.__notes__ == ["a note of the task", "in raise_noted()"]
     text = "".join(traceback.format_exception(error))
     assert "KeyError: 'the first'" in text
     assert "direct cause" in text

@@ -22,6 +22,7 @@ PACKAGES = {
 LAYERS = [
     {
         "errors",
+        "tracebacks",
         "schema",
         "interrupts",
         "imported",
@@ -50,7 +51,7 @@ LAYERS = [
     },
     {"task", "payload", "mishaps"},
     {"shared", "error_parts", "read_only"},
-    {"preview", "raised", "questions", "drawing"},
+    {"preview", "raised", "naming", "questions", "drawing"},
     {"runs", "kernel_modules"},
     {
         "pieces",

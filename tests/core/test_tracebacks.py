@@ -76,4 +76,4 @@ def test_exception_notes_and_groups(pool: Executor) -> None:
     error = pool.submit(fail).exception()
     assert isinstance(error, ExceptionGroup)
     assert [type(e) for e in error.exceptions] == [ValueError, KeyError]
-    assert error.__notes__ == ["a note"]
+    assert error.__notes__[0] == "a note"

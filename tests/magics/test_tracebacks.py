@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.magics.notebook import Notebook
@@ -28,6 +30,49 @@ def test_no_line_of_the_library_is_shown(notebook: Notebook, cell: str) -> None:
     assert "kernel_runtime/cellmill" not in failed.traceback
     assert "site-packages/cellmill" not in failed.traceback
     assert f"----> {len(cell.splitlines())} " in failed.traceback
+
+
+def test_one_header_and_the_numbers_of_cells(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef half(x):\n    return quarter(x)\ndef quarter(x):\n    return 1 / x").ok()
+    failed = notebook.run("half(0).result()").traceback
+    number = int(notebook.value("len(In) - 1")) - 1
+    assert failed.count("RemoteTraceback") == 1
+    assert failed.count("(most recent call last)") == 1
+    assert f"Cell In[{number - 1}], line 3, in half\n    return quarter(x)\n" in failed
+    assert f"Cell In[{number - 1}], line 5, in quarter\n    return 1 / x\n" in failed
+    assert f"Cell In[{number}], line 1\n----> 1 half(0).result()" in failed
+    assert failed.endswith("ZeroDivisionError: division by zero\nin half(0)")
+    assert "failed resolving arguments" not in failed
+    printed = notebook.run(
+        "import traceback\ntry: half(0).result()\nexcept ArithmeticError: traceback.print_exc()"
+    )
+    assert f"Cell In[{number - 1}], line 5, in quarter" in printed.stderr
+
+
+def test_every_kind_of_cell_names_its_item(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef half(x):\n    return 1 / x").ok()
+    assert "in half(0)" in notebook.run("half(0).result()").traceback
+    assert "in element 1 of a map: half(0)" in notebook.run("list(half.map([1, 0]))").traceback
+    assert "in half(0)" in notebook.run("half.options(batch=True)(0).result()").traceback
+    assert "item 1 (0)" in notebook.run("%%pfor x in [1, 0]\n1 / x").traceback
+    notebook.run("%%task prep\n1 / 0").ok()
+    failed = notebook.run("prep.result()").traceback
+    assert failed.endswith("in prep()")
+    notebook.run("%%task fit after prep\n2").ok()
+    assert "the task did not run: its input prep(), task #" in notebook.run("fit.result()").traceback
+
+
+def test_the_number_of_a_task_leads_to_it(notebook: Notebook) -> None:
+    notebook.run("%%parallel\ndef half(x):\n    return 1 / x").ok()
+    failed = notebook.run("half(0).result()").traceback
+    found = re.search(r"RemoteTraceback: task #(\d+), most recent call last", failed)
+    assert found is not None
+    for line in (f"%why {found[1]}", f"%why #{found[1]}"):
+        said = notebook.run(line).ok().stdout
+        assert (
+            f"It does not wait: task #{found[1]}, half(0), failed with ZeroDivisionError: division by zero"
+            in said
+        )
 
 
 def test_all_lines_on_demand(notebook: Notebook) -> None:

@@ -14,9 +14,10 @@ from typing import Any
 
 from .. import drawing, inside
 from .. import shared as sharing
-from ..errors import DependencyError, UsageError, is_a
+from ..errors import DependencyError, UsageError, in_words, is_a
 from ..functions import check_batch, function_name
 from ..futures import Future
+from ..naming import call_of, call_text, name_call
 from ..runs import Run, finish_all, note_failure
 from ..shared import Shared
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
@@ -87,13 +88,20 @@ class InlineBackend:
         return self._call(function, args, kwargs, options, run)
 
     def _call(
-        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
+        self,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: TaskOptions,
+        run: int,
+        of_map: bool = False,
     ) -> Future:
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
         if options.asks:
             self.resources.check(options)
         future = Future(self)
+        given = args, kwargs
         if sharing.used:
             function, args, kwargs = sharing.unshared((function, args, kwargs))
         try:
@@ -102,10 +110,14 @@ class InlineBackend:
             args = tuple(_resolved(a) for a in args)
             kwargs = {k: _resolved(v) for k, v in kwargs.items()}
         except Exception as error:
-            failure = DependencyError("an input of the task failed; its error is the cause")
             while is_a(error, DependencyError) and isinstance(error.__cause__, Exception):
                 error = error.__cause__
+            failed = call_of(error)
+            failure = DependencyError(
+                f"the task did not run: its input{f' {failed}' if failed else ''} failed with {in_words(error)}"
+            )
             failure.__cause__ = error
+            name_call(failure, self._named(function, given))
             self._count(run, 2)
             note_failure(run, self, failure)
             future.settle(None, failure)
@@ -119,6 +131,8 @@ class InlineBackend:
             except Exception as error:
                 delay = options.retry.delay(attempt, error)
                 if delay is None:
+                    if not of_map:
+                        name_call(error, self._named(function, given))
                     self._count(run, 2)
                     note_failure(run, self, error)
                     future.settle(None, error)
@@ -148,13 +162,17 @@ class InlineBackend:
         in_task = inside.here.worker is not None
         seeded = self._seeding.of_map(function) if not in_task else lambda: function
         results = InlineMap(
-            lambda items: self._call(seeded(), items, {}, options, run.key),
+            lambda items: self._call(seeded(), items, {}, options, run.key, of_map=True),
             function_name(function),
             iterables,
             run,
         )
         self._maps.add(results)
         return results.read(return_exceptions)
+
+    @staticmethod
+    def _named(function: Any, given: tuple[tuple[Any, ...], dict[str, Any]]) -> str:
+        return call_text(function_name(function), *given, Future)
 
     @contextlib.contextmanager
     def _inside_a_task(self) -> Iterator[None]:

@@ -12,6 +12,7 @@ from cellmill.executor import Executor
 from cellmill.questions import KINDS, MOST_OFFSET, MOST_ROWS, ORDERS, Row, number
 from cellmill.task import short_repr
 from cellmill.tasks import inspector_of
+from cellmill.tracebacks import in_cells
 
 if TYPE_CHECKING:
     from cellmill.backends.scheduled.inspecting import Inspector
@@ -88,7 +89,7 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
         "output": inspector.output(ticket, element)[-MOST_OUTPUT:],
         "error": found.type if found is not None else "",
         "message": found.message if found is not None else "",
-        "traceback": found.traceback if found is not None else "",
+        "traceback": in_cells(found.traceback) if found is not None else "",
         "memory": found.peak_rss if found is not None else None,
         "result": short_repr(again.result(), 400) if again is not None and over else None,
         "reruns": [str(future._ticket) for future in found.again] if found is not None else [],
@@ -125,7 +126,7 @@ def _record(inspector: Inspector, row: Row, now: int) -> schema.TaskRecord:
         "output": inspector.output(row.task, row.element)[-MOST_OUTPUT:],
         "error": found.type if found is not None else "",
         "message": found.message if found is not None else "",
-        "traceback": found.traceback if found is not None else "",
+        "traceback": in_cells(found.traceback) if found is not None else "",
         "memory": found.peak_rss if found is not None else None,
     }
 

@@ -17,6 +17,7 @@ from cellmill.executor import peek_default_executor
 from cellmill.magics import control, journeys, parallel, pfor, task
 from cellmill.magics.lines import RESOURCES, Option
 from cellmill.task import POLICIES
+from cellmill.tracebacks import LENGTHS
 
 Matcher = Callable[[CompletionContext], SimpleMatcherResult]
 
@@ -92,7 +93,7 @@ def _control(words: list[str], fragment: str) -> Iterable[str]:
     if words[0] == "preload":
         return _modules(fragment)
     if len(words) == 1:
-        known = {"backend": backends.KNOWN, "policy": POLICIES, "traceback": control.LENGTHS}
+        known = {"backend": backends.KNOWN, "policy": POLICIES, "traceback": LENGTHS}
         return known.get(words[0], ())
     return ()
 

@@ -10,7 +10,7 @@ from cellmill import recording
 from cellmill.magics import debugging, waiting
 from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
 from cellmill.magics.status import Status, in_words
-from cellmill.magics.tracebacks import tracebacks
+from cellmill.tracebacks import LENGTHS
 
 USAGE = (
     "%cellmill [status | workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
@@ -19,7 +19,6 @@ USAGE = (
     " | debug [TASK [ELEMENT]] | help]"
 )
 
-LENGTHS = ("full", "short")  # of tracebacks
 HELP = """Show the workers, or change their settings.
 
     %cellmill [status]             backend, workers, counts and settings
@@ -32,7 +31,7 @@ HELP = """Show the workers, or change their settings.
     %cellmill output lines N       show N lines of each task at most (1,000 if not set)
     %cellmill wait SECONDS         the longest that a cell waits for its tasks before it ends, where nbclient, papermill
                                    or nbconvert runs the notebook (3,600 if not set)
-    %cellmill traceback full|short errors in cells with Cellmill's own lines, or without them (if not set)
+    %cellmill traceback full|short errors with Cellmill's own lines, or ending at yours (if not set)
     %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
     %cellmill record stop          end that
     %cellmill restart              new workers; what runs is finished first
@@ -180,8 +179,8 @@ def _traceback(line: Line, command: Word, arguments: list[Word]) -> str:
         raise line.at(
             f"traceback is full or short, not {word.text!r}{did_you_mean(word.text, LENGTHS)}", word
         )
-    tracebacks.full = word.text == "full"
-    return f"errors in cells are shown {'with' if tracebacks.full else 'without'} lines of Cellmill's own"
+    full = cellmill.traceback(word.text) == "full"
+    return f"errors are shown {'with' if full else 'without'} lines of Cellmill's own"
 
 
 def _wait(line: Line, command: Word, arguments: list[Word]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Sequence
 from typing import Any
@@ -11,9 +10,9 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import text_of
 from cellmill.raised import remote_traceback
+from cellmill.tracebacks import as_shown
 
 _SHOWN = 5
-_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LISTED = 8
 
 
@@ -49,15 +48,9 @@ def hide_from(ip: InteractiveShell) -> None:
 
 
 def _shown_by_ipython(shell: Any, kind: Any, group: LoopErrors, tb: Any, tb_offset: Any = None) -> list[str]:
-    lines = [_FRAME.sub(lambda match: _cell_name(shell, match), line) for line in render(group)]
+    lines = render(group)
     shell._showtraceback(kind, group, lines)
     return lines
-
-
-def _cell_name(shell: Any, match: re.Match[str]) -> str:
-    """`Cell In[3], line 2` for the file name which the kernel gives to a cell."""
-    named = shell.compile.format_code_name(match[1])
-    return f"{' '.join(named)}, line {match[2]}" if named else match[0]
 
 
 def render(group: BaseExceptionGroup[BaseException]) -> list[str]:
@@ -81,7 +74,7 @@ def _where(error: BaseException) -> list[str]:
     """The traceback of the worker, without its first and last line."""
     remote = remote_traceback(error)
     text = remote if remote is not None else "".join(traceback.format_tb(error.__traceback__))
-    lines = text.strip("\n").splitlines()
+    lines = as_shown(text.strip("\n") + "\n").splitlines()
     if lines and lines[0].startswith("Traceback"):
         lines = lines[1:]
     while lines and not lines[-1].startswith(" "):

@@ -20,7 +20,8 @@ from cellmill.magics import control, dashboard, journeys, parallel, pfor, task, 
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
-from cellmill.magics.tracebacks import tracebacks
+from cellmill.magics.tracebacks import one_header
+from cellmill.tracebacks import shorten
 
 
 class Session:
@@ -128,8 +129,9 @@ class _Stop:
             with contextlib.suppress(KeyboardInterrupt):  # pressed twice: the end of the cell stops the rest
                 self._stop()
         if how.get("running_compiled_code"):
-            tracebacks.shorten(sys.exc_info()[1])
-        self._show(*args, **how)
+            shorten(sys.exc_info()[1])
+        with one_header(self._ip):
+            self._show(*args, **how)
 
     def _stop(self) -> None:
         """Once for a cell: a second interrupt would break off what tasks do to end well."""

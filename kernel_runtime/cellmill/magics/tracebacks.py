@@ -1,59 +1,49 @@
-"""Errors in cells end at the user's line: frames of Cellmill's own code are left out of what is shown."""
+"""Errors in cells end at the user's line, and where a task raised stands under one header."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
-from types import TracebackType
+from typing import Any
 
-import cellmill
+from IPython.core.interactiveshell import InteractiveShell
+
 import cellmill_widgets
+from cellmill.raised import RemoteTraceback
+from cellmill.tracebacks import add_folder
 
-_OURS = tuple(
-    os.path.dirname(os.path.abspath(str(package.__file__))) + os.sep
-    for package in (cellmill, cellmill_widgets)
-)
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_HEADER = re.compile(rf"{RemoteTraceback.__name__}\s+Traceback \(most recent call last\)")
 
-
-class Tracebacks:
-    """Of one kernel. ``full``: all frames are shown."""
-
-    def __init__(self) -> None:
-        self.full = False
-
-    def shorten(self, error: BaseException | None) -> None:
-        """Take the frames out of an error that is about to be shown, and of those that it came from.
-
-        An error in Cellmill itself keeps them: they are what a report of it needs.
-        """
-        if error is None or self.full or isinstance(error, cellmill.errors.InternalError):
-            return
-        with contextlib.suppress(Exception):  # code of the exception's own
-            seen: set[int] = set()
-            todo: list[BaseException | None] = [error]
-            while todo:
-                each = todo.pop()
-                if each is None or id(each) in seen:
-                    continue
-                seen.add(id(each))
-                each.__traceback__ = _of_others(each.__traceback__)
-                todo += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
+add_folder(os.path.dirname(os.path.abspath(str(cellmill_widgets.__file__))))
 
 
-def _of_others(traceback: TracebackType | None) -> TracebackType | None:
-    """The entries of other code; all of them, where there is no other."""
-    kept = None
-    for entry in reversed(list(_entries(traceback))):
-        if not entry.tb_frame.f_code.co_filename.startswith(_OURS):
-            kept = TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return kept or traceback
+@contextlib.contextmanager
+def one_header(ip: InteractiveShell) -> Iterator[None]:
+    """While a traceback is shown: the shell puts a header before each exception, and a remote traceback has its own."""
+    before, show = vars(ip).get("_showtraceback"), ip._showtraceback
+
+    def show_without(kind: Any, value: Any, lines: list[str]) -> Any:
+        return show(kind, value, _without_headers(lines))
+
+    vars(ip)["_showtraceback"] = show_without
+    try:
+        yield
+    finally:
+        if vars(ip).get("_showtraceback") is show_without:
+            del vars(ip)["_showtraceback"]
+            if before is not None:
+                vars(ip)["_showtraceback"] = before
 
 
-def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
-    while traceback is not None:
-        yield traceback
-        traceback = traceback.tb_next
-
-
-tracebacks = Tracebacks()
+def _without_headers(lines: list[str]) -> list[str]:
+    if not any(RemoteTraceback.__name__ in part for part in lines):
+        return lines
+    kept = []
+    for part in lines:
+        inner = [line for line in part.split("\n") if not _HEADER.fullmatch(_COLOURS.sub("", line).strip())]
+        if inner:
+            kept.append("\n".join(inner))
+    return kept

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import TaskTimeoutError, is_a
 from ...functions import function_name
-from ...raised import load_error
+from ...raised import load_error, number_raised
 from ...task import short_repr
 from . import outcomes, states
 from .salvage import mark_in, salvage
@@ -141,8 +141,11 @@ class Chunk:
 
     def _fail(self, place: int, error: BaseException) -> bool:
         """Deliver an error, or try the element again; True when it is over."""
+        if not is_a(error, CancelledError):
+            number_raised(error, self._name(place))
         if self.cancelled:
             over = True
+            self.stream.name(self.keys[place], self.items[place], error)
             self.stream._settle_error(self.keys[place], error)
         else:
             position = self._position_of(place)
@@ -150,6 +153,11 @@ class Chunk:
         if over and not is_a(error, CancelledError):
             self.stream.backend.failures.of_element(self, place, error)
         return over
+
+    def _name(self, place: int) -> str:
+        """An element, as the panel names it."""
+        name = self.stream.backend.failures.name_of(self.slot)
+        return f"{name}.{place}" if name and place else name
 
     def _mark(self, place: int, error: BaseException, over: bool) -> None:
         """For its journey, once the chunk is over: the scheduler knows that some failed, and not which."""
@@ -241,6 +249,7 @@ class Chunk:
     def _timeout(self, place: int) -> BaseException:
         """Of an element that was stopped because it ran past its limit."""
         call = f"{function_name(self.stream.function)}({short_repr(self.items[place])})"
+        call = outcomes.with_number(call, self._name(place))
         return outcomes.error_of(held.CSCHED_TIMEOUT, None, call, self.stream.options.timeout)
 
     def _lost(self, worker: int, element: int, status: int) -> None:

@@ -21,8 +21,10 @@ from ... import payload, pickling
 from ...errors import UsageError, WorkerLostError, class_name, is_a, text_of
 from ...functions import function_name
 from ...futures import Future
+from ...naming import name_call
 from ...preview import preview
-from ...raised import remote_traceback
+from ...questions import number
+from ...raised import function_that_raised, remote_traceback
 from ...shared import packing
 from ...task import short_arguments
 from ...unpacked import function_of
@@ -145,9 +147,17 @@ class FailureLog:
     # -- from the resolver
 
     def of_task(
-        self, future: Future, slot: int, status: int, error: BaseException, arguments: memoryview | None
+        self,
+        future: Future,
+        slot: int,
+        status: int,
+        error: BaseException,
+        arguments: memoryview | None,
+        shown: str | None = None,
     ) -> None:
-        """A single task failed; ``arguments``, where the completion brought them."""
+        """A single task failed, and its error is given its name; ``arguments``, where the completion brought them, or
+        what is ``shown`` of them.
+        """
         ended = self._ended(slot)
         if ended is None:
             return
@@ -156,6 +166,8 @@ class FailureLog:
                 self._backend.scheduler.handle, slot, held.CSCHED_ERROR, ffi.new("uint32_t *", 0), 1
             )
         name = self._backend.functions.names.get(ended.function, "?")
+        if name == "?":
+            name = function_that_raised(error)
         if arguments is None and ended.size:
             arguments = self._backend.scheduler.view(ended.address, ended.size)
         with self._lock:
@@ -164,14 +176,22 @@ class FailureLog:
                 return
             made.code = self._function(int(ended.function))
             made.inputs = tuple(map(weakref.ref, future._inputs))
+            made.shown = shown
             if arguments is not None:
                 _keep_bytes(made, arguments)
+        known = made.data is not None or made.shown is not None
+        name_call(error, f"{name}({made.arguments if known else '…'})", number(made.task))
 
     def _function(self, number: int) -> Any:
         """Most failures are those of one function."""
         if self._code[0] != number:
             self._code = (number, self._backend.functions.by_number(number))
         return self._code[1]
+
+    def name_of(self, slot: int) -> str:
+        """The task in this slot, as people name it: "#12"."""
+        ended = self._ended(slot)
+        return number(int(ended.ticket)) if ended is not None else ""
 
     def of_element(self, chunk: Chunk, place: int, error: BaseException) -> None:
         """An element of a chunk failed."""

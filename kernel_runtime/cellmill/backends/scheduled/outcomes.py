@@ -18,6 +18,7 @@ from ...errors import (
     is_a,
 )
 from ...functions import function_name
+from ...naming import call_of
 from ...preview import preview
 from ...raised import load_error
 from ...task import short_arguments
@@ -62,8 +63,8 @@ def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
     peak = ended.peak_rss if ended else None
     how = (ended.reason if ended else "") or describe_exit(signal, exitcode)
     memory = f" Its peak memory was {peak / 1e6:,.0f} MB." if peak else ""
-    task = ended.task if ended else None
-    number = f", task {task}," if task else ""
+    task = ended.task >> 32 or ended.task if ended and ended.task else None
+    number = f", task #{task}," if task else ""
     output = ended.output if ended else ""
     words = f"\nThe last it printed:\n{_last_lines(output)}" if output else ""
     return WorkerLostError(
@@ -78,6 +79,11 @@ def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
         peak_rss=peak,
         output=output,
     )
+
+
+def with_number(call: str, task: str) -> str:
+    """A call at the begin of a sentence."""
+    return f"{call}, task {task}," if task else call
 
 
 def _last_lines(output: str) -> str:
@@ -111,25 +117,34 @@ def error_of(status: int, view: memoryview | None, name: str, timeout: float | N
 def dependency_failed(before: Future | None, position: int) -> DependencyError:
     """The task did not run because of this input; the first failure of the chain is the cause."""
     cause: BaseException | None = None
-    how = ""
+    either = False
     if before is not None:
         cause = cancelled() if before.cancelled() else before.exception(0)
     while is_a(cause, DependencyError) and cause.__cause__ is not None:
-        how = "did not run either: one before it "  # and not what each of them says: a chain's would grow with it
+        either = True  # and not what each of them says: a chain's would grow with it
         cause = cause.__cause__
-    if cause is None or is_a(cause, CancelledError):
-        how += "was cancelled"
-    else:
-        how += f"failed with {in_words(cause)}"
-    error = DependencyError(f"the task did not run: input {position + 1} of it {how}")
+    how = (
+        "was cancelled" if cause is None or is_a(cause, CancelledError) else f"failed with {in_words(cause)}"
+    )
+    call = call_of(cause) if cause is not None else ""
+    which = f"its input {call}" if call else f"input {position + 1} of it"
+    if either:
+        which = f"an input of it did not run either, as {call or 'one before it'}"
+    error = DependencyError(f"the task did not run: {which} {how}")
     error.__cause__ = cause
     return error
 
 
 def cut_short(
-    backend: ScheduledBackend, status: int, worker: int, function: int, view: memoryview | None, limit: float
+    backend: ScheduledBackend,
+    status: int,
+    worker: int,
+    function: int,
+    view: memoryview | None,
+    limit: float,
+    task: str,
 ) -> BaseException:
-    """The error of a task whose worker died, or that ran past its limit of so many seconds."""
+    """The error of a task, such as "#12", whose worker died, or that ran past its limit of so many seconds."""
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
     name = backend.functions.names.get(function, "a task")
@@ -146,4 +161,4 @@ def cut_short(
         arguments = "<arguments that cannot be shown>"
     if status == held.CSCHED_LOST:
         return lost(backend.pool.exits.get(worker), name, arguments)
-    return error_of(status, None, f"{name}({arguments})", limit)
+    return error_of(status, None, with_number(f"{name}({arguments})", task), limit)

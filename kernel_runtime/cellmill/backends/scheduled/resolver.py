@@ -235,7 +235,13 @@ class Resolver:
             return None, outcomes.dependency_failed(before, done.detail)
         arguments = scheduler.view(done.address, size) if size else None
         return None, outcomes.cut_short(
-            self.backend, status, done.worker, done.function, arguments, done.time_ns / 1e9
+            self.backend,
+            status,
+            done.worker,
+            done.function,
+            arguments,
+            done.time_ns / 1e9,
+            self.backend.failures.name_of(done.slot),
         )
 
     # -- messages

@@ -15,6 +15,7 @@ from ...errors import UsageError, is_a
 from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
+from ...naming import call_text, name_call
 from ...packer import Packer
 from ...payload import INLINE_MAX, Encoded, encode, explain_argument
 from ...pieces import as_sent
@@ -155,7 +156,9 @@ class Sender:
             ):  # an input was resolved meanwhile, its value is at hand now; or the function renewed
                 continue
             except FailedInput as failed:
-                return self._failed(run, failed.cause)
+                return self._failed(
+                    run, failed.cause, call_text(function_name(function), args, kwargs, Future)
+                )
 
     def _packed(
         self,
@@ -242,12 +245,14 @@ class Sender:
         self.resolver.slots.append(slot)
         check(code, "submitting a task")
 
-    def _failed(self, run: int, cause: Future) -> Future:
+    def _failed(self, run: int, cause: Future, call: str) -> Future:
         """A future of a call that one of its inputs has failed already."""
         self.backend.adjust_run(run, submitted=1, failed=1)
         self.backend.states.put(None, 1, states.FAILED)
         future = Future(self.backend)
-        future.settle(None, outcomes.dependency_failed(cause, 0))
+        error = outcomes.dependency_failed(cause, 0)
+        name_call(error, call)
+        future.settle(None, error)
         return future
 
     def outside(self, encoded: Encoded, entry: Future | Chunk) -> Encoded:

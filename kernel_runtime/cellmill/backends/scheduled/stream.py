@@ -18,8 +18,9 @@ from ...errors import DependencyError, PayloadError, UsageError, WorkerLostError
 from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
+from ...naming import name_call
 from ...runs import note_failure
-from ...task import TaskOptions, name_element
+from ...task import TaskOptions, brief, name_element
 from . import outcomes, states
 from .chunks import Chunk
 from .elements import Elements
@@ -173,6 +174,7 @@ class Stream:
             if len(items) == 1:
                 self.backend.adjust_run(self.run, failed=1)
                 self.backend.states.put(position, 1, states.FAILED)
+                self.name(keys[0], items[0], error)
                 self._settle_error(keys[0], error)
                 return
             half = len(items) // 2
@@ -300,7 +302,15 @@ class Stream:
                 self._submit([key], [item], attempt + 1, delay, position)
                 return False
             self._attempts.pop(key, None)
-        if type(key) is int and not issubclass(type(error), CancelledError):  # of a map
-            name_element(error, function_name(self.function), key, item, star=self.star)
+        self.name(key, item, error)
         self._settle_error(key, error)
         return True
+
+    def name(self, key: Any, item: Any, error: BaseException) -> None:
+        """Note on its error which element failed."""
+        if issubclass(type(error), CancelledError):
+            return
+        if type(key) is int:  # of a map
+            name_element(error, function_name(self.function), key, item, star=self.star)
+        else:
+            name_call(error, f"{function_name(self.function)}({brief(item)})")

@@ -12,6 +12,7 @@ from ... import inside
 from ...errors import UsageError, WorkerLostError
 from ...functions import FunctionTable
 from ...futures import Future
+from ...naming import InputName
 from ...runs import Run
 from ...shared import Shared
 from ...task import TaskOptions, check_whole, short_arguments
@@ -105,16 +106,18 @@ class ThreadsBackend(ScheduledBackend):
         return super().map(function, iterables, options, run, **how)
 
     def explain_end(
-        self, call: Call | None, status: int, worker: int, function: int, limit: float
+        self, call: Call | None, status: int, function: int, limit: float, task: str
     ) -> BaseException:
-        """The error of a task that was lost, or ran past its limit of so many seconds."""
+        """The error of a task, such as "#12", that was lost, or ran past its limit of so many seconds."""
         name = self.functions.names.get(function, "a task")
         arguments = shown(call)
         if status == held.CSCHED_LOST:
             return WorkerLostError(
-                f"the thread that ran {name}({arguments}) ended", function=name, arguments=arguments
+                f"the thread that ran {outcomes.with_number(f'{name}({arguments})', task)} ended",
+                function=name,
+                arguments=arguments,
             )
-        return outcomes.error_of(status, None, f"{name}({arguments})", limit)
+        return outcomes.error_of(status, None, outcomes.with_number(f"{name}({arguments})", task), limit)
 
 
 def shown(call: Call | None) -> str:
@@ -122,9 +125,18 @@ def shown(call: Call | None) -> str:
     if call is None or isinstance(call, ChunkCall):
         return "..."
     try:
+        if call.sources:
+            return short_arguments(*call.with_inputs(tuple(map(_Given, range(len(call.sources))))))
         return short_arguments(*call.call()[1:])
     except Exception:
         return "<arguments that cannot be shown>"
+
+
+class _Given:
+    """Stands for an input that may not be there."""
+
+    def __init__(self, place: int) -> None:
+        self.value = InputName(place + 1)
 
 
 class _Few(io.BytesIO):
@@ -140,16 +152,23 @@ class ThreadFailures(FailureLog):
     _backend: ThreadsBackend
 
     def of_task(
-        self, future: Future, slot: int, status: int, error: BaseException, arguments: memoryview | None
+        self,
+        future: Future,
+        slot: int,
+        status: int,
+        error: BaseException,
+        arguments: memoryview | None,
+        text: str | None = None,
     ) -> None:
         call = self._backend.calls.get(slot)
         if call is not None and not isinstance(call, ChunkCall):
+            text = shown(call)
             file = _Few()
             with contextlib.suppress(Exception):
                 _, args, kwargs = call.call()
                 pickle.Pickler(file, 5).dump([args, kwargs])
                 arguments = memoryview(file.getvalue())
-        super().of_task(future, slot, status, error, arguments)
+        super().of_task(future, slot, status, error, arguments, text)
 
 
 class ThreadInspector(Inspector):

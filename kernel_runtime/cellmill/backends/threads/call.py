@@ -55,6 +55,11 @@ class Call:
             return function, filled(args, self.sources), filled(kwargs or {}, self.sources)
         return self.args[0], self.args[1:], self.kwargs or {}
 
+    def with_inputs(self, values: Any) -> tuple[Any, Any]:
+        """Arguments and keyword arguments with these in the places of the sources."""
+        *_, args, kwargs = self.args
+        return filled(args, values), filled(kwargs or {}, values)
+
     def _fill(self, context: contextvars.Context, function: Any, args: Any, kwargs: Any) -> Any:
         # a copy: the thread of an attempt that was given up may be in it still
         return context.copy().run(function, *filled(args, self.sources), **filled(kwargs or {}, self.sources))

@@ -59,7 +59,6 @@ class ThreadsResolver(Resolver):
         ):
             return None, here_and_now(UNKNOWN if call.error is None else call.error)
         if status in (held.CSCHED_LOST, held.CSCHED_TIMEOUT):
-            return None, self.backend.explain_end(
-                call, status, done.worker, done.function, done.time_ns / 1e9
-            )
+            task = self.backend.failures.name_of(done.slot)
+            return None, self.backend.explain_end(call, status, done.function, done.time_ns / 1e9, task)
         return super()._outcome(future, done)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ... import drawing, inside, runs, shared
 from ...functions import function_name
 from ...futures import Future
+from ...naming import call_text
 from ...settings import context_now
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from ..inline import InlineBackend
@@ -108,7 +109,9 @@ class ThreadsSender(Sender):
                 named = {name: packed(backend, part, inputs) for name, part in kwargs.items()}
                 add_after(backend, options.after, inputs)
             except FailedInput as failed:
-                return self._failed(run, failed.cause)
+                return self._failed(
+                    run, failed.cause, call_text(function_name(function), args, kwargs, Future)
+                )
             call = kind(function, filled, named or None, context_now(), self._sources(inputs))
             number = self.functions.number(function)
             slot = self.resolver.take_slot()

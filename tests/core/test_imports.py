@@ -23,6 +23,7 @@ LAYERS = [
     {
         "errors",
         "tracebacks",
+        "native_threads",
         "schema",
         "interrupts",
         "imported",

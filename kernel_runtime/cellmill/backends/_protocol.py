@@ -10,6 +10,7 @@ from ..runs import Run
 from ..shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..transcript import Settings
+from .map_iterator import MapIterator
 from .resources import Resources
 
 
@@ -68,7 +69,7 @@ class Backend(Protocol):
         ordered: bool,
         return_exceptions: bool,
         prefetch: int | None = None,
-    ) -> Iterator[Any]: ...
+    ) -> MapIterator: ...
 
     def open_run(self) -> int: ...
 

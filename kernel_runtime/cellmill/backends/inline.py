@@ -23,6 +23,7 @@ from ..shared import Shared
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
 from .inline_map import InlineMap
+from .map_iterator import MapIterator
 from .resources import Resources
 
 
@@ -156,7 +157,7 @@ class InlineBackend:
         ordered: bool,
         return_exceptions: bool,
         prefetch: int | None = None,
-    ) -> Iterator[Any]:
+    ) -> MapIterator:
         if options.asks:
             self.resources.check(options)
         in_task = inside.here.worker is not None
@@ -166,9 +167,10 @@ class InlineBackend:
             function_name(function),
             iterables,
             run,
+            return_exceptions=return_exceptions,
         )
         self._maps.add(results)
-        return results.read(return_exceptions)
+        return results.read()
 
     @staticmethod
     def _named(function: Any, given: tuple[tuple[Any, ...], dict[str, Any]]) -> str:

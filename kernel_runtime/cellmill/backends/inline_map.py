@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from ..futures import Future, settled
-from ..task import known_length, name_element
+from ..task import RunCounts, known_length, name_element
+from .map_iterator import MapIterator, Progress, reading
 from .taking import LARGEST_BLOCK, Input, endless
 
 
@@ -28,6 +28,8 @@ class InlineMap:
         name: str,
         iterables: tuple[Iterable[Any], ...],
         run: Counted,
+        *,
+        return_exceptions: bool,
     ) -> None:
         self.begun = False
         self._call = call
@@ -37,7 +39,9 @@ class InlineMap:
         self._input = Input(iterables, None)
         self._length = known_length(iterables)
         self._made: deque[Future] = deque()
-        self._called = 0
+        self._called = self._failed = self._read = 0
+        self._return_exceptions = return_exceptions
+        self._closed = self._left = False
 
     def run_whole(self) -> None:
         """Make all calls now."""
@@ -50,6 +54,7 @@ class InlineMap:
             made = self._call(item if self._star else (item,))
             error = made.exception()
             if error is not None:
+                self._failed += 1
                 name_element(error, self._name, self._called, item, star=self._star)
             self._called += 1
             keep(made)
@@ -68,25 +73,44 @@ class InlineMap:
                 warnings.warn(str(self._input.error), RuntimeWarning, stacklevel=3)
         self._run.finish()
 
-    def read(self, return_exceptions: bool) -> Iterator[Any]:
+    def read(self) -> MapIterator:
         """Results in their order. Of an input with an end all calls are made now; others run as results are read."""
         if self._length is not None:
             self.run_whole()
-        return _results(self, return_exceptions, _Reader(self))
+        return reading(self)
 
-    def next(self) -> Future | None:
-        """The next call, over; None behind the last one. Raises the input's error in its place."""
+    def next_piece(self) -> list[Any]:
+        """See `map_iterator.Source`: one result at a time. Raises the input's error in its place."""
+        self.begun = True
+        if self._closed:
+            return []
         if not self._made and not self._input.exhausted:
             self._make(self._input.take(1)[0], self._made.append)
-        if self._made:
-            return self._made.popleft()
-        error, self._input.error = self._input.error, None
-        if error is not None:
+        if not self._made:
+            problem, self._input.error = self._input.error, None
+            if problem is not None:
+                raise problem
+            return []
+        future = self._made.popleft()
+        self._read += 1
+        error = future.exception()
+        if error is not None and not self._return_exceptions:
             raise error
-        return None
+        return [future.result() if error is None else error]
+
+    async def arrival(self) -> None:
+        """See `map_iterator.Source`: nobody waits, what is asked for is called then."""
+
+    def progress(self) -> Progress:
+        """See `map_iterator.Source`."""
+        called, whole = self._called, self._input.exhausted
+        counts = RunCounts(called, called - self._failed, self._failed)
+        return Progress(self._name, counts, called if whole else self._length, self._read, self._left)
 
     def close(self) -> None:
         """Nothing more is called."""
+        self._left = self._left or bool(self._made) or not self._input.exhausted
+        self._closed = True
         self._input.exhausted = True
         self._run.finish()
 
@@ -101,7 +125,7 @@ class _Uncounted:
 
 def map_here(
     function: Callable[..., Any], name: str, iterables: tuple[Iterable[Any], ...], return_exceptions: bool
-) -> Iterator[Any]:
+) -> MapIterator:
     """`map` of a parallel function in a task: its calls are part of the task."""
 
     def call(items: tuple[Any, ...]) -> Future:
@@ -110,33 +134,8 @@ def map_here(
         except Exception as error:
             return settled(_NO_HOME, None, error)
 
-    return InlineMap(call, name, iterables, _Uncounted()).read(return_exceptions)
+    return InlineMap(call, name, iterables, _Uncounted(), return_exceptions=return_exceptions).read()
 
 
 def _forget(_: Future) -> None:
     pass
-
-
-def _results(calls: InlineMap, return_exceptions: bool, mine: _Reader) -> Iterator[Any]:
-    calls.begun = True
-    try:
-        while (future := calls.next()) is not None:
-            error = future.exception()
-            if error is not None and not return_exceptions:
-                raise error
-            yield future.result() if error is None else error
-    finally:
-        calls.close()
-
-
-class _Reader:
-    """Goes with the iterator, also with one that was never begun."""
-
-    __slots__ = ("_calls",)
-
-    def __init__(self, calls: InlineMap) -> None:
-        self._calls = calls
-
-    def __del__(self) -> None:
-        if not self._calls.begun and not sys.is_finalizing():
-            self._calls.run_out()

@@ -30,12 +30,13 @@ from ...task import (
 )
 from ...transcript import OUTPUT_LINES, Settings, whole_lines
 from .. import parents
+from ..map_iterator import MapIterator, reading
 from ..resources import Resources, machine_memory
 from . import ending, forked, worker_infos
 from .dependencies import DependencyPicture
 from .failure_log import FailureLog
 from .inspecting import Inspector
-from .mapping import MapResults, reading, streams_of
+from .mapping import MapResults, streams_of
 from .members import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
 from .scheduler import NO_WORKER, Scheduler, StaleInput, check, ffi, held
@@ -181,7 +182,7 @@ class ScheduledBackend:
         ordered: bool,
         return_exceptions: bool,
         prefetch: int | None = None,
-    ) -> Iterator[Any]:
+    ) -> MapIterator:
         if self.closed or self.broken is not None:
             self.refuse()
         if options.asks:

@@ -6,18 +6,18 @@ size allow, the rest as results are read.
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...functions import function_name
 from ...interrupts import whole
 from ...runs import Run
 from ...task import TaskOptions, known_length
+from ..map_iterator import Progress, woken
 from ..taking import LARGEST_BLOCK, Input, endless
 from . import outcomes
 from .scheduler import Closed, held
@@ -90,6 +90,7 @@ class MapResults:
         if self._watch is not None and not self._input.quiet:
             self._input.watch = self._watch
         self._several = False  # results in the piece that was read last
+        self._tell: Callable[[], object] | None = None  # who waits in an event loop that something came
         _open.add(self)
         try:
             self._refill()
@@ -179,6 +180,12 @@ class MapResults:
             for key, value in zip(keys, values, strict=True):
                 self._pieces[key] = piece = [value]
                 self._weigh(piece, size // len(values))
+        self._stirred()
+
+    def _stirred(self) -> None:
+        tell = self._tell
+        if tell is not None:
+            tell()
 
     def _weigh(self, piece: list[Any], size: int) -> None:
         if size > LIGHT:
@@ -199,6 +206,7 @@ class MapResults:
             self._pieces[keys.start] = _Cancelled(len(keys))
         else:
             self._pieces.update((key, _Cancelled(1)) for key in keys)
+        self._stirred()
 
     def next_piece(self) -> list[Any]:
         """The next results, the last of them first; empty at the end. Waits for them; raises an element's error."""
@@ -278,12 +286,34 @@ class MapResults:
             if not self._there():
                 scheduler.wait(slice_ms if held.csched_poll(scheduler.handle, 0) <= 0 else 1)
 
+    async def arrival(self) -> None:
+        """See `map_iterator.Source`."""
+        self.begun = True
+        await woken(self._has_come, self._wake)
+
+    def _has_come(self) -> bool:
+        late = self._over or (self._end is not None and time.monotonic() >= self._end)
+        if not late:
+            self._refill_if_low()
+        return late or self._first == self._added or self._came()
+
+    def _wake(self, tell: Callable[[], object] | None) -> None:
+        self._tell = tell
+
+    def progress(self) -> Progress:
+        """See `map_iterator.Source`."""
+        total = self._added if self._input.exhausted else self._length
+        ended = self._input.exhausted and self._first == self._added
+        name = function_name(self.stream.function)
+        return Progress(name, self._run.counts(), total, self._first, self._over and not ended)
+
     def close(self) -> None:
         """End the map; elements that have not begun are cancelled."""
         if self._over:
             return
         with whole():
             self._over = True
+            self._stirred()
             if self.stream.unfinished and not self.stream.backend.foreign:
                 self.stream.cancel_all()
             self._finish_run()
@@ -339,36 +369,6 @@ class MapResults:
         except Closed:
             self._input.exhausted = True
             self._finish_run()
-
-
-def iterate(results: MapResults, mine: _Reader) -> Iterator[Any]:
-    """What the caller of `map` gets. Left half way it cancels the rest; never begun, everything runs to its end, as
-    with the standard executors.
-    """
-    try:
-        while piece := results.next_piece():
-            while piece:
-                yield piece.pop()
-    finally:
-        results.close()
-
-
-class _Reader:
-    """Goes with the iterator, also with one that was never begun."""
-
-    __slots__ = ("_results",)
-
-    def __init__(self, results: MapResults) -> None:
-        self._results = results
-
-    def __del__(self) -> None:
-        if not self._results.begun and not sys.is_finalizing():
-            self._results.run_out()
-
-
-def reading(results: MapResults) -> Iterator[Any]:
-    """An iterator over the results."""
-    return iterate(results, _Reader(results))
 
 
 def take_rest(backend: ScheduledBackend) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ... import inside
@@ -19,6 +19,7 @@ from ...task import TaskOptions, check_whole, short_arguments
 from ...transcript import OUTPUT_LINES
 from ..inline import InlineBackend
 from ..local.cpus import available_cpus
+from ..map_iterator import MapIterator
 from ..scheduled import outcomes
 from ..scheduled.backend import ScheduledBackend
 from ..scheduled.failure_log import KEPT_BYTES, FailureLog
@@ -99,7 +100,7 @@ class ThreadsBackend(ScheduledBackend):
 
     def map(
         self, function: Any, iterables: tuple[Iterable[Any], ...], options: TaskOptions, run: Run, **how: Any
-    ) -> Iterator[Any]:
+    ) -> MapIterator:
         streams.look()
         if inside.in_thread():  # a thread that waits for others of its kind may wait for ever
             return InlineBackend(resources=...).map(function, iterables, options, run, **how)

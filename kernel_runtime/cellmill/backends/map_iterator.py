@@ -1,0 +1,160 @@
+"""What `map` gives: an iterator over results that tells how far its map has come."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from itertools import chain, repeat
+from typing import Any, NamedTuple, NoReturn, Protocol, cast
+
+from ..task import RunCounts
+
+LONGEST_SLEEP_S = 0.2  # of who waits in an event loop: limits of time are looked at in between
+
+
+class Progress(NamedTuple):
+    """How far a map has come. ``total``: of its elements, None where nobody knows; ``read``: by who iterates."""
+
+    name: str
+    counts: RunCounts
+    total: int | None
+    read: int
+    closed: bool  # left before its end: what had not begun is cancelled
+
+
+class Source(Protocol):
+    """Where results come from."""
+
+    begun: bool  # somebody reads
+
+    def next_piece(self) -> list[Any]:
+        """The next results, the last of them first; empty at the end. Waits for them; raises an element's error."""
+
+    async def arrival(self) -> None:
+        """Return when `next_piece` need not wait."""
+
+    def close(self) -> None:
+        """Nobody reads any more."""
+
+    def run_out(self) -> None:
+        """Nobody will read: everything runs to its end."""
+
+    def progress(self) -> Progress: ...
+
+
+class MapIterator(chain[Any]):
+    """The results of a map, for ``for`` and ``async for``.
+
+    Left half way, or closed, it cancels what has not begun; never begun, everything runs to its end, as with the
+    standard executors. As an iterator it has no ``len()``; where the number of elements is known it hints at how many
+    are left to read.
+    """
+
+    # A chain over the pieces in which results come: each result is handed on by C alone.
+
+    _source: Source
+    _piece: _Piece
+    _given: Generator[Iterator[Any], None, None]
+
+    def close(self) -> None:
+        """Read no more. What has not begun is cancelled; where no result was read yet, all of it runs."""
+        self._piece.end()
+        self._given.close()
+        if self._source.begun:
+            self._source.close()
+        else:
+            self._source.run_out()
+
+    def __length_hint__(self) -> int:
+        told = self._source.progress()
+        if told.closed:
+            return 0
+        return NotImplemented if told.total is None else told.total - told.read + len(self._piece.left)
+
+    def __repr__(self) -> str:
+        return f"<map of {_told(self._source.progress())}>"
+
+    def __aiter__(self) -> MapIterator:
+        return self
+
+    async def __anext__(self) -> Any:
+        if not self._piece.left:
+            await self._source.arrival()
+        try:
+            return next(self)
+        except StopIteration:
+            raise StopAsyncIteration from None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("the results of a map are read once, where the map began: pass on a list of them")
+
+    def __del__(self) -> None:
+        if not self._source.begun and not sys.is_finalizing():
+            self._source.run_out()
+
+
+class _Piece:
+    """The results at hand, the last of them first; ``turns`` ends their iterator."""
+
+    __slots__ = ("left", "turns")
+
+    def __init__(self) -> None:
+        self.left: list[Any] = []
+        self.turns: Iterator[Any] = iter(())
+
+    def end(self) -> None:
+        """Nothing more of it is read."""
+        deque(self.turns, 0)
+        self.left.clear()
+
+
+def reading(source: Source) -> MapIterator:
+    """An iterator over the results."""
+    piece = _Piece()
+    given = _pieces(source, piece)
+    made = cast(MapIterator, MapIterator.from_iterable(given))
+    made._source, made._piece, made._given = source, piece, given
+    return made
+
+
+def _pieces(source: Source, piece: _Piece) -> Generator[Iterator[Any], None, None]:
+    """Each as an iterator that lets go of a result when it hands it on."""
+    try:
+        while left := source.next_piece():
+            piece.left, piece.turns = left, repeat(left, len(left))
+            yield map(list.pop, piece.turns)
+    finally:
+        source.close()
+
+
+async def woken(came: Callable[[], bool], tell: Callable[[Callable[[], object] | None], None]) -> None:
+    """Return when ``came()``, which is asked in the thread of the event loop. ``tell`` keeps what wakes it there."""
+    import asyncio
+
+    stirred, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def wake() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop was closed
+            loop.call_soon_threadsafe(stirred.set)
+
+    tell(wake)
+    try:
+        while not came():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stirred.wait(), LONGEST_SLEEP_S)
+            stirred.clear()
+    finally:
+        tell(None)
+
+
+def _told(progress: Progress) -> str:
+    """`f: 12 of 3,000 done, 1 failed`"""
+    name, counts, total, _, closed = progress
+    of = "" if total is None else f" of {total:,}"
+    parts = [f"{counts.succeeded + counts.failed:,}{of} done"]
+    parts += [f"{counts.failed:,} failed"] if counts.failed else []
+    parts += [f"{counts.cancelled:,} cancelled"] if counts.cancelled else []
+    parts += ["closed"] if closed else []
+    return f"{name}: {', '.join(parts)}"

@@ -21,13 +21,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 FRAME = struct.Struct("=IIIIQ")  # bytes that follow, kind, element, function, ticket
-STDOUT, STDERR, PART, DISPLAY, END = (
-    1,
-    2,
-    3,
-    4,
-    5,
-)  # kinds: text; a display but for its end, its end; a task's end
+# kinds: text; a display or log record but for its end, its end; a task's end
+STDOUT, STDERR, PART, DISPLAY, END, LOG = 1, 2, 3, 4, 5, 6
 MOST = 4096 - FRAME.size  # in a frame: a pipe takes so much in one piece, whatever comes in between
 MOST_HELD = 1 << 16  # characters of an unfinished line
 PIPE_BYTES = 1 << 16
@@ -135,13 +130,18 @@ class Channel:
         last = len(data) - 1 if data else 0
         for at in range(0, len(data) or 1, MOST):
             part = data[at : at + MOST]
-            of = PART if kind == DISPLAY and at + MOST <= last else kind
+            of = PART if kind in (DISPLAY, LOG) and at + MOST <= last else kind
             os.write(self._fd, FRAME.pack(len(part), of, *place) + part)
 
     def end(self) -> None:
         """The present task is over."""
         self.send(END, b"", self._here())
         self._spoke.clear()
+
+    @property
+    def left(self) -> bool:
+        """This process is no worker, but a child of one."""
+        return self._fd < 0
 
     def _leave(self) -> None:
         """A child that user code forked is no worker."""

@@ -1,7 +1,8 @@
 """How warnings and log records are reported: read in the kernel, applied in workers.
 
 A category of a filter travels by its name, because it may be a class of a cell or of a module that a worker has not
-imported yet. Of log handlers those travel that write to a standard stream: without one, a level shows nothing.
+imported yet. Log handlers stay in the kernel, which handles the records of tasks (`log_records.py`); workers know which
+there are, because a fork or an import may have made the same ones there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any, NamedTuple
 _MARK = (
     object()
 )  # a level that nobody asks for, in the root logger's cache, which every change of a level clears
-_STREAMS = {"stdout": "stdout", "<stdout>": "stdout", "stderr": "stderr", "<stderr>": "stderr"}
 
 
 class Filter(NamedTuple):
@@ -28,24 +28,13 @@ class Filter(NamedTuple):
     line: int
 
 
-class Handler(NamedTuple):
-    """A handler that writes to a standard stream."""
-
-    logger: str
-    stream: str
-    level: int
-    form: str
-    dates: str | None
-    style: str
-
-
 class Reporting(NamedTuple):
     """What of it tasks must see."""
 
     filters: tuple[Filter, ...] = ()
     levels: tuple[tuple[str, int], ...] = ()
     disabled: int = 0
-    handlers: tuple[Handler, ...] = ()
+    handlers: frozenset[tuple[str, ...]] = frozenset()  # logger, kind and target of each
 
 
 def read() -> Reporting:
@@ -54,16 +43,15 @@ def read() -> Reporting:
     named = {"": logging.root, **logging.root.manager.loggerDict}
     loggers = {name: found for name, found in named.items() if isinstance(found, logging.Logger)}
     levels = tuple((name, found.level) for name, found in loggers.items() if found.level or not name)
-    handlers = (_handler(name, each) for name, found in loggers.items() for each in list(found.handlers))
-    disabled = logging.root.manager.disable
-    return Reporting(filters, levels, disabled, tuple(each for each in handlers if each is not None))
+    handlers = (_mark(found.name, each) for found in loggers.values() for each in list(found.handlers))
+    return Reporting(filters, levels, logging.root.manager.disable, frozenset(handlers))
 
 
 class ReportingWatch:
     """Notices at a glance (0.2 us) that something may have changed since the last look.
 
     Filters by the list, its length and its first entry, which is where new ones go; levels by a mark in the cache that
-    every change of one clears. Handlers of other loggers than the root, and formats, are seen in the next cell.
+    every change of one clears. Handlers of other loggers than the root are seen in the next cell.
     """
 
     def __init__(self) -> None:
@@ -146,10 +134,51 @@ def apply(now: Reporting, before: Reporting) -> None:
             logging.getLogger(name).setLevel(level)
     if now.disabled != before.disabled:
         logging.disable(now.disabled)
-    for name in {each.logger for each in {*now.handlers, *before.handlers}}:
-        wanted, had = ([h for h in each.handlers if h.logger == name] for each in (now, before))
-        if wanted != had:
-            _replace(logging.getLogger(name), wanted)
+    _stand_in(now.handlers)
+
+
+_of_kernel: frozenset[tuple[str, ...]] = frozenset()
+
+
+class _KernelsHandler(logging.Handler):
+    """Stands in a worker where the kernel has handlers: `basicConfig` sees that there are some.
+
+    It is called in processes only that a task has forked, whose records reach nobody else.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(self.format(record) + "\n")
+        except Exception:
+            self.handleError(record)
+
+
+_stand_ins: dict[str, _KernelsHandler] = {}  # by logger
+
+
+def _stand_in(wanted: frozenset[tuple[str, ...]]) -> None:
+    global _of_kernel
+    _of_kernel = wanted
+    names = {each[0] for each in wanted}
+    for name in _stand_ins.keys() - names:
+        logging.getLogger(name).removeHandler(_stand_ins.pop(name))
+    for name in names - _stand_ins.keys():
+        made = _stand_ins[name] = _KernelsHandler()
+        made.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
+        logging.getLogger(name).addHandler(made)
+
+
+def is_kernels(logger: str, handler: logging.Handler) -> bool:
+    """Whether it stands for one of the kernel's, or the kernel has the same."""
+    return type(handler) is _KernelsHandler or _mark(logger, handler) in _of_kernel
+
+
+def _mark(logger: str, handler: logging.Handler) -> tuple[str, ...]:
+    kind = type(handler)
+    target = getattr(handler, "baseFilename", None)
+    if target is None:
+        target = str(getattr(getattr(handler, "stream", None), "name", "")).strip("<>")
+    return logger, f"{kind.__module__}.{kind.__qualname__}", target
 
 
 def _apply_filters(filters: tuple[Filter, ...]) -> None:
@@ -168,53 +197,5 @@ def _category(wanted: Filter) -> type:
     return _Named(wanted.name, (Warning,), {"module": wanted.module, "name": wanted.name})
 
 
-def _replace(logger: logging.Logger, wanted: list[Handler]) -> None:
-    for old in list(logger.handlers):
-        if isinstance(old, _Here):
-            logger.removeHandler(old)
-    for each in wanted:
-        made = _Here(each.stream)
-        made.setLevel(each.level)
-        made.setFormatter(logging.Formatter(each.form, each.dates, each.style))  # type: ignore[arg-type]
-        logger.addHandler(made)
-
-
-class _Here(logging.StreamHandler[Any]):
-    """Writes to what the stream is at the moment, as a task may have redirected it."""
-
-    def __init__(self, stream: str) -> None:
-        self._name_of_stream = stream
-        super().__init__(getattr(sys, stream))
-
-    @property
-    def stream(self) -> Any:
-        return getattr(sys, self._name_of_stream)
-
-    @stream.setter
-    def stream(self, value: Any) -> None:
-        """It follows the name."""
-
-
 def _filter(action: str, message: Any, category: Any, where: Any, line: int) -> Filter:
     return Filter(action, message, category.__module__, category.__qualname__, where, line)
-
-
-def _handler(logger: str, handler: logging.Handler) -> Handler | None:
-    if not isinstance(handler, logging.StreamHandler) or isinstance(handler, logging.FileHandler):
-        return None
-    stream = _standard(handler.stream)
-    if stream is None:
-        return None
-    form = handler.formatter or logging.Formatter()
-    kind: Any = type(form._style)
-    style = next((key for key, (known, _) in logging._STYLES.items() if known is kind), "%")
-    return Handler(logger, stream, handler.level, form._fmt or "%(message)s", form.datefmt, style)
-
-
-def _standard(stream: Any) -> str | None:
-    """Which of the standard streams, also when another stands in its place just now."""
-    for name in ("stdout", "stderr"):
-        if stream is getattr(sys, name):
-            return name
-    name_of_stream = getattr(stream, "name", None)
-    return _STREAMS.get(name_of_stream) if isinstance(name_of_stream, str) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from . import log_records
 from .backends.scheduled.scheduler import held
 from .displays import Displays
 from .frames import NOWHERE, Channel, Place
@@ -23,6 +24,7 @@ class Speech:
         held.csched_worker_listen(handle, self.channel.natives)
         self._displays = Displays(self.channel)
         self.streams = StandardStreams(self.channel)
+        log_records.forward(self._records)
 
     def _place(self) -> Place:
         """Of what the main thread prints now."""
@@ -30,6 +32,10 @@ class Speech:
         if not ticket:
             return NOWHERE
         return Place(held.csched_worker_place(self._handle), self._item.function, ticket)
+
+    def _records(self) -> Channel | None:
+        """Where log records go; None: this is a child that a task has forked."""
+        return None if self.channel.left else self.channel
 
     def _turn(self, take: bool) -> bool:
         return bool(held.csched_worker_output_turn(self._handle, take))

@@ -170,6 +170,11 @@ class Voice:
         self._partial[number] = rest
         self._show(number, whole + newline)
 
+    def keep(self, text: str) -> None:
+        """What is told in another way, among its output."""
+        for tail in (self.tail, self.transcript.tail):
+            tail.add(text.encode("utf-8", "backslashreplace"))
+
     def end(self) -> None:
         """The task is over: an unfinished line is shown, and how much was not."""
         for number in STREAMS:

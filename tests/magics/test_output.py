@@ -188,8 +188,37 @@ def test_warnings_and_logs_as_the_notebook_tells_them(notebook: Notebook) -> Non
         "warnings.simplefilter('ignore')\n"
         "logging.getLogger('x').setLevel('NOTSET')\n"
         "logging.root.setLevel('INFO')\n"
-        "logging.root.handlers[0].setFormatter(logging.Formatter('%(message)s!'))"
+        "logging.root.handlers[0].setFormatter(logging.Formatter('%(message)s!'))\n"
+        "ask(talk).result()"
     ).ok()
-    output = notebook.run("ask(talk).result()").ok()  # a new format is seen in the next cell
     assert output.stderr == "logged!\n"
     notebook.run("logging.root.handlers.clear(); logging.root.setLevel('WARNING'); ask(talk).result()").ok()
+
+
+def test_log_records_in_the_cell_of_their_task(notebook: Notebook) -> None:
+    """By the notebook's handlers; also when a later cell runs by then. `%%capture` has what the plain loop gives it."""
+    notebook.run(
+        "import cellmill, logging, os, sys, tempfile, time\n"
+        "folder = tempfile.mkdtemp()\n"
+        "logging.basicConfig(level='INFO', stream=sys.stdout, format='%(name)s %(message)s (%(task)s)', force=True)\n"
+        "logging.root.handlers[0].addFilter(lambda record: hasattr(record, 'task'))\n"
+        "def talk(i):\n"
+        "    while not os.path.exists(folder + '/go'): time.sleep(0.01)\n"
+        "    logging.getLogger('x').info('logged %d', i)\n"
+        "submit = cellmill.default_executor().submit"
+    ).ok()
+    first = notebook.run("f = submit(talk, 1)").ok()
+    second = notebook.run("open(folder + '/go', 'w').close()\nf.result()\nprint('other cell')").ok()
+    notebook.run("1").ok()
+    assert first.stdout.startswith("x logged 1 (talk #")
+    assert second.stdout == "other cell\n"
+    notebook.run(
+        "%%capture heard\nlogging.root.handlers.clear()\nlogging.getLogger('x').warning('plain')"
+    ).ok()
+    assert notebook.value("heard.stderr") == repr("plain\n")
+    notebook.run(
+        "def careful(): logging.getLogger('x').warning('from a task')\nlogging.root.handlers.clear()"
+    ).ok()
+    notebook.run("%%capture heard\nsubmit(careful).result()").ok()
+    assert notebook.value("heard.stderr") == repr("from a task\n")
+    notebook.run("logging.root.setLevel('WARNING')").ok()

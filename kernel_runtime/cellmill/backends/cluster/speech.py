@@ -9,8 +9,10 @@ from __future__ import annotations
 import io
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ... import log_records
 from ...frames import END, FRAME, NOWHERE, STDERR, STDOUT, Place, TaskStream
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _listening: dict[int, Speech] = {}  # by thread
 _lock = threading.Lock()
+_records: list[Callable[[], None]] = []  # what has log records stay here again
 
 
 class Speech:
@@ -43,6 +46,8 @@ class Speech:
                 now = getattr(sys, name)
                 if type(now) is not Router:
                     setattr(sys, name, Router(number, now))
+            if not _records:
+                _records.append(log_records.forward(_record_keeper))
 
     def end(self) -> None:
         """It does not any more."""
@@ -73,6 +78,8 @@ class Speech:
             now = getattr(sys, name)
             if type(now) is Router:
                 setattr(sys, name, now.before)
+        while _records:
+            _records.pop()()
 
     # -- for a TaskStream
 
@@ -97,6 +104,14 @@ def _speaker() -> Speech | None:
         if found is not None and not found._home.ticket:
             return None
     return found
+
+
+def _record_keeper() -> Speech | None:
+    """To whom the log records of this thread go; None: they are this process's own, or it is the caller's."""
+    found = _speaker()
+    return (
+        found if found is not None and found._home.ticket and found._home.surroundings.own_process else None
+    )
 
 
 class Router(io.TextIOBase):

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import reporting, settings
+from ...reporting import Reporting
 from ...settings import Settings
 from ...zygote import World, adopt
 
@@ -35,14 +36,19 @@ class Surroundings:
         self._found, self._settings = settings.read(), world.settings
         world = world._replace(settings=Settings())
         if base is None:
+            report = world.reporting._replace(handlers=frozenset())
+            world = world._replace(reporting=report)
             adopt(world, World("", dict(os.environ), [], reporting.read()))
         else:
             mine = list(sys.path)
             added = [
                 entry for entry in world.path if entry not in mine and (not entry or os.path.exists(entry))
             ]
+            known = base._replace(path=mine, directory="", settings=Settings())
+            theirs = _levels_to_leave(world.reporting, self._home[3])
             adopt(
-                world._replace(path=mine + added), base._replace(path=mine, directory="", settings=Settings())
+                world._replace(path=mine + added),
+                known._replace(reporting=base.reporting._replace(levels=theirs)),
             )
         self._before = world
 
@@ -51,6 +57,8 @@ class Surroundings:
         if self._before is None:
             return
         self._settings, world = world.settings, world._replace(settings=Settings())
+        if not self.own_process:
+            world = world._replace(reporting=self._before.reporting)  # it is so already
         if self._undo is not None:
             self.end_pack()
             self.begin_pack()
@@ -83,9 +91,15 @@ class Surroundings:
         now = self._before
         if now is not None:
             adopt(
-                World(directory, environment, path, report),
+                World(directory, environment, path, report._replace(handlers=frozenset())),
                 World(directory, dict(os.environ), [], now.reporting),
             )
+
+
+def _levels_to_leave(wanted: Reporting, here: Reporting) -> tuple[tuple[str, int], ...]:
+    """Of the caller's log levels those of loggers that have one here, the engine's most likely; not the root's."""
+    own = {name for name, _ in here.levels if name}
+    return tuple(level for level in wanted.levels if level[0] in own)
 
 
 def _directory() -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ... import runs
-from ...frames import DISPLAY, END, FRAME, PART, PIPE_BYTES, STDERR, STDOUT
+from ...frames import DISPLAY, END, FRAME, LOG, PART, PIPE_BYTES, STDERR, STDOUT
 from ...task import NO_RUN
 from ...transcript import QUIET_SECONDS, Settings, Voice
 from ..scheduled.scheduler import NO_ELEMENT, held
@@ -208,9 +208,10 @@ class Listener(Transcripts):
             self._say(pipes, (element, function, ticket), kind, data)
         elif kind == PART:
             pipes.displays[ticket] = pipes.displays.get(ticket, b"") + data
-        elif kind == DISPLAY:
+        elif kind in (DISPLAY, LOG):
             message = pipes.displays.pop(ticket, b"") + data
-            self.display(self._voice(pipes, element, function, ticket), message)
+            voice = self._voice(pipes, element, function, ticket)
+            (self.display if kind == DISPLAY else self.log)(voice, message)
         elif kind == END:
             self._end(pipes, ticket)
 

@@ -9,13 +9,14 @@ import pickle
 import sys
 import threading
 import time
+import traceback
 from collections import OrderedDict
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ... import origin, runs
-from ...frames import STDOUT
+from ... import log_records, origin, runs
+from ...frames import STDERR, STDOUT
 from ...functions import function_name
 from ...task import NO_RUN
 from ...transcript import QUIET_SECONDS, Settings, Transcript, Voice
@@ -84,6 +85,22 @@ class Transcripts:
                 voice.hear(
                     STDOUT, str(data.get("text/plain", "")).encode("utf-8", "backslashreplace") + b"\n"
                 )
+
+    def log(self, voice: Voice, message: bytes) -> None:
+        """A log record: the kernel's loggers handle it, as if the cell had made it."""
+        home = voice.transcript.origin
+        stderr = home.stream(STDERR)
+        try:
+            record, until, heard = log_records.unpacked(message, voice.name)
+            with self._lock:
+                voice.keep(log_records.TEXT.format(record) + "\n")
+                voice.transcript.flush()
+            home.do(lambda: log_records.handle(record, until, heard, stderr))
+        except Exception:  # of a handler or a filter; the task has gone on
+            lines = traceback.format_exc()
+            told = f"--- Logging error ---\nA log record of {voice.name} could not be handled:\n{lines}"
+            if stderr is not None:
+                home.do(lambda: stderr.write(told))
 
     def tell_all(self) -> None:
         """Everything that was folded so far."""

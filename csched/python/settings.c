@@ -44,7 +44,7 @@ static uint64_t digest_options(PyObject *options, uint64_t digest)
     PyObject *key, *value;
     Py_ssize_t place = 0;
     while (PyDict_Next(options, &place, &key, &value))
-        digest = PyDict_CheckExact(value) ? digest_options(value, digest) : mix(digest, (uint64_t)(uintptr_t)value);
+        digest = PyDict_Check(value) ? digest_options(value, digest) : mix(digest, (uint64_t)(uintptr_t)value);
     return digest;
 }
 
@@ -60,7 +60,7 @@ static bool list_dicts(csched_settings_t *settings, PyObject *options)
     PyObject *key, *value;
     Py_ssize_t place = 0;
     while (PyDict_Next(options, &place, &key, &value))
-        if (PyDict_CheckExact(value) && !list_dicts(settings, value))
+        if (PyDict_Check(value) && !list_dicts(settings, value))
             return false;
     return true;
 }

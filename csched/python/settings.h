@@ -19,10 +19,10 @@ typedef struct {
     int64_t recursion_seen;
     void *modules; /* sys.modules, and how many there were */
     int64_t module_count;
-    void *options; /* dict of dicts: options of pandas; NULL: it is not imported */
+    void *options; /* dict of dicts: options of pandas and matplotlib; NULL: neither is imported */
     uint64_t options_seen;
-    void *dicts[32];         /* these dicts, each after the one that it is in, */
-    uint64_t versions[32];   /* and their states (dict_version.h) when the options were as they were seen, */
+    void *dicts[40];         /* these dicts, each after the one that it is in, */
+    uint64_t versions[40];   /* and their states (dict_version.h) when the options were as they were seen, */
     uint32_t dict_count;     /* 0: there are more, or states are not known */
 } csched_settings_t; /* borrowed references but for the values */
 

@@ -1,4 +1,5 @@
-"""Settings that values depend on: how decimals and arrays compute, how deep calls go, how numbers and tables are shown.
+"""Settings that values depend on: how decimals and arrays compute, how deep calls go, how numbers, tables and figures
+are shown.
 
 Read in the kernel; put in force in workers: those that held when nothing was outstanding as the worker's own, any
 others with the tasks that were submitted under them, and only while these run. ``None`` is what Python or the library
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import enum
 import importlib.util
 import sys
 import warnings
@@ -19,7 +21,8 @@ from typing import Any, NamedTuple
 _Undo = Callable[[], Any]
 _Pairs = tuple[tuple[str, Any], ...]
 _BASIC = (bool, int, float, str, type(None))
-_LATE = ("numpy", "pandas")
+_LATE = ("numpy", "pandas", "matplotlib")
+_OWN_OF_A_PROCESS = ("backend", "interactive", "toolbar")  # of matplotlib's: what shows figures, and how
 
 
 class DecimalContext(NamedTuple):
@@ -43,12 +46,19 @@ class Settings(NamedTuple):
     errors: _Pairs | None = None  # numpy's error state
     arrays: _Pairs | None = None  # numpy's print options
     tables: _Pairs = ()  # pandas' options that are not as it begins with
+    figures: _Pairs = ()  # the same of matplotlib's rcParams
 
 
 def read() -> Settings:
     """As they are in this thread."""
     return Settings(
-        sys.getrecursionlimit(), sys.get_int_max_str_digits(), _decimal(), _errors(), _arrays(), _tables()
+        sys.getrecursionlimit(),
+        sys.get_int_max_str_digits(),
+        _decimal(),
+        _errors(),
+        _arrays(),
+        _tables(),
+        _figures(),
     )
 
 
@@ -104,7 +114,7 @@ def put(now: Settings, before: Settings | None = None, own_process: bool = True)
 def _remember(meant: Settings) -> None:
     global _meant
     _meant = meant
-    late = meant.errors or meant.arrays or meant.tables
+    late = meant.errors or meant.arrays or meant.tables or meant.figures
     if late and _finder not in sys.meta_path and not all(name in sys.modules for name in _LATE):
         sys.meta_path.insert(0, _finder)
 
@@ -244,10 +254,10 @@ def _options() -> Any:
 
 
 def option_values() -> dict[str, Any] | None:
-    """A dict of dicts of pandas' options; None: they cannot be seen."""
-    module = _options()
-    found: dict[str, Any] | None = module._global_config if module is not None else None
-    return found
+    """Dicts, and dicts in them, of pandas' options and matplotlib's parameters; None: there are none to be seen."""
+    tables, figures = _options(), _matplotlib()
+    found = {"pandas": tables._global_config} if tables is not None else {}
+    return found | {"matplotlib": figures.rcParams} if figures is not None else found or None
 
 
 def _tables() -> _Pairs:
@@ -281,6 +291,56 @@ def _put_tables(wanted: _Pairs) -> _Undo:
     return lambda: _put_tables(tuple(was.items()))
 
 
+# -- matplotlib
+
+
+def _matplotlib() -> Any:
+    """Once its import is through."""
+    module = sys.modules.get("matplotlib")
+    return module if hasattr(module, "rcParams") and hasattr(module, "rcParamsOrig") else None
+
+
+def _figures() -> _Pairs:
+    module = _matplotlib()
+    if module is None:
+        return ()
+    begun_with = dict(dict.items(module.rcParamsOrig))
+    changed = []
+    for name, value in dict.items(module.rcParams):
+        if value is not begun_with.get(name) and name not in _OWN_OF_A_PROCESS:
+            now = _in_basic_types(value)
+            if now is not None and now != _in_basic_types(begun_with.get(name)):
+                changed.append((name, now[0]))
+    return tuple(sorted(changed))
+
+
+def _in_basic_types(value: Any) -> tuple[Any] | None:
+    """What matplotlib takes for the same, as a worker without it can read it, in a tuple; None: there is no such."""
+    if isinstance(value, enum.Enum):
+        value = value.value
+    if isinstance(value, (list, tuple)):
+        inner = [_in_basic_types(each) for each in value]
+        return None if None in inner else (tuple(each[0] for each in inner if each),)
+    if type(value).__name__ == "Cycler":
+        return (repr(value),)
+    return (value,) if isinstance(value, _BASIC) else None
+
+
+def _put_figures(wanted: _Pairs) -> _Undo:
+    module = _matplotlib()
+    if module is None:
+        return lambda: _put_figures(())
+    was, new = dict(_figures()), dict(wanted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as above
+        for name in was.keys() - new.keys():
+            module.rcParams[name] = module.rcParamsOrig[name]
+        for name, value in new.items():
+            if name not in was or was[name] != value:
+                module.rcParams[name] = value
+    return lambda: _put_figures(tuple(was.items()))
+
+
 _PUT: dict[str, Callable[[Any], _Undo]] = {
     "recursion": _put_recursion,
     "digits": _put_digits,
@@ -288,6 +348,7 @@ _PUT: dict[str, Callable[[Any], _Undo]] = {
     "errors": _put_errors,
     "arrays": _put_arrays,
     "tables": _put_tables,
+    "figures": _put_figures,
 }
 
 
@@ -311,8 +372,10 @@ class _Finder:
             if name == "numpy":
                 _put_errors(_meant.errors)
                 _put_arrays(_meant.arrays)
-            else:
+            elif name == "pandas":
                 _put_tables(_meant.tables)
+            else:
+                _put_figures(_meant.figures)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec

@@ -155,6 +155,41 @@ def test_pandas_options(fresh: Executor) -> None:
         assert "1.235\n" in new.submit(shown, 1.23456789).result(SECONDS)
 
 
+def test_parameters_of_matplotlib(fresh: Executor) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+
+    def drawn() -> tuple[Any, ...]:
+        from matplotlib.figure import Figure
+
+        rc = matplotlib.rcParams
+        style = (
+            rc["axes.prop_cycle"].by_key()["color"],
+            rc["font.sans-serif"],
+            str(rc["lines.solid_capstyle"]),
+        )
+        return Figure().dpi, *style, rc["axes.grid"]
+
+    begun_with = drawn()
+    chosen = {
+        "figure.dpi": 33.0,
+        "axes.prop_cycle": matplotlib.cycler(color=["#112233", "r"]),
+        "font.sans-serif": ["Mine", "DejaVu Sans"],
+        "lines.solid_capstyle": "round",
+    }
+    assert fresh.submit(drawn).result(SECONDS) == begun_with
+    with matplotlib.rc_context(chosen):
+        changed = drawn()
+        one = fresh.submit(drawn)
+        with Executor(1) as new:  # imported there by the task
+            assert new.submit(drawn).result(SECONDS) == changed
+        matplotlib.rcParams["axes.grid"] = True
+        two = fresh.submit(drawn)
+    three = fresh.submit(drawn)
+    assert one.result(SECONDS) == changed
+    assert two.result(SECONDS) == (*changed[:-1], True)
+    assert three.result(SECONDS) == begun_with
+
+
 def test_print_options(pool: Executor) -> None:
     with np.printoptions(precision=2):
         assert pool.submit(lambda: str(np.array([1.23456]))).result(SECONDS) == "[1.23]"

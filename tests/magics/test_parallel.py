@@ -23,6 +23,17 @@ def test_functions_in_conditions_and_classes_stay_plain(notebook: Notebook) -> N
     assert notebook.value("f(1), A().g(), h(1).result()") == "(1, 1, 2)"
 
 
+def test_what_can_be_no_task_stays_plain_beside_other_functions(notebook: Notebook) -> None:
+    notebook.run(
+        "%%parallel\nimport asyncio, contextlib\ndef upto(n):\n    for i in range(n):\n        yield i\n"
+        "@contextlib.contextmanager\ndef shifted(n):\n    yield n + 1\n"
+        "async def later(n):\n    await asyncio.sleep(0)\n    return n\n"
+        "def f(n):\n    with shifted(n) as m:\n        return list(upto(m)), asyncio.run(later(m))"
+    ).ok()
+    notebook.run("with shifted(1) as two:\n    pass\nlate = await later(5)").ok()
+    assert notebook.value("list(upto(2)), two, late, f(2).result()") == "([0, 1], 2, 5, ([0, 1, 2], 3))"
+
+
 def test_decorated_functions_become_parallel(notebook: Notebook) -> None:
     notebook.run(
         "%%parallel\nimport functools\n\ndef twice(function):\n    @functools.wraps(function)\n"

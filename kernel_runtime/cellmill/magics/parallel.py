@@ -32,7 +32,8 @@ HELP = f"""Run the cell; the functions it defines become parallel functions.
 
     {USAGE}
 
-Every function defined at the top level of the cell, or only those named. From the line after its
+Every function defined at the top level of the cell, or only those named. Beside others, generators,
+context managers and async functions stay plain. From the line after its
 definition on `f(x)` returns a future at once, and `f.map(xs)` an iterator of results in order:
 
     %%parallel --retries 2
@@ -72,7 +73,8 @@ def run_parallel(ip: InteractiveShell, text: str, body: str) -> None:
                 f"the cell defines no function {word.text!r}; {listed}{did_you_mean(word.text, defined)}",
                 word,
             )
-    chosen = {word.text for word in words} or set(defined)
+    named = {word.text for word in words}
+    chosen = named or {name for name, node in defined.items() if not _is_helper(node)} or set(defined)
     if not chosen:
         raise line.error("the cell defines no function at its top level", 0)
     for name in chosen:
@@ -97,6 +99,20 @@ def run_parallel(ip: InteractiveShell, text: str, body: str) -> None:
     finally:
         for name in ran & decorating:
             take(name)
+
+
+def _is_helper(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether this is what tasks or the cell make use of, as it can be no task: a generator, an async function."""
+    if isinstance(node, ast.AsyncFunctionDef):
+        return True
+    decorators = {ast.unparse(each).rpartition(".")[2] for each in node.decorator_list}
+    return decorators <= {"contextmanager"} and any(map(_yields, node.body))
+
+
+def _yields(node: ast.AST) -> bool:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return False  # it does so by itself
+    return isinstance(node, (ast.Yield, ast.YieldFrom)) or any(map(_yields, ast.iter_child_nodes(node)))
 
 
 def _decorators(tree: ast.Module) -> set[str]:

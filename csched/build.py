@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 HEADERS = [HERE / "include" / name for name in ("csched.h", "csched_views.h")]
 WITH_GIL = [
     HERE / "python" / name
-    for name in ("calls.h", "capture.h", "plain_data.h", "settings.h", "submit.h", "take.h", "threads.h")
+    for name in ("boundary.h", "calls.h", "capture.h", "plain_data.h", "settings.h", "submit.h", "take.h", "threads.h")
 ]
 FLAGS = [
     "-std=c11",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future as BaseFuture
 
 from . import runs
+from .boundary import bounded
 from .errors import UsageError
 from .executor import default_executor, peek_default_executor
 from .futures import Future
@@ -13,16 +14,19 @@ from .runs import Run
 __all__ = ["cancel", "pause", "resume"]
 
 
+@bounded
 def pause() -> None:
     """No task of the default executor begins any more until `resume`; what runs goes on, calls are still taken."""
     default_executor().pause()
 
 
+@bounded
 def resume() -> None:
     """The default executor's tasks go on after `pause`."""
     default_executor().resume()
 
 
+@bounded
 def cancel(what: Run | Future | int | None = None) -> int:
     """End a run (itself, or its number), one task (by its future), or without one all work of the default executor.
 

@@ -5,8 +5,10 @@ A message says what happened, to which task, the likely cause and the next step.
 
 from __future__ import annotations
 
+import difflib
 import pickle
 import signal as _signal
+from collections.abc import Iterable
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeGuard, TypeVar
 
@@ -122,6 +124,12 @@ def in_words(error: BaseException, passed: tuple[type[BaseException], ...] = ())
     text = text_of(error, passed).removesuffix(".")
     name = short_name(type(error))
     return f"{name}: {text}" if text else name
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """`; did you mean 'X'?` for the nearest known word, or nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6) if isinstance(word, str) else []
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def describe_exit(signal: int | None, exitcode: int | None) -> str:

@@ -11,6 +11,7 @@ from concurrent.futures import Executor as BaseExecutor
 from typing import Any
 
 from . import backends, inside, living, runs
+from .boundary import bounded, bounded_submit
 from .errors import UsageError
 from .functions import function_name
 from .futures import Future
@@ -37,6 +38,7 @@ class Executor(BaseExecutor):
     runs inline.
     """
 
+    @bounded
     def __init__(
         self,
         max_workers: int | None = None,
@@ -77,10 +79,12 @@ class Executor(BaseExecutor):
 
     # -- concurrent.futures.Executor
 
+    @bounded_submit("_submit_plain")
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Run ``fn(*args, **kwargs)`` as a task; a future at once."""
         return self._submit_plain(fn, args, kwargs)
 
+    @bounded
     def map(
         self,
         fn: Callable[..., Any],
@@ -112,6 +116,7 @@ class Executor(BaseExecutor):
             prefetch=prefetch,
         )
 
+    @bounded
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more tasks; with ``wait``, return when all are over and the workers gone."""
         self._closed = True
@@ -119,6 +124,7 @@ class Executor(BaseExecutor):
 
     # -- beyond it
 
+    @bounded
     def options(self, **changes: Any) -> ExecutorView:
         """The same executor with task options: ``ex.options(retries=2, after=[f]).submit(fn, x)``."""
         return ExecutorView(self, DEFAULT_OPTIONS.changed(**changes))
@@ -238,6 +244,7 @@ class Executor(BaseExecutor):
         """The worker processes."""
         return self._backend.workers()
 
+    @bounded
     def set_workers(self, count: int) -> None:
         """Grow or shrink the pool; what runs on surplus workers is finished first."""
         self._backend.set_workers(count)
@@ -247,6 +254,7 @@ class Executor(BaseExecutor):
         """How much there is in all of what tasks may ask for by ``resources=``; memory, if it was given, in bytes."""
         return self._backend.resources.totals()
 
+    @bounded
     def set_resources(self, totals: Mapping[str, Any]) -> None:
         """How much there is of each of these; others stay. Raises `UsageError` where a task asks for more."""
         self._backend.resources.set(totals)
@@ -255,10 +263,12 @@ class Executor(BaseExecutor):
         """The stamps of finished tasks, oldest first; see `cellmill.journeys`."""
         return self._backend.journey_rows()
 
+    @bounded
     def run_on_workers(self, fn: Callable[[], Any]) -> list[Any]:
         """Call ``fn()`` once on each worker; the values in the workers' order."""
         return self._backend.run_on_workers(fn)
 
+    @bounded
     def preload(self, modules: Iterable[str]) -> None:
         """Import modules before workers are forked; running workers are replaced."""
         self._backend.preload([modules] if isinstance(modules, str) else list(modules))
@@ -290,12 +300,14 @@ class Executor(BaseExecutor):
     def _shown(self) -> Settings:
         return self._backend.shown
 
+    @bounded
     def share(self, obj: Any) -> Shared:
         """`cellmill.share`, put here at once. Raises `PayloadError` when it cannot be pickled."""
         shared = share(obj)
         self._backend.share(shared)
         return shared
 
+    @bounded
     def dashboard(self) -> None:
         """Show this executor's tasks in the output of the cell: live, with buttons, until it is shut down.
 
@@ -304,11 +316,13 @@ class Executor(BaseExecutor):
         # by name: drawing lies above, and nothing here needs it until somebody asks
         importlib.import_module("cellmill.dashboards").show(self)
 
+    @bounded
     def pause(self) -> None:
         """Send no more tasks to workers until `resume`; what runs goes on."""
         self._backend.pause(True)
         self._paused = True
 
+    @bounded
     def resume(self) -> None:
         """Go on after `pause`."""
         self._backend.pause(False)
@@ -319,10 +333,12 @@ class Executor(BaseExecutor):
         """Between `pause` and `resume`."""
         return self._paused
 
+    @bounded
     def restart(self) -> None:
         """Replace all workers by new ones; tasks that run are finished first."""
         self._backend.restart()
 
+    @bounded
     def stop(self) -> int:
         """Cancel every task that has not begun; how many those were."""
         return self._backend.cancel_everything()
@@ -344,16 +360,19 @@ class ExecutorView:
         self._executor = executor
         self._options = options
 
+    @bounded
     def options(self, **changes: Any) -> ExecutorView:
         """More options on top."""
         return ExecutorView(self._executor, self._options.changed(**changes))
 
+    @bounded
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """`Executor.submit` with these options."""
         executor, options = self._executor, self._options
         run = executor._single_run(options.name or function_name(fn))
         return executor._submit(fn, args, kwargs, options, run.key)
 
+    @bounded
     def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **how: Any) -> Iterator[Any]:
         """`Executor.map` with these options."""
         return self._executor.map_with(fn, iterables, self._options, **how)

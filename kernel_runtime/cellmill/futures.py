@@ -19,7 +19,9 @@ from concurrent.futures._base import (
 from typing import Any, Protocol
 
 from . import payload
+from .boundary import bounded, bounded_result
 from .interrupts import whole
+from .raised import as_new
 
 __all__ = ["FINISHED", "OVER", "PENDING", "SETTLING", "CancelledError", "Future"]
 
@@ -114,6 +116,7 @@ class Future(BaseFuture[Any]):
     def _done_callbacks(self) -> list[Any]:
         return self._follow().callbacks
 
+    @bounded_result(FINISHED)
     def result(self, timeout: float | None = None) -> Any:
         """The task's value; raises its exception, `CancelledError`, or `TimeoutError` after ``timeout`` seconds."""
         if self._state not in OVER:
@@ -122,13 +125,14 @@ class Future(BaseFuture[Any]):
             if self._exception is None:
                 return self._result
             try:
-                raise self._exception
+                raise as_new(self._exception)
             finally:
                 self = None  # type: ignore[assignment]  # or the traceback would keep this future alive
         if self._state in OVER:
             raise CancelledError
         raise TimeoutError
 
+    @bounded
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The task's exception or None; waits like `result`."""
         if self._state not in OVER:
@@ -139,6 +143,7 @@ class Future(BaseFuture[Any]):
             raise CancelledError
         raise TimeoutError
 
+    @bounded
     def cancel(self, force: bool = False) -> bool:
         """Cancel the task; False when it is running or over.
 
@@ -175,6 +180,7 @@ class Future(BaseFuture[Any]):
     # The plain function's value could be asked for its truth or compared. The future of its call says so before the
     # answer is used; one of `Executor.submit` answers as any object does.
 
+    @bounded
     def __bool__(self) -> bool:
         if getattr(self, "_of_call", False):
             raise TypeError(f"the future of a call is neither true nor false: {_REMEDY}")
@@ -191,6 +197,7 @@ class Future(BaseFuture[Any]):
 
     __hash__ = BaseFuture.__hash__
 
+    @bounded
     def __lt__(self, other: object) -> bool:
         if getattr(self, "_of_call", False):
             raise TypeError(

@@ -13,6 +13,7 @@ from typing import Any, overload
 
 from . import inside, notices
 from .backends.inline_map import map_here
+from .boundary import bounded
 from .captured import Capture, bindings, capture
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker, peek_default_executor
@@ -41,6 +42,7 @@ class ParallelFunction:
         self.name = options.name or function_name(function)  # shown in progress bars and messages
         _notice_stores(function, executor)
 
+    @bounded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """A future at once; inside a task, the value."""
         if in_worker():
@@ -49,6 +51,7 @@ class ParallelFunction:
             return self.__wrapped__(*args, **kwargs)
         return self._where().submit_with(self.__wrapped__, args, kwargs, self._options, self.name)
 
+    @bounded
     def map(
         self,
         *iterables: Iterable[Any],
@@ -75,6 +78,7 @@ class ParallelFunction:
             prefetch=prefetch,
         )
 
+    @bounded
     def options(self, **changes: Any) -> ParallelFunction:
         """The same function with other options; ``executor=`` is one of them."""
         executor = changes.pop("executor", self._executor)
@@ -151,6 +155,7 @@ class ParallelMethod(ParallelFunction):
         method = types.MethodType(parallel.__wrapped__, instance)
         self.__dict__.update(parallel.__dict__, __wrapped__=method, __func__=parallel, __self__=instance)
 
+    @bounded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """A future at once; inside a task, the value."""
         if in_worker():
@@ -163,6 +168,7 @@ class ParallelMethod(ParallelFunction):
     def _sent(self) -> Any:
         return _Bound(self.__func__.__wrapped__, self.__self__)
 
+    @bounded
     def options(self, **changes: Any) -> ParallelFunction:
         """The same method with other options."""
         return ParallelMethod(self.__func__.options(**changes), self.__self__)
@@ -210,6 +216,7 @@ def parallel(function: Callable[..., Any], /) -> ParallelFunction: ...
 def parallel(**options: Any) -> Callable[[Callable[..., Any]], ParallelFunction]: ...
 
 
+@bounded
 def parallel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Make calls of a function tasks: ``@parallel`` or ``@parallel(retries=2, batch=True, timeout=30, ...)``.
 
@@ -219,6 +226,7 @@ def parallel(function: Callable[..., Any] | None = None, /, **options: Any) -> A
     executor = options.pop("executor", None)
     checked = DEFAULT_OPTIONS.changed(**options) if options else DEFAULT_OPTIONS
 
+    @bounded
     def decorate(target: Callable[..., Any]) -> ParallelFunction:
         if isinstance(target, ParallelFunction):
             return target.options(**options) if options else target
@@ -255,6 +263,7 @@ class PerWorker:
         self._pickled: tuple[Capture | None, bytes, bytes, tuple[Any, ...]] | None = None
         self._here: tuple[Capture, bytes] | None = None  # the same for values that are made in this process
 
+    @bounded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value for these arguments in this process, made if need be."""
         if inside.used and inside.here.values is not None:
@@ -315,6 +324,7 @@ def _load_per_worker(key: bytes, data: bytes, shares: tuple[Any, ...] = ()) -> P
     return made
 
 
+@bounded
 def per_worker(factory: Callable[..., Any]) -> PerWorker:
     """``@per_worker`` on a function without arguments (or with a few hashable ones): its value is kept per worker.
 

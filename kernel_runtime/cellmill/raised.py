@@ -15,7 +15,7 @@ from typing import Any
 
 from . import read_only
 from .error_parts import put_together, taken_apart
-from .errors import PayloadError, class_name, in_words, is_a, module_name, text_of
+from .errors import CellmillError, PayloadError, class_name, in_words, is_a, module_name, text_of
 from .tracebacks import as_shown
 
 _CAUSE: Any = BaseException.__dict__["__cause__"]
@@ -97,6 +97,14 @@ def task_of(error: BaseException) -> str:
     """What `number_raised` was told of it."""
     found = _remote(error)
     return found.task if found is not None else ""
+
+
+def as_new(error: BaseException) -> BaseException:
+    """The error, to be raised once more: of what came from elsewhere, the lines where it was raised before are gone."""
+    for one in _causes(error):
+        if _remote(one) is not None or is_a(one, CellmillError):
+            _TRACEBACK.__set__(one, None)
+    return error
 
 
 def function_that_raised(error: BaseException) -> str:

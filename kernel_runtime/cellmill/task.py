@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
-from .errors import UsageError, in_words
+from .errors import UsageError, did_you_mean, in_words
 
 PRIORITIES = range(-100, 101)
 POLICIES = ("least-loaded", "round-robin", "random", "work-stealing")
@@ -98,7 +98,9 @@ class TaskOptions:
         unknown = set(changes) - set(options)
         if unknown:
             known = ", ".join(options)
-            raise UsageError(f"unknown option {sorted(unknown)[0]!r}; the options are: {known}")
+            word = sorted(unknown)[0]
+            meant = did_you_mean(word, options) or ";"
+            raise UsageError(f"unknown option {word!r}{meant} the options are: {known}")
         if "after" in changes:
             changes["after"] = _futures(changes["after"])
         if "memory" in changes:

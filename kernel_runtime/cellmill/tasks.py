@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future as BaseFuture
 from typing import TYPE_CHECKING, Any
 
+from .boundary import bounded
 from .errors import BackendError, UsageError
 from .executor import Executor, peek_default_executor
 from .futures import OVER, Future
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["inspector_of", "set_priority", "why"]
 
 
+@bounded
 def why(task: Future | int) -> str:
     """In words: why a task waits, by its future or its number (the one that is shown behind ``#``), and what helps."""
     if isinstance(task, BaseFuture):
@@ -39,6 +41,7 @@ def waits(task: int, executor: Executor | None = None) -> Waits:
     return inspector_of(executor).why(task)
 
 
+@bounded
 def set_priority(what: Future | Run | int, priority: int) -> int:
     """Have what has not begun of a task (by its future or number) or of a run go earlier or later.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from .errors import InternalError, UsageError
+from .errors import InternalError, UsageError, did_you_mean
 
 __all__ = ["as_shown", "in_cells", "shorten", "traceback"]
 
@@ -19,6 +19,7 @@ LENGTHS = ("full", "short")
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STANDARD = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 _INSTALLED = tuple(sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib"))
+_PICKLER = os.path.join(sysconfig.get_path("purelib"), "cloudpickle", "")
 _GET_CAUSE: Any = BaseException.__dict__["__cause__"]
 _GET_CONTEXT: Any = BaseException.__dict__["__context__"]
 _TRACEBACK: Any = BaseException.__dict__["__traceback__"]
@@ -38,7 +39,8 @@ def traceback(length: str | None = None) -> str:
     global _full
     if length is not None:
         if length not in LENGTHS:
-            raise UsageError(f'traceback takes "full" or "short", not {length!r}')
+            meant = did_you_mean(length, LENGTHS)
+            raise UsageError(f'traceback takes "full" or "short", not {length!r}{meant}')
         _full = length == "full"
     return "full" if _full else "short"
 
@@ -86,7 +88,9 @@ def _of_others(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _is_standard(name: str) -> bool:
-    return name.startswith("<frozen") or (name.startswith(_STANDARD) and not name.startswith(_INSTALLED))
+    if name.startswith(("<frozen", _PICKLER)):
+        return True
+    return name.startswith(_STANDARD) and not name.startswith(_INSTALLED)
 
 
 def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:

@@ -23,6 +23,7 @@ LAYERS = [
     {
         "errors",
         "tracebacks",
+        "boundary",
         "schema",
         "interrupts",
         "imported",
@@ -104,6 +105,7 @@ MAY_IMPORT_CSCHED = (
     "cellmill.backends.cluster",
     "cellmill.captured",  # compares Python objects, and knows no scheduler
     "cellmill.pieces",  # packs them
+    "cellmill.boundary",  # shortens tracebacks
 )
 WIDGETS_MAY_USE = {"errors", "schema", "task", "runs", "telemetry", "interrupts", "mishaps"}
 

@@ -61,7 +61,7 @@ def _options_of(kind: Any) -> list[str]:
 def _refuse_unknown(name: str, options: dict[str, Any], known: list[str]) -> None:
     for option in options:
         if option not in known:
-            close = difflib.get_close_matches(option, known, n=1)
+            close = difflib.get_close_matches(option, [*known, "max_workers", "backend"], n=1)
             hint = f" Did you mean {close[0]!r}?" if close else f" It has: {', '.join(known)}."
             raise TypeError(f"the {name} backend has no option {option!r}.{hint}")
 

@@ -7,12 +7,11 @@ import itertools
 import os
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .. import drawing, inside
+from .. import drawing, inside, notices
 from .. import shared as sharing
 from ..errors import DependencyError, UsageError, in_words, is_a
 from ..functions import check_batch, function_name
@@ -21,6 +20,7 @@ from ..naming import call_of, call_text, name_call
 from ..runs import Run, finish_all, note_failure
 from ..shared import Shared
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
+from ..tracebacks import shorten
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
 from .inline_map import InlineMap
 from .map_iterator import MapIterator
@@ -132,6 +132,7 @@ class InlineBackend:
             except Exception as error:
                 delay = options.retry.delay(attempt, error)
                 if delay is None:
+                    shorten(error)
                     if not of_map:
                         name_call(error, self._named(function, given))
                     self._count(run, 2)
@@ -189,11 +190,9 @@ class InlineBackend:
     def _tell_of_limits(self) -> None:
         if not self._told_of_limits:
             self._told_of_limits = True
-            warnings.warn(
+            notices.warn(
                 "the inline backend does not watch time limits: tasks run in the caller, which nobody could interrupt. "
-                "This note is shown once.",
-                RuntimeWarning,
-                stacklevel=6,
+                "This note is shown once."
             )
 
     def _count(self, run: int, place: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from itertools import chain, repeat
 from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
+from ..boundary import bounded_next
 from ..task import RunCounts
 
 LONGEST_SLEEP_S = 0.2  # of who waits in an event loop: limits of time are looked at in between
@@ -110,11 +111,14 @@ class _Piece:
         self.left.clear()
 
 
+_NEVER = object()
+
+
 def reading(source: Source) -> MapIterator:
     """An iterator over the results."""
     piece = _Piece()
     given = _pieces(source, piece)
-    made = cast(MapIterator, MapIterator.from_iterable(given))
+    made = cast(MapIterator, MapIterator.from_iterable(iter(bounded_next(given.__next__), _NEVER)))
     made._source, made._piece, made._given = source, piece, given
     return made
 

@@ -11,10 +11,13 @@ from concurrent.futures import Executor as BaseExecutor
 from typing import Any
 
 from . import backends, inside, living, runs
+from .backends.map_iterator import MapIterator
 from .boundary import bounded, bounded_submit
 from .errors import UsageError
 from .functions import function_name
 from .futures import Future
+from .map_calls import OPTIONS as MAP_OPTIONS
+from .map_calls import check_constants, with_constants
 from .runs import Run
 from .shared import Shared, share
 from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo, known_length
@@ -94,8 +97,8 @@ class Executor(BaseExecutor):
         ordered: bool = True,
         return_exceptions: bool = False,
         prefetch: int | None = None,
-        **unused: Any,
-    ) -> Iterator[Any]:
+        **constants: Any,
+    ) -> MapIterator:
         """Results of ``fn`` over the iterables, in order (or as they come with ``ordered=False``).
 
         Elements travel in chunks whose size is found by measuring, unless ``chunksize`` fixes it; each keeps its own
@@ -104,7 +107,10 @@ class Executor(BaseExecutor):
         Lists, ranges and arrays are taken whole (up to 256 MB packed), of other iterables as much as stays within 2 s
         of measured work and 256 MB, taken and not yet read; the rest is taken as results are read. ``prefetch`` sets
         how many elements that are. An element is what it was when it was taken.
+
+        Other keywords are constants, given to each call: they are sent once, as they are when the map begins.
         """
+        check_constants(fn, iterables, constants, star=False, batch=False)
         return self.map_with(
             fn,
             iterables,
@@ -114,6 +120,36 @@ class Executor(BaseExecutor):
             ordered=ordered,
             return_exceptions=return_exceptions,
             prefetch=prefetch,
+            constants=constants,
+        )
+
+    @bounded
+    def starmap(
+        self,
+        fn: Callable[..., Any],
+        arguments: Iterable[Iterable[Any]],
+        /,
+        *,
+        timeout: float | None = None,
+        chunksize: int | None = None,
+        ordered: bool = True,
+        return_exceptions: bool = False,
+        prefetch: int | None = None,
+        **constants: Any,
+    ) -> MapIterator:
+        """Results of ``fn(*each)`` for each of ``arguments``, as `itertools.starmap`; the rest is as in `map`."""
+        check_constants(fn, (), constants, star=True, batch=False)
+        return self.map_with(
+            fn,
+            (arguments,),
+            DEFAULT_OPTIONS,
+            timeout=timeout,
+            chunksize=chunksize,
+            ordered=ordered,
+            return_exceptions=return_exceptions,
+            prefetch=prefetch,
+            constants=constants,
+            star=True,
         )
 
     @bounded
@@ -162,16 +198,21 @@ class Executor(BaseExecutor):
         ordered: bool = True,
         return_exceptions: bool = False,
         prefetch: int | None = None,
-    ) -> Iterator[Any]:
-        """`map` with options."""
+        constants: dict[str, Any] | None = None,
+        star: bool = False,
+    ) -> MapIterator:
+        """`map`, or with ``star`` `starmap`, with options."""
         if prefetch is not None and (not isinstance(prefetch, int) or prefetch < 1):
             raise UsageError(f"prefetch must be a whole number of at least 1, not {prefetch!r}")
         if chunksize is not None and (not isinstance(chunksize, int) or chunksize < 1):
             raise UsageError(f"chunksize must be a whole number of at least 1, not {chunksize!r}")
         if not iterables:
             raise UsageError("map needs at least one iterable after the function")
-        if options.batch and len(iterables) != 1:
+        if options.batch and (star or len(iterables) != 1):
             raise UsageError(f"{function_name(fn)} is a batch function: its map takes one iterable of items")
+        if constants:
+            fn, iterables = with_constants(fn, iterables, constants, alone=star or options.batch)
+        star = star or len(iterables) != 1
         expected = known_length(iterables)
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
@@ -188,6 +229,7 @@ class Executor(BaseExecutor):
                 ordered=ordered,
                 return_exceptions=return_exceptions,
                 prefetch=prefetch,
+                star=star,
             )
         except BaseException:
             counts = run.counts()
@@ -373,9 +415,23 @@ class ExecutorView:
         return executor._submit(fn, args, kwargs, options, run.key)
 
     @bounded
-    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **how: Any) -> Iterator[Any]:
+    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **how: Any) -> MapIterator:
         """`Executor.map` with these options."""
-        return self._executor.map_with(fn, iterables, self._options, **how)
+        return self._map(fn, iterables, how, star=False)
+
+    @bounded
+    def starmap(
+        self, fn: Callable[..., Any], arguments: Iterable[Iterable[Any]], /, **how: Any
+    ) -> MapIterator:
+        """`Executor.starmap` with these options."""
+        return self._map(fn, (arguments,), how, star=True)
+
+    def _map(
+        self, fn: Any, iterables: tuple[Iterable[Any], ...], how: dict[str, Any], *, star: bool
+    ) -> MapIterator:
+        constants = {name: how.pop(name) for name in list(how) if name not in MAP_OPTIONS}
+        check_constants(fn, iterables, constants, star=star, batch=self._options.batch)
+        return self._executor.map_with(fn, iterables, self._options, constants=constants, star=star, **how)
 
 
 def in_worker() -> bool:

@@ -131,6 +131,8 @@ class FunctionTable:
                 try:
                     _, encoded, needs, board = self._encoded(function)
                 except PayloadError:
+                    if type(function) is partial:  # its constants are too much for each chunk
+                        raise
                     return _IN_PAYLOAD, ()
                 version, generators = self._version(encoded, needs, function), [*board.generators.values()]
             self._pinned.setdefault(version.number, []).append(version)
@@ -352,15 +354,17 @@ def _picklable(reads: Reads) -> Reads:
 
 def _culprit(function: Any) -> str:
     """Name the global or closure variable that cannot be pickled."""
-    if not isinstance(function, types.FunctionType):
-        return ""
-    for name, value in named_references(function):
-        if type(value) is types.FunctionType:
-            continue
-        try:
-            dumps(value)
-        except Exception:
-            return f"it refers to {name!r}, a {type(value).__name__}. "
+    constants = function.keywords.items() if type(function) is partial else ()
+    function = unwrapped(function.func if type(function) is partial else function)
+    referred = named_references(function) if isinstance(function, types.FunctionType) else ()
+    for says, named in (("is given", constants), ("refers to", referred)):
+        for name, value in named:
+            if type(value) is types.FunctionType:
+                continue
+            try:
+                dumps(value)
+            except Exception:
+                return f"it {says} {name!r}, a {type(value).__name__}. "
     return ""
 
 

@@ -205,7 +205,10 @@ class Packer:
             made = PayloadError(f"{self._name} cannot be called: {error}")
             made.__cause__ = error.__cause__
             return made
-        args = tuple(item) if self._star else (item,)
+        try:
+            args = tuple(item) if self._star else (item,)
+        except Exception:  # no arguments at all
+            args = (item,)
         # what the search raises for Stop is held back here, so it is an element's
         made = payload.explain_argument(self._name, args, {}, error)
         made.__cause__ = error

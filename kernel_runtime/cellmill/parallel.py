@@ -7,17 +7,19 @@ import inspect
 import pickle
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any, overload
 
 from . import inside, notices
 from .backends.inline_map import map_here
+from .backends.map_iterator import MapIterator
 from .boundary import bounded
 from .captured import Capture, bindings, capture
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker, peek_default_executor
 from .functions import check_batch, function_name
+from .map_calls import FALSE, NONE, TRUE, check_constants, check_options, given
 from .pickling import dumps
 from .references import names_stored
 from .shared import attached, detached
@@ -55,27 +57,69 @@ class ParallelFunction:
     def map(
         self,
         *iterables: Iterable[Any],
-        ordered: bool = True,
-        return_exceptions: bool = False,
-        timeout: float | None = None,
-        chunksize: int | None = None,
-        prefetch: int | None = None,
-    ) -> Iterator[Any]:
-        """Results over the iterables; see `Executor.map`."""
-        if in_worker():
-            if self._options.batch:
-                items = list(iterables[0])
-                return iter(check_batch(self.name, self.__wrapped__(items), len(items)))
-            return map_here(self.__wrapped__, self.name, iterables, return_exceptions)
-        return self._where().map_with(
-            self._sent(),
-            iterables,
-            self._options,
+        ordered: bool = TRUE,
+        return_exceptions: bool = FALSE,
+        timeout: float | None = NONE,
+        chunksize: int | None = NONE,
+        prefetch: int | None = NONE,
+        **constants: Any,
+    ) -> MapIterator:
+        """Results over the iterables; see `Executor.map`. ``f.map(xs, window=3)`` gives ``window=3`` to each call."""
+        how = given(
             ordered=ordered,
             return_exceptions=return_exceptions,
             timeout=timeout,
             chunksize=chunksize,
             prefetch=prefetch,
+        )
+        return self._map(iterables, how, constants, star=False)
+
+    @bounded
+    def starmap(
+        self,
+        arguments: Iterable[Iterable[Any]],
+        /,
+        *,
+        ordered: bool = TRUE,
+        return_exceptions: bool = FALSE,
+        timeout: float | None = NONE,
+        chunksize: int | None = NONE,
+        prefetch: int | None = NONE,
+        **constants: Any,
+    ) -> MapIterator:
+        """Results of ``f(*each)`` for each of ``arguments``, as `itertools.starmap`; the rest is as in `map`."""
+        how = given(
+            ordered=ordered,
+            return_exceptions=return_exceptions,
+            timeout=timeout,
+            chunksize=chunksize,
+            prefetch=prefetch,
+        )
+        return self._map((arguments,), how, constants, star=True)
+
+    def _map(
+        self,
+        iterables: tuple[Iterable[Any], ...],
+        how: dict[str, Any],
+        constants: dict[str, Any],
+        *,
+        star: bool,
+    ) -> MapIterator:
+        function, batch = self.__wrapped__, self._options.batch
+        check_options(self.name, function, how)
+        check_constants(function, iterables, constants, star=star, batch=batch)
+        if not in_worker():
+            return self._where().map_with(
+                self._sent(), iterables, self._options, constants=constants, star=star, **how
+            )
+        if batch and not star:
+            items = list(iterables[0])
+            values = check_batch(self.name, function(items, **constants), len(items))
+            return map_here(_itself, self.name, (values,), star=False, return_exceptions=False)
+        if constants:
+            function = functools.partial(function, **constants)
+        return map_here(
+            function, self.name, iterables, star=star, return_exceptions=how.get("return_exceptions", False)
         )
 
     @bounded
@@ -120,6 +164,10 @@ class ParallelFunction:
         except (TypeError, ValueError):
             signature = "(...)"
         return f"<parallel {self.name}{signature}>"
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 class _Bound:

@@ -100,6 +100,11 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
+def constants_of(function: Any) -> dict[str, Any]:
+    """What each call of it is given by name."""
+    return function.keywords if type(function) is functools.partial else {}
+
+
 def is_single(parallel_function: Any) -> bool:
     """Whether calls of a parallel function are calls of its function, one each: it takes no lists."""
     return not getattr(getattr(parallel_function, "_options", None), "batch", True)

@@ -7,7 +7,9 @@ import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sized
 from concurrent.futures import Future as BaseFuture
 from dataclasses import dataclass, replace
+from itertools import repeat
 from numbers import Real
+from operator import length_hint
 from typing import Any
 
 from .errors import UsageError, did_you_mean, in_words
@@ -355,7 +357,15 @@ _BRIEF = reprlib.Repr()
 _BRIEF.maxstring, _BRIEF.maxother, _BRIEF.maxlong = 60, 80, 60
 
 
-def name_element(error: BaseException, function: str, index: int, item: Any, *, star: bool) -> None:
+def name_element(
+    error: BaseException,
+    function: str,
+    index: int,
+    item: Any,
+    *,
+    star: bool,
+    constants: Mapping[str, Any] | None = None,
+) -> None:
     """Note on the error of a map's element which one it was: its place and its call."""
     if isinstance(item, bytes) and len(item) > MOST_SHOWN:
         shown = "…"
@@ -363,6 +373,8 @@ def name_element(error: BaseException, function: str, index: int, item: Any, *, 
         shown = ", ".join(map(brief, item))
     else:
         shown = f"*{brief(item)}" if star else brief(item)
+    for name, value in (constants or {}).items():
+        shown += f", {name}={brief(value)}"
     add_note(error, f"in element {index:,} of a map: {function}({shown})")
 
 
@@ -389,10 +401,14 @@ def brief(value: object) -> str:
 
 
 def known_length(iterables: Iterable[Any]) -> int | None:
-    """Length of the shortest iterable, or None when one of them does not know its own."""
+    """Length of the shortest iterable, endless ones left out, or None when one of them does not know its own."""
     lengths = []
     for iterable in iterables:
-        if not isinstance(iterable, Sized):
+        if type(iterable) is repeat:
+            lengths.append(length_hint(iterable, -1))
+        elif isinstance(iterable, Sized):
+            lengths.append(len(iterable))
+        else:
             return None
-        lengths.append(len(iterable))
-    return min(lengths, default=0)
+    ends = [length for length in lengths if length >= 0]
+    return min(ends) if ends else None if lengths else 0

@@ -39,6 +39,7 @@ LAYERS = [
         "randomness",
         "unpacked",
         "fixed",
+        "signatures",
     },
     {
         "references",
@@ -80,6 +81,7 @@ LAYERS = [
         "zygote",
     },
     {"backends"},
+    {"map_calls"},
     {"living", "executor", "control", "journeys", "output", "tasks", "seeds"},
     {"parallel"},
     {

@@ -69,6 +69,7 @@ class Backend(Protocol):
         ordered: bool,
         return_exceptions: bool,
         prefetch: int | None = None,
+        star: bool,
     ) -> MapIterator: ...
 
     def open_run(self) -> int: ...

@@ -17,6 +17,7 @@ from ..errors import DependencyError, UsageError, in_words, is_a
 from ..functions import check_batch, function_name
 from ..futures import Future
 from ..naming import call_of, call_text, name_call
+from ..references import constants_of
 from ..runs import Run, finish_all, note_failure
 from ..shared import Shared
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
@@ -158,6 +159,7 @@ class InlineBackend:
         ordered: bool,
         return_exceptions: bool,
         prefetch: int | None = None,
+        star: bool,
     ) -> MapIterator:
         if options.asks:
             self.resources.check(options)
@@ -169,6 +171,8 @@ class InlineBackend:
             iterables,
             run,
             return_exceptions=return_exceptions,
+            star=star,
+            constants=constants_of(function),
         )
         self._maps.add(results)
         return results.read()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from ..futures import Future, settled
+from ..references import constants_of
 from ..task import RunCounts, known_length, name_element
 from .map_iterator import MapIterator, Progress, reading
 from .taking import LARGEST_BLOCK, Input, endless
@@ -29,13 +30,16 @@ class InlineMap:
         iterables: tuple[Iterable[Any], ...],
         run: Counted,
         *,
+        star: bool,
         return_exceptions: bool,
+        constants: Mapping[str, Any],
     ) -> None:
         self.begun = False
         self._call = call
         self._name = name
         self._run = run
-        self._star = len(iterables) != 1
+        self._star = star
+        self._constants = constants
         self._input = Input(iterables, None)
         self._length = known_length(iterables)
         self._made: deque[Future] = deque()
@@ -51,13 +55,24 @@ class InlineMap:
 
     def _make(self, items: list[Any], keep: Callable[[Future], None]) -> None:
         for item in items:
-            made = self._call(item if self._star else (item,))
+            made = self._call_of(item)
             error = made.exception()
             if error is not None:
                 self._failed += 1
-                name_element(error, self._name, self._called, item, star=self._star)
+                name_element(
+                    error, self._name, self._called, item, star=self._star, constants=self._constants
+                )
             self._called += 1
             keep(made)
+
+    def _call_of(self, item: Any) -> Future:
+        if not self._star or type(item) is tuple:
+            return self._call(item if self._star else (item,))
+        try:
+            arguments = tuple(item)
+        except Exception as error:
+            return settled(_NO_HOME, None, error)
+        return self._call(arguments)
 
     def take_rest(self) -> None:
         """Nothing can be called later: what is left runs now, if it comes to an end."""
@@ -124,7 +139,12 @@ class _Uncounted:
 
 
 def map_here(
-    function: Callable[..., Any], name: str, iterables: tuple[Iterable[Any], ...], return_exceptions: bool
+    function: Callable[..., Any],
+    name: str,
+    iterables: tuple[Iterable[Any], ...],
+    *,
+    star: bool,
+    return_exceptions: bool,
 ) -> MapIterator:
     """`map` of a parallel function in a task: its calls are part of the task."""
 
@@ -134,7 +154,16 @@ def map_here(
         except Exception as error:
             return settled(_NO_HOME, None, error)
 
-    return InlineMap(call, name, iterables, _Uncounted(), return_exceptions=return_exceptions).read()
+    star = star or len(iterables) != 1
+    return InlineMap(
+        call,
+        name,
+        iterables,
+        _Uncounted(),
+        star=star,
+        return_exceptions=return_exceptions,
+        constants=constants_of(function),
+    ).read()
 
 
 def _forget(_: Future) -> None:

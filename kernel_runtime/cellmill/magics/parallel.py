@@ -42,6 +42,8 @@ definition on `f(x)` returns a future at once, and `f.map(xs)` an iterator of re
 
     f(3).result(), list(f.map(range(10)))
 
+`f.map(xs, window=3)` gives `window=3` to each call, `f.starmap(pairs)` calls `f(*pair)`.
+
 Inside a task `f(x)` is the plain function. When the cell raises, what was defined before that line
 is parallel and the rest is as it was.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from ...errors import CellmillError, PayloadError, UsageError, WorkerLostError, describe_exit
@@ -182,13 +183,15 @@ class ScheduledBackend:
         ordered: bool,
         return_exceptions: bool,
         prefetch: int | None = None,
+        star: bool,
     ) -> MapIterator:
         if self.closed or self.broken is not None:
             self.refuse()
         if options.asks:
             self.resources.check(options)
         self.pool.sync_world()
-        self.functions.number(function)  # one that cannot be sent raises here, once
+        if type(function) is not partial:  # that is packed with its constants once, when the map begins
+            self.functions.number(function)  # one that cannot be sent raises here, once
         results = MapResults(
             self,
             function,
@@ -200,6 +203,7 @@ class ScheduledBackend:
             ordered=ordered,
             return_exceptions=return_exceptions,
             prefetch=prefetch,
+            star=star,
         )
         if self.broken is not None:  # since the look at it: who broke it may not have seen these
             self.break_down(self.broken)

@@ -60,10 +60,10 @@ class MapResults:
         ordered: bool,
         return_exceptions: bool,
         prefetch: int | None = None,
+        star: bool,
     ) -> None:
-        single = len(iterables) == 1
         name = options.name or function_name(function)
-        self._input = Input(iterables, backend.sender.packer(name, star=not single))
+        self._input = Input(iterables, backend.sender.packer(name, star=star))
         self._run = run
         self._ordered = ordered
         self._return_exceptions = return_exceptions
@@ -82,7 +82,7 @@ class MapResults:
         self._refilling = threading.Lock()
         self._weights: dict[int, int] = {}  # bytes of the larger pieces, by their identity
         self._length = known_length(iterables)
-        self.stream = Stream(backend, function, options, run.key, self, star=not single, chunksize=chunksize)
+        self.stream = Stream(backend, function, options, run.key, self, star=star, chunksize=chunksize)
         self.stream.when_done = self._finish_run
         self._ahead = ReadAhead(backend.max_workers, chunksize, prefetch, whole=self._input.whole)
         self.stream.observe = self._ahead.observe

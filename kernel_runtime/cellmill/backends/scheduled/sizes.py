@@ -8,6 +8,7 @@ make its own cost small. For batch functions a call costs ``a + c * n``, and ``n
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -48,7 +49,8 @@ class Paces:
 
 def _plain(function: Any) -> FunctionType | None:
     """A method is made anew at each look; its function is not."""
-    found = function.__func__ if type(function) is MethodType else function
+    found = function.func if type(function) is partial else function
+    found = found.__func__ if type(found) is MethodType else found
     return found if type(found) is FunctionType else None
 
 

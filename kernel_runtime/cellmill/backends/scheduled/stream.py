@@ -19,6 +19,7 @@ from ...functions import function_name
 from ...futures import Future
 from ...interrupts import whole
 from ...naming import name_call
+from ...references import constants_of
 from ...runs import note_failure
 from ...task import TaskOptions, brief, name_element
 from . import outcomes, states
@@ -311,6 +312,13 @@ class Stream:
         if issubclass(type(error), CancelledError):
             return
         if type(key) is int:  # of a map
-            name_element(error, function_name(self.function), key, item, star=self.star)
+            name_element(
+                error,
+                function_name(self.function),
+                key,
+                item,
+                star=self.star,
+                constants=constants_of(self.function),
+            )
         else:
             name_call(error, f"{function_name(self.function)}({brief(item)})")

@@ -23,6 +23,7 @@ typedef struct {
     PyObject *entries;
     PyObject *absent;
     int64_t number;
+    Py_ssize_t least, most; /* arguments of a call that fits, see capture_takes */
     Py_ssize_t count;
     entry_t entry[];
 } capture_t;
@@ -229,6 +230,12 @@ int64_t capture_number(PyObject *capsule)
     return number;
 }
 
+bool capture_takes(PyObject *capsule, Py_ssize_t count)
+{
+    const capture_t *c = PyCapsule_GetPointer(capsule, NAME);
+    return c && count >= c->least && count <= c->most;
+}
+
 /* -- making one */
 
 static void capture_free(PyObject *capsule)
@@ -309,15 +316,16 @@ static bool fill(capture_t *c, PyObject *entries)
 static PyObject *capture(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
-    if (count != 3 || !PyList_Check(given[0])) {
-        PyErr_SetString(PyExc_TypeError, "capture takes a list of entries, a marker of absence and a number");
+    if (count != 5 || !PyList_Check(given[0])) {
+        PyErr_SetString(PyExc_TypeError, "capture takes a list of entries, a marker of absence and three numbers");
         return NULL;
     }
     int64_t number = PyLong_AsLongLong(given[2]);
+    Py_ssize_t least = PyLong_AsSsize_t(given[3]), most = PyLong_AsSsize_t(given[4]);
     capture_t *c = PyErr_Occurred() ? NULL : malloc(sizeof *c + sizeof(entry_t) * (size_t)PyList_Size(given[0]));
     if (!c)
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    *c = (capture_t){.entries = given[0], .absent = given[1], .number = number};
+    *c = (capture_t){.entries = given[0], .absent = given[1], .number = number, .least = least, .most = most};
     Py_INCREF(c->entries);
     Py_INCREF(c->absent);
     PyObject *capsule = PyCapsule_New(c, NAME, capture_free);
@@ -352,7 +360,7 @@ int csched_captures(void *out)
 {
     static PyMethodDef methods[] = {
         {"capture", (PyCFunction)(void (*)(void))capture, METH_FASTCALL,
-         "capture(entries, absent, number, /)\n--\n\nA capsule."},
+         "capture(entries, absent, number, least, most, /)\n--\n\nA capsule."},
         {"changed", changed, METH_O, "changed(capsule, /)\n--\n\nIndex of the first difference, or -1."},
         {"memory", memory, METH_O, "memory(object, /)\n--\n\nThe bytes of a buffer."},
     };

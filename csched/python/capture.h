@@ -3,6 +3,8 @@
 #ifndef CSCHED_PYTHON_CAPTURE_H
 #define CSCHED_PYTHON_CAPTURE_H
 
+#include <stdbool.h>
+
 #include "csched.h"
 
 /* cffi: begin */
@@ -21,7 +23,8 @@ enum {
 };
 
 /* Appends three functions to the list `out`.
- * capture(entries, absent, number) -> a capsule; entries: a list of (kind, object, key, value), which it keeps.
+ * capture(entries, absent, number, least, most) -> a capsule; entries: a list of (kind, object, key, value), which it
+ * keeps; least, most: arguments of a call of the function, if it is one, that fits for sure.
  * changed(capsule) -> the index of the first entry that differs, or -1.
  * memory(object) -> the bytes of an object with the buffer protocol, as CSCHED_BUFFER compares them. */
 int csched_captures(void *out);
@@ -29,6 +32,8 @@ int csched_captures(void *out);
 
 /* The number of the function whose capsule this is, 0 where something differs, -1: an error is set. */
 int64_t capture_number(PyObject *capsule);
+/* Whether a call with so many arguments and no keywords fits the function for sure. */
+bool capture_takes(PyObject *capsule, Py_ssize_t count);
 /* The place of the first entry that differs; -1: none; -2: an error is set. */
 Py_ssize_t capture_first_difference(PyObject *capsule);
 

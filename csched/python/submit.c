@@ -81,20 +81,26 @@ static int clear_to_go(const csched_plain_t *plain, uint64_t start)
     return changed < 0 ? -1 : !changed;
 }
 
-/* Of a function by its captured state, which is as it was: most calls.  0: look closer; -1: an error is set */
-static int64_t unchanged_number(const csched_plain_t *plain, PyObject *function)
+/* A call that does not fit raises Python's own error.  false: it is set */
+static bool check(const csched_plain_t *plain, PyObject *function, PyObject *arguments)
 {
-    PyObject *known = PyDict_GetItemWithError(plain->captures, function); /* borrowed */
-    if (known)
-        return capture_number(known);
-    PyErr_Clear(); /* what cannot be looked up is looked at closer */
-    return 0;
+    PyObject *checked = PyObject_CallFunctionObjArgs(plain->check, function, arguments, NULL);
+    Py_XDECREF(checked);
+    return checked;
 }
 
-/* 0: not a plain call; -1: an error is set */
-static int64_t number_of(const csched_plain_t *plain, PyObject *function)
+/* Of a function, for a call that fits it; most have their captured state, which is as it was.  0: not a plain call; -1:
+ * an error is set */
+static int64_t number_of(const csched_plain_t *plain, PyObject *function, PyObject *arguments)
 {
-    int64_t unchanged = unchanged_number(plain, function);
+    PyObject *known = PyDict_GetItemWithError(plain->captures, function); /* borrowed */
+    if (!known)
+        PyErr_Clear(); /* what cannot be looked up is looked at closer */
+    int64_t unchanged = known ? capture_number(known) : 0;
+    if (unchanged > 0 && capture_takes(known, PyTuple_Size(arguments)))
+        return unchanged;
+    if (unchanged < 0 || !check(plain, function, arguments))
+        return -1;
     if (unchanged)
         return unchanged;
     PyObject *number = PyObject_CallFunctionObjArgs(plain->number, function, NULL);
@@ -178,7 +184,7 @@ static PyObject *plain_call(csched_plain_t *plain, PyObject *function, PyObject 
     int64_t number;
     if (!encode(&p, arguments))
         return nothing();
-    if ((number = number_of(plain, function)) <= 0)
+    if ((number = number_of(plain, function, arguments)) <= 0)
         return number < 0 ? NULL : nothing();
     PyObject *future = PyObject_CallFunctionObjArgs(plain->future, plain->home, NULL);
     PyObject *sent = future ? send(plain, future, number, how, &p, start) : NULL;

@@ -27,6 +27,7 @@ typedef struct {
     void *settings;       /* csched_settings_t: what workers have */
     void *long_way;       /* (function, arguments, keywords) -> a future: whatever is no plain call */
     void *captures;       /* dict: function -> the capsule of what it refers to (capture.h), and of its number, */
+    void *check;          /* (function, arguments) raises TypeError where they do not fit */
     void *number;         /* function -> its number, 0: it goes with the arguments */
     void *future;         /* (home) -> a future */
     void *table;          /* list: slot -> future */

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from .captured_kinds import Walk
 from .entry_kinds import CELL, ITEM
 from .references import ABSENT
+from .signatures import ANY_NUMBER
 
 
 class _Comparing(NamedTuple):
     """What csched/python/capture.c and take.c make."""
 
-    capture: Callable[[list[Any], Any, int], Any]
+    capture: Callable[[list[Any], Any, int, int, int], Any]
     changed: Callable[[Any], int]
     memory: Callable[[Any], bytes]
     take: Callable[[Any, int, Any, Any, type, list[Any]], tuple[int, int]]
@@ -42,14 +43,15 @@ def _comparing() -> _Comparing:
 class Capture:
     """What a function, or a class, referred to when this was made.
 
-    ``capsule``: the same for C, with the number given. ``light``: to compare it costs about a microsecond at most.
-    ``mutable``: whether anything that it refers to can be changed in place. ``largest``: the variable that costs most.
+    ``capsule``: the same for C, with the number given and how many arguments fit a call (see `signatures.limits`).
+    ``light``: to compare it costs about a microsecond at most. ``mutable``: whether anything that it refers to can be
+    changed in place. ``largest``: the variable that costs most.
     """
 
     __slots__ = ("_changed", "capsule", "largest", "light", "mutable", "names")
 
-    def __init__(self, walk: Walk, number: int) -> None:
-        self.capsule = _comparing().capture(walk.entries, ABSENT, number)
+    def __init__(self, walk: Walk, number: int, fitting: tuple[int, int] = (0, ANY_NUMBER)) -> None:
+        self.capsule = _comparing().capture(walk.entries, ABSENT, number, *fitting)
         self._changed = _comparing().changed
         self.names = walk.names
         self.light = walk.weight < MOST_LIGHT

@@ -20,6 +20,7 @@ from .map_calls import OPTIONS as MAP_OPTIONS
 from .map_calls import check_constants, with_constants
 from .runs import Run
 from .shared import Shared, share
+from .signatures import check_call
 from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo, known_length
 from .transcript import Settings, whole_lines
 
@@ -169,7 +170,14 @@ class Executor(BaseExecutor):
         self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, name: str = ""
     ) -> Future:
         """`submit` with options, counted in the run of this function and cell; a call of a parallel function."""
-        run = self._single_run(name or options.name or function_name(fn))
+        name = name or options.name or function_name(fn)
+        found = self._single_runs.get(name)
+        if found is not None and found[0] == runs._epoch and found[1].finished_ns is None:
+            run = found[1]
+        else:
+            if not options.batch:  # no run is begun for what is no call
+                check_call(fn, args, kwargs)
+            run = self._single_run(name)
         future = self._submit(fn, args, kwargs, options, run.key)
         future._of_call = True
         return future

@@ -14,6 +14,7 @@ from .captured_kinds import Walk
 from .entry_kinds import ATTRIBUTE, CELL, ITEM
 from .references import ABSENT, cell_value
 from .shared import Shared
+from .signatures import limits
 
 COSTLY_NS = 1_000_000  # of one look at captured state: said once per function
 
@@ -51,7 +52,7 @@ class Entry:
 
     def hold(self, walk: Walk, number: int) -> None:
         """From now on this is the state that the present content stands for."""
-        self.capture = Capture(walk, number)
+        self.capture = Capture(walk, number, limits(self.target()))
 
     def fresh(self) -> bool:
         """Whether all that it refers to is as it was when it was pickled."""

@@ -20,6 +20,7 @@ from ..naming import call_of, call_text, name_call
 from ..references import constants_of
 from ..runs import Run, finish_all, note_failure
 from ..shared import Shared
+from ..signatures import check_call
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..tracebacks import shorten
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
@@ -83,6 +84,8 @@ class InlineBackend:
     def submit(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
     ) -> Future:
+        if not options.batch:
+            check_call(function, args, kwargs)
         if (
             drawing.seed is not None and inside.here.worker is None
         ):  # a call in a task draws what the task draws

@@ -11,6 +11,7 @@ from ... import drawing, futures, runs
 from ...functions import FunctionTable
 from ...futures import Future
 from ...reporting import ReportingWatch
+from ...signatures import check_call
 from .scheduler import check, ffi, held
 from .settings_watch import SettingsWatch
 
@@ -71,6 +72,7 @@ class PlainSubmit:
         self._kept: dict[str, Any] = {
             "home": backend,
             "captures": functions.captures,
+            "check": check_call,
             "number": functions.number,
             "future": Future,
             "table": resolver.table,

@@ -21,6 +21,7 @@ from ...payload import INLINE_MAX, Encoded, encode, explain_argument
 from ...pieces import as_sent
 from ...randomness import Draws
 from ...settings import Settings
+from ...signatures import check_call
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from . import outcomes, states
 from .drawn import Drawn
@@ -107,6 +108,8 @@ class Sender:
         backend = self.backend
         if backend.closed or backend.broken is not None:
             backend.refuse()
+        if not options.batch:
+            check_call(function, args, kwargs)
         if options.asks:
             backend.resources.check(options)
         start = self.plain.look()

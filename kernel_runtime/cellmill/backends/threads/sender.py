@@ -11,6 +11,7 @@ from ...functions import function_name
 from ...futures import Future
 from ...naming import call_text
 from ...settings import context_now
+from ...signatures import check_call
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from ..inline import InlineBackend
 from ..scheduled import outcomes
@@ -67,6 +68,7 @@ class ThreadsSender(Sender):
             streams.look()
         if options.batch:
             return self._submit_to_batch(function, args, kwargs, options, run)
+        check_call(function, args, kwargs)
         if drawing.seed is not None:
             function = self._drawn.in_thread(function)
         if options.plain:

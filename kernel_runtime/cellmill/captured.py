@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .captured_kinds import Walk
 from .entry_kinds import CELL, ITEM
-from .references import ABSENT
+from .references import ABSENT, constants_of
 from .signatures import ANY_NUMBER
 
 
@@ -84,6 +84,8 @@ MOST_LIGHT = 1000  # members and bytes / 64 to compare: a microsecond or two
 def walked(root: Any, *, in_worker: bool = False) -> Walk:
     """All that a function or class refers to, and what it holds now."""
     walk = Walk(_comparing().memory, in_worker=in_worker)
+    for name, value in constants_of(root).items():
+        walk.go(value, name)
     walk.go(root)
     return walk
 

@@ -238,10 +238,7 @@ class Walk:
             self.follow((value.fget, value.fset, value.fdel), name)
         elif kind is functools.partial:
             for key in ("func", "args", "keywords"):
-                self.attribute(value, key, name, follow=key != "keywords")
-            for key, given in value.keywords.items():  # of a map's constants, each by its name
-                self.note(ITEM, value.keywords, key, given, name or key)
-                self.follow((given,), name or key)
+                self.attribute(value, key, name)
             attributes = value.__reduce__()[2][3]  # asked for by name it would come to be
             self.note(CALL, value, lambda: value.__reduce__()[2][3] is attributes, None, name)
             self.follow((attributes,), name)

@@ -51,6 +51,9 @@ class Home(Protocol):
     def is_stopping(self, future: Future) -> bool:
         """Whether it runs, was cancelled, and is not over yet."""
 
+    def call_text(self, future: Future) -> str:
+        """The call in short, `f(3, 'a.csv')`, as far as that is known without having kept anything for it."""
+
 
 def track(future: Future) -> None:
     """Have the cycle collector look at a future that a backend kept from it: what is stored in it may refer to it.
@@ -216,7 +219,8 @@ class Future(BaseFuture[Any]):
             outcome = self._exception if self._exception is not None else self._result
             state = "failed" if self._exception is not None else "finished"
             detail = f" {type(outcome).__name__}"
-        return f"<cellmill.Future {state}{detail}>"
+        call = self._home.call_text(self) if self._home is not None else ""
+        return f"<cellmill.Future {call}{' ' if call else ''}{state}{detail}>"
 
     # What the resolver calls. Each settles once; later calls find the future over and do nothing.
 

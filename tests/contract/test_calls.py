@@ -265,3 +265,22 @@ def test_a_future_of_submit_is_an_object_like_any_other(ex: Executor) -> None:
         _ = future < 2
     assert ex.options(retries=1).submit(tasks.double, 1)
     assert future.result(SECONDS) == 2
+
+
+@later
+def test_a_future_tells_its_call(ex: Executor, gate: Gate) -> None:
+    held = [ex.submit(tasks.hold, gate.folder, i) for i in range(ex.max_workers)]
+    gate.wait_started(len(held))
+    queued = ex.submit(tasks.give, 3, "a.csv", key=[1, 2])
+    assert repr(queued) == "<cellmill.Future give(3, 'a.csv', key=[1, 2]) pending>"
+    assert repr(held[0]).startswith("<cellmill.Future hold(")
+    assert repr(held[0]).endswith(", 0) running>")
+    gate.release(len(held))
+    assert queued.result()[0] == (3, "a.csv")
+    assert repr(queued) == "<cellmill.Future finished tuple>"
+
+
+def test_a_failed_future_tells_its_call(ex: Executor) -> None:
+    future = ex.submit(tasks.half_of_even, 7)
+    assert isinstance(future.exception(), ValueError)
+    assert repr(future) == "<cellmill.Future half_of_even(7) failed ValueError>"

@@ -26,7 +26,9 @@ def test_states(fresh: Executor, gate: Gate) -> None:
     waiting = fresh.submit(tasks.double, queued)
     assert [f.running() for f in (*held, queued, waiting)] == [True, True, False, False]
     assert not any(f.done() for f in (*held, queued, waiting))
-    assert [repr(f) for f in (held[0], queued)] == ["<cellmill.Future running>", "<cellmill.Future pending>"]
+    assert repr(queued) == "<cellmill.Future double(1) pending>"
+    assert repr(held[1]).endswith(", 1) running>")
+    assert repr(waiting) == "<cellmill.Future double(<input 1>) pending>"
     gate.release(2)
     assert waiting.result() == 4
     held[0].result()
@@ -302,7 +304,7 @@ def test_cycles_through_callbacks_and_errors_are_collected(pool: Executor) -> No
     pool.submit(tasks.same, 0).result(SECONDS)
     gone = []
     for way in ("callback", "error", "cancelled"):
-        future = pool.submit(tasks.fail if way == "error" else tasks.same)
+        future = pool.submit(tasks.fail if way == "error" else tasks.give)
         if way == "callback":
             future.add_done_callback(lambda _, me=future: me)  # type: ignore[misc]
         elif way == "error":

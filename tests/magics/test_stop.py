@@ -266,7 +266,9 @@ def test_the_status_shows_what_is_stopping(stage: Stage) -> None:
         "print([w.state for w in ex.workers() if w.state != 'idle'])"
     ).ok()
     first, second = out.stdout.splitlines()
-    assert first == "<cellmill.Future running> False True <cellmill.Future stopping> True 1"
+    assert first == (
+        "<cellmill.Future stubborn() running> False True <cellmill.Future stubborn() stopping> True 1"
+    )
     assert second == "['stopping']"
     with_end = notebook.run("try: f.result(30)\nexcept BaseException as e: print(type(e).__name__)")
     assert with_end.ok().stdout == "CancelledError\n"

@@ -21,12 +21,23 @@ from ..references import constants_of
 from ..runs import Run, finish_all, note_failure
 from ..shared import Shared
 from ..signatures import check_call
-from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
+from ..task import (
+    DEFAULT_OPTIONS,
+    NO_RUN,
+    RunCounts,
+    Stats,
+    TaskOptions,
+    WorkerEnd,
+    WorkerInfo,
+    short_arguments,
+)
 from ..tracebacks import shorten
 from ..transcript import OUTPUT_LINES, Settings, whole_lines
 from .inline_map import InlineMap
 from .map_iterator import MapIterator
 from .resources import Resources
+
+LONGEST_KEPT = 200  # characters of an argument
 
 
 class InlineBackend:
@@ -78,6 +89,10 @@ class InlineBackend:
     def is_stopping(self, future: Future) -> bool:
         return False
 
+    def call_text(self, future: Future) -> str:
+        name, args, kwargs = future.__dict__.get("call", ("", (), {}))
+        return f"{name}({short_arguments(args, kwargs)})" if name else ""
+
     def submit_plain(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future:
         return self.submit(function, args, kwargs, DEFAULT_OPTIONS, NO_RUN)
 
@@ -107,6 +122,8 @@ class InlineBackend:
             self.resources.check(options)
         future = Future(self)
         given = args, kwargs
+        if all(map(_is_small, (*args, *kwargs.values()))):
+            future.__dict__["call"] = function_name(function), args, kwargs
         if sharing.used:
             function, args, kwargs = sharing.unshared((function, args, kwargs))
         try:
@@ -283,6 +300,12 @@ class InlineBackend:
             results.take_rest()
         self._closed = True
         finish_all(self)
+
+
+def _is_small(value: Any) -> bool:
+    """A future may keep it to tell its call: nothing else hangs on it."""
+    kind = type(value)
+    return kind in (bool, int, float, type(None)) or (kind in (str, bytes) and len(value) <= LONGEST_KEPT)
 
 
 def _of_one(function: Any, item: Any) -> Any:

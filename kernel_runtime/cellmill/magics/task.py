@@ -185,6 +185,10 @@ class _Source:
         """Whether it was cancelled and runs still."""
         return self._source._home.is_stopping(self._source)
 
+    def call_text(self, future: Future) -> str:
+        """A cell has no arguments to show."""
+        return ""
+
 
 def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> None:
     """The magic: `text` is the rest of its line, `body` the lines below."""

@@ -235,6 +235,9 @@ class ScheduledBackend:
             return False
         return int(held.csched_task_state(self.scheduler.handle, future._ticket)) == 4
 
+    def call_text(self, future: Future) -> str:
+        return "" if self.foreign or self.resolver.stopped else self.inspector.call_text(future._ticket)
+
     def stop(self, future: Future) -> bool | None:
         if self.foreign or not future._ticket:
             return None

@@ -232,6 +232,15 @@ class Inspector:
         except Exception:
             return "<arguments that cannot be shown>"
 
+    def call_text(self, ticket: int) -> str:
+        """Of a task that is not over, or whose failure is kept; "" of others, which would have to be searched for."""
+        found = self.failure(ticket)
+        arguments = self.arguments(ticket, None) if ticket else None
+        if arguments is None:
+            return ""
+        name = found.function if found is not None else self.why(ticket).function
+        return f"{'call' if name == '?' else name}({arguments})"
+
     def output(self, task: int, element: int | None) -> str:
         """The end of what it printed."""
         found = self.failure(task, element)

@@ -262,6 +262,10 @@ class Stream:
         """See `futures.Home`."""
         return False
 
+    def call_text(self, future: Future) -> str:
+        """See `futures.Home`: of the items of a batch nothing is at hand."""
+        return f"{function_name(self.function)}(…)"
+
     # -- from the resolver
 
     def ran(self, count: int, run_ns: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any, overload
 
-from . import inside, notices
+from . import inner_calls, inside, notices
 from .backends.inline_map import map_here
 from .backends.map_iterator import MapIterator
 from .boundary import bounded
@@ -46,11 +46,11 @@ class ParallelFunction:
 
     @bounded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """A future at once; inside a task, the value."""
+        """A future at once; inside a task, the value itself, as of the plain function."""
         if in_worker():
             if self._options.batch:
                 return check_batch(self.name, self.__wrapped__([*args]), len(args))[0]
-            return self.__wrapped__(*args, **kwargs)
+            return inner_calls.note(self.name, self.__wrapped__(*args, **kwargs))
         return self._where().submit_with(self.__wrapped__, args, kwargs, self._options, self.name)
 
     @bounded

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures.process import _RemoteTraceback
 from typing import Any
 
-from . import read_only
+from . import inner_calls, read_only
 from .error_parts import put_together, taken_apart
 from .errors import CellmillError, PayloadError, class_name, in_words, is_a, module_name, text_of
 from .tracebacks import as_shown
@@ -43,6 +43,7 @@ RemoteTraceback.__module__ = "cellmill"  # as it is shown
 def encode_error(error: BaseException, name: str) -> bytes:
     """(the exception's parts, its remote traceback, type name, text, function): all of it plain."""
     read_only.explain(error)
+    inner_calls.explain(error)
     text = _traceback_of(error)
     _let_go_of_frames(error)  # by its own class's methods nothing is safe to do
     try:
@@ -74,6 +75,7 @@ def here_and_now(error: BaseException) -> BaseException:
     *_, last = _causes(error)
     if is_a(_CAUSE.__get__(last), _RemoteTraceback):  # another task raised it before
         _keeping_context(last, None)
+    inner_calls.explain(error)
     text = _traceback_of(error)
     _let_go_of_frames(error)
     _give_traceback(error, text)

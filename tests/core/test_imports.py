@@ -40,6 +40,7 @@ LAYERS = [
         "unpacked",
         "fixed",
         "signatures",
+        "inner_calls",
     },
     {
         "references",

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .. import drawing, inside, notices
+from .. import drawing, inner_calls, inside, notices
 from .. import shared as sharing
 from ..errors import DependencyError, UsageError, in_words, is_a
 from ..functions import check_batch, function_name
@@ -153,6 +153,7 @@ class InlineBackend:
             except Exception as error:
                 delay = options.retry.delay(attempt, error)
                 if delay is None:
+                    inner_calls.explain(error)
                     shorten(error)
                     if not of_map:
                         name_call(error, self._named(function, given))

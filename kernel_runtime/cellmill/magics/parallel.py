@@ -44,8 +44,8 @@ definition on `f(x)` returns a future at once, and `f.map(xs)` an iterator of re
 
 `f.map(xs, window=3)` gives `window=3` to each call, `f.starmap(pairs)` calls `f(*pair)`.
 
-Inside a task `f(x)` is the plain function. When the cell raises, what was defined before that line
-is parallel and the rest is as it was.
+Inside a task `f(x)` is the plain function's value, and no future. When the cell raises, what was
+defined before that line is parallel and the rest is as it was.
 
 Options, which come first:
 {help_of(OPTIONS)}

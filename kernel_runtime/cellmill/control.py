@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future as BaseFuture
 
 from . import runs
+from .blame import cancelling
 from .boundary import bounded
 from .errors import UsageError
 from .executor import default_executor, peek_default_executor
@@ -33,6 +34,11 @@ def cancel(what: Run | Future | int | None = None) -> int:
     What has not begun is cancelled, what runs is interrupted; without one single calls that run go on. Returns how many
     tasks that were: 0 when all was over. Raises `UsageError` for the number of a run that does not go on.
     """
+    with cancelling("cellmill.cancel()"):
+        return _cancel(what)
+
+
+def _cancel(what: Run | Future | int | None) -> int:
     if isinstance(what, Run):
         return what.stop()
     if isinstance(what, BaseFuture):

@@ -12,6 +12,7 @@ from typing import Any
 
 from . import backends, inside, living, runs
 from .backends.map_iterator import MapIterator
+from .blame import cancelling
 from .boundary import bounded, bounded_submit
 from .errors import UsageError
 from .functions import function_name
@@ -157,7 +158,8 @@ class Executor(BaseExecutor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more tasks; with ``wait``, return when all are over and the workers gone."""
         self._closed = True
-        self._backend.shutdown(wait, cancel_futures)
+        with cancelling("shutdown(cancel_futures=True) of its executor"):
+            self._backend.shutdown(wait, cancel_futures)
 
     # -- beyond it
 
@@ -391,7 +393,8 @@ class Executor(BaseExecutor):
     @bounded
     def stop(self) -> int:
         """Cancel every task that has not begun; how many those were."""
-        return self._backend.cancel_everything()
+        with cancelling("stop() of its executor"):
+            return self._backend.cancel_everything()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{self.max_workers} workers"

@@ -92,6 +92,7 @@ class Future(BaseFuture[Any]):
     _result = None
     _exception = None
     _inputs: tuple[Future, ...] = ()
+    _cancelled: object = None  # its text says what was cancelled, and by whom
 
     def __init__(self, home: Home) -> None:  # on purpose without the base's, which makes a condition
         self._home = home
@@ -132,7 +133,7 @@ class Future(BaseFuture[Any]):
             finally:
                 self = None  # type: ignore[assignment]  # or the traceback would keep this future alive
         if self._state in OVER:
-            raise CancelledError
+            raise self._cancelled_error()
         raise TimeoutError
 
     @bounded
@@ -143,8 +144,11 @@ class Future(BaseFuture[Any]):
         if self._state == FINISHED:
             return self._exception
         if self._state in OVER:
-            raise CancelledError
+            raise self._cancelled_error()
         raise TimeoutError
+
+    def _cancelled_error(self) -> CancelledError:
+        return CancelledError("the task was cancelled" if self._cancelled is None else str(self._cancelled))
 
     @bounded
     def cancel(self, force: bool = False) -> bool:
@@ -173,9 +177,29 @@ class Future(BaseFuture[Any]):
         return self._state == RUNNING or (self._state == PENDING and self._home.is_running(self))
 
     def __await__(self) -> Generator[Any, None, Any]:
+        found: Generator[Any, None, Any] = self._in_loop().__await__()
+        return found
+
+    def _in_loop(self) -> Any:
+        """As `asyncio.wrap_future` has it, and who waits is told what was cancelled."""
         import asyncio
 
-        return asyncio.wrap_future(self).__await__()
+        loop = asyncio.get_event_loop()
+        waiting = loop.create_future()
+
+        def copy() -> None:
+            if not waiting.done() and self.cancelled():
+                waiting.cancel(str(self._cancelled_error()))
+            elif not waiting.done():
+                asyncio.futures._copy_future_state(self, waiting)  # type: ignore[attr-defined]
+
+        def came(_: BaseFuture[Any]) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(copy)
+
+        waiting.add_done_callback(lambda done: done.cancelled() and self.cancel())
+        self.add_done_callback(came)
+        return waiting
 
     def __reduce__(self) -> Any:
         return payload.reduce_future(self)

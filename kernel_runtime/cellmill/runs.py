@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from . import origin
+from .blame import cancelling
 from .errors import in_words
 from .mishaps import Mishap, Mishaps
 from .settings import context_now
@@ -20,6 +21,8 @@ from .tail import Tail
 from .task import RunCounts
 
 __all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "stop_cell"]
+
+STOP = "Stop, which interrupted its cell"
 
 
 class CellListener(Protocol):
@@ -262,7 +265,8 @@ def stop_cell() -> int:
     with _lock:
         runs = [run for run in _active.values() if run._epoch_at_start == _epoch]
         backends = list(_stopped_with_cells)
-    return sum(run.stop() for run in runs) + sum(backend.stop_cell() for backend in backends)
+    with cancelling(STOP):
+        return sum(run.stop() for run in runs) + sum(backend.stop_cell() for backend in backends)
 
 
 def _leave_to_parent() -> None:

@@ -367,15 +367,19 @@ def name_element(
     constants: Mapping[str, Any] | None = None,
 ) -> None:
     """Note on the error of a map's element which one it was: its place and its call."""
-    if isinstance(item, bytes) and len(item) > MOST_SHOWN:
-        shown = "…"
-    elif star and type(item) is tuple:
-        shown = ", ".join(map(brief, item))
-    else:
-        shown = f"*{brief(item)}" if star else brief(item)
+    shown = element_text(item, star)
     for name, value in (constants or {}).items():
         shown += f", {name}={brief(value)}"
     add_note(error, f"in element {index:,} of a map: {function}({shown})")
+
+
+def element_text(item: Any, star: bool) -> str:
+    """An element of a map as arguments."""
+    if isinstance(item, bytes) and len(item) > MOST_SHOWN:
+        return "…"
+    if star and type(item) is tuple:
+        return ", ".join(map(brief, item))
+    return f"*{brief(item)}" if star else brief(item)
 
 
 def add_note(error: BaseException, note: str) -> None:

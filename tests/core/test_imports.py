@@ -24,6 +24,7 @@ LAYERS = [
         "errors",
         "tracebacks",
         "boundary",
+        "blame",
         "schema",
         "interrupts",
         "imported",

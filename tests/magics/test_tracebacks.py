@@ -62,6 +62,26 @@ def test_every_kind_of_cell_names_its_item(notebook: Notebook) -> None:
     assert "the task did not run: its input prep(), task #" in notebook.run("fit.result()").traceback
 
 
+def test_a_cancelled_task_says_by_whom(notebook: Notebook) -> None:
+    notebook.run("%%task long\nimport time\ntime.sleep(600)").ok()
+    assert notebook.value("long.cancel(force=True)") == "True"
+    failed = notebook.run("long.result()").traceback
+    assert re.search(
+        r"CancelledError: %%task long, task #\d+, was cancelled by cancel\(.*\) of its future$", failed
+    )
+    notebook.run("%%parallel\ndef half(x):\n    return 1 / x").ok()
+    notebook.run("%cellmill pause\nlater = half(2)\nmany = half.map(range(1, 3001))").ok()
+    notebook.run("%cellmill stop").ok()
+    failed = notebook.run("later.result()").traceback
+    assert re.search(r"CancelledError: half\(2\), task #\d+, was cancelled by %cellmill stop$", failed)
+    failed = notebook.run("list(many)").traceback
+    assert (
+        "half(1), element 0 of a map, was cancelled by %cellmill stop: 0 of 3,000 elements were done"
+        in failed
+    )
+    notebook.run("%cellmill resume").ok()
+
+
 def test_the_number_of_a_task_leads_to_it(notebook: Notebook) -> None:
     notebook.run("%%parallel\ndef half(x):\n    return 1 / x").ok()
     failed = notebook.run("half(0).result()").traceback

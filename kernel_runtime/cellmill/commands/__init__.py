@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cellmill import schema
+from cellmill.blame import cancelling
 from cellmill.errors import CellmillError, UsageError
 from cellmill.executor import Executor
 
@@ -35,7 +36,8 @@ def obey(command: Mapping[str, Any], executor: Executor | None) -> schema.Frame 
         raise UsageError(f"there is no command {kind!r}; reload the page if Cellmill was updated")
     if executor is None:
         raise UsageError("there are no workers yet: they start with the first task")
-    return act(executor, command)
+    with cancelling("Cancel in the panel"):
+        return act(executor, command)
 
 
 def refused(command: Mapping[str, Any], error: Exception) -> schema.Refused:

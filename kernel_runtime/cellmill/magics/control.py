@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import cellmill
 from cellmill import recording
+from cellmill.blame import cancelling
 from cellmill.magics import debugging, waiting
 from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
 from cellmill.magics.status import Status, in_words
@@ -215,7 +216,8 @@ def _restart(line: Line, command: Word, arguments: list[Word]) -> str:
 
 def _stop(line: Line, command: Word, arguments: list[Word]) -> str:
     _none(line, command, arguments)
-    count = cellmill.default_executor().stop()
+    with cancelling("%cellmill stop"):
+        count = cellmill.default_executor().stop()
     return f"cancelled {count:,} task{'s' if count != 1 else ''} that had not begun"
 
 

@@ -89,6 +89,8 @@ class TaskFuture(Future):
     def take(self) -> None:
         """Take over how the task ended; its own future holds the whole outcome."""
         if self.source.cancelled():
+            words = str(self.source._cancelled or "")
+            self._cancelled = f"%%task {self.name}{words[words.find(')') + 1 :]}" if ")" in words else None
             self.settle_cancelled()
             return
         error = self.source.exception()

@@ -17,7 +17,7 @@ from ...functions import FunctionTable
 from ...futures import Future
 from ...interrupts import whole
 from ...payload import Encoded
-from ...runs import Run, stop_with_cells
+from ...runs import STOP, Run, stop_with_cells
 from ...schema import STAGES
 from ...shared import Shared
 from ...task import (
@@ -34,6 +34,7 @@ from .. import parents
 from ..map_iterator import MapIterator, reading
 from ..resources import Resources, machine_memory
 from . import ending, forked, worker_infos
+from .cancellations import SLOT, Cancellations
 from .dependencies import DependencyPicture
 from .failure_log import FailureLog
 from .inspecting import Inspector
@@ -67,6 +68,7 @@ class ScheduledBackend:
     sender_type: type[Sender] = Sender
     resolver_type: type[Resolver] = Resolver
     failures_type: type[FailureLog] = FailureLog
+    cancellations_type: type[Cancellations] = Cancellations
     inspector_type: type[Inspector] = Inspector
     sharing_type: Callable[[Any], Sharing] = Sharing
     sharing: Sharing
@@ -109,6 +111,7 @@ class ScheduledBackend:
         self.paces = Paces()
         self.resolver = self.resolver_type(self, self.scheduler)
         self.failures = self.failures_type(self)
+        self.cancellations = self.cancellations_type(self)
         self.inspector = self.inspector_type(self)
         self._cell_began = 0
         self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun
@@ -211,6 +214,7 @@ class ScheduledBackend:
 
     def cancel_sent(self, run: int) -> int:
         """Cancel tasks of a run that are in the scheduler."""
+        self.cancellations.note(run, "cancel() of its run")
         count = int(held.csched_cancel_run(self.scheduler.handle, run))
         self.resolver.resolve()
         return count
@@ -223,7 +227,13 @@ class ScheduledBackend:
     def cancel(self, future: Future) -> bool:
         if self.foreign or not future._ticket:
             return False
-        return bool(held.csched_cancel(self.scheduler.handle, future._ticket))
+        self.cancellations.one(future._ticket, "cancel() of its future")
+        cancelled = bool(held.csched_cancel(self.scheduler.handle, future._ticket))
+        if cancelled:
+            self.cancellations.explain(future, future._ticket & SLOT, NO_RUN)
+        else:
+            self.cancellations.not_cancelled(future._ticket)
+        return cancelled
 
     def is_running(self, future: Future) -> bool:
         if self.foreign or self.resolver.stopped:
@@ -241,7 +251,11 @@ class ScheduledBackend:
     def stop(self, future: Future) -> bool | None:
         if self.foreign or not future._ticket:
             return None
-        return self.stopper.stop_task(future._ticket)
+        self.cancellations.one(future._ticket, "cancel(force=True) of its future")
+        stopped = self.stopper.stop_task(future._ticket)
+        if stopped:
+            self.cancellations.explain(future, future._ticket & SLOT, NO_RUN)
+        return stopped
 
     # -- runs and figures
 
@@ -274,6 +288,7 @@ class ScheduledBackend:
         yield from (s for (_, _, _, r, _), s in list(self.sender.batches.items()) if r == run)
 
     def stop_run(self, run: int) -> int:
+        self.cancellations.note(run, "stop() of its run")
         with whole():  # what runs is stopped before anybody hears of what does not
             dropped = [(stream, stream.drop_waiting()) for stream in list(self.streams(run))]
             count = self.stopper.stop_run(run)
@@ -287,6 +302,7 @@ class ScheduledBackend:
         """What is submitted from now on belongs to another cell."""
         if self.foreign:
             return
+        self.cancellations.new_cell()
         self._cell_began = int(held.csched_serial(self.scheduler.handle))
         stats = self.stats()
         if stats.done >= stats.submitted and self._cell_began != self._works[1]:
@@ -301,6 +317,7 @@ class ScheduledBackend:
         """Stop what the present cell submitted outside of any run."""
         if self.foreign:
             return 0
+        self.cancellations.note(NO_RUN, STOP, self._cell_began)
         count = self.stopper.stop_run(NO_RUN, self._cell_began)
         self.resolver.resolve()
         return count

@@ -130,7 +130,7 @@ class Chunk:
                 if type(error) is bytes:
                     error = load_error(error) if error else self._timeout(stop)
                 if self.cancelled and is_a(error, KeyboardInterrupt):
-                    error = outcomes.cancelled()
+                    error = outcomes.cancelled(self.items[stop])
                     stopped += 1
                 self._put(stop, stop + 1, _state_of(error))
                 over = self._fail(stop, error)
@@ -218,6 +218,8 @@ class Chunk:
         good, retried = self.received, 0
         self._put(good, len(self.items), _state_of(error))
         while self.received < len(self.items):
+            if is_a(error, CancelledError):
+                error = outcomes.cancelled(self.items[self.received])
             if not self._fail(self.received, error):
                 retried += 1
                 self._mark(self.received, error, over=False)
@@ -239,7 +241,7 @@ class Chunk:
         self.received = end
         if self.cancelled:
             self._put(first, end, states.CANCELLED)
-            self._cancel_rest(self.keys[first:end])
+            self._cancel_rest(self.keys[first:end], self.items[first:end])
             return
         middle = (first + end) // 2
         for part in (slice(first, middle), slice(middle, end)):
@@ -279,7 +281,9 @@ class Chunk:
             if self.cancelled:
                 over = True
                 stream._settle_error(key, error)
-                self._cancel_rest([*self.keys[before], *self.keys[after]])
+                self._cancel_rest(
+                    [*self.keys[before], *self.keys[after]], [*self.items[before], *self.items[after]]
+                )
             else:
                 over = stream.fail_or_retry(key, item, error, self._position_of(culprit))
                 with stream._lock:
@@ -292,12 +296,12 @@ class Chunk:
         # the scheduler counted the whole chunk as failed
         stream.backend.adjust_run(stream.run, succeeded=good, failed=over - len(self.items))
 
-    def _cancel_rest(self, keys: Sequence[Any]) -> None:
+    def _cancel_rest(self, keys: Sequence[Any], items: list[Any]) -> None:
         """Elements that were to be sent again, and are not."""
         stream = self.stream
         stream.backend.adjust_run(stream.run, cancelled=len(keys))
-        for key in keys:
-            stream._settle_error(key, outcomes.cancelled())
+        for key, item in zip(keys, items, strict=True):
+            stream._settle_error(key, outcomes.cancelled(item))
 
 
 def _bytes_of(came: Came, values: Any) -> int:

@@ -50,6 +50,7 @@ def break_down(backend: ScheduledBackend, error: CellmillError) -> None:
 
 def cancel_everything(backend: ScheduledBackend) -> int:
     """Cancel every task that has not begun; how many those were."""
+    backend.cancellations.note(None, "its executor")
     before = backend.stats().cancelled
     for stream in _streams(backend):
         stream.cancel_all()

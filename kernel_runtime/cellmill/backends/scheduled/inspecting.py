@@ -266,7 +266,11 @@ class Inspector:
     def cancel(self, task: int) -> bool:
         """Cancel it, or stop it when it runs; False when it is over."""
         ticket = self.ticket(task)
+        cancellations = self._backend.cancellations
+        cancellations.one(ticket, "cancel() of its task")
         stopped = self._backend.stopper.stop_task(ticket) if ticket else None
+        if stopped is None:
+            cancellations.not_cancelled(ticket)
         if stopped:
             self._backend.resolver.resolve()
         return stopped is not None

@@ -11,8 +11,10 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
+from ...errors import is_a
 from ...functions import function_name
 from ...interrupts import whole
 from ...runs import Run
@@ -20,6 +22,7 @@ from ...task import TaskOptions, known_length
 from ..map_iterator import Progress, woken
 from ..taking import LARGEST_BLOCK, Input, endless
 from . import outcomes
+from .cancellations import done_of
 from .scheduler import Closed, held
 from .sizes import ReadAhead
 from .stream import Stream
@@ -160,7 +163,9 @@ class MapResults:
         if not self.stream.cancellations:
             return False
         self._input.exhausted = True
-        self._input.error = outcomes.cancelled()
+        by, name = self.stream.cancelled_by, function_name(self.stream.function)
+        done = done_of(self._run, "elements", self._length)
+        self._input.error = CancelledError(f"the map of {name} was cancelled by {by}{done}")
         self.stream.expected = 0
         self._finish_run()
         return True
@@ -236,6 +241,9 @@ class MapResults:
         piece.reverse()
         if type(piece[0]) is _Failed:  # it stands alone
             error = ENDS if self._left else piece[0].error
+            if is_a(error, CancelledError):
+                key = self._first - 1 if self._ordered else -1
+                error = self.stream.explain(error, key, self._length, self._run)
             if not self._return_exceptions:
                 self.close()
                 try:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..local.children import Exit
     from .backend import ScheduledBackend
 
+ITEM = "_cellmill_item"  # of an element that was cancelled
 LAST_LINES = 5  # of a dead worker's output, in the message
 
 
@@ -51,9 +52,11 @@ def not_loaded(problem: BaseException) -> PayloadError:
     return error
 
 
-def cancelled() -> CancelledError:
-    """What the place of a cancelled element holds."""
-    return CancelledError()
+def cancelled(item: Any = None) -> CancelledError:
+    """What the place of a cancelled element holds; who reads it says what it was, see `Stream.explain`."""
+    error = CancelledError()
+    error.__dict__[ITEM] = item
+    return error
 
 
 def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
@@ -119,7 +122,7 @@ def dependency_failed(before: Future | None, position: int) -> DependencyError:
     cause: BaseException | None = None
     either = False
     if before is not None:
-        cause = cancelled() if before.cancelled() else before.exception(0)
+        cause = before._cancelled_error() if before.cancelled() else before.exception(0)
     while is_a(cause, DependencyError) and cause.__cause__ is not None:
         either = True  # and not what each of them says: a chain's would grow with it
         cause = cause.__cause__
@@ -127,6 +130,8 @@ def dependency_failed(before: Future | None, position: int) -> DependencyError:
         "was cancelled" if cause is None or is_a(cause, CancelledError) else f"failed with {in_words(cause)}"
     )
     call = call_of(cause) if cause is not None else ""
+    if is_a(cause, CancelledError) and cause.args:  # it says which one it was
+        call, how = "", f"was cancelled: {cause}"
     which = f"its input {call}" if call else f"input {position + 1} of it"
     if either:
         which = f"an input of it did not run either, as {call or 'one before it'}"

@@ -190,6 +190,7 @@ class Resolver:
         entry = self.table[done.slot]
         if isinstance(entry, Future):
             if done.status == CANCELLED:
+                self.backend.cancellations.explain(entry, done.slot, done.run)
                 called = entry.settle_cancelled()
             else:
                 value, error = self._outcome(entry, done)

@@ -30,7 +30,7 @@ from .plain import PlainSubmit
 from .retrying import RetriedFuture
 from .room import Room
 from .scheduler import NO_BLOCK, StaleInput, check, ffi, held
-from .stream import Chunk, Stream
+from .stream import CancelledItem, Chunk, Stream
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -380,13 +380,18 @@ class _BatchElements:
 
     def receive_error(self, key: BatchElement, error: BaseException) -> None:
         """See `Receiver`."""
-        called = key.settle_cancelled() if is_a(error, CancelledError) else key.settle(None, error)
+        if is_a(error, CancelledError):
+            key._cancelled = CancelledItem(key._stream, key, error)
+            called = key.settle_cancelled()
+        else:
+            called = key.settle(None, error)
         if called:
             key._stream.backend.resolver.call_back(key)
 
     def receive_cancelled(self, keys: Sequence[BatchElement]) -> None:
         """See `Receiver`."""
         for future in keys:
+            future._cancelled = CancelledItem(future._stream, future, CancelledError())
             if future.settle_cancelled():
                 future._stream.backend.resolver.call_back(future)
 

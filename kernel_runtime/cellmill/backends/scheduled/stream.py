@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...blame import who
 from ...drawing import Root
 from ...errors import DependencyError, PayloadError, UsageError, WorkerLostError
 from ...functions import function_name
@@ -20,9 +21,10 @@ from ...futures import Future
 from ...interrupts import whole
 from ...naming import name_call
 from ...references import constants_of
-from ...runs import note_failure
-from ...task import TaskOptions, brief, name_element
+from ...runs import Run, find, note_failure
+from ...task import TaskOptions, brief, element_text, name_element
 from . import outcomes, states
+from .cancellations import done_of
 from .chunks import Chunk
 from .elements import Elements
 from .scheduler import Closed
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chunk", "Receiver", "Stream"]
 
+MOST_DROPPED = 1024
 AHEAD = 3  # chunks per worker that are sent: one runs, the next waits in its ring
 
 
@@ -47,6 +50,18 @@ class Receiver(Protocol):
 
     def receive_cancelled(self, keys: Sequence[Any]) -> None:
         """So many elements, which may be very many, were cancelled before they were sent."""
+
+
+class CancelledItem:
+    """What the error of a cancelled item of a batch says. ``by``: whoever cancelled it alone."""
+
+    def __init__(self, stream: Stream, key: Any, error: CancelledError, by: str = "") -> None:
+        run = None if by else find(stream.run, stream.backend)
+        self._parts = stream, key, error, run, by
+
+    def __str__(self) -> str:
+        stream, key, error, run, by = self._parts
+        return str(stream.explain(error, key, None, run, by))
 
 
 class Stream:
@@ -93,6 +108,10 @@ class Stream:
         self.sent = 0  # chunks in flight
         self.unfinished = 0  # elements added and not delivered
         self.cancellations = 0
+        self.cancelled_by = ""
+        self.dropped: dict[
+            Any, Any
+        ] = {}  # the first of those that were cancelled before they were sent, by key
         self.when_done: Callable[[], None] | None = None  # called once nothing is unfinished
         self.when_low: Callable[[], None] | None = None  # called when workers have use for more elements
         self.observe: Callable[[int, int], None] | None = None  # hears how long so many elements took
@@ -168,8 +187,8 @@ class Stream:
         except Closed:
             self.backend.adjust_run(self.run, cancelled=len(items))
             self.backend.states.put(position, len(items), states.CANCELLED)
-            for key in keys:
-                self._settle_error(key, outcomes.cancelled())
+            for key, item in zip(keys, items, strict=True):
+                self._settle_error(key, outcomes.cancelled(item))
             raise
         except (DependencyError, PayloadError, UsageError) as error:
             if len(items) == 1:
@@ -198,6 +217,7 @@ class Stream:
         """The first half of `cancel_waiting`, which is quick; `tell_cancelled` must follow with what it returns."""
         with self._lock:
             self.cancellations += 1
+            self.cancelled_by = self.cancelled_by or who("cancel() of its run")
             return self._drop_waiting(states.CANCELLED)
 
     def tell_cancelled(self, dropped: list[Sequence[Any]]) -> int:
@@ -213,8 +233,12 @@ class Stream:
     def _drop_waiting(self, state: int) -> list[Sequence[Any]]:
         """The keys of what waited here, which ends in this state of the map."""
         dropped = self.waiting.clear()
-        for _, items, position in dropped:
+        for keys, items, position in dropped:
             self.backend.states.put(position, len(items), state)
+            if type(keys) is not range:
+                self.dropped.update(zip(keys, items, strict=True))
+            elif len(self.dropped) < MOST_DROPPED:
+                self.dropped[keys[0]] = items[0]
         return [keys for keys, _, _ in dropped]
 
     def take_back(self, key: Any) -> bool:
@@ -224,6 +248,7 @@ class Stream:
             if removed is None:
                 return False
             self._over(1)
+            self.dropped[key] = removed[1][0]
             self.backend.states.put(removed[2], 1, states.CANCELLED)
             self.backend.adjust_run(self.run, cancelled=1)
             return True
@@ -247,7 +272,11 @@ class Stream:
 
     def cancel(self, future: Future) -> bool:
         """See `futures.Home`: an element that waits here still can be taken back."""
-        return self.take_back(future)
+        self.dropped.pop(future, None)
+        if not self.take_back(future):
+            return False
+        future._cancelled = CancelledItem(self, future, CancelledError(), who("cancel() of its future"))
+        return True
 
     def stop(self, future: Future) -> bool | None:
         """See `futures.Home`: what was sent cannot be stopped without the others of its batch."""
@@ -310,6 +339,22 @@ class Stream:
         self.name(key, item, error)
         self._settle_error(key, error)
         return True
+
+    def explain(
+        self, error: CancelledError, key: Any, total: int | None, run: Run | None, by: str = ""
+    ) -> CancelledError:
+        """Say in the error of a cancelled element what it was, by whom it was cancelled, and how much was done."""
+        if error.args:
+            return error
+        item, function = error.__dict__.pop(outcomes.ITEM, None), function_name(self.function)
+        if item is None:
+            item = self.dropped.pop(key, None)
+        shown = "…" if item is None else element_text(item, self.star)
+        of = "" if type(key) is not int else f", element {key:,} of a map," if key >= 0 else ", of a map,"
+        by = by or self.cancelled_by or "cancel() of its task"
+        what = "calls" if isinstance(key, Future) else "elements"
+        error.args = (f"{function}({shown}){of} was cancelled by {by}{done_of(run, what, total)}",)
+        return error
 
     def name(self, key: Any, item: Any, error: BaseException) -> None:
         """Note on its error which element failed."""

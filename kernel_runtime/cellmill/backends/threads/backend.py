@@ -22,6 +22,7 @@ from ..local.cpus import available_cpus
 from ..map_iterator import MapIterator
 from ..scheduled import outcomes
 from ..scheduled.backend import ScheduledBackend
+from ..scheduled.cancellations import Cancellations
 from ..scheduled.failure_log import KEPT_BYTES, FailureLog
 from ..scheduled.inspecting import Inspector
 from ..scheduled.scheduler import held
@@ -74,6 +75,7 @@ class ThreadsBackend(ScheduledBackend):
         self.calls: dict[int, Call] = {}  # by the slot of the task
         self.failures_type = ThreadFailures
         self.inspector_type = ThreadInspector
+        self.cancellations_type = ThreadCancellations
         super().__init__(
             cpus if max_workers is None else max_workers,
             cpus,
@@ -170,6 +172,16 @@ class ThreadFailures(FailureLog):
                 pickle.Pickler(file, 5).dump([args, kwargs])
                 arguments = memoryview(file.getvalue())
         super().of_task(future, slot, status, error, arguments, text)
+
+
+class ThreadCancellations(Cancellations):
+    """The objects are let go of: arguments are kept as text."""
+
+    _backend: ThreadsBackend
+
+    def arguments(self, slot: int, data: bytes | None) -> bytes | str | None:
+        call = self._backend.calls.get(slot)
+        return data if data is None or call is None or isinstance(call, ChunkCall) else shown(call)
 
 
 class ThreadInspector(Inspector):

@@ -1,0 +1,129 @@
+"""What an error says of a task that was cancelled: its call, by whom, and how much of its run was done.
+
+Who cancels says so before it is carried out, by run and serial numbers; each task looks that up when it ends. The text
+is put together when somebody asks: a million tasks may be cancelled in an instant.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from ... import runs
+from ...blame import who
+from ...functions import function_name
+from ...futures import Future
+from ...preview import preview
+from ...questions import number
+from ...runs import Run
+from ...task import NO_RUN, short_arguments
+from ...unpacked import function_of
+from .scheduler import ffi, held
+
+if TYPE_CHECKING:
+    from .backend import ScheduledBackend
+
+MOST_RECORDS = 256  # of who cancelled
+MOST_CALLS = 10_000  # in one cell, of which more is kept than who cancelled them
+KEPT_BYTES = 4096  # of the arguments of one
+SLOT = 2**32 - 1
+
+
+class Cancelled:
+    """Of one task that was cancelled."""
+
+    __slots__ = ("by", "data", "name", "run", "task")
+
+    def __init__(self, by: str, name: str, task: str, run: Run | None, data: bytes | str | None) -> None:
+        self.by, self.name, self.task, self.run, self.data = by, name, task, run, data
+
+    def __str__(self) -> str:
+        task = f", task {self.task}," if self.task else ""
+        return f"{_call(self.name, self.data)}{task} was cancelled by {self.by}{done_of(self.run, 'calls')}"
+
+
+def _call(name: str, data: bytes | str | None) -> str:
+    if isinstance(data, str):
+        return f"{name}({data})"
+    try:
+        body = preview(memoryview(data)) if data else ()
+        if type(body) is not list:
+            return f"{name}({'…' if data is None else short_arguments(body, {})})"
+        there = function_of(body)
+        return f"{name if there is None else function_name(there)}({short_arguments(*body[-2:])})"
+    except Exception:
+        return f"{name}(<arguments that cannot be shown>)"
+
+
+def done_of(run: Run | None, what: str, total: int | None = None) -> str:
+    """`: 1,204 of 3,000 elements were done`; nothing of a run of one task."""
+    if run is None:
+        return ""
+    counts = run.counts()
+    every = max(counts.submitted, total or 0)
+    return f": {counts.succeeded:,} of {every:,} {what} were done" if every > 1 else ""
+
+
+class Cancellations:
+    """Of one backend."""
+
+    def __init__(self, backend: ScheduledBackend) -> None:
+        self._backend = backend
+        self._records: deque[tuple[int | None, int, int, str]] = deque(maxlen=MOST_RECORDS)
+        self._singles: dict[int, str] = {}  # by ticket
+        self._calls = MOST_CALLS
+
+    def new_cell(self) -> None:
+        """More is kept of some more."""
+        self._calls = MOST_CALLS
+
+    def note(self, run: int | None, default: str, after: int = 0, to: int | None = None) -> None:
+        """What there is of this run (None: of any), with later serial numbers than ``after``, is being cancelled."""
+        last = int(held.csched_serial(self._backend.scheduler.handle)) if to is None else to
+        self._records.append((run, after, last, who(default)))
+
+    def by(self, run: int, serial: int) -> str:
+        """Who cancelled a task."""
+        for wanted, after, last, by in reversed(self._records):
+            if wanted in (None, run) and after < serial <= last:
+                return by
+        return "its executor"
+
+    def one(self, ticket: int, default: str) -> None:
+        """This task is being cancelled, for `explain` or `not_cancelled`."""
+        self._singles[ticket] = who(default)
+
+    def not_cancelled(self, ticket: int) -> None:
+        """It was not."""
+        self._singles.pop(ticket, None)
+
+    def explain(self, future: Future, slot: int, run: int) -> None:
+        """It was cancelled and is not committed: note what its error is to say."""
+        if future._cancelled is not None:
+            return
+        if self._calls <= 0:
+            by = self._singles.pop(future._ticket, "") or self.by(run, future._ticket >> 32)
+            future._cancelled = f"the task was cancelled by {by}"
+            return
+        ended = ffi.new("csched_ended_t *")
+        if held.csched_ended(self._backend.scheduler.handle, slot, ended) or ended.ticket != (
+            future._ticket or ended.ticket
+        ):
+            return
+        data = None
+        self._calls -= 1
+        if ended.size <= KEPT_BYTES:
+            data = bytes(self._backend.scheduler.view(ended.address, ended.size)) if ended.size else b""
+        ticket = int(ended.ticket)
+        by = self._singles.pop(ticket, "")
+        future._cancelled = Cancelled(
+            by or self.by(run, ticket >> 32),
+            self._backend.functions.names.get(ended.function, "?"),
+            number(ticket),
+            runs.find(run, self._backend) if run != NO_RUN and not by else None,
+            self.arguments(slot, data),
+        )
+
+    def arguments(self, slot: int, data: bytes | None) -> bytes | str | None:
+        """What is kept of the arguments of a call."""
+        return data

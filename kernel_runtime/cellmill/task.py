@@ -411,7 +411,10 @@ def known_length(iterables: Iterable[Any]) -> int | None:
         if type(iterable) is repeat:
             lengths.append(length_hint(iterable, -1))
         elif isinstance(iterable, Sized):
-            lengths.append(len(iterable))
+            try:
+                lengths.append(len(iterable))
+            except Exception:  # sparse matrices iterate, but have no length
+                return None
         else:
             return None
     ends = [length for length in lengths if length >= 0]

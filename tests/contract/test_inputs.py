@@ -86,6 +86,20 @@ def test_what_a_lost_worker_leaves_is_sent_as_it_was(ex: Executor) -> None:
 
 
 @elsewhere
+class NoLength:
+    """Iterates, but has no length, as scipy's sparse matrices do."""
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(5))
+
+    def __len__(self) -> int:
+        raise TypeError("the length is ambiguous")
+
+
+def test_an_input_whose_length_raises(ex: Executor) -> None:
+    assert list(ex.map(abs, NoLength())) == [0, 1, 2, 3, 4]
+
+
 def test_elements_with_futures_and_shared_objects(ex: Executor) -> None:
     future, shared = ex.submit(tasks.double, 4), ex.share([1, 2, 3])
     items = [future, [future], {"a": future}, (future, 1), [shared], 5]

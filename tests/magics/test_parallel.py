@@ -42,6 +42,15 @@ def test_decorated_functions_become_parallel(notebook: Notebook) -> None:
     assert notebook.value("f(1).result()") == "4"
 
 
+def test_objects_that_decorators_leave_become_parallel(notebook: Notebook) -> None:
+    notebook.run(
+        "class Twice:\n    def __init__(self, function): self.function = function\n"
+        "    def __call__(self, x): return 2 * self.function(x)"
+    ).ok()
+    notebook.run("%%parallel\n@Twice\ndef f(x): return x + 1").ok()
+    assert notebook.value("f(1).result(), list(f.map([1, 2]))") == "(4, [4, 6])"
+
+
 def test_options_come_first_and_apply(notebook: Notebook) -> None:
     notebook.run(
         "%%parallel --batch --retries 2 --name squares f\ndef f(xs):\n    return [x * x for x in xs]"

@@ -136,7 +136,5 @@ def make_parallel(function: Any, options: dict[str, Any]) -> Any:
 
 
 def _wraps_function(value: Any) -> bool:
-    """Whether a decorator left something that stands for a function (functools.wraps, lru_cache)."""
-    return (
-        callable(value) and callable(getattr(value, "__wrapped__", None)) and not isinstance(value, PerWorker)
-    )
+    """Whether a decorator left something that stands for a function (a wrapper, a cache, an object)."""
+    return callable(value) and not isinstance(value, (PerWorker, type))

@@ -145,5 +145,5 @@ def describe_exit(signal: int | None, exitcode: int | None) -> str:
         cause = causes.get(_signal.Signals(signal)) if signal in _signal.valid_signals() else None
         return f"was killed by {name}" + (f": {cause}" if cause else "")
     if exitcode is not None:
-        return f"ended by itself with exit code {exitcode}: something called os._exit"
+        return f"ended by itself with exit code {exitcode}: something called os._exit, or exit() of C"
     return "ended, and how is not known: the process that starts workers, which would have heard, had died before it"

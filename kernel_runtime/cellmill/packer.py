@@ -137,7 +137,7 @@ class Packer:
             return self._piece(item)
         except BaseException as error:
             self._clear()
-            return Refused(self._problem(item, error))
+            return Refused(self._problem(item, error), type(item).__name__)
 
     def _once(self, part: Any) -> Piece | Bare:
         """A part that came before, or stands beside one: packed by itself."""

@@ -164,10 +164,13 @@ class Refusal(Exception):
 class Refused:
     """In the place of an element that could not be packed: its task fails when it is sent."""
 
-    __slots__ = ("error",)
+    __slots__ = ("error", "kind")
 
-    def __init__(self, error: PayloadError) -> None:
-        self.error = error
+    def __init__(self, error: PayloadError, kind: str) -> None:
+        self.error, self.kind = error, kind
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}>"
 
     def __reduce__(self) -> Any:
         raise Refusal(self.error)

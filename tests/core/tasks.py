@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -180,3 +181,18 @@ def keep_and_write(array: Any, number: int) -> tuple[float, bool]:
 
 def forget_kept() -> None:
     _kept_arrays.clear()
+
+
+def generate(count: int) -> Iterator[int]:
+    """What a generator is: nothing that can be sent."""
+    return (number for number in range(count))
+
+
+def killed_once(path: str) -> str:
+    """Kills its process the first time."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return "here"
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "not here"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
     from ..local.children import Exit
     from .backend import ScheduledBackend
 
+LIMIT = "memory_per_worker"  # in the reason for which a worker was ended
+_OF_NATIVE_CODE = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 ITEM = "_cellmill_item"  # of an element that was cancelled
+MOST_TOLD = 20  # lines of faulthandler
 LAST_LINES = 5  # of a dead worker's output, in the message
 
 
@@ -61,26 +66,50 @@ def cancelled(item: Any = None) -> CancelledError:
 
 def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
     """The worker died while it ran this call."""
-    signal = ended.signal if ended else None
+    by_signal = ended.signal if ended else None
     exitcode = ended.exitcode if ended else None
     peak = ended.peak_rss if ended else None
-    how = (ended.reason if ended else "") or describe_exit(signal, exitcode)
+    how = (ended.reason if ended else "") or describe_exit(by_signal, exitcode)
     memory = f" Its peak memory was {peak / 1e6:,.0f} MB." if peak else ""
     task = ended.task >> 32 or ended.task if ended and ended.task else None
     number = f", task #{task}," if task else ""
     output = ended.output if ended else ""
     words = f"\nThe last it printed:\n{_last_lines(output)}" if output else ""
     return WorkerLostError(
-        f"the worker that ran {name}({arguments}){number} {how}.{memory} Only this task is "
-        "lost; pass retries=1 to run such tasks again, or call the function here to see it fail."
-        f"{words}",
+        f"the worker that ran {name}({arguments}){number} {how}.{memory} Only this task is lost. "
+        f"{_next_step(ended)}{words}",
         task=task,
         function=name,
         arguments=arguments,
-        signal=signal,
+        signal=by_signal,
         exitcode=exitcode,
         peak_rss=peak,
         output=output,
+    )
+
+
+def _next_step(ended: Exit | None) -> str:
+    """What helps: a task that ends its process would end this one too, and most of them do so each time."""
+    again = "retries=1 runs such tasks again."
+    if ended is None or ended.reason:
+        if ended is not None and LIMIT in ended.reason:
+            return (
+                "Give such tasks less at once, or raise memory_per_worker: run again it would need as much."
+            )
+        return again
+    if ended.exitcode is not None:
+        return (
+            "Run again, or called here, it would do the same to its process: let it return, or raise an error; "
+            "sys.exit() in a task is the error SystemExit."
+        )
+    if ended.signal in _OF_NATIVE_CODE:
+        return (
+            "Called here it would end this process, too. With `import faulthandler; faulthandler.enable()` as its "
+            "first line the function shows where that is, in the next error of this kind."
+        )
+    return (
+        'If memory was short: fewer workers (`%cellmill workers N`, max_workers=), or memory="2GB" for what each of '
+        f"these tasks needs. {again}"
     )
 
 
@@ -90,7 +119,13 @@ def with_number(call: str, task: str) -> str:
 
 
 def _last_lines(output: str) -> str:
-    return "\n".join(f"    {line}" for line in output.splitlines()[-LAST_LINES:])
+    lines = output.splitlines()
+    at = output.rfind("Fatal Python error: ")  # of faulthandler, which says where it was
+    told = output[at:].splitlines() if at >= 0 else []
+    own = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
+    others = (own, "Extension modules", '"<string>", line 1 in <module>')
+    where = [line for line in told if line and not any(part in line for part in others)]
+    return "\n".join(f"    {line}" for line in where[:MOST_TOLD] or lines[-LAST_LINES:])
 
 
 def error_of(status: int, view: memoryview | None, name: str, timeout: float | None) -> BaseException:

@@ -41,3 +41,8 @@ def begin_cell(epoch: int) -> Origin:
     global latest
     latest = Origin(epoch)
     return latest
+
+
+def is_notebooks(stream: Any) -> bool:
+    """Whether what is written there stands in a cell, and is not captured or sent elsewhere."""
+    return hasattr(stream, "pub_thread")  # an `OutStream` of ipykernel, or what stands before one

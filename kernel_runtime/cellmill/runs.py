@@ -16,6 +16,7 @@ from . import origin
 from .blame import cancelling
 from .errors import in_words
 from .mishaps import Mishap, Mishaps
+from .printed import Printed
 from .settings import context_now
 from .tail import Tail
 from .task import RunCounts
@@ -35,6 +36,7 @@ _numbers = itertools.count(1)
 _callbacks: list[Callable[[Run], None]] = []
 _active: dict[int, Run] = {}
 _recent: deque[Known] = deque(maxlen=256)
+_ended: deque[tuple[Run, weakref.ref[_Counter]]] = deque(maxlen=32)  # what they printed may be heard late
 _lock = threading.Lock()
 _epoch = 0
 _watchers: weakref.WeakSet[_Watcher] = weakref.WeakSet()
@@ -95,6 +97,7 @@ class Run:
         self.open_ended = False
         self.mishaps: Mishaps | None = None  # made with the first failure
         self.said: Tail | None = None  # the end of what its tasks printed
+        self.printed: Printed | None = None  # where somebody shows it: the lines of its cell, by task
         self.tell_folded: Callable[[], None] | None = None  # what of it was not shown
         self._backend: _Counter | None = backend
         self._last = RunCounts()
@@ -170,6 +173,7 @@ class Run:
             self._backend = None
             self.finished_ns = time.monotonic_ns()
             _active.pop(self.id, None)
+            _ended.append((self, weakref.ref(backend)))
         backend.close_run(self.key)
         if self.tell_folded is not None:
             self.tell_folded()
@@ -243,6 +247,12 @@ def find(key: int, backend: object) -> Run | None:
     return None
 
 
+def find_ended(key: int, backend: object) -> Run | None:
+    """The latest of those that have just ended with this backend number."""
+    with _lock:
+        return next((run for run, home in reversed(_ended) if run.key == key and home() is backend), None)
+
+
 def note_failure(key: int, backend: object, error: BaseException) -> None:
     """A task of the open run with this backend number failed for good."""
     run = find(key, backend)
@@ -275,6 +285,7 @@ def _leave_to_parent() -> None:
     for run in _active.values():
         run._backend = None
     _active.clear()
+    _ended.clear()
     _callbacks.clear()
 
 

@@ -13,7 +13,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from .errors import UsageError
-from .origin import STREAMS, Origin
+from .origin import STREAMS, Origin, is_notebooks
+from .printed import Printed
 from .runs import Run
 from .tail import Tail
 
@@ -21,6 +22,7 @@ TASK_TAIL, RUN_TAIL = 1 << 16, 1 << 20  # bytes kept of each
 TASK_BYTES, RUN_BYTES = 1 << 20, 8 << 20  # shown of each
 MOST_ALIKE = 2  # lines in a row that are shown
 RUN_LINES = 10  # times the lines of one task
+NOTES = 1 << 20  # lines of our own have room in any case
 PIECE = 1 << 16  # of a line that does not end
 OUTPUT_LINES = 1000  # shown of a task, unless set otherwise
 QUIET_SECONDS = 0.5  # before it is told what was folded so far
@@ -71,6 +73,7 @@ class Transcript:
     def show(self, number: int, lines: list[tuple[str, int]], voice: Voice) -> None:
         """Show lines, each with its newline (the last may lack it) and how often it comes, as cap and folding let."""
         self.last_heard = time.monotonic()
+        folded = self._fold(number, lines, voice)
         label = f"[{voice.name}] " if self.settings.label else ""
         shown = [] if voice is self._speaker.get(number) else self._ended_line(number)
         self._speaker[number] = voice
@@ -93,10 +96,38 @@ class Transcript:
             self._open[number] = not line.endswith("\n")
             self._lines += not self._open[number]
             self._bytes += len(line)
+        if folded:
+            shown += [*self._told_repeats(number), *self._ended_line(number)]
+            shown += ["... the other lines that tasks print stand folded under the bar above\n"]
         self._write(number, "".join(shown))
+
+    def _fold(self, number: int, lines: list[tuple[str, int]], voice: Voice) -> bool:
+        """Take out of the lines what stands folded under the bar of the cell; whether these are the first."""
+        printed = self._printed(number)
+        if printed is None:
+            return False
+        before, first = printed.folded, not printed.count
+        plain = printed.take(voice.name, number, lines, RUN_LINES * self.settings.lines)
+        if self.run is not None:
+            printed.where = f"cellmill.output({self.run.id})"
+        if first:
+            for each in filter(None, map(self.origin.stream, STREAMS)):
+                self.origin.do(each.flush)  # what the cell itself has printed stands above the bar
+            printed.begin()
+        printed.late()
+        del lines[plain:]
+        return printed.folded and not before
+
+    def _printed(self, number: int) -> Printed | None:
+        """Where lines may be folded; None: they are shown as they are."""
+        printed = self.run.printed if self.run is not None else None
+        return printed if printed is not None and is_notebooks(self.origin.stream(number)) else None
 
     def note(self, number: int, text: str) -> None:
         """A line of our own."""
+        printed = self._printed(number)
+        if printed is not None and printed.folded and not printed.take("", number, [(text + "\n", 1)], NOTES):
+            return
         self._write(number, "".join([*self._told_repeats(number), *self._ended_line(number), text, "\n"]))
 
     def settle(self) -> None:

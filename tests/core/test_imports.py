@@ -29,6 +29,7 @@ LAYERS = [
         "interrupts",
         "imported",
         "origin",
+        "printed",
         "tail",
         "reporting",
         "native_threads",
@@ -111,7 +112,7 @@ MAY_IMPORT_CSCHED = (
     "cellmill.pieces",  # packs them
     "cellmill.boundary",  # shortens tracebacks
 )
-WIDGETS_MAY_USE = {"errors", "schema", "task", "runs", "telemetry", "interrupts", "mishaps"}
+WIDGETS_MAY_USE = {"errors", "schema", "task", "runs", "telemetry", "interrupts", "mishaps", "printed"}
 
 
 def module_name(package: str, path: Path) -> str:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from cellmill.printed import Printed
+from cellmill_widgets import printed as drawn
 from cellmill_widgets.bars import View, html, listing, svg
+from cellmill_widgets.printed import html as printed_html
+from cellmill_widgets.printed import listing as printed_text
 
 LIVE = "application/vnd.cellmill.dashboard+json"
 """For JupyterLab's extension, which shows the HTML of an output where there is no widget."""
+LINES_EVERY = 1.0
+"""Seconds between two pictures of what tasks print."""
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -58,42 +66,68 @@ class CellOutput:
         self._kernel = ip.kernel
         self._parent = parent
         self._display_id = f"cellmill-{uuid.uuid4().hex}"
-        self._widget: Any = None
+        self._widget: Any = None  # of the bars
+        self._whole: _Whole | None = None  # bars and what was printed, once something was
         self._shown = False
+        self._lock = threading.Lock()
         self._last = ""
+        self._told, self._due = 0, 0.0  # version of what was printed, and when a newer one may be shown
 
-    def draw(self, views: Sequence[View]) -> None:
-        """Show the bars; sends nothing when they look as before."""
-        markup = html(views)
-        if markup == self._last:
+    def draw(self, views: Sequence[View], printed: Printed) -> None:
+        """Show the bars and what tasks have printed; sends nothing when they look as before."""
+        markup, now = html(views), time.monotonic()
+        spoke = printed.count > 0 and printed.version != self._told and now >= self._due
+        if markup == self._last and not spoke:
             return
         self._last = markup
+        if spoke:
+            self._told, self._due = printed.version, now + LINES_EVERY
         if not self._shown:
             self._widget = _html_widget(markup)
-            self._send("display_data", self._bundle(views, markup), self._parent)
-            self._shown = True
         elif self._widget is not None:
             self._widget.value = markup
-        else:
-            self._send("update_display_data", self._bundle(views, markup), None)
+        grown = False
+        if spoke and self._widget is not None:
+            grown = self._whole is None
+            self._whole = self._whole or _whole_widget(self._widget)
+            if self._whole is not None:
+                self._whole.show(printed)
+        if not self._shown:
+            self._send("display_data", self._bundle(views, printed, markup), self._parent)
+            self._shown = True
+        elif self._widget is None or (grown and self._whole is not None):
+            self._send("update_display_data", self._bundle(views, printed, markup), None)
 
-    def settle(self, views: Sequence[View]) -> None:
+    def settle(self, views: Sequence[View], printed: Printed) -> None:
         """Leave a static text in the notebook in the place of the bars."""
-        content = {"text/plain": listing(views), "text/html": html(views), "image/svg+xml": svg(views)}
-        if self._shown:
-            self._send("update_display_data", content, None)
-        else:
-            self._send("display_data", content, self._parent)
-        self._shown, self._last = True, ""
-        if self._widget is not None:
-            close_widget(self._widget)
-            self._widget = None
+        with self._lock:
+            told = bool(printed.count)
+            content = {
+                "text/plain": "\n".join([listing(views)] * bool(views) + [printed_text(printed)] * told),
+                "text/html": html(views) * bool(views) + (printed_html(printed) if told else ""),
+            }
+            if not told:
+                content["image/svg+xml"] = svg(views)
+            if self._shown:
+                self._send("update_display_data", content, None)
+            else:
+                self._send("display_data", content, self._parent)
+            self._shown, self._last = True, ""
+            if self._whole is not None:
+                self._whole.close()
+                self._whole = None
+            if self._widget is not None:
+                close_widget(self._widget)
+                self._widget = None
 
-    def _bundle(self, views: Sequence[View], markup: str) -> dict[str, Any]:
+    def _bundle(self, views: Sequence[View], printed: Printed, markup: str) -> dict[str, Any]:
+        if printed.count and self._widget is None:
+            markup += printed_html(printed, drawn.LIVE_LINES)
         content: dict[str, Any] = {"text/plain": listing(views), "text/html": markup}
-        if self._widget is not None:
+        widget = self._whole.box if self._whole is not None else self._widget
+        if widget is not None:
             content[LIVE] = {"version": 1}  # a page that was reloaded meanwhile finds no widget
-            content[_WIDGET] = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
+            content[_WIDGET] = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
         return content
 
     def _send(self, kind: str, data: dict[str, Any], parent: dict[str, Any] | None) -> None:
@@ -108,4 +142,33 @@ def _html_widget(markup: str) -> Any:
 
         return HTML(value=markup)
     except Exception:  # bars are never the reason why a cell fails
+        return None
+
+
+class _Whole:
+    """The bars, and below them what was printed, which opens at a click and stays open while more comes."""
+
+    def __init__(self, bars: Any) -> None:
+        from ipywidgets import HTML, Accordion, VBox
+
+        # the place that scrolls is the widget's own, and stays where it is when the text is another one
+        self._text = HTML(layout={"max_height": "24em", "overflow": "auto"})
+        self._fold = Accordion(children=[self._text], selected_index=None)
+        self.box = VBox([bars, self._fold])
+
+    def show(self, printed: Printed) -> None:
+        """What it is by now."""
+        self._text.value = drawn.content(printed, drawn.LIVE_LINES)
+        self._fold.set_title(0, drawn.summary(printed))
+
+    def close(self) -> None:
+        """It is replaced by what stays."""
+        for each in (self.box, self._fold, self._text):
+            close_widget(each)
+
+
+def _whole_widget(bars: Any) -> _Whole | None:
+    try:
+        return _Whole(bars)
+    except Exception:  # as for the bars
         return None

@@ -13,8 +13,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from cellmill.printed import Printed
 from cellmill.runs import Run, on_run_started
 from cellmill_widgets.bars import View, total
 from cellmill_widgets.notebook import CellOutput, parent_of
@@ -72,8 +74,9 @@ class _Track:
 class _Cell:
     """The runs of one cell and where they are drawn."""
 
-    def __init__(self, output: CellOutput | Terminal) -> None:
+    def __init__(self, output: CellOutput | Terminal, printed: Printed) -> None:
         self.output = output
+        self.printed = printed
         self.tracks: list[_Track] = []
         self.ended: deque[View] = deque()
         self.closed = False
@@ -85,7 +88,7 @@ class _Cell:
         views: list[View] = []
         for track in self.tracks:
             view, busy = track.view(now, closing=self.closed)
-            late = view.elapsed >= SHOWN_AFTER
+            late = view.elapsed >= SHOWN_AFTER or self.printed.count > 0
             if not view.finished:
                 going.append(track)
                 if late and (busy or self.shown):
@@ -112,6 +115,7 @@ class Board:
         self._ip = ip
         self._cells: dict[str, _Cell] = {}
         self._new: deque[tuple[Run, dict[str, Any] | None]] = deque()
+        self._printed: dict[str, Printed] = {}  # by cell
         self._wake = threading.Event()
         self._lock = threading.RLock()
         self._thread: threading.Thread | None = None
@@ -144,8 +148,9 @@ class Board:
             self._tick(time.monotonic())
             for cell in self._cells.values():
                 views = cell.poll(time.monotonic())
-                if views and isinstance(cell.output, CellOutput):
-                    cell.output.settle(views)
+                cell.printed.close()
+                if (views or cell.printed.count) and isinstance(cell.output, CellOutput):
+                    cell.output.settle(views, cell.printed)
             self._cells.clear()
             self._terminal.settle()
             self._terminal.leave()
@@ -155,11 +160,30 @@ class Board:
         parent = parent_of(self._ip) if self._ip is not None else None
         if parent is None and hasattr(self._ip, "kernel"):
             return
+        if parent is not None:
+            found = self._printed.get(_key(parent))
+            if found is None or found.closed:
+                found = self._printed[_key(parent)] = Printed(partial(self._printing, _key(parent)))
+            run.printed = found
         self._new.append((run, parent))
         if self._thread is None:
             self._start()
         if not self._wake.is_set():
             self._wake.set()
+
+    def _printing(self, key: str) -> None:
+        """The first line of a cell's tasks is about to be shown: its bars stand above it."""
+        with self._lock:
+            now = time.monotonic()
+            self._take_new()
+            cell = self._cells.get(key)
+            if cell is not None and not self._stopped and not cell.shown:
+                self._draw(cell, cell.poll(now), False)
+
+    def _take_new(self) -> None:
+        while self._new:
+            run, parent = self._new.popleft()
+            self._cell_of(parent).tracks.append(_Track(run, run.started_ns / 1e9))
 
     def _start(self) -> None:
         with self._lock:
@@ -182,14 +206,13 @@ class Board:
                     )
 
     def _tick(self, now: float) -> None:
-        while self._new:
-            run, parent = self._new.popleft()
-            self._cell_of(parent).tracks.append(_Track(run, run.started_ns / 1e9))
+        self._take_new()
         for key, cell in list(self._cells.items()):
             views = cell.poll(now)
             ended = not cell.tracks and (cell.closed or isinstance(cell.output, Terminal))
             if ended:
                 del self._cells[key]
+                self._printed.pop(key, None)
             self._draw(cell, views, ended)
 
     def _draw(self, cell: _Cell, views: list[View], ended: bool) -> None:
@@ -198,18 +221,21 @@ class Board:
             if not cell.closed:
                 output.draw(views)
             return
-        if views and ended:
-            output.settle(views)
-        elif views:
+        told = views or cell.printed.count
+        if ended:
+            cell.printed.close(partial(output.settle, views, cell.printed))
+        if told and ended:
+            output.settle(views, cell.printed)
+        elif told:
             cell.shown = True
-            output.draw(views)
+            output.draw(views, cell.printed)
 
     def _cell_of(self, parent: dict[str, Any] | None) -> _Cell:
         key = _key(parent)
         cell = self._cells.get(key)
         if cell is None:
             output = CellOutput(self._ip, parent) if parent else self._terminal
-            cell = self._cells[key] = _Cell(output)
+            cell = self._cells[key] = _Cell(output, self._printed.setdefault(key, Printed()))
             cell.closed = self._ip is not None and key not in self._running
         return cell
 
@@ -229,9 +255,7 @@ class Board:
         if not self._cells and not self._new:
             return
         with self._lock:
-            while self._new:
-                run, origin = self._new.popleft()
-                self._cell_of(origin).tracks.append(_Track(run, run.started_ns / 1e9))
+            self._take_new()
             cell = self._cells.get(key)
             if cell is None:
                 return

@@ -146,6 +146,8 @@ class Transcripts:
     def _transcript(self, number: int, ticket: int) -> Transcript:
         cell = self._cell(ticket >> 32) if ticket else self._cells[0][1]
         run = runs.find(number, self._backend) if number != NO_RUN else None
+        if run is None and number != NO_RUN:
+            run = runs.find_ended(number, self._backend)
         key: Any = run.id if run is not None else (cell.epoch, number)
         found = self._transcripts.get(key)
         if found is None:

@@ -101,8 +101,10 @@ class TaskOptions:
         if unknown:
             known = ", ".join(options)
             word = sorted(unknown)[0]
-            meant = did_you_mean(word, options) or ";"
-            raise UsageError(f"unknown option {word!r}{meant} the options are: {known}")
+            meant = did_you_mean(word, options)
+            raise UsageError(
+                f"unknown option {word!r}{f'{meant} The' if meant else '; the'} options are: {known}"
+            )
         if "after" in changes:
             changes["after"] = _futures(changes["after"])
         if "memory" in changes:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.test_widget import set_theme
+from tests.browser.page_setup import prepare, take_notebook
 
 CELLS = [
     "%load_ext cellmill\n%cellmill workers 2\nimport numpy as np\nprint('loaded', 'now')",
@@ -37,21 +37,45 @@ CELLS = [
 ]
 
 
+ERRORS = [
+    "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')",
+    (
+        "%%parallel\ndef read(path):\n    return parse(open(path).read())\n"
+        "def parse(text):\n    return float(text)\ndef slow(x):\n    import time\n    time.sleep(60)\n"
+        "def leave(x):\n    import os\n    os._exit(3)\ndef crash(x):\n    import ctypes\n    ctypes.string_at(0)"
+    ),
+    "import pathlib\nfor i in range(9):\n    pathlib.Path(f'{i}.csv').write_text('x' if i == 7 else '1')",
+    "read('7.csv').result()",
+    "list(read.map(f'{i}.csv' for i in range(9)))",
+    "later = read(read('7.csv'))\nlater.result()",
+    "%%pfor x in [2, 1, 0, 0] -> out\n1 / x",
+    "%%task prep\nvalue = 1 / 0",
+    "prep.result()",
+    "slow.options(timeout=0.3)(1).result()",
+    "leave(1).result()",
+    "crash(1).result()",
+    "%cellmill pause\nwaits = read('1.csv')\nmany = read.map(f'{i}.csv' for i in range(3000))",
+    "%cellmill stop",
+    "waits.result()",
+    "list(many)",
+    "%cellmill resume",
+    "read.options(tiemout=3)",
+    "%cellmill stauts",
+    "%%parallel --tiemout 3\ndef g(x):\n    return x",
+    "import threading\nlock = threading.Lock()\nread(lock)",
+    "read('1.csv', 2)",
+]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_messages(lab: Callable[..., Any], theme: str) -> None:
     one = lab(*CELLS, name="messages.ipynb")
-    page = one.page
-    set_theme(one, theme)
-    page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
-    page.set_viewport_size({"width": 1100, "height": 1500})
-    for index in range(len(CELLS)):
-        one.run_cell(index)
-        one.wait_kernel("idle")
-        page.wait_for_timeout(300)
-    for part in range(3):
-        page.locator(".jp-Notebook .jp-Cell").nth(part * len(CELLS) // 3).scroll_into_view_if_needed()
-        page.locator(".jp-WindowedPanel-outer").first.evaluate(
-            "(e, part) => { e.scrollTop = e.scrollHeight * part / 3; }", part
-        )
-        page.wait_for_timeout(500)
-        one.screenshot(f"messages-{theme}-{part}")
+    prepare(one, theme, width=1100, height=1500)
+    take_notebook(one, f"messages-{theme}", len(CELLS), 3)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_errors(lab: Callable[..., Any], theme: str) -> None:
+    one = lab(*ERRORS, name="errors.ipynb")
+    prepare(one, theme, width=1100, height=1500)
+    take_notebook(one, f"errors-{theme}", len(ERRORS), 3)

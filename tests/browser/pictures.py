@@ -17,7 +17,8 @@ import pytest
 from nbconvert import HTMLExporter
 from PIL import Image
 
-from tests.browser.test_widget import save, set_theme, wait_inline
+from tests.browser.page_setup import prepare
+from tests.browser.test_widget import save, wait_inline
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LIMIT = 300_000
@@ -89,12 +90,7 @@ def scale() -> int:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_take(lab: Callable[..., Any], theme: str) -> None:
     one = lab(*CELLS, name="hailstones.ipynb")
-    one.command("apputils:change-theme", theme=f"JupyterLab {theme.capitalize()}")
-    light = str(theme == "light").lower()
-    one.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
-    one.page.wait_for_selector("#jupyterlab-splash", state="detached")
-    one.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
-    one.open_panel()
+    prepare(one, theme, panel=True)
     for index in (1, 2, 3):
         one.run_cell(index)
     one.wait_output(3, "382")
@@ -112,10 +108,7 @@ def test_take(lab: Callable[..., Any], theme: str) -> None:
 def test_take_views(lab: Callable[..., Any], theme: str) -> None:
     one = lab(*PEAKS, name="peaks.ipynb")
     page = one.page
-    set_theme(one, theme)
-    page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
-    one.open_panel()
-    page.set_viewport_size({"width": 1280, "height": 900})
+    prepare(one, theme, panel=True, width=1280, height=900)
     widen(one, 150)
     one.run_cell(0)
     one.wait_output(0, "loaded now")

@@ -9,6 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.browser.page_setup import set_theme
 from tests.browser.test_panel import DEFINE, LOAD, open_doors, run_gated
 
 pytestmark = pytest.mark.browser
@@ -74,13 +75,6 @@ def load_without_kernel(one: Any) -> None:
     nbformat.write(notebook, path)
     one.page.goto(url)
     one.page.wait_for_selector(".jp-Notebook .jp-Cell")
-
-
-def set_theme(one: Any, theme: str) -> None:
-    one.command("apputils:change-theme", theme=f"JupyterLab {theme.capitalize()}")
-    light = str(theme == "light").lower()
-    one.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
-    one.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
 
 def test_live_and_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:

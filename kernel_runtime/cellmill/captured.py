@@ -81,6 +81,11 @@ def take(
 MOST_LIGHT = 1000  # members and bytes / 64 to compare: a microsecond or two
 
 
+def memory_of(value: Any) -> bytes:
+    """A copy of the bytes of an array of numbers."""
+    return _comparing().memory(value)
+
+
 def walked(root: Any, *, in_worker: bool = False) -> Walk:
     """All that a function or class refers to, and what it holds now."""
     walk = Walk(_comparing().memory, in_worker=in_worker)

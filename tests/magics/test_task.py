@@ -293,3 +293,19 @@ def test_the_body_sees_what_was_changed_in_place_before_the_cell(notebook: Noteb
         notebook.run("row[0] = -1").ok()  # while it may wait or run
         delivered(notebook, "found")
         assert notebook.value("value") == f"({step}, {10 * step})"
+
+
+def test_what_a_task_changes_in_place_is_said(notebook: Notebook) -> None:
+    notebook.run("import copy\nrows, seen, mine, read = [], {}, [1], [2]\ndef add(x): rows.append(x)").ok()
+    notebook.run(
+        "%%task first\nadd(1)\nseen['a'] = read[0]\nmine = copy.copy(mine)\nmine.append(2)\nmade = [3]"
+    ).ok()
+    output = notebook.run("first.result(); print(rows, seen, mine, made)").ok()
+    assert output.stdout == "[] {} [1, 2] [3]\n"
+    assert (
+        "task first changed rows, seen in place, in its worker; nothing of that arrives here" in output.stderr
+    )
+    notebook.run("%%task second after first\nmade.append(4)\nkept = made").ok()
+    output = notebook.run("second.result(); print(made, kept)").ok()
+    assert output.stdout == "[3] [3, 4]\n"
+    assert "task second changed made in place" in output.stderr

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from .in_place import watch
+
 ITEM = "__cellmill_item__"
 VALUE = "__cellmill_value__"
 _KEPT_BACK = frozenset({"_", "__", "___", "__name__", "__builtins__", "__annotations__", VALUE})
@@ -91,11 +93,14 @@ def item_function(body: Body) -> Callable[[Any], Any]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a background task leaves: its value, the variables it assigned (pickled), the others."""
+    """What a background task leaves: its value, the variables it assigned (pickled), those of them that cannot be sent,
+    and others that it changed in place.
+    """
 
     value: Any
     variables: bytes
     refused: dict[str, str]
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +135,21 @@ class TaskBody(Body):
                     inherited |= {name: value for name, value in arrived.items() if name not in link.newer}
                 outcome = outcome.value
             inherited[link.name] = _done(outcome)
-        namespace = self._run(inherited)
         before = self.variables | inherited
+        changed = watch(before)
+        namespace = self._run(inherited)
         assigned = {
             name: value
             for name, value in namespace.items()
             if name not in _KEPT_BACK and value is not before.get(name, _MISSING)
         }
         variables, refused = _dump_variables(assigned)
-        return Outcome(namespace.get(VALUE), variables, refused)
+        return Outcome(
+            namespace.get(VALUE),
+            variables,
+            refused,
+            tuple(name for name in changed() if name not in assigned),
+        )
 
     def _rest(self) -> tuple[Any, ...]:
         return (self.after,)

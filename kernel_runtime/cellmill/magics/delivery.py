@@ -110,6 +110,12 @@ class Arrivals:
         assert task.outcome is not None
         for name, reason in task.outcome.refused.items():
             self._notes.append(f"task {task.name}: {name} could not be sent to the notebook ({reason})")
+        if task.outcome.changed:
+            listed, first = ", ".join(task.outcome.changed), task.outcome.changed[0]
+            self._notes.append(
+                f"task {task.name} changed {listed} in place, in its worker; nothing of that arrives here. Variables "
+                f"that the cell assigns arrive: write {first} = copy.copy({first}) in it, and change that"
+            )
         kept = []
         for name, value in variables.items():
             if self._is_newer(task, name):

@@ -14,11 +14,12 @@ from . import backends, inside, living, runs
 from .backends.map_iterator import MapIterator
 from .blame import cancelling
 from .boundary import bounded, bounded_submit
-from .errors import UsageError
+from .errors import CellmillError, UsageError, is_a
 from .functions import function_name
 from .futures import Future
 from .map_calls import OPTIONS as MAP_OPTIONS
 from .map_calls import check_constants, with_constants
+from .naming import name_call
 from .runs import Run
 from .shared import Shared, share
 from .signatures import check_call
@@ -318,7 +319,12 @@ class Executor(BaseExecutor):
     @bounded
     def run_on_workers(self, fn: Callable[[], Any]) -> list[Any]:
         """Call ``fn()`` once on each worker; the values in the workers' order."""
-        return self._backend.run_on_workers(fn)
+        try:
+            return self._backend.run_on_workers(fn)
+        except Exception as error:
+            if not is_a(error, CellmillError):
+                name_call(error, f"{function_name(fn)}() on each worker")
+            raise
 
     @bounded
     def preload(self, modules: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from .errors import UsageError
+from .errors import UsageError, did_you_mean
 from .functions import function_name
 from .references import unwrapped
 from .signatures import check_call, check_names, parameters
@@ -57,10 +57,16 @@ def check_constants(
     if not constants:
         return
     function = unwrapped(function)
-    if star or batch:
-        check_names(function, constants)
-    else:
-        check_call(function, iterables, constants)
+    try:
+        if star or batch:
+            check_names(function, constants)
+        else:
+            check_call(function, iterables, constants)
+    except TypeError as error:
+        for word in constants:
+            if (meant := did_you_mean(word, OPTIONS)) and repr(word) in str(error):
+                raise TypeError(f"{error}{meant}") from None
+        raise
 
 
 class _Fed:

@@ -8,6 +8,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import cellmill
 from cellmill import DependencyError, Executor, TaskTimeoutError, WorkerLostError
 from tests.contract import work
@@ -33,6 +35,17 @@ def test_a_call(ex: Executor) -> None:
 def test_an_item_of_a_batch(ex: Executor) -> None:
     f = cellmill.parallel(batch=True, executor=ex)(work.all_broken)
     assert _notes(f("7.csv").exception(SECONDS)) == ["in all_broken('7.csv')"]
+
+
+def test_a_call_on_each_worker(ex: Executor) -> None:
+    with pytest.raises(OSError, match="on each worker") as caught:
+        ex.run_on_workers(work.all_fail)
+    assert _notes(caught.value) == ["in all_fail() on each worker"]
+
+
+def test_arguments_of_a_starmap(ex: Executor) -> None:
+    found = list(ex.starmap(work.divided, [(1, 2), (1, 0)], return_exceptions=True))
+    assert _notes(found[1]) == ["in element 1 of a map: divided(1, 0)"]
 
 
 def test_an_input_that_failed(ex: Executor) -> None:

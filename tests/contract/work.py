@@ -162,3 +162,7 @@ def all_broken(paths: list[str]) -> list[str]:
 
 def divided(x: Any, by: int) -> Any:
     return x / by
+
+
+def all_fail() -> None:
+    raise OSError("on each worker")

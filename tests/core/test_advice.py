@@ -193,6 +193,10 @@ def test_words_that_are_nearly_right(pool: Executor) -> None:
     assert double.options(timeout=SECONDS)(4).result(SECONDS) == 8
     words = _error(lambda: pool.options(retrys=1), UsageError)
     assert "did you mean 'retries'?" in words
+    words = _error(lambda: double.map([4], chunk_size=2), TypeError)
+    assert words == "double() got an unexpected keyword argument 'chunk_size'; did you mean 'chunksize'?"
+    assert list(double.map([4], chunksize=2)) == [8]
+    assert "did you mean 'timeout'?" in _error(lambda: pool.map(tasks.double, [4], timout=2), TypeError)
     words = _error(lambda: Executor(max_worker=1), TypeError)
     assert "Did you mean 'max_workers'?" in words
     words = _error(lambda: Executor(1, initialiser=abs), TypeError)

@@ -12,9 +12,10 @@ from cellmill.magics.lines import Line
 
 USAGE = "%why TASK (a future, or a task's number)"
 
-HELP = """Say why a task waits, and what helps.
+HELP = """Say why a task waits, and what helps; or how it failed.
 
-    %why TASK        TASK is a future (`result`, `futures[3]`), or the number of a task as the panel shows it
+    %why TASK        TASK is a future (`result`, `futures[3]`), or the number of a task as errors and the panel
+                     show it: 12, #12
 """
 
 

@@ -20,6 +20,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from . import reporting
+
 FRAME = struct.Struct("=IIIIQ")  # bytes that follow, kind, element, function, ticket
 # kinds: text; a display or log record but for its end, its end; a task's end
 STDOUT, STDERR, PART, DISPLAY, END, LOG = 1, 2, 3, 4, 5, 6
@@ -145,6 +147,7 @@ class Channel:
 
     def _leave(self) -> None:
         """A child that user code forked is no worker."""
+        reporting.leave_worker()
         os.close(self._fd)
         self._fd = -1
         self._lock = threading.RLock()

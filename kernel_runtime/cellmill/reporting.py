@@ -143,14 +143,38 @@ _of_kernel: frozenset[tuple[str, ...]] = frozenset()
 class _KernelsHandler(logging.Handler):
     """Stands in a worker where the kernel has handlers: `basicConfig` sees that there are some.
 
-    It is called in processes only that a task has forked, whose records reach nobody else.
+    It tells the records of processes that a task has forked, which reach nobody else. Else it is called only in a
+    process that is somebody else's, too, for records of no task, and does as if it was not there.
     """
 
     def emit(self, record: logging.LogRecord) -> None:
+        last = logging.lastResort
         try:
-            sys.stderr.write(self.format(record) + "\n")
+            if _forked:
+                sys.stderr.write(self.format(record) + "\n")
+            elif last is not None and record.levelno >= last.level and _first_of(record) is self:
+                last.handle(record)
         except Exception:
             self.handleError(record)
+
+
+_forked = False
+
+
+def leave_worker() -> None:
+    """In a child that a task has forked."""
+    global _forked
+    _forked = True
+
+
+def _first_of(record: logging.LogRecord) -> logging.Handler | None:
+    """Of the handlers of a record the first, if all are stand-ins."""
+    logger: logging.Logger | None = logging.getLogger(record.name)
+    found: list[logging.Handler] = []
+    while logger is not None:
+        found += logger.handlers
+        logger = logger.parent if logger.propagate else None
+    return found[0] if found and all(type(each) is _KernelsHandler for each in found) else None
 
 
 _stand_ins: dict[str, _KernelsHandler] = {}  # by logger

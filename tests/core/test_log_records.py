@@ -11,7 +11,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.log_records import packed, unpacked
-from tests.core.helpers import SECONDS
+from tests.core.helpers import SECONDS, run_script
 
 START = """
 import logging, os, sys
@@ -116,3 +116,23 @@ def test_a_user_factory_of_records_adds_what_it_adds() -> None:
     finally:
         logging.setLogRecordFactory(plain)
     assert (record.site, record.task, record.getMessage()) == ("here", "f 1", "text")  # type: ignore[attr-defined]
+
+
+def test_records_of_no_task_in_a_process_of_somebody_elses(tmp_path: Path) -> None:
+    """What stands there for the kernel's handlers tells nothing: its own do, and where there is none stderr."""
+    out, err = run_script(
+        tmp_path,
+        """
+        import logging, sys
+        from cellmill import reporting
+
+        logging.getLogger("x").addHandler(logging.StreamHandler(sys.stdout))
+        kernels = reporting.Reporting(handlers=frozenset({("x", "a handler", ""), ("root", "a handler", "")}))
+        reporting.apply(kernels, reporting.Reporting())
+        logging.getLogger("x").warning("to its own")
+        logging.getLogger("y.z").warning("to nobody")
+        reporting.apply(reporting.Reporting(), kernels)
+        print(logging.root.handlers, len(logging.getLogger("x").handlers))
+        """,
+    )
+    assert (out, err) == ("to its own\n[] 1\n", "to nobody\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
 from concurrent.futures import Future as BaseFuture
 from concurrent.futures._base import (
@@ -18,7 +18,7 @@ from concurrent.futures._base import (
 )
 from typing import Any, Protocol
 
-from . import payload
+from . import payload, unasked
 from .boundary import bounded, bounded_result
 from .interrupts import whole
 from .raised import as_new
@@ -93,6 +93,7 @@ class Future(BaseFuture[Any]):
     _exception = None
     _inputs: tuple[Future, ...] = ()
     _cancelled: object = None  # its text says what was cancelled, and by whom
+    _asks_to_be_seen = True  # its failure, where nobody asks for it
 
     def __init__(self, home: Home) -> None:  # on purpose without the base's, which makes a condition
         self._home = home
@@ -128,6 +129,7 @@ class Future(BaseFuture[Any]):
         if self._state == FINISHED:
             if self._exception is None:
                 return self._result
+            unasked.forget(self, self._exception)
             try:
                 raise as_new(self._exception)
             finally:
@@ -142,6 +144,8 @@ class Future(BaseFuture[Any]):
         if self._state not in OVER:
             self._home.wait(self, timeout)
         if self._state == FINISHED:
+            if self._exception is not None:
+                unasked.forget(self, self._exception)
             return self._exception
         if self._state in OVER:
             raise self._cancelled_error()
@@ -149,6 +153,12 @@ class Future(BaseFuture[Any]):
 
     def _cancelled_error(self) -> CancelledError:
         return CancelledError("the task was cancelled" if self._cancelled is None else str(self._cancelled))
+
+    def add_done_callback(self, fn: Callable[[Future], object]) -> None:
+        """Have ``fn(future)`` called when the task is over."""
+        if self._exception is not None:
+            unasked.forget(self, self._exception)
+        super().add_done_callback(fn)  # type: ignore[arg-type]
 
     @bounded
     def cancel(self, force: bool = False) -> bool:
@@ -286,13 +296,15 @@ class Future(BaseFuture[Any]):
         if result is not None or exception is not None:
             track(self)
         with SETTLING:
-            followers = self._followers
-            if followers is None:
-                if self._state not in OVER:
-                    self._result = result
-                    self._exception = exception
-                    self._state = state
-                return False
+            followers, was = self._followers, self._state
+            if followers is None and was not in OVER:
+                self._result = result
+                self._exception = exception
+                self._state = state
+        if followers is None:
+            if exception is not None and was not in OVER and self._asks_to_be_seen:
+                unasked.note(self, exception)
+            return False
         with followers.condition:
             if self._state in OVER:
                 return False
@@ -307,7 +319,10 @@ class Future(BaseFuture[Any]):
                 else:
                     waiter.add_cancelled(self)
             followers.condition.notify_all()
-        return bool(followers.callbacks)
+            followed = bool(followers.callbacks)
+        if exception is not None and not followed and self._asks_to_be_seen:
+            unasked.note(self, exception)
+        return followed
 
     def set_running_or_notify_cancel(self) -> bool:
         """For those who use the class by itself; tasks do not need it."""

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from . import origin, runs
+from . import origin, runs, unasked
 from .backends import Backend
 from .backends.parents import ParentsBackend
 from .runs import Run
@@ -112,6 +112,7 @@ def names_of(found: list[Run]) -> str:
 def tell_dropped() -> None:
     """Say, once, how many tasks end with the kernel: in the last cell, and in the log of what started the kernel."""
     global _told
+    unasked.tell()
     count = under_way()
     if not count or _told:
         return
@@ -220,6 +221,7 @@ def _finish_last() -> None:
         module = sys.modules.get(f"cellmill.backends.scheduled.{name}")
         if module is not None:
             module.join_all()
+    unasked.tell()
     _let_go()
 
 

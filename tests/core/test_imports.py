@@ -58,7 +58,7 @@ LAYERS = [
     {"task", "payload", "mishaps"},
     {"shared", "error_parts", "read_only"},
     {"preview", "raised", "naming", "questions", "drawing"},
-    {"runs", "kernel_modules"},
+    {"runs", "kernel_modules", "unasked"},
     {
         "pieces",
         "packer",

@@ -71,6 +71,8 @@ _numbers = itertools.count(1)
 class TaskFuture(Future):
     """The future of a `%%task` cell: its value is that of the cell's last expression."""
 
+    _asks_to_be_seen = False  # the cell tells
+
     def __init__(
         self, name: str, before: dict[str, Any], source: Future, after: tuple[TaskFuture, ...] = ()
     ) -> None:

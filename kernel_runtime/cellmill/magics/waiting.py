@@ -14,7 +14,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from cellmill import living, runs
+from cellmill import living, runs, unasked
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.001, 0.02  # seconds between two looks at what is under way
 
@@ -72,6 +72,7 @@ class Waiting:
         if self._cells == 0:
             self._first = runs.epoch()
             self._given_up = {key: min(count, _alone(key)) for key, count in self._given_up.items()}
+            unasked.cell_begins()
         self._cells += 1
 
     def after_cell(self, result: Any = None) -> None:
@@ -80,8 +81,11 @@ class Waiting:
         if not raw or raw.isspace():
             return  # an empty one never started
         self._cells = max(0, self._cells - 1)
-        if self._cells == 0 and self._run_by_a_program():
-            self._wait()
+        if self._cells == 0:
+            program = self._run_by_a_program()
+            if program:
+                self._wait()
+            unasked.cell_ends(last_word=program)
 
     def _run_by_a_program(self) -> bool:
         if self._kernel is None:

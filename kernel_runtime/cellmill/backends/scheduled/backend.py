@@ -16,6 +16,7 @@ from ...errors import CellmillError, PayloadError, UsageError, WorkerLostError, 
 from ...functions import FunctionTable
 from ...futures import Future
 from ...interrupts import whole
+from ...origin import Origin
 from ...payload import Encoded
 from ...runs import STOP, Run, stop_with_cells
 from ...schema import STAGES
@@ -244,6 +245,10 @@ class ScheduledBackend:
         if self.foreign or self.resolver.stopped:
             return False
         return int(held.csched_task_state(self.scheduler.handle, future._ticket)) == 4
+
+    def cell_of(self, future: Future) -> Origin:
+        """The cell that made its call."""
+        return self.listener.cell_of(future._ticket)
 
     def call_text(self, future: Future) -> str:
         return "" if self.foreign or self.resolver.stopped else self.inspector.call_text(future._ticket)

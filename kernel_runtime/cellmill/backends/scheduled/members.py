@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...origin import Origin
 from ...task import WorkerInfo
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class OutputListener(Protocol):
     """Hears what tasks print."""
 
     def end_of_task(self, worker: int, ticket: int, run: int) -> None: ...
+
+    def cell_of(self, ticket: int) -> Origin: ...
 
     def stop(self) -> None: ...
 

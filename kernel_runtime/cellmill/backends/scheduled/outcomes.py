@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
+from ... import unasked
 from ...errors import (
     CellmillError,
     DependencyError,
@@ -157,7 +158,7 @@ def dependency_failed(before: Future | None, position: int) -> DependencyError:
     cause: BaseException | None = None
     either = False
     if before is not None:
-        cause = before._cancelled_error() if before.cancelled() else before.exception(0)
+        cause = before._cancelled_error() if before.cancelled() else before._exception  # not asked for
     while is_a(cause, DependencyError) and cause.__cause__ is not None:
         either = True  # and not what each of them says: a chain's would grow with it
         cause = cause.__cause__
@@ -172,6 +173,7 @@ def dependency_failed(before: Future | None, position: int) -> DependencyError:
         which = f"an input of it did not run either, as {call or 'one before it'}"
     error = DependencyError(f"the task did not run: {which} {how}")
     error.__cause__ = cause
+    unasked.comes_from(error, before)
     return error
 
 

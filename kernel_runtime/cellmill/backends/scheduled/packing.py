@@ -105,6 +105,6 @@ def add_input(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:
             inputs.append(future)
             return
         future.exception()
-    if future.cancelled() or future.exception() is not None:
+    if future.cancelled() or future._exception is not None:  # which nobody asked for
         raise FailedInput(future)
     note_over(backend, future, inputs)

@@ -1,4 +1,4 @@
-"""How arrays of numpy and frames of pandas are compared: by fields and by the bytes of their memory."""
+"""How arrays of numpy, frames of pandas and bodies of loops are compared: by fields, bytes of memory, and variables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .entry_kinds import ARRAY, EQUAL, ITERABLE, LIST
+from .entry_kinds import ARRAY, EQUAL, ITEM, ITERABLE, LIST
 
 if TYPE_CHECKING:
     from .captured_kinds import Walk
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 def visit(walk: Walk, value: Any, kind: type, name: str) -> bool:
     """Note what there is to compare of a value of theirs; False: it is none."""
+    if getattr(kind, "watches_itself", False):
+        if not walk.in_worker:
+            _of_body(walk, value.variables)
+        return True
     module = str(kind.__module__).partition(".")[0]
     if module == "numpy":
         return _of_numpy(walk, value, kind, name)
@@ -24,6 +28,13 @@ def visit(walk: Walk, value: Any, kind: type, name: str) -> bool:
         except Exception:  # another pandas, with other insides
             del walk.entries[before:], walk.names[before:]
     return False
+
+
+def _of_body(walk: Walk, variables: dict[str, Any]) -> None:
+    """The body of a loop, by the notebook's variables that it reads."""
+    for name, value in variables.items():
+        walk.note(ITEM, variables, name, value, name)
+        walk.follow((value,), name)
 
 
 def _of_numpy(walk: Walk, value: Any, kind: type, name: str) -> bool:

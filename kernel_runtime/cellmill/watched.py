@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .captured import Capture, walked
+from .captured import Capture, memory_of, walked
 from .captured_kinds import Walk
 from .entry_kinds import ATTRIBUTE, CELL, ITEM
 from .references import ABSENT
@@ -28,6 +28,44 @@ class _Here(threading.local):
 
 
 here = _Here()
+
+
+class Look:
+    """Compares variables with what they were when this was made, as often as that is worth its time."""
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self._variables = variables
+        self._said: set[str] = set()
+        self._looks = 0
+        self._due = 0.0
+        self._capture = self._taken()
+
+    def changed(self, *, at_any_cost: bool = False) -> str | None:
+        """One that has changed since the last time that this was told of it."""
+        capture = self._capture
+        if not capture.light and not at_any_cost:
+            if self._looks >= FIRST_LOOKS and time.monotonic() < self._due:
+                return None
+            self._looks += 1
+        start = time.monotonic()
+        found = capture.changed()
+        end = time.monotonic()
+        self._due = end + (end - start) / MOST_SHARE
+        if found is not None:
+            self._said.add(found)
+            self._capture = self._taken()
+        return found
+
+    @property
+    def light(self) -> bool:
+        """Whether every change is seen at once."""
+        return self._capture.light
+
+    def _taken(self) -> Capture:
+        walk = Walk(memory_of, in_worker=True)
+        for name, value in self._variables.items():
+            walk.go(value, name)
+        return Capture(without_free(walk, self._said), 0)
 
 
 class Watched:
@@ -80,19 +118,24 @@ class Watched:
 
     def _take(self) -> None:
         walk = walked(self._function, in_worker=True)
-        kept = [
-            (entry, name)
-            for entry, name in zip(walk.entries, walk.names, strict=True)
-            if name not in self._said and not _is_free(walk, *entry)
-        ]
-        walk.entries, walk.names = [entry for entry, _ in kept], [name for _, name in kept]
-        self._capture = Capture(walk, 0)
+        self._capture = Capture(without_free(walk, self._said), 0)
 
     def _tell(self, variable: str) -> None:
         if here.tell is not None:
             here.tell(self.__name__, variable)
         self._said.add(variable)
         self._take()
+
+
+def without_free(walk: Walk, said: set[str]) -> Walk:
+    """The same walk without what tasks may change, and without what was told already."""
+    kept = [
+        (entry, name)
+        for entry, name in zip(walk.entries, walk.names, strict=True)
+        if name not in said and not _is_free(walk, *entry)
+    ]
+    walk.entries, walk.names = [entry for entry, _ in kept], [name for _, name in kept]
+    return walk
 
 
 def _is_free(walk: Walk, kind: int, owner: Any, key: Any, value: Any) -> bool:

@@ -99,9 +99,9 @@ class Notebook:
         self.finish(output)
         return output
 
-    def finish(self, output: Output) -> Output:
+    def finish(self, output: Output, limit: float = LIMIT) -> Output:
         """Wait for the end of a cell."""
-        self.wait(lambda message: _is_end(message, output.msg_id))
+        self.wait(lambda message: _is_end(message, output.msg_id), limit)
         reply = self.client.get_shell_msg(timeout=LIMIT)
         while reply["parent_header"].get("msg_id") != output.msg_id:
             reply = self.client.get_shell_msg(timeout=LIMIT)

@@ -35,7 +35,7 @@ _COMBINED = {
 _ARRAYS = {("numpy", "ndarray"), ("pandas", "Series"), ("pandas", "Index"), ("pandas", "RangeIndex")}
 
 
-def _is_whole(iterable: Iterable[Any]) -> bool:
+def is_whole(iterable: Iterable[Any]) -> bool:
     """It has an end, and no code of the user's runs while elements are taken."""
     kind = type(iterable)
     return kind in _WHOLE or (kind.__module__.partition(".")[0], kind.__name__) in _ARRAYS
@@ -58,7 +58,7 @@ class Input:
 
     def __init__(self, iterables: tuple[Iterable[Any], ...], packer: Callable[[bool], Packer] | None) -> None:
         single = len(iterables) == 1
-        finite = [_is_whole(iterable) for iterable in iterables]
+        finite = [is_whole(iterable) for iterable in iterables]
         quiet = all(done or type(it) in _ENDLESS for done, it in zip(finite, iterables, strict=True))
         self.whole = quiet and any(finite)
         self.quiet = quiet or all(

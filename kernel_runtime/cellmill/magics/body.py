@@ -15,7 +15,7 @@ from .in_place import watch
 
 ITEM = "__cellmill_item__"
 VALUE = "__cellmill_value__"
-_KEPT_BACK = frozenset({"_", "__", "___", "__name__", "__builtins__", "__annotations__", VALUE})
+KEPT_BACK = frozenset({"_", "__", "___", "__name__", "__builtins__", "__annotations__", VALUE})
 _MISSING = object()
 
 
@@ -59,13 +59,6 @@ def _arrived(
     return body
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """An exception that is the value of an item, and no failure."""
-
-    value: BaseException
-
-
 def shortened(item: Any) -> str:
     """A short repr for messages."""
     try:
@@ -73,22 +66,6 @@ def shortened(item: Any) -> str:
     except Exception:
         text = f"<{type(item).__name__}>"
     return text if len(text) <= 60 else f"{text[:59]}…"
-
-
-def item_function(body: Body) -> Callable[[Any], Any]:
-    """The body as a function, which travels once to each worker and not with every item."""
-
-    def run(item: Any) -> Any:
-        try:
-            value = body(item)
-        except Exception as error:
-            error.__dict__[ITEM] = shortened(item)
-            raise
-        return Returned(value) if isinstance(value, BaseException) else value
-
-    run.__name__ = run.__qualname__ = body.__name__
-    run.__module__ = "__main__"
-    return run
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +118,7 @@ class TaskBody(Body):
         assigned = {
             name: value
             for name, value in namespace.items()
-            if name not in _KEPT_BACK and value is not before.get(name, _MISSING)
+            if name not in KEPT_BACK and value is not before.get(name, _MISSING)
         }
         variables, refused = _dump_variables(assigned)
         return Outcome(

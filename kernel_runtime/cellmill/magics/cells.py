@@ -28,6 +28,7 @@ _READS = frozenset(
     }
 )
 _WRITES = frozenset({"STORE_NAME", "STORE_GLOBAL"})
+ONCE = "__cellmill_once__"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -74,16 +75,23 @@ def run_cell(ip: InteractiveShell, cell: Cell) -> Iterator[ast.stmt]:
         yield node
 
 
-def compile_body(cell: Cell, target: ast.expr | None = None) -> CodeType:
-    """The cell as one code object which leaves the value of its last expression under VALUE.
+def compile_body(
+    cell: Cell, target: ast.expr | None = None, body: list[ast.stmt] | None = None, *, jumps: bool = False
+) -> CodeType:
+    """The cell, or a body made of it, as one code object which leaves the value of its last expression under VALUE.
 
-    With a target, its first act is to bind the target to ITEM. Raises SyntaxError.
+    With a target, its first act is to bind the target to ITEM. ``jumps``: `break` and `continue` end it. Raises
+    SyntaxError.
     """
-    statements = list(cell.tree.body)
+    statements = list(cell.tree.body if body is None else body)
     if statements and isinstance(statements[-1], ast.Expr):
         last = statements[-1]
         value = ast.Assign([ast.Name(VALUE, ast.Store())], last.value)
         statements[-1] = ast.fix_missing_locations(ast.copy_location(value, last))
+    if jumps and statements:
+        first = _after_future_imports(statements)
+        once = ast.For(ast.Name(ONCE, ast.Store()), ast.Constant("1"), statements[first:], [])
+        statements[first:] = [ast.fix_missing_locations(ast.copy_location(once, statements[first]))]
     if target is not None:
         bind = ast.Assign([target], ast.copy_location(ast.Name(ITEM, ast.Load()), target))
         statements.insert(_after_future_imports(statements), ast.copy_location(bind, target))
@@ -164,20 +172,26 @@ def explain_unsendable(cell: Cell, variables: dict[str, Any]) -> PayloadError | 
 def _at_name(cell: Cell, name: str, message: str) -> UsageError:
     for node in ast.walk(cell.tree):
         if isinstance(node, ast.Name) and node.id == name:
-            lines = cell.source.splitlines()
-            return _at_node(message, lines, node)
+            return at_node(cell, node, message)
     return UsageError(message)
 
 
-def at_statement(cell: Cell, node: ast.stmt, message: str) -> UsageError:
-    """An error at the first line of a statement of the cell."""
+def at_node(cell: Cell, node: ast.expr | ast.stmt, message: str) -> UsageError:
+    """An error at a statement or expression of the cell, or its first line."""
     return _at_node(message, cell.source.splitlines(), node)
 
 
 def _at_node(message: str, lines: list[str], node: ast.expr | ast.stmt) -> UsageError:
     text = lines[node.lineno - 1] if node.lineno <= len(lines) else ""
-    stop = node.end_col_offset if node.end_lineno == node.lineno and node.end_col_offset else len(text)
-    return UsageError(f"line {node.lineno}: {message}", text=text, start=node.col_offset, stop=stop)
+    start, stop = _column(text, node.col_offset), len(text)
+    if node.end_lineno == node.lineno and node.end_col_offset:
+        stop = _column(text, node.end_col_offset)
+    return UsageError(f"line {node.lineno}: {message}", text=text, start=start, stop=stop)
+
+
+def _column(text: str, offset: int) -> int:
+    """The column at which a byte of the line stands."""
+    return len(text.encode()[:offset].decode(errors="replace"))
 
 
 def _refuse_await(tree: ast.Module, lines: list[str], magic: str) -> None:

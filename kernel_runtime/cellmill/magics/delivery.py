@@ -122,7 +122,7 @@ class Arrivals:
                 kept.append(name)
                 continue
             if isinstance(value, FunctionType) and value.__module__ == "__main__":
-                value = _at_home(value, self._ip.user_global_ns)
+                value = at_home(value, self._ip.user_global_ns)
             self._ip.user_ns[name] = value
             self._origin[name] = (value, task.number)
         if kept:
@@ -153,7 +153,7 @@ class Arrivals:
             print(f"cellmill: {self._notes.popleft()}", file=sys.stderr)
 
 
-def _at_home(function: FunctionType, namespace: dict[str, Any]) -> FunctionType:
+def at_home(function: FunctionType, namespace: dict[str, Any]) -> FunctionType:
     """A function that came back by value, with the notebook's variables as its globals again."""
     home = FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__

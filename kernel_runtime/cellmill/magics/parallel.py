@@ -8,7 +8,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from cellmill.magics.cells import at_statement, read_cell, run_cell
+from cellmill.magics.cells import at_node, read_cell, run_cell
 from cellmill.magics.lines import (
     BATCH,
     MEMORY,
@@ -82,9 +82,7 @@ def run_parallel(ip: InteractiveShell, text: str, body: str) -> None:
     for name in chosen:
         if isinstance(defined[name], ast.AsyncFunctionDef):
             message = f"async def {name} cannot become a parallel function; make it a plain def that calls"
-            raise at_statement(
-                cell, defined[name], f"{message} asyncio.run(...), or name the functions to take"
-            )
+            raise at_node(cell, defined[name], f"{message} asyncio.run(...), or name the functions to take")
     decorating = chosen & _decorators(cell.tree)
     ran: set[str] = set()
 

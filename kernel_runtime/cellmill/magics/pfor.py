@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import keyword
 import tokenize
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
-from cellmill.magics.body import ITEM, Body, Returned, item_function, shortened
-from cellmill.magics.cells import capture, compile_body, explain_unsendable, read_cell
+from cellmill.magics.cells import explain_unsendable, read_cell
 from cellmill.magics.failures import LoopErrors, place
+from cellmill.magics.harvest import Harvest, Source, apply, assign_names, say
 from cellmill.magics.lines import (
     CHUNKSIZE,
     MEMORY,
@@ -30,12 +29,14 @@ from cellmill.magics.lines import (
     read_options,
     usage_of,
 )
+from cellmill.magics.loop import Loop, Plan, changed_unseen, make_plan
+from cellmill.magics.loop_body import last_look, loop_function
 from cellmill.parallel import parallel
 
 OPTIONS = (RETRIES, TIMEOUT, PRIORITY, RESOURCES, MEMORY, CHUNKSIZE, NAME)
 USAGE = f"%%pfor {usage_of(OPTIONS)} TARGET in ITERABLE [-> OUT]"
 
-HELP = f"""Run the cell once for each item, in parallel.
+HELP = f"""Run the cell once for each item, in parallel, with the effects of a plain for loop.
 
     {USAGE}
 
@@ -46,24 +47,43 @@ values, in the order of the items:
     y = x * x
     y + offset
 
-The cell sees copies of the notebook's variables, and what it assigns stays inside, also between
-items. A bar is shown, and the cell ends when all items are done. Where an item fails, OUT holds
-a false `TaskFailure` (index, item, error) in its place, and one ExceptionGroup names them all.
-When ITERABLE raises half way, OUT holds the values of the items before. Stop leaves OUT as it was.
+What the body does to things from outside is recorded by the items and done in the notebook when
+all are over, in their order, so that sums have the plain loop's last digit:
+
+    %%pfor path in paths
+    text = read(path)
+    total += len(text)
+    seen.append(path)
+    index.setdefault(text[0], []).append(path)
+    if not text:
+        counts["empty"] += 1
+
+These are name += x, name = name + x, name = max(name, x); items, slices and attributes that are
+assigned, augmented or deleted; append, extend, add, update and their like. What is changed so
+cannot be read in the body as well, as the items before are not over: that is refused before
+anything runs, with the place. So is what an item before would have bound. Changes made in other
+ways (heapq.heappush(heap, x), a function that changes its argument) stay in a worker: they are
+found there, the loop fails, and nothing of it is done. Changes of the item itself are done to
+the notebook's object too when they are written as such statements: row["z"] = f(row). Other
+changes of the item are lost, and are not found.
+
+The loop's variable and the names that the body binds have their last values afterwards; a line
+says which do not. `continue` ends an item, its value is None; `break` ends the loop: the items
+behind may have run, but nothing of them is done, and OUT ends with the item that breaks. When
+nothing is left of the items' values a line says so.
+
+A bar is shown, and the cell ends when all items are done. Where an item fails, OUT holds a false
+`TaskFailure` (index, item, error) in its place, one ExceptionGroup names them all, and the
+effects of the items before the first failure are done. After Stop those before the first
+unfinished item are done; OUT stays as it was. After both, names are as they were before.
+When ITERABLE raises half way, all this is that of the items before. A retried item counts once.
+
+With the backends `threads` and `inline` the body works on the notebook's own objects; what is
+recorded is done at the end there too. Only changes of the item are made at once.
 
 Options, which come first:
 {help_of(OPTIONS)}
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """The three parts of the line; `source` columns are those of the cell's first line."""
-
-    target: ast.expr
-    iterable: ast.expr
-    heading: str
-    out: str | None
 
 
 def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
@@ -73,65 +93,78 @@ def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
     options, start = read_options(line, OPTIONS)
     loop = read_loop(line, start)
     cell = read_cell(ip, f"%%pfor {text}", body)
-    code = compile_body(cell, loop.target)
     chunksize = options.pop("chunksize", None)
     options.setdefault("name", loop.heading)
-    task = Body(options["name"], code, capture(ip, cell, code), cell.source)
+    executor = cellmill.default_executor()
+    plan = make_plan(ip, cell, loop, here=executor.backend in ("threads", "inline"))
     iterable = ast.Expression(loop.iterable)
     items = eval(compile(iterable, cell.filename, "eval", cell.flags, True), ip.user_global_ns, ip.user_ns)
     if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
         raise _not_iterable(line, loop, items)
+    harvest = Harvest()
     try:
-        values, failures, broken = collect(parallel(**options)(item_function(task)), items, chunksize)
+        run_loop(plan, Source(items), harvest, options, chunksize)
     except cellmill.PayloadError as error:
-        raise (explain_unsendable(cell, task.variables) or error) from None
-    if loop.out is not None:
-        ip.user_ns[loop.out] = values
-    if failures or broken is not None:
-        _raise(loop, values, failures, broken)
-
-
-def collect(
-    function: Any, items: Any, chunksize: int | None
-) -> tuple[list[Any], list[cellmill.TaskFailure], Exception | None]:
-    """All values in order, the failures among them, and what the iterable itself raised."""
-    values: list[Any] = []
-    failures: list[cellmill.TaskFailure] = []
-    broken: Exception | None = None
-    results = function.map(items, return_exceptions=True, chunksize=chunksize)
-    try:
-        for index, value in enumerate(results):
-            if isinstance(value, BaseException):
-                value = cellmill.TaskFailure(index, _item_of(value, items, index), value)
-                failures.append(value)
-            values.append(value.value if type(value) is Returned else value)
-    except cellmill.CellmillError:
+        raise (explain_unsendable(cell, plan.variables) or error) from None
+    except KeyboardInterrupt:
+        apply(ip, plan, harvest)
+        if plan.sites:
+            say(
+                f"%%pfor was stopped; the effects of its first {len(harvest.logs):,} items are done, of no others"
+            )
         raise
-    except Exception as error:
-        broken = error
-    return values, failures, broken
+    finish(ip, plan, harvest)
 
 
-def _item_of(error: BaseException, items: Any, index: int) -> str:
-    """A short repr of a failed item: the worker's own, or that of the item where it can be looked up."""
-    noted = error.__dict__.pop(ITEM, None)
-    if noted is not None:
-        return str(noted)
-    return shortened(items[index]) if isinstance(items, Sequence) else "?"
+def run_loop(
+    plan: Plan, source: Source, harvest: Harvest, options: dict[str, Any], chunksize: int | None
+) -> None:
+    """Run all items, and read what they leave."""
+    task = plan.body(options["name"], sized=source.sized)
+    feed = source.feed(mark_last=bool(plan.bound))
+    results = parallel(**options)(loop_function(task)).map(feed, return_exceptions=True, chunksize=chunksize)
+    harvest.read(plan, source, results)
+    if plan.heavy:
+        looks = cellmill.default_executor().run_on_workers(functools.partial(last_look, task.terms.token))
+        changed = next((name for name in looks if name is not None), None)
+        if changed is not None:
+            raise changed_unseen(plan, changed)
 
 
-def _raise(
-    loop: Loop, values: list[Any], failures: list[cellmill.TaskFailure], broken: Exception | None
-) -> NoReturn:
+def finish(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
+    """What the notebook has of the loop; raises what failed."""
     __tracebackhide__ = True
+    apply(ip, plan, harvest)
+    loop = plan.loop
+    if not harvest.failures:
+        assign_names(ip, plan, harvest)
+    if loop.out is not None:
+        ip.user_ns[loop.out] = harvest.values
+    if harvest.failures or harvest.broken is not None:
+        _raise(loop, harvest)
+    if loop.out is None and not plan.sites and harvest.values and _comes_to_nothing(plan, harvest):
+        say(
+            "%%pfor: the values of the items go nowhere; to keep them write `-> NAME` at the end of the first line"
+        )
+
+
+def _comes_to_nothing(plan: Plan, harvest: Harvest) -> bool:
+    """Whether the items end with a value that nobody has."""
+    last = plan.cell.tree.body[-1] if plan.cell.tree.body else None
+    return isinstance(last, (ast.Assign, ast.AugAssign)) or any(value is not None for value in harvest.values)
+
+
+def _raise(loop: Loop, harvest: Harvest) -> NoReturn:
+    __tracebackhide__ = True
+    failures, broken, count = harvest.failures, harvest.broken, len(harvest.values)
     if broken is not None:
-        broken.add_note(f"%%pfor: the iterable raised this after {len(values)} items")
+        broken.add_note(f"%%pfor: the iterable raised this after {count} items")
         if not failures:
             raise broken
     for failure in failures:
         place(failure.error, f"item {failure.index} ({failure.item})")
     where = f"; a TaskFailure stands for each in {loop.out}" if loop.out else ""
-    message = f"%%{loop.heading}: {len(failures):,} of {len(values):,} items failed{where}"
+    message = f"%%{loop.heading}: {len(failures):,} of {count:,} items failed{where}"
     errors: list[Any] = [failure.error for failure in failures] + ([broken] if broken is not None else [])
     raise LoopErrors(message, errors) from None
 

@@ -17,7 +17,7 @@ import cellmill
 from cellmill.futures import OVER, Future
 from cellmill.magics.body import Inheritance, Outcome, TaskBody, value_of
 from cellmill.magics.cells import (
-    at_statement,
+    at_node,
     capture,
     compile_body,
     explain_unsendable,
@@ -208,7 +208,7 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
         message = (
             f"the cell assigns {name}, which is the name of the task; choose another name for one of them"
         )
-        raise at_statement(cell, cell.tree.body[0], message)
+        raise at_node(cell, cell.tree.body[0], message)
     captured = capture(ip, cell, code, futures_ok=frozenset(earlier))
     for word in earlier:
         captured.pop(word, None)

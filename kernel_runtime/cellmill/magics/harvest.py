@@ -1,0 +1,274 @@
+"""The results of a `%%pfor` loop in the notebook: values, what is done in the items' order, last values of names."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import operator
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+import cellmill
+from cellmill.backends.taking import is_whole
+from cellmill.interrupts import whole
+from cellmill.magics.body import ITEM, shortened
+from cellmill.magics.delivery import at_home
+from cellmill.magics.effects import NEXT
+from cellmill.magics.items import move
+from cellmill.magics.loop import Plan, changed_unseen
+from cellmill.magics.loop_body import LAST, EarlierValueError, Finished
+
+ITEMS_AT_ONCE = 4096  # whose effects Stop does not come between
+_NAMES = ("logs", "items", "move", "log", "index", "site")
+_LOGS, _GIVEN, _MOVE, _LOG, _INDEX, _SITE = (f"__cellmill_{name}__" for name in _NAMES)
+
+
+class Source:
+    """What the loop runs over: each item is still at hand when its result is read."""
+
+    def __init__(self, items: Any) -> None:
+        self._items = items
+        self._taken: deque[Any] = deque()
+        self._whole: Sequence[Any] | None = None
+        if is_whole(items) or _length(items) is not None:
+            self._whole = items if isinstance(items, (list, tuple, range)) else list(items)
+        self.length = (
+            len(self._whole) if self._whole is not None else getattr(items, "__len__", lambda: None)()
+        )
+        self.sized = self.length is not None
+
+    def feed(self, *, mark_last: bool) -> Any:
+        """What a map takes. ``mark_last``: the last item comes with `LAST`, where it is known which this is."""
+        known = self._whole
+        if known is not None and not (mark_last and len(known)):
+            return known
+        if known is not None:
+            return [*known[:-1], (LAST, known[-1])]
+        return _Sized(self, mark_last) if self.sized else _Fed(self, mark_last)
+
+    def taking(self, mark_last: bool) -> Iterator[Any]:
+        """The items of one that runs code of the user's."""
+        for index, item in enumerate(self._items):
+            self._taken.append(item)
+            yield (LAST, item) if mark_last and index + 1 == self.length else item
+
+    def item(self, index: int) -> Any:
+        """The item of this result; asked for once for each, in order."""
+        return self._whole[index] if self._whole is not None else self._taken.popleft()
+
+
+class _Fed:
+    def __init__(self, source: Source, mark_last: bool) -> None:
+        self._source, self._mark_last = source, mark_last
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._source.taking(self._mark_last)
+
+
+class _Sized(_Fed):
+    def __len__(self) -> int:
+        return self._source.length or 0
+
+
+def _length(items: Any) -> int | None:
+    """The length of an iterator of Python's own over containers of Python's own."""
+    kind = type(items)
+    if kind in (enumerate, zip):
+        parts = items.__reduce__()[1]
+        lengths = [_length(part) for part in (parts[:1] if kind is enumerate else parts)]
+        return min(lengths) if lengths and None not in lengths else None  # type: ignore[type-var]
+    if kind.__module__ != "builtins" or not kind.__name__.endswith("iterator"):
+        return None
+    length = operator.length_hint(items, -1)
+    return length if length >= 0 else None
+
+
+@dataclass(slots=True)
+class Harvest:
+    """What has been read so far."""
+
+    values: list[Any] = field(default_factory=list)
+    logs: list[list[Any]] = field(default_factory=list)
+    items: list[Any] = field(default_factory=list)  # the last one, or all of them
+    failures: list[cellmill.TaskFailure] = field(default_factory=list)
+    broken: Exception | None = None
+    broke: bool = False
+    bindings: dict[str, Any] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    complete: bool = False  # the last item has brought all that it bound
+
+    def read(self, plan: Plan, source: Source, results: Iterator[Any]) -> None:
+        """All results in their order; raises what makes the loop's effects unknown."""
+        try:
+            for index, result in enumerate(results):
+                item = source.item(index)
+                if not plan.of_items:
+                    self.items.clear()
+                self.items.append(item)
+                self._take(plan, index, item, result)
+                if self.broke:
+                    break
+        except cellmill.CellmillError:
+            raise
+        except Exception as error:
+            self.broken = error
+        finally:
+            close = getattr(results, "close", None)
+            if close is not None:
+                close()
+
+    def _take(self, plan: Plan, index: int, item: Any, result: Any) -> None:
+        log = result
+        if isinstance(result, BaseException):
+            if isinstance(result, EarlierValueError):
+                raise _earlier(plan, result)
+            failure = cellmill.TaskFailure(index, result.__dict__.pop(ITEM, None) or shortened(item), result)
+            self.failures.append(failure)
+            self.values.append(failure)
+            return
+        if type(result) is Finished:
+            if result.changed is not None:
+                raise changed_unseen(plan, result.changed)
+            self.broke = result.broke and not self.failures
+            self.complete = result.last or result.broke
+            for name in result.bindings:
+                self.refused.pop(name, None)
+            for name in result.refused:
+                self.bindings.pop(name, None)
+            self.bindings |= result.bindings
+            self.refused |= result.refused
+            log = result.log
+        self.values.append(log[0])
+        if not self.failures:
+            self.logs.append(log)
+
+
+def _earlier(plan: Plan, error: EarlierValueError) -> Exception:
+    from cellmill.magics.cells import at_node
+
+    name = error.__dict__.get("name")
+    for node in sorted(plan.doubtful, key=lambda each: (each.lineno, each.col_offset)):
+        if node.id == name:
+            return at_node(plan.cell, node, f"{error} Nothing of this loop was applied")
+    return error
+
+
+# -- effects
+
+
+def apply(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
+    """Do what the items before the first unfinished one have recorded; an error of it is that item's failure."""
+    logs, items = harvest.logs, harvest.items
+    if not plan.sites and not plan.of_items:
+        return
+    done = _replaying(ip, plan)
+    for start in range(0, len(logs), ITEMS_AT_ONCE):
+        part = logs[start : start + ITEMS_AT_ONCE]
+        given = items[start : start + ITEMS_AT_ONCE] if plan.of_items else [None] * len(part)
+        try:
+            with whole():
+                done(part, given, move)
+        except Exception as error:
+            index = start + _index_in(error)
+            del logs[index:]
+            shown = shortened(items[index]) if plan.of_items else "?"
+            failure = cellmill.TaskFailure(index, shown, error)
+            harvest.values[index] = failure
+            harvest.failures.insert(0, failure)
+            return
+
+
+def _index_in(error: BaseException) -> int:
+    trace = error.__traceback__
+    while trace is not None:
+        if _INDEX in trace.tb_frame.f_locals:
+            return int(trace.tb_frame.f_locals[_INDEX])
+        trace = trace.tb_next
+    return 0
+
+
+def _replaying(
+    ip: InteractiveShell, plan: Plan
+) -> Callable[[list[Any], list[Any], Callable[[Any, Any], None]], None]:
+    """The function that does the recorded statements, with the cell's line numbers."""
+    source = (
+        f"def replay({_LOGS}, {_GIVEN}, {_MOVE}):\n"
+        f" for {_INDEX}, {_LOG} in enumerate({_LOGS}):\n"
+        f"  {_LOG} = iter({_LOG})\n"
+        f"  {NEXT} = {_LOG}.__next__\n"
+        f"  {NEXT}()\n"
+        f"  for {_SITE} in {_LOG}: pass\n"
+    )
+    tree = ast.parse(source)
+    function: Any = tree.body[0]
+    (loop,) = function.body
+    loop.body[-1].body = [_choice([*plan.sites, *map(_moved, plan.of_items)], 0)]
+    if plan.of_items:
+        item = ast.parse(f"{_GIVEN}[{_INDEX}]", mode="eval").body
+        loop.body.insert(0, ast.Assign([plan.loop.target], item))
+    names = {name for node in plan.sites if (name := _assigned(node))}
+    if names:
+        function.body.insert(0, ast.Global(sorted(names)))
+    ast.fix_missing_locations(tree)
+    namespace: dict[str, Any] = {}
+    code = compile(tree, plan.cell.filename, "exec", plan.cell.flags, True)
+    exec(code, ip.user_global_ns, namespace)
+    made: FunctionType = namespace["replay"]
+    made.__code__ = made.__code__.replace(co_name="<module>", co_qualname="<module>")
+    return made
+
+
+def _moved(name: str) -> ast.stmt:
+    """What an item has become goes to the notebook's object."""
+    return ast.parse(f"{_MOVE}({name}, {NEXT}())").body[0]
+
+
+def _assigned(node: ast.stmt) -> str | None:
+    """The name that a statement assigns or augments."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _choice(sites: list[ast.stmt], first: int) -> ast.stmt:
+    """The statement with the number at hand, found by halves."""
+    if len(sites) == 1:
+        return sites[0]
+    half = len(sites) // 2
+    test = ast.parse(f"{_SITE} < {first + half}", mode="eval").body
+    return ast.If(test, [_choice(sites[:half], first)], [_choice(sites[half:], first + half)])
+
+
+# -- names
+
+
+def assign_names(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
+    """The loop's target and the names that the body binds get the values that they have after a plain loop."""
+    if not harvest.values:
+        return
+    code = ast.Module([ast.Assign([plan.loop.target], ast.Name("__cellmill_item__", ast.Load()))], [])
+    scratch = {"__cellmill_item__": harvest.items[-1]}
+    with contextlib.suppress(Exception):  # the item itself has failed by it
+        exec(compile(ast.fix_missing_locations(code), plan.cell.filename, "exec"), scratch)
+    with whole():
+        for name in plan.targets:
+            if name in scratch:
+                ip.user_ns[name] = scratch[name]
+        for name, value in harvest.bindings.items():
+            if isinstance(value, FunctionType) and value.__module__ == "__main__":
+                value = at_home(value, ip.user_global_ns)
+            ip.user_ns[name] = value
+        for name in plan.removed - set(harvest.bindings):
+            ip.user_ns.pop(name, None)
+    for name, reason in sorted(harvest.refused.items()):
+        say(f"%%pfor: {name} has not the loop's last value here; {reason}. Return it instead (-> out)")
+
+
+def say(note: str) -> None:
+    """A line on stderr."""
+    print(f"cellmill: {note}", file=sys.stderr)

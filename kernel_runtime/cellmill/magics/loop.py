@@ -1,0 +1,200 @@
+"""A `%%pfor` loop before it runs: what its body does to the notebook, and what it cannot do."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from cellmill.captured import MOST_LIGHT
+from cellmill.magics.cells import Cell, at_node, capture, compile_body
+from cellmill.magics.effects import Refusal, Rewriter
+from cellmill.magics.flow import target_names
+from cellmill.magics.lines import UsageError
+from cellmill.magics.loop_body import LoopBody, Terms
+from cellmill.magics.reads import Reach, hidden_reads, own_keys, read_by_iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The three parts of the line; columns in `target` and `iterable` are those of the cell's first line."""
+
+    target: ast.expr
+    iterable: ast.expr
+    heading: str
+    out: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done with the items' logs, and with the names that the body binds."""
+
+    cell: Cell
+    loop: Loop
+    code: CodeType
+    variables: dict[str, Any]
+    sites: list[ast.stmt]  # see `effects`
+    of_items: tuple[str, ...]  # targets of which the body changes what they stand for
+    bound: frozenset[str]
+    always: frozenset[str]  # bound at the end of every item
+    removed: frozenset[str]  # deleted at the end of every item
+    targets: frozenset[str]  # of the loop, as far as the body leaves them as they are
+    doubtful: list[ast.Name]
+    heavy: bool  # to compare the variables costs much
+    here: bool
+
+    def body(self, name: str, *, sized: bool) -> LoopBody:
+        """What runs for each item. ``sized``: it is known which is the last one."""
+        perhaps = sorted(self.bound - self.always if sized else self.bound)
+        changed = tuple(enumerate(self.of_items, len(self.sites)))
+        terms = Terms(uuid.uuid4().hex, self.bound, tuple(perhaps), self.targets, changed, self.here)
+        return LoopBody(name, self.code, self.variables, self.cell.source, terms)
+
+
+def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Plan:
+    """Read the body; raises SyntaxError, or `UsageError` at the column of what cannot give the plain loop's values."""
+    _check_syntax(cell, loop)
+    body = copy.deepcopy(cell.tree.body)
+    targets = set(target_names(loop.target))
+    world = ip.user_ns
+    made = Rewriter(body, targets, world, valued=loop.out is not None)
+    end = made.end()
+    _refuse(cell, loop, made, world)
+    code = compile_body(cell, copy.deepcopy(loop.target), made.body, jumps=made.jumps)
+    captured = capture(ip, cell, code)
+    variables = {name: value for name, value in captured.items() if name not in made.bound}
+    heavy = _refuse_hidden(cell, loop, made, variables, world)
+    return Plan(
+        cell=cell,
+        loop=loop,
+        code=code,
+        variables=variables,
+        sites=made.sites,
+        of_items=tuple(sorted(made.of_items)),
+        bound=frozenset(made.bound),
+        always=end.always,
+        removed=frozenset(name[1:] for name in end.always if name.startswith("-")),
+        targets=frozenset(targets - made.bound),
+        doubtful=made.doubtful,
+        heavy=heavy and not here,
+        here=here,
+    )
+
+
+def _check_syntax(cell: Cell, loop: Loop) -> None:
+    """The body compiles as that of a plain loop."""
+    statements = list(cell.tree.body)
+    first = 0
+    while first < len(statements) and getattr(statements[first], "module", None) == "__future__":
+        first += 1
+    plain = ast.For(loop.target, loop.iterable, statements[first:] or [ast.Pass()], [])
+    ast.fix_missing_locations(ast.copy_location(plain, loop.target))
+    compile(ast.Module([*statements[:first], plain], []), cell.filename, "exec", cell.flags, True)
+
+
+def _refuse(cell: Cell, loop: Loop, made: Rewriter, world: Mapping[str, Any]) -> None:
+    """Raise the first thing that the body cannot do."""
+    refused = list(made.refused)
+    free = set(target_names(loop.target)) - made.bound
+
+    def own(thing: str) -> str:
+        return own_keys(loop.target, loop.iterable, thing, world.get(thing), free)
+
+    refused += [Refusal(node, _carried(cell, node)) for node in made.carried]
+    refused += [Refusal(node, text) for node, text in made.reads.unsafe(world, own)]
+    for name, effects in made.reads.effects.items():
+        if name not in world and not hasattr(builtins, name):
+            refused.append(
+                Refusal(effects[0].node, f"{name} has no value before the loop; give it one, e.g. {name} = 0")
+            )
+        if name == loop.out:
+            refused.append(
+                Refusal(effects[0].node, f"{name} is what the values go to (-> {name}); take another name")
+            )
+    if refused:
+        first = min(refused, key=lambda each: (each.node.lineno, each.node.col_offset))
+        raise at_node(cell, first.node, first.message)
+    for node, text in read_by_iterable(loop.iterable, made.reads.effects, own):
+        raise _at_line(cell, node, text)
+
+
+def _at_line(cell: Cell, node: ast.Name, text: str) -> UsageError:
+    """An error in the line of the magic, of which columns are characters already."""
+    line = cell.source.splitlines()[0]
+    return UsageError(f"line 1: {text}", text=line, start=node.col_offset, stop=node.end_col_offset or 0)
+
+
+def _carried(cell: Cell, node: ast.Name) -> str:
+    name = node.id
+    stores = [
+        each.lineno
+        for each in ast.walk(cell.tree)
+        if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
+    ]
+    where = f" (line {min(stores)})" if stores else ""
+    return (
+        f"{name} is read here before this item binds it{where}: a plain loop has the value of the item "
+        f"before, and items run at the same time. For a sum write {name} += x, for the largest or smallest "
+        f"{name} = max({name}, x); else "
+        "return what is needed (-> out), and go on with it in a plain loop after the cell"
+    )
+
+
+def _refuse_hidden(
+    cell: Cell, loop: Loop, made: Rewriter, variables: dict[str, Any], world: Mapping[str, Any]
+) -> bool:
+    """Refuse variables that lead to what is changed; whether the rest costs much to compare."""
+    effects = made.reads.effects
+    named = {node.id for node in ast.walk(loop.iterable) if isinstance(node, ast.Name)}
+    functions = {name: world[name] for name in named if callable(world.get(name))}
+    for variable, name in hidden_reads(functions, effects, world)[0] if effects else ():
+        (node,) = [n for n in ast.walk(loop.iterable) if isinstance(n, ast.Name) and n.id == variable][:1]
+        raise _at_line(cell, node, _leads(variable, name, effects[name][0].node.lineno))
+    found, weight = hidden_reads(variables, effects, world)
+    for variable, name in found:
+        where = place_of(cell, variable) or cell.tree.body[0]
+        raise at_node(cell, where, _leads(variable, name, effects[name][0].node.lineno))
+    return weight >= MOST_LIGHT
+
+
+def _leads(variable: str, name: str, line: int) -> str:
+    return (
+        f"{variable} reads {name}, which the loop changes (line {line}): what it finds would not be what the items "
+        "before left, as they run at the same time. Hand it a copy made before the loop, or do this in a plain loop "
+        "after the cell, with the values that the items return (-> out)"
+    )
+
+
+def place_of(cell: Cell, variable: str) -> ast.expr | None:
+    """Where the body most likely changes or reads it: as an argument, as what a method is called on, or at all."""
+    named = [n for n in ast.walk(cell.tree) if isinstance(n, ast.Name) and n.id == variable]
+    calls = [n for n in ast.walk(cell.tree) if isinstance(n, ast.Call)]
+    handed = [n for n in named for call in calls if n in call.args or n is getattr(call.func, "value", None)]
+    found = sorted(handed or named, key=lambda n: (n.lineno, n.col_offset))
+    return found[0] if found else None
+
+
+def changed_unseen(plan: Plan, variable: str) -> UsageError:
+    """Items have changed what they have a copy of."""
+    node, via = place_of(plan.cell, variable), ""
+    if node is None:
+        for name, value in plan.variables.items():
+            walk = Reach()
+            walk.go(value, name)
+            if variable in walk.names and (node := place_of(plan.cell, name)):
+                via = f" (through {name})"
+                break
+    message = (
+        f"items change {variable}{via}, of which each worker has a copy: the notebook's {variable} would stay as it "
+        f"is. Nothing of this loop was applied. Write the change in the cell as a statement ({variable}[k] = v, "
+        f"{variable}.append(x), {variable} += x), which is done here in the items' order; or return what is to be kept "
+        "(-> out), and put it together in a plain loop after the cell"
+    )
+    return at_node(plan.cell, node, message) if node is not None else UsageError(message)

@@ -1,0 +1,223 @@
+"""The body of a `%%pfor` loop in the worker: an item leaves its value and a log of what it does to things from outside.
+
+Imports nothing of the notebook.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+from cellmill.magics.body import ITEM, KEPT_BACK, VALUE, Body, shortened
+
+RECORD, KEPT = "__cellmill_record__", "__cellmill_kept__"
+BROKE = "__cellmill_broke__"
+MOST_BYTES = 4096  # of a value that an item brings along in case that no later item has another
+_SMALL = frozenset((int, float, complex, bool, type(None), str, bytes))
+_UNCHANGING = _SMALL | {tuple, range, frozenset, slice}
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_looks: dict[str, Any] = {}  # of loops whose variables cost much to compare, until somebody asks
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Before an item in a tuple."""
+
+
+LAST = Mark()  # the last item: it brings all that it has bound
+
+
+def unmarked(item: Any) -> tuple[bool, Any]:
+    """Whether it is known to be the last item, and the item."""
+    if type(item) is tuple and len(item) == 2 and type(item[0]) is Mark:
+        return True, item[1]
+    return False, item
+
+
+@dataclass(slots=True)
+class Finished:
+    """An item that leaves more than a value and a log."""
+
+    log: list[Any]
+    bindings: dict[str, Any] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)  # names whose values stay behind, and why
+    changed: str | None = None  # a variable that the item has changed unseen
+    broke: bool = False
+    last: bool = False
+
+
+class EarlierValueError(Exception):
+    """The body read a name of its own which this item has not bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the kernel knows about the body. ``perhaps``: names that a later item may leave as they are."""
+
+    token: str
+    bound: frozenset[str]
+    perhaps: tuple[str, ...]
+    targets: frozenset[str]  # of the loop, as far as the body leaves them as they are
+    changed: tuple[
+        tuple[int, str], ...
+    ]  # targets whose objects the body changes, under numbers behind the last statement's
+    here: bool  # items run on the notebook's own objects
+
+
+class LoopBody(Body):
+    """Called with an item; gives ``[value, number, operand, ..., number, ...]``, or `Finished` with such a log."""
+
+    watches_itself = True  # see `captured_frames`
+
+    def __init__(
+        self, name: str, code: CodeType, variables: dict[str, Any], source: str, terms: Terms
+    ) -> None:
+        super().__init__(name, code, variables, source)
+        self.terms = terms
+        self._look: Any = None
+        self._heavy: set[str] = set()
+
+    def _rest(self) -> tuple[Any, ...]:
+        return (self.terms,)
+
+    def __call__(self, item: Any) -> Any:
+        last, item = unmarked(item)
+        terms = self.terms
+        if self._look is None and not terms.here:
+            self._begin_to_look()
+        log: list[Any] = [None]
+        namespace = {
+            "__name__": "__main__",
+            "__builtins__": builtins,
+            **self.variables,
+            RECORD: log.extend,
+            KEPT: kept,
+            ITEM: item,
+        }
+        try:
+            exec(self.code, namespace)
+        except NameError as error:
+            if error.name in terms.bound:
+                earlier = EarlierValueError(_earlier(error.name))
+                earlier.__dict__["name"] = error.name
+                raise earlier from error
+            raise
+        log[0] = namespace.get(VALUE)
+        for number, name in terms.changed:
+            log += (number, namespace[name])
+        broke = BROKE in namespace
+        changed = self._look.changed() if self._look else None
+        if not (last or broke or changed or terms.perhaps):
+            return log
+        finished = Finished(log, changed=changed, broke=broke, last=last)
+        if last or broke:
+            self._bring_all(namespace, finished)
+        else:
+            self._bring_small(namespace, finished)
+        return finished if finished.bindings or finished.refused or last or broke or changed else log
+
+    def _begin_to_look(self) -> None:
+        """Before the first item: what the variables are."""
+        from ..watched import Look
+
+        self._look = Look(self.variables)
+        if not self._look.light:
+            _looks[self.terms.token] = self._look
+
+    def _bring_all(self, namespace: dict[str, Any], finished: Finished) -> None:
+        for name, value in namespace.items():
+            if name in KEPT_BACK or name in self.terms.targets or name.startswith("__cellmill_"):
+                continue
+            if self.variables.get(name, KEPT_BACK) is value:
+                continue
+            reason = None if self.terms.here else _why_not(value)
+            if reason is None:
+                finished.bindings[name] = value
+            else:
+                finished.refused[name] = reason
+
+    def _bring_small(self, namespace: dict[str, Any], finished: Finished) -> None:
+        for name in self.terms.perhaps:
+            if name not in namespace:
+                continue
+            value = namespace[name]
+            if self.terms.here or (name not in self._heavy and _is_small(value)):
+                finished.bindings[name] = value
+            else:
+                self._heavy.add(name)
+                kind = type(value).__name__
+                why = "it is bound by some items only, or the loop's length is not known"
+                finished.refused[name] = f"{why}, and is no small value ({kind})"
+
+
+def _earlier(name: str | None) -> str:
+    return (
+        f"this item reads {name} before it has bound it: a plain loop has the value of an item before, and items run "
+        f"at the same time. Bind {name} in every item before it is read, or carry it on in a plain loop after the cell"
+    )
+
+
+def kept(value: Any, as_set: bool = False) -> Any:
+    """What an operand is now, whatever the item does to it later."""
+    kind = type(value)
+    if kind in _UNCHANGING:
+        return value
+    if kind in _VIEWS or hasattr(value, "__next__"):
+        return set(value) if as_set else list(value)
+    try:
+        return copy.copy(value)
+    except Exception:
+        return value
+
+
+def _is_small(value: Any) -> bool:
+    kind = type(value)
+    if kind in _SMALL:
+        return kind not in (str, bytes) or len(value) <= MOST_BYTES
+    if sys.getsizeof(value) > MOST_BYTES:
+        return False
+    from ..pickling import dumps
+
+    try:
+        return len(dumps(value)) <= MOST_BYTES
+    except Exception:
+        return False
+
+
+def _why_not(value: Any) -> str | None:
+    """Why a value cannot be sent; None: it can."""
+    if type(value) in _SMALL:
+        return None
+    from ..pickling import dumps
+
+    try:
+        dumps(value)
+    except Exception as error:
+        return f"it cannot be sent: {type(error).__name__}: {error}"
+    return None
+
+
+def loop_function(body: LoopBody) -> Callable[[Any], Any]:
+    """The body as a function, which travels once to each worker and not with every item."""
+
+    def run(item: Any) -> Any:
+        try:
+            return body(item)
+        except Exception as error:
+            error.__dict__[ITEM] = shortened(unmarked(item)[1])
+            raise
+
+    run.__name__ = run.__qualname__ = body.__name__
+    run.__module__ = "__main__"
+    return run
+
+
+def last_look(token: str) -> str | None:
+    """To be run on each worker: what the items of this loop have changed there unseen."""
+    found = _looks.pop(token, None)
+    return found.changed(at_any_cost=True) if found is not None else None

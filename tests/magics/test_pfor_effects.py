@@ -1,0 +1,101 @@
+"""`%%pfor` leaves what the plain loop leaves: a table of loops, each run both ways and compared by all names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.magics.loops import CASES, Case
+from tests.magics.notebook import Notebook
+
+COMPARE = """
+def shown(value, depth=0):
+    import types, collections
+    kind = type(value).__name__
+    if isinstance(value, float): return value.hex()
+    if kind == 'ndarray': return kind, value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, collections.defaultdict): kind = (kind, value.default_factory.__name__)
+    if isinstance(value, dict): return kind, [(shown(k), shown(v)) for k, v in value.items()]
+    if isinstance(value, (list, tuple, collections.deque)): return kind, [shown(v) for v in value]
+    if isinstance(value, (set, frozenset)): return kind, sorted(map(repr, value))
+    if isinstance(value, (types.FunctionType, type, types.ModuleType)): return kind, value.__name__
+    if isinstance(value, types.GeneratorType): return kind
+    return (kind, shown(vars(value))) if hasattr(value, '__dict__') else (kind, repr(value))
+def names(space):
+    return {k: shown(v) for k, v in space.items() if not k.startswith('_') and k not in hidden}
+def differing(prepare, loop):
+    plain = {'__name__': '__main__'}
+    exec(prepare, plain)
+    exec(loop, plain)
+    left, right = names(plain), names(globals())
+    return {k: (left.get(k), right.get(k)) for k in left.keys() | right.keys() if left.get(k) != right.get(k)}
+hidden = frozenset(globals()) | {'hidden'}
+"""
+BACKENDS = ["local", "threads", "inline"]
+CLUSTER_SECONDS = 300.0  # longest wait for the engine of a cluster
+ON_CLUSTERS = [
+    *(
+        "a sum",
+        "append what changes later",
+        "grouped by setdefault",
+        "the last values",
+        "last values that few bind",
+    ),
+    *(
+        "from a generator",
+        "continue",
+        "break of an endless one",
+        "items of the loop",
+        "array slices",
+        "attributes",
+    ),
+]
+
+
+def compare(notebook: Notebook, case: Case) -> None:
+    """Run a loop both ways; what differs is shown."""
+    notebook.run("%reset -f").ok()
+    notebook.run(COMPARE).ok()
+    notebook.run(case.prepare).ok()
+    output = notebook.run(case.magic).ok()
+    given = json.dumps([case.prepare, case.plain])
+    assert notebook.value(f"differing(*{given})") == "{}", output.stderr
+    assert "has not the loop's last value" not in output.stderr
+
+
+@pytest.fixture(scope="module", params=["dask", "ray"])
+def cluster(request: pytest.FixtureRequest, kernel: Notebook) -> Notebook:
+    """The kernel, with each backend of somebody else's."""
+    pytest.importorskip("ray" if request.param == "ray" else "distributed")
+    kernel.finish(kernel.start(f"%cellmill backend {request.param}"), CLUSTER_SECONDS).ok()
+    kernel.finish(kernel.start("%cellmill workers 2"), CLUSTER_SECONDS).ok()
+    return kernel
+
+
+@pytest.mark.parametrize("name", ON_CLUSTERS)
+def test_on_clusters_too(cluster: Notebook, name: str) -> None:
+    compare(cluster, CASES[name])
+
+
+def test_changes_by_other_ways_are_found_on_clusters(cluster: Notebook) -> None:
+    cluster.run("heap, total = [5], 0\nimport heapq\nlong = list(range(100_000))").ok()
+    for body, place in {"heapq.heappush(heap, x)": "heap", "if x == 99: heapq.heappop(long)": "long"}.items():
+        output = cluster.run(f"%%pfor x in range(100)\ntotal += 1\n{body}")
+        assert f"items change {place}" in output.traceback
+        assert output.pointed_at() == place
+        assert cluster.value("total, heap, len(long)") == "(0, [5], 100000)"
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def everywhere(request: pytest.FixtureRequest, kernel: Notebook) -> Notebook:
+    """The kernel, with each backend of this machine's own."""
+    kernel.run(f"%cellmill backend {request.param}").ok()
+    if request.param == "local":
+        kernel.run("%cellmill workers 2").ok()
+    return kernel
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_the_notebook_is_as_after_the_plain_loop(everywhere: Notebook, case: Case) -> None:
+    compare(everywhere, case)

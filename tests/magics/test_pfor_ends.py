@@ -1,0 +1,126 @@
+"""How a `%%pfor` loop ends: failures, Stop, retries, `break`; what is done of it then, and what names are left."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.core.helpers import Gate
+from tests.magics.notebook import Notebook
+from tests.magics.test_stop import MOMENT
+
+
+def test_the_effects_before_the_first_failure_are_done(notebook: Notebook) -> None:
+    notebook.run("total, seen, y = 0, [], 'old'").ok()
+    output = notebook.run(
+        "%%pfor x in range(50) -> out\nseen.append(x)\ny = 1 / (x - 7) / (x - 9)\ntotal += 1"
+    )
+    assert "2 of 50 items failed" in output.traceback
+    assert notebook.value("total, seen, y, 'x' in globals()") == "(7, [0, 1, 2, 3, 4, 5, 6], 'old', False)"
+    assert notebook.value("[i for i, v in enumerate(out) if not v and v is not None]") == "[7, 9]"
+
+
+def test_an_effect_that_fails_ends_the_loop_there(notebook: Notebook) -> None:
+    notebook.run("table, seen = {i: [] for i in range(5)}, []").ok()
+    output = notebook.run("%%pfor x in range(9) -> out\n\nseen.append(x)\ntable[x].append(x)\nx")
+    assert output.error is not None
+    assert "1 of 9 items failed" in output.traceback
+    assert "KeyError: 5" in output.traceback
+    assert "line 4" in output.traceback
+    assert "table[x].append(x)" in output.traceback
+    assert notebook.value("seen, table[4]") == "([0, 1, 2, 3, 4, 5], [4])"
+    assert notebook.value("out[:5], bool(out[5]), out[5].index") == "([0, 1, 2, 3, 4], False, 5)"
+
+
+def test_an_iterable_that_raises(notebook: Notebook) -> None:
+    notebook.run("total = 0\ndef numbers():\n    yield 1\n    yield 2\n    raise KeyError('no more')").ok()
+    output = notebook.run("%%pfor x in numbers()\ny = x * x\ntotal += y")
+    assert output.error is not None
+    assert output.error["ename"] == "KeyError"
+    assert notebook.value("total, x, y") == "(5, 2, 4)"
+
+
+def test_stop_does_what_comes_before_the_first_unfinished_item(notebook: Notebook, gate: Gate) -> None:
+    notebook.run("total, seen, out = 0, [], 'old'").ok()
+    cell = notebook.start(
+        "%%pfor --chunksize 1 x in range(20) -> out\nimport os, time\n"
+        f"if x == 5:\n    os.write(os.open({gate.folder + '/started'!r}, os.O_WRONLY), b'x')\n    time.sleep(600)\n"
+        "seen.append(x)\ntotal += 0.1"
+    )
+    gate.wait_started()
+    time.sleep(MOMENT)
+    notebook.manager.interrupt_kernel()
+    notebook.finish(cell)
+    assert cell.error is not None
+    assert cell.error["ename"] == "KeyboardInterrupt"
+    done = int(notebook.value("len(seen)"))
+    assert done in (4, 5)  # item 4 may have been under way
+    assert f"the effects of its first {done} items are done" in cell.stderr
+    plain = f"seen == list(range({done})), total == sum([0.1] * {done}), out"
+    assert notebook.value(plain) == "(True, True, 'old')"
+
+
+@pytest.mark.parametrize("how", ["raise OSError", "os._exit(1)"])
+def test_a_retried_item_counts_once(notebook: Notebook, tmp_path: Path, how: str) -> None:
+    notebook.run("import os\ntotal, seen = 0.0, []").ok()
+    notebook.run(
+        f"%%pfor --retries 3 x in range(12)\nseen.append(x)\ntotal += 0.1\n"
+        f"if x % 5 == 0:\n    try: os.mkdir({str(tmp_path)!r} + f'/{{x}}')\n    except FileExistsError: pass\n"
+        f"    else: {how}\ntotal += 0.2"
+    ).ok()
+    assert notebook.value("seen") == str(list(range(12)))
+    notebook.run("plain = 0.0\nfor x in range(12):\n    plain += 0.1\n    plain += 0.2").ok()
+    assert notebook.value("plain == total") == "True"
+
+
+def test_out_ends_with_the_item_that_breaks(notebook: Notebook) -> None:
+    notebook.run("total = 0").ok()
+    notebook.run(
+        "%%pfor x in range(100) -> out\nif x == 3: break\nif x == 1: continue\ntotal += x\nx * x"
+    ).ok()
+    assert notebook.value("total, out, x") == "(2, [0, None, 4, None], 3)"
+
+
+def test_names_that_do_not_come_are_said(notebook: Notebook) -> None:
+    output = notebook.run("%%pfor x in range(5)\nimport threading\nlock = threading.Lock()\ny = x").ok()
+    assert "lock has not the loop's last value here; it cannot be sent" in output.stderr
+    assert notebook.value("y, x, 'lock' in globals()") == "(4, 4, False)"
+    output = notebook.run("%%pfor x in range(5)\nif x == 1: big = list(range(10_000))\ny = x").ok()
+    assert "big has not the loop's last value here" in output.stderr
+    output = notebook.run("%%pfor x in (i for i in range(5))\nbig = list(range(10_000 + x))\ny = x").ok()
+    assert "big has not the loop's last value here" in output.stderr
+    assert notebook.value("'big' in globals(), y") == "(False, 4)"
+    notebook.run("%%pfor x in range(5)\nbig = list(range(10_000 + x))\ny = x").ok()
+    assert notebook.value("len(big)") == "10004"
+
+
+def test_functions_and_classes_of_the_body_are_the_notebooks_afterwards(notebook: Notebook) -> None:
+    notebook.run("scale = 2").ok()
+    notebook.run(
+        "%%pfor x in range(3)\ndef g(y): return y * scale + x\nclass P:\n    def get(self): return g(1)\nNone"
+    ).ok()
+    notebook.run("scale = 10").ok()
+    assert notebook.value("g(1)") == "12"
+
+
+def test_the_loop_sees_what_was_changed_in_place_before(notebook: Notebook) -> None:
+    notebook.run("seen, rows = [], [[1], [2]]").ok()
+    for step in range(3):
+        notebook.run("%%pfor i in range(2)\nseen.append(sum(rows[i]))").ok()
+        notebook.run(f"rows[0].append({step})").ok()
+    assert notebook.value("seen") == "[1, 2, 1, 2, 2, 2]"
+
+
+def test_futures_among_the_items(notebook: Notebook) -> None:
+    notebook.run(
+        "import cellmill\nex = cellmill.default_executor()\nfs = [ex.submit(abs, -i) for i in range(4)]"
+    ).ok()
+    notebook.run("total = 0").ok()
+    notebook.run("%%pfor x in fs\ny = x + 1\ntotal += x").ok()
+    assert notebook.value("total, y") == "(6, 4)"
+
+
+def test_the_help_tells_of_it(notebook: Notebook) -> None:
+    assert "recorded by the items" in notebook.inspect("%%pfor")

@@ -1,0 +1,145 @@
+"""What a `%%pfor` loop cannot do as the plain loop does it: refused at its column, and nothing is done."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.magics.loops import NUMPY, PREPARE
+from tests.magics.notebook import Notebook
+
+BEFORE = """
+import heapq, random, os
+heap = [5, 9]
+alias = seen
+def count(): return len(seen)
+def push(x): heapq.heappush(heap, x)
+def mine(x, to=[]): to.append(x); return x
+def over(): yield from seen
+class Counter:
+    made = 0
+ran = []
+"""
+
+READS = {  # body: what is pointed at, and a part of what is said
+    "total += x\nif total > 3: seen.append(x)": ("total", "total = max(total, x)"),
+    "if total > 3: seen.append(x)\ntotal += x": ("total", "return what is needed (-> out)"),
+    "seen.append(x)\nlen(seen)": ("seen", "enumerate"),
+    "if x not in table:\n    table[x] = f(x)": ("table", "table.setdefault(k, v)"),
+    "if x in s: pass\ns.add(x)": ("s", "s.add(k) of a set"),
+    "y = table.get(x)\ntable[x] = y": ("table", "old = table.copy()"),
+    "row[x] = row[x - 1] + 1": ("row", "the items before"),
+    "table[x % 3] = table[x % 3] + 1": ("table", "line 2"),
+    "for each in seen: pass\nseen.append(x)": ("seen", "run at the same time"),
+    "seen.append(x)\nseen[-1]": ("seen", "line 2"),
+    "seen.append(len(seen) + x)": ("seen", "line 2"),
+    "state['n'] += state['n'] * x": ("state", "line 2"),
+    "state[x] = state['n']": ("state", "line 2"),
+    "stats.n += stats.n": ("stats", "line 2"),
+    "total += x\ndef g(): return total\ng()": ("total", "line 2"),
+    "total += x\nf'{total}'": ("total", "line 2"),
+    "seen.append(x)\nprint(*seen)": ("seen", "line 2"),
+    "seen.append(x)\ncount()": ("count", "count reads seen, which the loop changes (line 2)"),
+    "seen.append(x)\nalias[-1]": ("alias", "alias reads seen"),
+    "groups[x].append(x)\nlen(groups)": ("groups", "line 2"),
+    "y = row.pop()": ("row.pop()", "the value of row.pop() depends on the items before"),
+    "y = d.setdefault(x, [])\ny.append(1)": ("d.setdefault(x, [])", "depends on the items before"),
+    "if x > best:\n    best = x": ("best", "best = max(best, x)"),
+    "seen.append(prev)\nprev = x": ("prev", "prev is read here before this item binds it (line 3)"),
+    "n += 1\nn = x": ("n", "n += x"),
+    "missing += x": ("missing += x", "missing has no value before the loop"),
+    "missing.append(x)": ("missing.append(x)", "missing has no value before the loop"),
+    "os.environ['A'] = 'b'": ("os.environ['A'] = 'b'", "os is a module"),
+    "y, row[0] = x, x": ("row[0]", "one of several targets"),
+    "é = 'ä'; é = table.get(é); table[é] = x": ("table", "old = table.copy()"),
+}
+
+
+@pytest.mark.parametrize("body", READS)
+def test_what_reads_what_it_changes_is_refused_before_anything_runs(notebook: Notebook, body: str) -> None:
+    notebook.run(PREPARE + BEFORE).ok()
+    notebook.run("before = repr((total, seen, table, s, row, groups, d, best))").ok()
+    output = notebook.run(f"%%pfor x in range(9) -> out\n{body}\nprint('it ran')")
+    place, words = READS[body]
+    assert output.error is not None
+    assert output.error["ename"] == "UsageError", output.traceback
+    assert output.pointed_at() == place
+    assert words in output.traceback
+    assert output.stdout == ""
+    assert notebook.value("before == repr((total, seen, table, s, row, groups, d, best))") == "True"
+    assert notebook.value("'out' in globals()") == "False"
+
+
+@pytest.mark.parametrize("head", ["x in seen", "i, x in enumerate(seen)", "x in over()"])
+def test_what_runs_over_what_it_changes_is_refused(notebook: Notebook, head: str) -> None:
+    notebook.run(PREPARE + BEFORE).ok()
+    output = notebook.run(f"%%pfor {head}\nseen.append(x)")
+    assert output.error is not None
+    assert output.error["ename"] == "UsageError", output.traceback
+    assert output.pointed_at() == ("over" if "over" in head else "seen")
+
+
+UNSEEN = {
+    "heapq.heappush(heap, x)": ("heap", "items change heap"),
+    "if x == 7: heapq.heappush(heap, x)": ("heap", "items change heap"),
+    "random.shuffle(row)": ("row", "items change row"),
+    "push(x)": ("push", "items change heap (through push)"),
+    "mine(x)": ("mine", "items change mine"),
+    "inner = grid[x % 4]\ninner.append(x)": ("grid", "items change grid"),
+    "vars(stats).update(n=x)": ("stats", "items change stats"),
+    "Counter.made = Counter.made + x if x else 0\nvars(stats)['n'] = x": ("Counter", "Counter"),
+    "getattr(seen, 'append')(x)": ("seen", "items change seen"),
+}
+
+
+@pytest.mark.parametrize("body", UNSEEN)
+def test_changes_by_other_ways_fail_the_loop_and_nothing_is_done(notebook: Notebook, body: str) -> None:
+    notebook.run(PREPARE + BEFORE).ok()
+    state = "repr((total, heap, row, grid, vars(stats), seen, mine.__defaults__, 'x' in globals()))"
+    notebook.run(f"before = {state}").ok()
+    output = notebook.run(f"%%pfor x in range(20) -> out\ntotal += x\n{body}")
+    place, words = UNSEEN[body]
+    assert output.error is not None
+    assert output.error["ename"] == "UsageError", output.traceback
+    assert words in output.traceback
+    assert output.pointed_at() == place
+    assert notebook.value(f"before == {state}") == "True"
+    assert notebook.value("'out' in globals()") == "False"
+    again = notebook.run(f"%%pfor x in range(20) -> out\ntotal += x\n{body}")
+    assert words in again.traceback
+
+
+def test_a_rare_change_of_what_costs_much_to_compare_is_found(notebook: Notebook) -> None:
+    notebook.run("heap = list(range(100_000))\ntotal = 0\nimport heapq").ok()
+    output = notebook.run("%%pfor x in range(300)\ntotal += heap[0]\nif x == 299: heapq.heappop(heap)")
+    assert "items change heap" in output.traceback
+    assert notebook.value("total, len(heap)") == "(0, 100000)"
+
+
+def test_a_name_that_some_items_bind_later_than_they_read_it(notebook: Notebook) -> None:
+    notebook.run("total, scale = 0, 2").ok()
+    output = notebook.run("%%pfor x in range(9)\nif x % 2 == 0: scale = x\ntotal += scale")
+    assert output.error is not None
+    assert output.error["ename"] == "UsageError", output.traceback
+    assert output.pointed_at() == "scale"
+    assert "line 3: this item reads scale before it has bound it" in output.traceback
+    assert notebook.value("total, scale") == "(0, 2)"
+    notebook.run("%%pfor x in range(9)\nif x % 2 == 0: scale = x\nif x % 2 == 0: total += scale").ok()
+    assert notebook.value("total, scale") == "(20, 8)"
+
+
+def test_an_array_that_is_changed_by_other_ways(notebook: Notebook) -> None:
+    notebook.run(PREPARE + NUMPY).ok()
+    output = notebook.run("%%pfor i in range(5)\nb = a\nb[i] = 1\nseen.append(i)")
+    assert output.error is not None
+    assert "read-only" in output.traceback
+    assert notebook.value("a.tolist() == np.arange(40.0).tolist(), seen") == "(True, [])"
+
+
+@pytest.mark.parametrize(
+    ("body", "line"), [("for y in x:\n    continue\nelse:\n    return", 5), ("def g():\n    break", 3)]
+)
+def test_a_jump_that_no_loop_has_is_a_syntax_error(notebook: Notebook, body: str, line: int) -> None:
+    output = notebook.run(f"%%pfor x in range(3)\n{body}")
+    assert output.error is not None
+    assert output.error["ename"] == "SyntaxError"
+    assert f"line {line}" in output.traceback.lower()

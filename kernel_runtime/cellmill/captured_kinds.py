@@ -69,7 +69,9 @@ _PLAIN_CONTAINERS = (
     *(list, dict, set, collections.deque),
     *(collections.OrderedDict, collections.defaultdict, collections.Counter),
 )
-_OF_CLASSES = frozenset(("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", "_abc_impl"))
+_OF_CLASSES = frozenset(
+    ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", "__slotnames__", "_abc_impl")
+)
 _STATEFUL = ("__reduce_ex__", "__reduce__", "__getstate__")
 _OURS = ("cellmill.parallel", "cellmill.shared", "cellmill.futures", "cellmill.executor")
 _GENERATORS = ("random", "numpy.random._generator", "numpy.random.bit_generator", "numpy.random.mtrand")
@@ -285,6 +287,7 @@ class Walk:
         if kind.__module__ in _GENERATORS or (self.in_worker and kind_of_generator(kind)):
             return  # tasks draw from children, which are made of its state at each call
         try:
+            _state(value)  # the first time may fill caches, which are no change
             held = _state(value)
         except Exception:
             return  # it cannot be sent either: a function that it has to go with says so

@@ -74,12 +74,17 @@ class Pickler(cloudpickle.Pickler):
             maker, arguments, state = reduced[:3]
             identity, version = _name_of(obj, arguments[-2])
             arguments = (*_with_slots(obj, arguments[:-2]), None, arguments[-1])
-            state = ({k: v for k, v in state[0].items() if type(v) is not MemberDescriptorType}, state[1])
+            state = ({k: v for k, v in state[0].items() if not _is_derived(k, v)}, state[1])
             return _class_named, (maker, arguments, identity, version), state, None, None, _complete_class
         return reduced
 
 
 _MISSING = object()
+
+
+def _is_derived(name: str, value: Any) -> bool:
+    """Whether the copy of a class gets this attribute by itself; `copyreg` adds its own when it meets an instance."""
+    return type(value) is MemberDescriptorType or name == "__slotnames__"
 
 
 def _with_slots(cls: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:

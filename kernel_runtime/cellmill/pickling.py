@@ -88,9 +88,14 @@ def _is_derived(name: str, value: Any) -> bool:
 
 
 def _with_slots(cls: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A class with slots is made with them: an instance without a dict has no place for anything else."""
+    """A class with slots is made with them: an instance without a dict has no place for anything else.
+
+    Not one whose base is a function that makes the class, as `typing.NamedTuple` does: it sees to the slots itself.
+    """
     slots = cls.__dict__.get("__slots__")
     if slots is None or type(arguments[-1]) is not dict:
+        return arguments
+    if any(type(base) is FunctionType for base in cls.__dict__.get("__orig_bases__", ())):
         return arguments
     return *arguments[:-1], {**arguments[-1], "__slots__": slots}
 

@@ -69,6 +69,18 @@ def test_classes_of_cells(ex: Executor, cell: Callable[[str], dict[str, Any]]) -
     assert box.x == 3
 
 
+def test_named_tuples_of_cells(ex: Executor, cell: Callable[[str], dict[str, Any]]) -> None:
+    space = cell(
+        "from typing import NamedTuple\nclass Row(NamedTuple):\n    name: str\n    value: float = 1.5\n"
+        "    def twice(self): return 2 * self.value\n"
+        "def f(row): return Row(row.name + '!', row.twice())"
+    )
+    found = ex.submit(space["f"], space["Row"]("a")).result(SECONDS)
+    assert type(found) is space["Row"]
+    assert found == ("a!", 3.0)
+    assert found._replace(value=2).twice() == 4
+
+
 def test_per_worker(ex: Executor) -> None:
     @cellmill.per_worker
     def engine() -> str:

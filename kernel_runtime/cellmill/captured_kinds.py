@@ -29,7 +29,16 @@ from . import captured_frames, module_reads
 from .entry_kinds import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
 from .pickling import dumps
 from .randomness import Board
-from .references import ABSENT, CACHED, cell_value, dispatch_registry, importable, names_of, names_stored
+from .references import (
+    ABSENT,
+    CACHED,
+    cell_value,
+    dispatch_registry,
+    importable,
+    names_changed,
+    names_of,
+    names_stored,
+)
 
 ATOMS = frozenset(
     (
@@ -171,6 +180,9 @@ class Walk:
             self.attribute(function, key, name or "its defaults")
         self.members(function.__dict__, name or "its attributes", mutable=bool(function.__dict__))
         self.stores.update(names_stored(function.__code__))
+        self.mutable = self.mutable or not names_changed(function.__code__).isdisjoint(
+            (*names_of(function.__code__), *function.__code__.co_freevars)
+        )
         namespace = function.__globals__
         for key in names_of(function.__code__):
             value = namespace.get(key, ABSENT)

@@ -33,9 +33,10 @@ def warn(text: str, function: Any = None) -> None:
 
 def stays_there(variable: str) -> str:
     """What becomes of a change that a task makes in its worker, and what to do instead."""
+    does = "do" if variable in ("its defaults", "its attributes") else "does"
     return (
-        f"The change stays in the worker that runs the task: {variable} does not change here, and later tasks see the "
-        "change or not, depending on their worker. Return what is to be kept and put it together here. For a cache "
+        f"The change stays in the worker that runs the task: {variable} {does} not change here, and later tasks see "
+        "the change or not, depending on their worker. Return what is to be kept and put it together here. For a cache "
         "that each worker may have of its own there are functools.cache and @cellmill.per_worker."
     )
 

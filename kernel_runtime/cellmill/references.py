@@ -15,6 +15,7 @@ from cloudpickle.cloudpickle import _extract_code_globals
 
 ABSENT = object()
 CACHED: Any = type(functools.cache(len))  # what functools.cache and lru_cache make of a function
+_LOADS_OUTER = ("LOAD_GLOBAL", "LOAD_DEREF")
 _DISPATCHER = functools.singledispatch(len).__code__  # type: ignore[attr-defined]
 
 
@@ -53,6 +54,21 @@ def names_stored(code: types.CodeType) -> frozenset[str]:
     nested = [names_stored(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
     own = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
     return frozenset(own).union(*nested)
+
+
+@functools.lru_cache(maxsize=1024)
+def names_changed(code: types.CodeType) -> frozenset[str]:
+    """The closure variables that code assigns, and the variables of which it sets attributes, nested code included."""
+    found = set()
+    before = None
+    for i in dis.get_instructions(code):
+        if i.opname in ("STORE_DEREF", "DELETE_DEREF"):
+            found.add(i.argval)
+        elif i.opname == "STORE_ATTR" and before is not None and before.opname in _LOADS_OUTER:
+            found.add(before.argval)
+        before = i
+    nested = [names_changed(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return frozenset(found).union(*nested).difference(code.co_cellvars)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -245,6 +245,16 @@ CHANGES = {
     "a global": ("w = 0", "global w\n    w += 1\n    return w", "w"),
     "an attribute": ("class A:\n    v = 0\na = A()", "a.v += 1\n    return a.v", "a"),
     "a class": ("class A:\n    v = 0", "A.v += 1\n    return A.v", "A"),
+    "a closure variable": (
+        "def make(n):\n  def up():\n    nonlocal n\n    n += 1\n    return n\n  return up\nup = make(0)",
+        "return up()",
+        "n",
+    ),
+    "its own attribute": (
+        "",
+        "changing.n = getattr(changing, 'n', 0) + 1\n    return changing.n",
+        "its attributes",
+    ),
     "a cache": ("cache = {}", "return cache.setdefault(x, x)", "cache"),
 }
 

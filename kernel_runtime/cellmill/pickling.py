@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from types import FunctionType, MemberDescriptorType
+from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -35,6 +35,7 @@ _copies: weakref.WeakValueDictionary[tuple[str, str], type] = weakref.WeakValueD
 _names: weakref.WeakKeyDictionary[type, tuple[str, str]] = weakref.WeakKeyDictionary()  # of copies
 _complete: weakref.WeakSet[type] = weakref.WeakSet()
 _present: OrderedDict[str, _Present] = OrderedDict()
+main_of_worker: ModuleType | None = None  # where the plain pickle of a task looks for classes of cells
 
 
 class _Present(NamedTuple):
@@ -73,7 +74,7 @@ class Pickler(cloudpickle.Pickler):
         if type(reduced) is tuple and reduced[0] in _MAKERS:
             maker, arguments, state = reduced[:3]
             identity, version = _name_of(obj, arguments[-2])
-            arguments = (*_with_slots(obj, arguments[:-2]), None, arguments[-1])
+            arguments = (*_as_defined(obj, arguments[:-2]), None, arguments[-1])
             state = ({k: v for k, v in state[0].items() if not _is_derived(k, v)}, state[1])
             return _class_named, (maker, arguments, identity, version), state, None, None, _complete_class
         return reduced
@@ -87,17 +88,21 @@ def _is_derived(name: str, value: Any) -> bool:
     return type(value) is MemberDescriptorType or name == "__slotnames__"
 
 
-def _with_slots(cls: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A class with slots is made with them: an instance without a dict has no place for anything else.
+def _as_defined(cls: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A class is made with its qualified name, which reprs show, and its slots: an instance without a dict has no place
+    for anything else.
 
     Not one whose base is a function that makes the class, as `typing.NamedTuple` does: it sees to the slots itself.
     """
+    if type(arguments[-1]) is not dict:
+        return arguments
+    given = {**arguments[-1], "__qualname__": cls.__qualname__}
     slots = cls.__dict__.get("__slots__")
-    if slots is None or type(arguments[-1]) is not dict:
-        return arguments
-    if any(type(base) is FunctionType for base in cls.__dict__.get("__orig_bases__", ())):
-        return arguments
-    return *arguments[:-1], {**arguments[-1], "__slots__": slots}
+    if slots is not None and not any(
+        type(base) is FunctionType for base in cls.__dict__.get("__orig_bases__", ())
+    ):
+        given["__slots__"] = slots
+    return *arguments[:-1], given
 
 
 def dumps(
@@ -143,6 +148,12 @@ def _class_named(maker: Callable[..., type], arguments: tuple[Any, ...], identit
         if found is None:
             found = _copies[identity, version] = maker(*arguments)
             _names[found] = (identity, version)
+            if (
+                main_of_worker is not None
+                and found.__module__ == "__main__"
+                and "." not in found.__qualname__
+            ):
+                setattr(main_of_worker, found.__qualname__, found)
         return found
 
 

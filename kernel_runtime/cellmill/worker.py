@@ -9,13 +9,14 @@ from __future__ import annotations
 import pickle
 import signal
 import struct
+import sys
 import threading
 import weakref
 from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import imported, payload, read_only, watched, worker_fork
+from . import imported, payload, pickling, read_only, watched, worker_fork
 from .backends.scheduled.scheduler import NO_BLOCK, ffi, free, free_cast, held
 from .calls import PlainCalls
 from .errors import InternalError, PayloadError
@@ -384,6 +385,7 @@ def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, 
     streams_of_their_own()
     worker = current = Worker(fds, pipes, kernel_pidfd, config)
     worker_fork.watch(worker.handle)
+    pickling.main_of_worker = sys.modules["__main__"]
     signal.signal(signal.SIGINT, worker.on_interrupt)
     threading.current_thread().name = f"cellmill-worker-{worker.index}"
     if worker.imports.imported:

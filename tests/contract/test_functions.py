@@ -81,6 +81,16 @@ def test_named_tuples_of_cells(ex: Executor, cell: Callable[[str], dict[str, Any
     assert found._replace(value=2).twice() == 4
 
 
+def test_classes_of_cells_are_called_as_in_the_notebook(
+    ex: Executor, cell: Callable[[str], dict[str, Any]]
+) -> None:
+    space = cell(
+        "class A:\n    class Inner:\n        __slots__ = ()\n"
+        "def f(_):\n    return A.Inner.__qualname__, A.Inner.__repr__(A.Inner()).split()[0]"
+    )
+    assert ex.submit(space["f"], 0).result(SECONDS) == space["f"](0)
+
+
 def test_per_worker(ex: Executor) -> None:
     @cellmill.per_worker
     def engine() -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.magics.notebook import Notebook
@@ -49,6 +51,17 @@ def test_objects_that_decorators_leave_become_parallel(notebook: Notebook) -> No
     ).ok()
     notebook.run("%%parallel\n@Twice\ndef f(x): return x + 1").ok()
     assert notebook.value("f(1).result(), list(f.map([1, 2]))") == "(4, [4, 6])"
+
+
+def test_instances_of_classes_of_cells_are_pickled_in_tasks(notebook: Notebook, tmp_path: Path) -> None:
+    notebook.run("import pickle\nclass Model:\n    def __init__(self, x): self.x = x").ok()
+    notebook.run(
+        f"%%parallel\ndef save(x):\n    path = {str(tmp_path)!r} + f'/{{x}}'\n    with open(path, 'wb') as file:\n"
+        "        pickle.dump(Model(x), file)\n"
+        "    with open(path, 'rb') as file:\n        return pickle.load(file).x, path\n"
+    ).ok()
+    notebook.run("saved = [pickle.load(open(path, 'rb')) for _, path in save.map(range(3))]").ok()
+    assert notebook.value("[m.x for m in saved], type(saved[0]) is Model") == "([0, 1, 2], True)"
 
 
 def test_options_come_first_and_apply(notebook: Notebook) -> None:

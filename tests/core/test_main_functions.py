@@ -245,10 +245,10 @@ for x in (3, 0):
     try:
         ex.submit(fail, x).result()
     except Bad as error:
-        print(type(error) in (Bad, Worse), error, error.pair, len(getattr(error, "__notes__", ())))
+        print(type(error) in (Bad, Worse), error, error.pair, len(error.__notes__), error.__notes__[-1])
 print([type(e) is Bad for e in ex.map(fail, [1, 2], return_exceptions=True)])
 class Bad(Exception): pass
 print(type(ex.submit(fail, 4).exception()) is Bad)
 """
     )
-    assert out == "True 33 (3, 3) 0\nTrue 12 (1, 2) 1\n[True, True]\nTrue\n"
+    assert out == "True 33 (3, 3) 1 in fail(3)\nTrue 12 (1, 2) 2 in fail(0)\n[True, True]\nTrue\n"

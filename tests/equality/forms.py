@@ -73,7 +73,14 @@ class _Forms:
         if isinstance(value, pd.DataFrame):
             columns = [self._array(np.asarray(value.iloc[:, i])) for i in range(value.shape[1])]
             kinds = [str(dtype) for dtype in value.dtypes]
-            return "frame", self._index(value.columns), self._index(value.index), kinds, columns, self.form(value.attrs)
+            return (
+                "frame",
+                self._index(value.columns),
+                self._index(value.index),
+                kinds,
+                columns,
+                self.form(value.attrs),
+            )
         if isinstance(value, pd.Series):
             data = self._array(np.asarray(value))
             return "series", str(value.name), str(value.dtype), self._index(value.index), data

@@ -76,6 +76,15 @@ CASES = {
     "nested items": Case("x in range(16)", "grid[x // 4][x % 4] = x\ngrid[x % 4][0] += x"),
     "several keys": Case("x in range(16)", "table[x % 3, x % 2] = x"),
     "counted": Case("x in range(30)", "counts[x % 7] += 1\ncounts['all'] += x"),
+    "counted with get": Case(
+        "x in range(30)",
+        "table[x % 7] = table.get(x % 7, 0) + 1\nd[str(x % 3)] = f(x) - d.get(str(x % 3), 0.5)",
+    ),
+    "items that go on": Case(
+        "x in range(30)",
+        "row[x % 12] = row[x % 12] + f(x)\nstats.n = stats.n * 0.5 + x\n"
+        "grid[x % 4][x % 3] = max(grid[x % 4][x % 3], f(x), 3)\nstate['n'] = max(state.get('n', 0), x)",
+    ),
     "grouped": Case("x in range(30)", "groups[x % 3].append(x * x)"),
     "grouped by setdefault": Case("x in range(30)", "d.setdefault(x % 3, []).append(f(x))"),
     "setdefault": Case("x in range(30)", "d.setdefault(x % 3, x)\nx"),

@@ -28,7 +28,7 @@ READS = {  # body: what is pointed at, and a part of what is said
     "if x in s: pass\ns.add(x)": ("s", "s.add(k) of a set"),
     "y = table.get(x)\ntable[x] = y": ("table", "old = table.copy()"),
     "row[x] = row[x - 1] + 1": ("row", "the items before"),
-    "table[x % 3] = table[x % 3] + 1": ("table", "line 2"),
+    "table[x % 3] = table[x % 2] + 1": ("table", "line 2"),
     "for each in seen: pass\nseen.append(x)": ("seen", "run at the same time"),
     "seen.append(x)\nseen[-1]": ("seen", "line 2"),
     "seen.append(len(seen) + x)": ("seen", "line 2"),

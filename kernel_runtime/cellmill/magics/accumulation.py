@@ -40,6 +40,34 @@ def _is_extreme(node: ast.expr) -> bool:
     return named and not node.keywords and len(node.args) > 1  # type: ignore[attr-defined]
 
 
+_CHEAP = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitOr, ast.BitAnd, ast.BitXor)
+
+
+def is_present_value(place: ast.Attribute | ast.Subscript, node: ast.expr) -> bool:
+    """Whether `node` reads the place: `table[k]`, or `table.get(k, 0)` for the same key."""
+    if _same(place, node):
+        return True
+    if not isinstance(place, ast.Subscript) or not isinstance(node, ast.Call):
+        return False
+    func, args = node.func, node.args
+    asks = isinstance(func, ast.Attribute) and func.attr == "get" and _same(func.value, place.value)
+    return asks and not node.keywords and 1 <= len(args) <= 2 and _same(args[0], place.slice)
+
+
+def goes_on_from(place: ast.Attribute | ast.Subscript, value: ast.expr) -> bool:
+    """Whether `place = value` is of the kind of `table[k] = table.get(k, 0) + x` or `best[k] = max(best[k], x)`."""
+    if is_present_value(place, value):
+        return True
+    if isinstance(value, ast.BinOp) and isinstance(value.op, _CHEAP):
+        return goes_on_from(place, value.left) or goes_on_from(place, value.right)
+    return _is_extreme(value) and any(goes_on_from(place, each) for each in value.args)  # type: ignore[attr-defined]
+
+
+def _same(one: ast.expr, other: ast.expr) -> bool:
+    """Whether two expressions are written alike, assigned to or read."""
+    return ast.unparse(one) == ast.unparse(other)
+
+
 def _accumulated(node: ast.AST) -> ast.Name | None:
     """The name that a statement accumulates, as it stands."""
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):

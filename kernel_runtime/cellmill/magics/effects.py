@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cellmill.magics.accumulation import accumulates, names_bound, root_of
+from cellmill.magics.accumulation import accumulates, goes_on_from, is_present_value, names_bound, root_of
 from cellmill.magics.flow import in_scope
 from cellmill.magics.loop_body import KEPT, RECORD
 from cellmill.magics.reads import Effect, Read, Reads
@@ -187,7 +187,7 @@ class Rewriter(Flow):
         return self._record(outer, node.target, ast.AugAssign(target, node.op, value), node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """`table[k] = v`, `best = max(best, x)`."""
+        """`table[k] = v`, `best = max(best, x)`, `counts[k] = counts.get(k, 0) + 1`."""
         if len(node.targets) != 1:
             return super().visit_Assign(node)
         (target,) = node.targets
@@ -201,7 +201,10 @@ class Rewriter(Flow):
         if not isinstance(target, (ast.Attribute, ast.Subscript)) or not self._from_outside(target):
             return super().visit_Assign(node)
         outer = self._begin()
-        value = self._operand(node.value, consumed=self._copies_into(target))
+        if goes_on_from(target, node.value):
+            value = self._going_on(target, node.value)
+        else:
+            value = self._operand(node.value, consumed=self._copies_into(target))
         place = self._place(target)
         return self._record(outer, target, ast.Assign([place], value), node)
 
@@ -224,6 +227,25 @@ class Rewriter(Flow):
         else:
             args = [self._accumulation(name, each) for each in value.args]
             made = ast.Call(copy.deepcopy(value.func), args, [])
+        return ast.copy_location(made, value)
+
+    def _going_on(self, target: ast.Attribute | ast.Subscript, value: Any) -> Any:
+        """The new value of a place, from the one that it has when the statement is done."""
+        if is_present_value(target, value):
+            if not isinstance(value, ast.Call):
+                return self._place(value)
+            mapping = self._place(target.value)
+            func = ast.copy_location(ast.Attribute(mapping, "get", ast.Load()), value.func)
+            made: Any = ast.Call(func, [self._operand(each) for each in value.args], [])
+        elif not goes_on_from(target, value):
+            return self._operand(value, consumed=True)
+        elif isinstance(value, ast.BinOp):
+            left = self._going_on(target, value.left)
+            made = ast.BinOp(left, value.op, self._going_on(target, value.right))
+        else:
+            made = ast.Call(
+                copy.deepcopy(value.func), [self._going_on(target, each) for each in value.args], []
+            )
         return ast.copy_location(made, value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:

@@ -58,8 +58,8 @@ all are over, in their order, so that sums have the plain loop's last digit:
     if not text:
         counts["empty"] += 1
 
-These are name += x, name = name + x, name = max(name, x); items, slices and attributes that are
-assigned, augmented or deleted; append, extend, add, update and their like. What is changed so
+These are name += x, name = name + x, name = max(name, x), d[k] = d.get(k, 0) + x; items, slices
+and attributes that are assigned, augmented or deleted; append, extend, add, update and their like. What is changed so
 cannot be read in the body as well, as the items before are not over: that is refused before
 anything runs, with the place. So is what an item before would have bound. Changes made in other
 ways (heapq.heappush(heap, x), a function that changes its argument) stay in a worker: they are

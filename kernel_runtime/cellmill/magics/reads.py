@@ -131,7 +131,8 @@ def _said(read: Read, effect: Effect) -> str:
     elif not effect.step:
         cure = f"for the largest or smallest write {name} = max({name}, x); else {_LOOP_ONLY}"
     else:
-        cure = f"read from a copy made before the loop (old = {name}.copy()), or {_LOOP_ONLY}"
+        meant = f"if its value from before the loop is meant, read from a copy (old = {name}.copy())"
+        cure = f"{meant}; else {_LOOP_ONLY}"
     return f"{fact}. {cure[0].upper()}{cure[1:]}"
 
 

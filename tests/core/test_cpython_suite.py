@@ -63,7 +63,15 @@ class TestExecutor(CellmillMixin, executor_tests.ExecutorTest, unittest.TestCase
     # those of the process pool's cases that ask nothing of multiprocessing
     test_map_chunksize = pool_tests.ProcessPoolExecutorTest.test_map_chunksize
     _test_traceback = pool_tests.ProcessPoolExecutorTest._test_traceback
-    test_traceback = pool_tests.ProcessPoolExecutorTest.test_traceback
+
+    def test_traceback(self) -> None:
+        """As its namesake there: what comes from the worker is of a class of our own, derived from theirs."""
+        with self.assertRaises(RuntimeError) as caught:
+            self.executor.submit(self._test_traceback).result()
+        self.assertEqual(caught.exception.args, (123,))
+        cause = caught.exception.__cause__
+        self.assertIsInstance(cause, futures.process._RemoteTraceback)
+        self.assertIn("raise RuntimeError(123) # some comment", str(cause))
 
 
 class TestWait(CellmillMixin, wait_tests.WaitTests, unittest.TestCase):

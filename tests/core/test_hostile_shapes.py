@@ -81,8 +81,8 @@ def test_what_stays_in_one_process_is_named(
     ):
         pool.submit(hostile.take, thing)
     with pytest.raises(cellmill.PayloadError) as caught:
-        pool.submit(hostile.take, x=Holder())
-    assert "argument 'x' of take, a Holder, " in str(caught.value)
+        pool.submit(hostile.take, value=Holder())
+    assert "argument 'value' of take, a Holder, " in str(caught.value)
     if kind:
         assert f"in it, .rows[1]['it'] is a {kind}. " in str(caught.value)
     error = pool.submit(lambda: {"rows": [make()]}).exception(SECONDS)

@@ -81,7 +81,7 @@ def test_nothing_is_kept_of_calls_that_are_over(pool: Executor) -> None:
     for blocker in blockers:
         blocker.result(SOON)
     failed = pool.submit(fail, Thing())
-    dependent = call(lambda thing, _: None, after=[failed])
+    dependent = call(lambda thing: None, after=[failed])
     assert isinstance(dependent.exception(SOON), (DependencyError, ValueError, TypeError))
     del waiting, failed, dependent, blocker, blockers
     until(lambda: not pool._backend.calls)  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ pressed, the kernel is killed.
 from __future__ import annotations
 
 import ast
+import re
 import tempfile
 import time
 from dataclasses import asdict
@@ -124,9 +125,11 @@ def _redefine_and_print(notebook: Notebook, log: Path, sizes: Sizes, found: Turn
     cell = notebook.run(f"outcomes(speak, [0, 1], {limit})", 2 * limit)
     notebook.listen(2.0)
     expected = {f"task {x} line {line}" for x in (0, 1) for line in range(LINES)}
-    here = sum(line in expected for line in cell.stdout.splitlines())
+    here, somewhere = (
+        sum(re.search(rf"{line}\b", text) is not None for line in expected)
+        for text in (cell.output, notebook.shown())
+    )
     shown = notebook.shown()[len(before) :]
-    somewhere = sum(any(text in line for line in notebook.shown().splitlines()) for text in expected)
     found.values["printed"] = 100 * here / len(expected)
     found.details["printed"] = f"{here} of {len(expected)} here" + (
         f", {somewhere - here} otherwise" if somewhere > here else "" if shown else ", nothing shown"

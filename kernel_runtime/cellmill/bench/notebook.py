@@ -7,7 +7,7 @@ import os
 import signal
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty
 from types import TracebackType
@@ -28,6 +28,12 @@ class Cell:
     answer: str = ""
     error: str = ""  # name of the exception
     stdout: str = ""
+    displays: dict[str, str] = field(default_factory=dict)  # the last text and HTML of each, by its id
+
+    @property
+    def output(self) -> str:
+        """All that stands below the cell."""
+        return "\n".join([self.stdout, *self.displays.values()])
 
 
 class Notebook:
@@ -80,8 +86,8 @@ class Notebook:
             time.sleep(0.01)
 
     def shown(self) -> str:
-        """What all cells printed."""
-        return "\n".join(cell.stdout for cell in self._cells.values())
+        """What stands below all cells."""
+        return "\n".join(cell.output for cell in self._cells.values())
 
     def interrupt(self) -> None:
         """Press Stop."""
@@ -120,5 +126,12 @@ class Notebook:
             while True:
                 message = self._client.get_iopub_msg(timeout=0)
                 cell = self._cells.get(message["parent_header"].get("msg_id", ""))
-                if cell is not None and message["header"]["msg_type"] == "stream":
-                    cell.stdout += message["content"]["text"]
+                kind, content = message["header"]["msg_type"], message["content"]
+                if cell is not None and kind == "stream":
+                    cell.stdout += content["text"]
+                elif cell is not None and kind in ("display_data", "update_display_data"):
+                    shown = content.get("transient", {}).get("display_id", message["header"]["msg_id"])
+                    data = content["data"]
+                    cell.displays[shown] = "\n".join(
+                        data.get(each, "") for each in ("text/plain", "text/html")
+                    )

@@ -66,12 +66,12 @@ class TestExecutor(CellmillMixin, executor_tests.ExecutorTest, unittest.TestCase
 
     def test_traceback(self) -> None:
         """As its namesake there: what comes from the worker is of a class of our own, derived from theirs."""
-        with self.assertRaises(RuntimeError) as caught:
+        with pytest.raises(RuntimeError) as caught:
             self.executor.submit(self._test_traceback).result()
-        self.assertEqual(caught.exception.args, (123,))
-        cause = caught.exception.__cause__
-        self.assertIsInstance(cause, futures.process._RemoteTraceback)
-        self.assertIn("raise RuntimeError(123) # some comment", str(cause))
+        assert caught.value.args == (123,)
+        cause = caught.value.__cause__
+        assert isinstance(cause, futures.process._RemoteTraceback)
+        assert "raise RuntimeError(123) # some comment" in str(cause)
 
 
 class TestWait(CellmillMixin, wait_tests.WaitTests, unittest.TestCase):

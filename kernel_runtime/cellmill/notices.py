@@ -6,7 +6,11 @@ import os
 import sys
 import types
 import warnings
+from collections.abc import Mapping
 from typing import Any
+
+MOST_LINES = 3  # of what a function changes, with their text
+MOST_TEXT = 60
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _given: set[Any] = set()
@@ -39,6 +43,25 @@ def stays_there(variable: str) -> str:
         "the change or not, depending on their worker. Return what is to be kept and put it together here. For a cache "
         "that each worker may have of its own there are functools.cache and @cellmill.per_worker."
     )
+
+
+def works_on_copies(function: str, changed: Mapping[str, tuple[int, str]]) -> str:
+    """Of arguments that a function changes in place: ``changed`` has the line of each and its text."""
+    names = list(changed)
+    shown = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    where = "; ".join(f"line {line}: {_short(text)}" for line, text in list(changed.values())[:MOST_LINES])
+    one = len(names) == 1
+    return (
+        f"{function} changes its argument{'' if one else 's'} {shown} in place ({where}). A task has a copy of "
+        f"{'it' if one else 'each'}: the caller's {'object does' if one else 'objects do'} not change. Return what is "
+        f"changed and take it from the result, or begin with {names[0]} = copy.copy({names[0]}) if only the task "
+        "needs the change."
+    )
+
+
+def _short(text: str) -> str:
+    text = text.partition("\n")[0]
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
 
 
 def _place(function: Any) -> tuple[str, int]:

@@ -16,6 +16,7 @@ from .backends.inline_map import map_here
 from .backends.map_iterator import MapIterator
 from .boundary import bounded
 from .captured import Capture, bindings, capture
+from .changed_arguments import changed_arguments
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker, peek_default_executor
 from .functions import check_batch, function_name
@@ -42,7 +43,7 @@ class ParallelFunction:
         self._options = options
         self._executor = executor
         self.name = options.name or function_name(function)  # shown in progress bars and messages
-        _notice_stores(function, executor)
+        _notice_changes(function, executor)
 
     @bounded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -234,10 +235,10 @@ class ParallelMethod(ParallelFunction):
         return ParallelMethod, (self.__func__, self.__self__)
 
 
-def _notice_stores(function: Any, executor: Executor | None) -> None:
-    """Say at the definition that a global which the function assigns is each worker's own.
+def _notice_changes(function: Any, executor: Executor | None) -> None:
+    """Say at the definition which globals the function assigns and which arguments it changes: they do not change here.
 
-    Not of one that has no value yet: that is how something is loaded once per worker.
+    Not of a global that has no value yet: that is how something is loaded once per worker.
     """
     where = executor if executor is not None else peek_default_executor()
     if (
@@ -246,14 +247,17 @@ def _notice_stores(function: Any, executor: Executor | None) -> None:
         or (where and where.backend in ("threads", "inline"))
     ):
         return
+    shown = function_name(function)
     for name in sorted(names_stored(function.__code__)):
         if function.__globals__.get(name) is not None:
-            shown = function_name(function)
             notices.give(
                 (shown, name),
                 f"{shown} assigns the global {name}. {notices.stays_there(name)}",
                 function,
             )
+    changed = changed_arguments(function)
+    if changed:
+        notices.give((shown, *changed), notices.works_on_copies(shown, changed), function)
 
 
 @overload

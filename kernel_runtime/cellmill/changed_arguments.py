@@ -1,0 +1,139 @@
+"""Which arguments a function changes in place, by its source: tasks work on copies, so the caller's objects stay.
+
+Read are statements whose effect is plain: `rows[0] = x`, `row.total += 1`, `del table[k]`, `rows.append(x)`,
+`frame.drop(..., inplace=True)`, `np.add(a, b, out=a)`, `rng.shuffle(rows)`. A parameter that the function binds anew
+(`frame = frame.copy()`) or hands back (`return frame`) is left out: its caller has what was changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import types
+from collections.abc import Iterator
+
+_METHODS = frozenset(
+    (
+        *("append", "extend", "insert", "remove", "clear", "reverse", "sort", "pop"),  # lists
+        *(
+            "add",
+            "discard",
+            "update",
+            "difference_update",
+            "intersection_update",
+            "symmetric_difference_update",
+        ),
+        *("setdefault", "popitem", "subtract", "move_to_end"),  # dicts
+        *("appendleft", "extendleft", "popleft", "rotate"),  # deques
+        *("fill", "itemset", "partition"),  # arrays
+    )
+)
+_FUNCTIONS = frozenset(
+    ("shuffle", "heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "setattr")
+)
+_CONTAINERS = (list, dict, set)
+
+
+def changed_arguments(function: types.FunctionType) -> dict[str, tuple[int, str]]:
+    """Of each parameter that is changed in place and not handed back, the first such line and its text."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError, TypeError, ValueError):
+        return {}
+    definition = tree.body[0] if tree.body else None
+    if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return {}
+    names = _parameters(function) - _bound_or_given_back(definition)
+    found: dict[str, tuple[int, str]] = {}
+    for name, node in _changes(definition):
+        if name in names:
+            found.setdefault(name, (first + node.lineno - 1, ast.unparse(node)))
+    return found
+
+
+def _parameters(function: types.FunctionType) -> set[str]:
+    """Those that arguments are given for: not `self`, nor one whose default is a container that the function keeps."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    by_place = names[: code.co_argcount]
+    defaults = dict(zip(reversed(by_place), reversed(function.__defaults__ or ()), strict=False))
+    defaults.update(function.__kwdefaults__ or {})
+    kept = {name for name, value in defaults.items() if isinstance(value, _CONTAINERS)}
+    return set(names) - kept - {"self", "cls"}
+
+
+def _bound_or_given_back(definition: ast.AST) -> set[str]:
+    found = set()
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            found.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and node is not definition:
+            found.update(each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg))
+        elif isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) and node.value is not None:
+            found.update(each.id for each in _members(node.value) if isinstance(each, ast.Name))
+    return found
+
+
+def _members(value: ast.expr) -> Iterator[ast.expr]:
+    """What a returned value holds as it is: itself, members of displays, arms of conditions."""
+    if isinstance(value, (ast.Tuple, ast.List, ast.Set)):
+        parts = value.elts
+    elif isinstance(value, ast.Dict):
+        parts = value.values
+    elif isinstance(value, ast.IfExp):
+        parts = [value.body, value.orelse]
+    elif isinstance(value, ast.BoolOp):
+        parts = value.values
+    else:
+        yield value
+        return
+    for part in parts:
+        yield from _members(part)
+
+
+def _changes(definition: ast.AST) -> Iterator[tuple[str, ast.stmt]]:
+    """The names that statements change the objects of, with the statements, in the order of the lines."""
+    statements = [
+        node for node in ast.walk(definition) if isinstance(node, ast.stmt) and node is not definition
+    ]
+    for node in sorted(statements, key=lambda node: node.lineno):
+        if isinstance(node, (ast.Assign, ast.Delete)):
+            targets = node.targets
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+            targets = [node.target]
+        else:
+            targets = []
+        for target in targets:
+            for each in _members(target):
+                if isinstance(each, (ast.Subscript, ast.Attribute)):
+                    yield _root(each), node
+        if isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
+            for name in _changed_by(node.value):
+                yield name, node
+
+
+def _changed_by(call: ast.Call) -> Iterator[str]:
+    named = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if named in _FUNCTIONS and call.args:
+        yield _root(call.args[0])
+    for keyword in call.keywords:
+        if keyword.arg == "out":
+            yield _root(keyword.value)
+    if isinstance(call.func, ast.Attribute):
+        in_place = any(
+            keyword.arg == "inplace"
+            and isinstance(keyword.value, ast.Constant)
+            and keyword.value.value is True
+            for keyword in call.keywords
+        )
+        if in_place or named in _METHODS:
+            yield _root(call.func.value)
+
+
+def _root(node: ast.expr) -> str:
+    """The name at the start of `name.a[b].c`; "" for anything else."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

@@ -22,6 +22,44 @@ def test_the_effects_before_the_first_failure_are_done(notebook: Notebook) -> No
     assert notebook.value("[i for i, v in enumerate(out) if not v and v is not None]") == "[7, 9]"
 
 
+@pytest.mark.parametrize("backend", ["local", "threads", "inline"])
+@pytest.mark.parametrize(
+    "error", ["SystemExit(3)", "KeyboardInterrupt()", "asyncio.CancelledError()", "GeneratorExit()", "End('x')"]
+)
+def test_what_is_no_exception_ends_the_loop_as_the_plain_one(
+    notebook: Notebook, backend: str, error: str
+) -> None:
+    notebook.run(f"%cellmill backend {backend}").ok()
+    try:
+        notebook.run("import asyncio\nclass End(BaseException): pass\nseen, out = [], None").ok()
+        output = notebook.run(f"%%pfor x in range(9) -> out\nseen.append(x)\nif x == 4: raise {error}")
+        assert output.error is not None
+        assert output.error["ename"] == error.partition("(")[0].removeprefix("asyncio.")
+        assert "TypeError" not in output.traceback
+        assert notebook.value("seen") == "[0, 1, 2, 3]"
+        if backend != "inline":
+            assert "item 4 (4)" in output.traceback
+            assert notebook.value("len(out), out[3], out[4].index") == "(9, None, 4)"
+    finally:
+        notebook.run("%cellmill backend local").ok()
+
+
+def test_failures_that_are_exceptions_and_others_are_told_together(notebook: Notebook) -> None:
+    notebook.run("import sys\nseen = []").ok()
+    output = notebook.run(
+        "%%pfor x in range(9)\nseen.append(x)\nif x == 2: raise ValueError(x)\nif x == 4: sys.exit(3)"
+    )
+    assert "BaseExceptionGroup: " in output.traceback
+    assert "2 of 9 items failed" in output.traceback
+    assert "ValueError: 2" in output.traceback
+    assert "SystemExit: 3" in output.traceback
+    assert notebook.value("seen") == "[0, 1]"
+    output = notebook.run("%%pfor x in range(9)\nif x == 4: raise ValueError(x)\nif x == 2: sys.exit(3)")
+    assert output.error is not None
+    assert output.error["ename"] == "SystemExit"
+    assert "1 more of 9 items failed" in output.traceback
+
+
 def test_an_effect_that_fails_ends_the_loop_there(notebook: Notebook) -> None:
     notebook.run("table, seen = {i: [] for i in range(5)}, []").ok()
     output = notebook.run("%%pfor x in range(9) -> out\n\nseen.append(x)\ntable[x].append(x)\nx")

@@ -24,7 +24,24 @@ class LoopErrors(ExceptionGroup[Exception]):
         return LoopErrors(self.message, excs)
 
 
+class LoopEnds(BaseExceptionGroup[BaseException]):
+    """The same where an item raised what is no Exception: SystemExit, KeyboardInterrupt and their like."""
+
+    def derive(self, excs: Sequence[BaseException]) -> BaseExceptionGroup[Any]:  # type: ignore[override]
+        """See `LoopErrors.derive`."""
+        return group_of(self.message, excs)
+
+
 LoopErrors.__name__ = LoopErrors.__qualname__ = "ExceptionGroup"
+LoopEnds.__name__ = LoopEnds.__qualname__ = "BaseExceptionGroup"
+_GROUPS = (LoopErrors, LoopEnds)
+
+
+def group_of(message: str, errors: Sequence[Any]) -> BaseExceptionGroup[Any]:
+    """Of the kind that may hold them all."""
+    if all(isinstance(error, Exception) for error in errors):
+        return LoopErrors(message, errors)
+    return LoopEnds(message, errors)
 
 
 def place(error: BaseException, where: str) -> None:
@@ -37,17 +54,17 @@ def show_in(ip: InteractiveShell) -> bool:
     """Have the shell show these groups briefly; not where somebody else shows exceptions their own way."""
     if ip.custom_exceptions:
         return False
-    ip.set_custom_exc((LoopErrors,), _shown_by_ipython)  # type: ignore[no-untyped-call]
+    ip.set_custom_exc(_GROUPS, _shown_by_ipython)  # type: ignore[no-untyped-call]
     return True
 
 
 def hide_from(ip: InteractiveShell) -> None:
     """Undo `show_in`."""
-    if ip.custom_exceptions == (LoopErrors,):
+    if ip.custom_exceptions == _GROUPS:
         ip.set_custom_exc((), None)  # type: ignore[no-untyped-call]
 
 
-def _shown_by_ipython(shell: Any, kind: Any, group: LoopErrors, tb: Any, tb_offset: Any = None) -> list[str]:
+def _shown_by_ipython(shell: Any, kind: Any, group: BaseExceptionGroup[Any], tb: Any, tb_offset: Any = None) -> list[str]:
     lines = render(group)
     shell._showtraceback(kind, group, lines)
     return lines
@@ -58,7 +75,7 @@ def render(group: BaseExceptionGroup[BaseException]) -> list[str]:
     kinds: dict[tuple[str, str], list[BaseException]] = {}
     for error in group.exceptions:
         kinds.setdefault((type(error).__name__, text_of(error)), []).append(error)
-    lines = [f"ExceptionGroup: {group.message}"]
+    lines = [f"{type(group).__name__}: {group.message}"]
     for (name, words), errors in list(kinds.items())[:_SHOWN]:
         places = [error.__dict__.get("_cellmill_place", "the iterable") for error in errors]
         more = f" and {len(places) - _LISTED:,} more" if len(places) > _LISTED else ""

@@ -208,7 +208,7 @@ def loop_function(body: LoopBody) -> Callable[[Any], Any]:
     def run(item: Any) -> Any:
         try:
             return body(item)
-        except Exception as error:
+        except BaseException as error:
             error.__dict__[ITEM] = shortened(unmarked(item)[1])
             raise
 

@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
 from cellmill.magics.cells import explain_unsendable, read_cell
-from cellmill.magics.failures import LoopErrors, place
+from cellmill.magics.failures import group_of, place
 from cellmill.magics.harvest import Harvest, Source, apply, assign_names, say
 from cellmill.magics.lines import (
     CHUNKSIZE,
@@ -76,6 +76,8 @@ A bar is shown, and the cell ends when all items are done. Where an item fails, 
 `TaskFailure` (index, item, error) in its place, one ExceptionGroup names them all, and the
 effects of the items before the first failure are done. After Stop those before the first
 unfinished item are done; OUT stays as it was. After both, names are as they were before.
+Where the first that fails raises SystemExit, KeyboardInterrupt or another that is no Exception,
+this is raised itself, as by a plain loop.
 When ITERABLE raises half way, all this is that of the items before. A retried item counts once.
 
 With the backends `threads` and `inline` the body works on the notebook's own objects; what is
@@ -113,6 +115,11 @@ def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
                 f"%%pfor was stopped; the effects of its first {len(harvest.logs):,} items are done, of no others"
             )
         raise
+    except Exception:
+        raise
+    except BaseException:  # an item that ran here, with the backend `inline`, ended the loop
+        apply(ip, plan, harvest)
+        raise
     finish(ip, plan, harvest)
 
 
@@ -122,6 +129,8 @@ def run_loop(
     """Run all items, and read what they leave."""
     task = plan.body(options["name"], sized=source.sized)
     feed = source.feed(mark_last=bool(plan.bound))
+    if cellmill.default_executor().backend == "inline":
+        feed = (item for item in feed)  # of no known length: an item runs when the ones before have been read
     results = parallel(**options)(loop_function(task)).map(feed, return_exceptions=True, chunksize=chunksize)
     harvest.read(plan, source, results)
     if plan.heavy:
@@ -163,10 +172,14 @@ def _raise(loop: Loop, harvest: Harvest) -> NoReturn:
             raise broken
     for failure in failures:
         place(failure.error, f"item {failure.index} ({failure.item})")
+    if not isinstance(failures[0].error, Exception):  # the plain loop ends here, and no `except Exception` sees it
+        if len(failures) > 1:
+            failures[0].error.add_note(f"%%pfor: {len(failures) - 1:,} more of {count:,} items failed")
+        raise failures[0].error
     where = f"; a TaskFailure stands for each in {loop.out}" if loop.out else ""
     message = f"%%{loop.heading}: {len(failures):,} of {count:,} items failed{where}"
     errors: list[Any] = [failure.error for failure in failures] + ([broken] if broken is not None else [])
-    raise LoopErrors(message, errors) from None
+    raise group_of(message, errors) from None
 
 
 def _not_iterable(line: Line, loop: Loop, value: object) -> UsageError:

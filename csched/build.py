@@ -23,7 +23,16 @@ HERE = Path(__file__).resolve().parent
 HEADERS = [HERE / "include" / name for name in ("csched.h", "csched_views.h")]
 WITH_GIL = [
     HERE / "python" / name
-    for name in ("boundary.h", "calls.h", "capture.h", "plain_data.h", "settings.h", "submit.h", "take.h", "threads.h")
+    for name in (
+        "boundary.h",
+        "calls.h",
+        "capture.h",
+        "plain_data.h",
+        "settings.h",
+        "submit.h",
+        "take.h",
+        "threads.h",
+    )
 ]
 FLAGS = [
     "-std=c11",
@@ -68,7 +77,9 @@ def extensions(out_dir: Path, faults: bool = False) -> list[Extension]:
     """Emit the C of both modules into ``out_dir`` and return their setuptools extensions (limited API)."""
     sources = sorted(str(path) for path in (HERE / "src").glob("*.c"))
     calls = [str(path) for path in sorted((HERE / "python").glob("*.c"))]
-    depends = sorted(str(path) for folder in ("include", "src", "python") for path in (HERE / folder).glob("*.h"))
+    depends = sorted(
+        str(path) for folder in ("include", "src", "python") for path in (HERE / folder).glob("*.h")
+    )
     flags = FLAGS + os.environ.get("CELLMILL_CFLAGS", "").split()
     return [
         Extension(

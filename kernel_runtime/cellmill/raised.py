@@ -15,7 +15,16 @@ from typing import Any
 
 from . import inner_calls, read_only
 from .error_parts import put_together, taken_apart
-from .errors import CellmillError, PayloadError, class_name, in_words, is_a, module_name, text_of
+from .errors import (
+    CellmillError,
+    DependencyError,
+    PayloadError,
+    class_name,
+    in_words,
+    is_a,
+    module_name,
+    text_of,
+)
 from .tracebacks import as_shown
 
 _CAUSE: Any = BaseException.__dict__["__cause__"]
@@ -90,14 +99,14 @@ def remote_traceback(error: BaseException) -> str | None:
 
 def number_raised(error: BaseException, task: str) -> None:
     """The task that raised it is known as this, such as "#12"; what is known already stands."""
-    found = _remote(error)
+    found = _remote_of_its_own(error)
     if found is not None and not found.task:
         found.task = task
 
 
 def task_of(error: BaseException) -> str:
-    """What `number_raised` was told of it."""
-    found = _remote(error)
+    """What `number_raised` was told of it; "" of a task that did not run."""
+    found = _remote_of_its_own(error)
     return found.task if found is not None else ""
 
 
@@ -119,6 +128,11 @@ def _remote(error: BaseException) -> RemoteTraceback | None:
     *_, last = _causes(error)
     found = _CAUSE.__get__(last)
     return found if is_a(found, RemoteTraceback) else None
+
+
+def _remote_of_its_own(error: BaseException) -> RemoteTraceback | None:
+    """Not that of a failed input, which is the cause of a `DependencyError`."""
+    return None if is_a(error, DependencyError) else _remote(error)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

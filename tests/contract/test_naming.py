@@ -12,6 +12,7 @@ import pytest
 
 import cellmill
 from cellmill import DependencyError, Executor, TaskTimeoutError, WorkerLostError
+from cellmill.naming import call_of
 from tests.contract import work
 from tests.contract.abilities import elsewhere, later
 from tests.core.helpers import SECONDS
@@ -71,7 +72,10 @@ def test_the_number_of_the_task(ex: Executor) -> None:
     name = f"#{future._ticket >> 32}"
     assert f"RemoteTraceback: task {name}, most recent call last\n" in text
     assert text.count("most recent call last") == 1
-    assert "broken('7.csv'), task " + name in str(ex.submit(abs, future).exception(SECONDS))
+    dependent = ex.submit(abs, future).exception(SECONDS)
+    assert "broken('7.csv'), task " + name in str(dependent)
+    assert call_of(error) == f"broken('7.csv'), task {name},"
+    assert call_of(dependent) == "abs(<input 1>)"  # it has not the number of its input
     found: Any = next(iter(ex.map(work.broken, ["1.csv"], return_exceptions=True)))
     assert re.search(r"RemoteTraceback: task #\d+, most", "".join(traceback.format_exception(found)))
     inspector = ex._backend.inspector  # type: ignore[attr-defined]

@@ -74,6 +74,7 @@ class Notebook:
         self.client.start_channels()
         self.client.wait_for_ready(timeout=LIMIT)
         self.outputs: dict[str, Output] = {}
+        self.published: list[dict[str, Any]] = []
 
     def close(self) -> None:
         """End the kernel."""
@@ -125,7 +126,13 @@ class Notebook:
             if wanted(message):
                 return message
 
+    def find(self, wanted: Callable[[dict[str, Any]], bool], since: int = 0) -> dict[str, Any]:
+        """A message that was published already, after the first ``since`` ones, or else the first such that comes."""
+        before = next((message for message in self.published[since:] if wanted(message)), None)
+        return before or self.wait(wanted)
+
     def _take(self, message: dict[str, Any]) -> None:
+        self.published.append(message)
         content, kind = message["content"], message["header"]["msg_type"]
         if kind == "update_display_data":
             for each in self.outputs.values():

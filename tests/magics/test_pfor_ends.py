@@ -24,7 +24,8 @@ def test_the_effects_before_the_first_failure_are_done(notebook: Notebook) -> No
 
 @pytest.mark.parametrize("backend", ["local", "threads", "inline"])
 @pytest.mark.parametrize(
-    "error", ["SystemExit(3)", "KeyboardInterrupt()", "asyncio.CancelledError()", "GeneratorExit()", "End('x')"]
+    "error",
+    ["SystemExit(3)", "KeyboardInterrupt()", "asyncio.CancelledError()", "GeneratorExit()", "End('x')"],
 )
 def test_what_is_no_exception_ends_the_loop_as_the_plain_one(
     notebook: Notebook, backend: str, error: str

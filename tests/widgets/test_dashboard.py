@@ -66,14 +66,15 @@ def test_an_executor_of_ones_own_is_shown_obeyed_and_leaves_a_table(notebook: No
     assert [answer["frame"]["kind"] for answer in answers[:-1]] == ["hello", "snapshot"]
     assert answers[1]["frame"]["wanted"] == 2
     assert notebook.run("own.max_workers, cellmill.default_executor().max_workers").ok().text == "(2, 2)"
+    since = len(notebook.published)
     notebook.run(
         "list(own.map(lambda n: 1 / (n % 3), range(9), return_exceptions=True))\nown.shutdown()"
     ).ok()
-    still = notebook.wait(is_still)["content"]["data"]
+    still = notebook.find(is_still, since)["content"]["data"]
     assert still["text/plain"].startswith("Tasks of Executor, 1 local: 9 done in ")
     assert "<table" in still["text/html"]
     assert still["image/svg+xml"].startswith("<svg")
-    notebook.wait(lambda message: message["header"]["msg_type"] == "comm_close")
+    notebook.find(lambda message: message["header"]["msg_type"] == "comm_close", since)
     assert notebook.run(LEFT).ok().stdout == before
 
 

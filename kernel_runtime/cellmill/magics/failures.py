@@ -64,7 +64,9 @@ def hide_from(ip: InteractiveShell) -> None:
         ip.set_custom_exc((), None)  # type: ignore[no-untyped-call]
 
 
-def _shown_by_ipython(shell: Any, kind: Any, group: BaseExceptionGroup[Any], tb: Any, tb_offset: Any = None) -> list[str]:
+def _shown_by_ipython(
+    shell: Any, kind: Any, group: BaseExceptionGroup[Any], tb: Any, tb_offset: Any = None
+) -> list[str]:
     lines = render(group)
     shell._showtraceback(kind, group, lines)
     return lines

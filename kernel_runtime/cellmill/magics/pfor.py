@@ -172,7 +172,9 @@ def _raise(loop: Loop, harvest: Harvest) -> NoReturn:
             raise broken
     for failure in failures:
         place(failure.error, f"item {failure.index} ({failure.item})")
-    if not isinstance(failures[0].error, Exception):  # the plain loop ends here, and no `except Exception` sees it
+    if not isinstance(
+        failures[0].error, Exception
+    ):  # the plain loop ends here, and no `except Exception` sees it
         if len(failures) > 1:
             failures[0].error.add_note(f"%%pfor: {len(failures) - 1:,} more of {count:,} items failed")
         raise failures[0].error

@@ -260,14 +260,36 @@ def explain_shared(value: Any, error: BaseException, passed: Passed = ()) -> Pay
     return PayloadError(f"the shared {type(value).__qualname__} cannot be sent to workers: {reason}")
 
 
+class Partial:
+    """A result of which the rest can be sent where a part cannot."""
+
+    __slots__ = ()
+
+    def without(self, error: BaseException) -> Any:
+        """The rest; ``error`` is why it cannot be pickled as a whole."""
+        raise NotImplementedError
+
+
+def encode_rest(function: str, value: Any, error: BaseException) -> Encoded:
+    """What can be sent of a task's result that cannot be pickled; raises a PayloadError that says why nothing can."""
+    if isinstance(value, Partial):
+        return encode(value.without(error))
+    raise explain_result(function, value, error).with_traceback(error.__traceback__) from None
+
+
 def explain_result(function: str, value: Any, error: BaseException) -> PayloadError:
     """What a task returned cannot be pickled: say what in it, and why."""
+    return explain_sent_back(f"the result of {function}", value, error)
+
+
+def explain_sent_back(what: str, value: Any, error: BaseException) -> PayloadError:
+    """The same of anything; ``what`` names it."""
     if isinstance(error, MemoryError):
         reason = f"there is not enough memory to pickle it. {TOO_LARGE}"
     else:
         inside, error = _inside(value, error)
         reason = f"{inside}{in_words(error)}. Return data (numbers, text, arrays, dicts) instead."
-    return PayloadError(f"the result of {function}, a {type(value).__name__}, cannot be sent back: {reason}")
+    return PayloadError(f"{what}, a {type(value).__name__}, cannot be sent back: {reason}")
 
 
 def _problem(value: Any, passed: Passed = ()) -> BaseException | None:

@@ -288,13 +288,10 @@ class Worker:
             self.publish(_NONE, 0, b"")
             return
         try:
-            encoded = payload.encode(value)
-        except BaseException as error:
-            name = self.name(number, function)
-            problem = payload.explain_result(name, value, error)
-            self.publish_error(problem.with_traceback(error.__traceback__), name)
-            return
-        try:
+            try:
+                encoded = payload.encode(value)
+            except BaseException as error:
+                encoded = payload.encode_rest(self.name(number, function), value, error)
             self.publish(_VALUE, 0, encoded)
         except PayloadError as error:
             self.publish_error(error, self.name(number, function))

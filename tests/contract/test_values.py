@@ -8,6 +8,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
+from cellmill.magics.body import TaskBody
 from tests.contract import work
 from tests.contract.abilities import Abilities, elsewhere
 from tests.core import tasks
@@ -88,3 +89,24 @@ def test_an_argument_that_does_not_load(ex: Executor) -> None:
     error = ex.submit(tasks.same, tasks.FailsToLoad()).exception(SECONDS)
     assert error is not None
     assert ex.submit(tasks.double, 1).result(SECONDS) == 2
+
+
+def test_of_a_task_of_a_notebook_the_variables_come_without_a_value_that_cannot(
+    ex: Executor, able: Abilities
+) -> None:
+    code = compile(
+        "y = 1\nz = (i for i in range(2))\n__cellmill_value__ = (i for i in range(3))", "<cell>", "exec"
+    )
+    body = TaskBody("t", code, {}, "", here=not able.apart)
+    outcome = ex.submit(body).result(SECONDS)
+    assert outcome.load()["y"] == 1
+    if not able.apart:
+        assert list(outcome.result()) == [0, 1, 2]
+        assert list(outcome.load()["z"]) == [0, 1]
+        return
+    with pytest.raises(
+        cellmill.PayloadError, match="value of the last expression of task t, a generator, cannot"
+    ):
+        outcome.result()
+    with pytest.raises(cellmill.PayloadError, match="z is not here: task t assigned it"):
+        list(outcome.load()["z"])

@@ -236,7 +236,59 @@ def test_what_cannot_be_sent_is_named_and_the_rest_arrives(notebook: Notebook) -
     notebook.run("1").ok()
     said = "".join(output.stderr for output in notebook.outputs.values())
     assert "task a: lock could not be sent to the notebook" in said
-    assert notebook.value("x, 'lock' in globals()") == "(1, False)"
+    assert notebook.value("x, lock") == (
+        "(1, <lock of task a could not be sent: TypeError: cannot pickle '_thread.lock' object>)"
+    )
+    for use in (
+        "lock.acquire()",
+        "with lock:\n    pass",
+        "lock == 3",
+        "lock + 1",
+        "list(lock)",
+        "bool(lock)",
+    ):
+        output = notebook.run(use)
+        assert output.error is not None
+        assert output.error["ename"] == "PayloadError"
+        assert "lock is not here: task a assigned it" in output.error["evalue"]
+    notebook.run("%%task a\nimport threading\nlock = threading.Lock()\nx = lock.locked()").ok()
+    assert notebook.value("a.result(60), x") == "(None, False)"  # the cell can be run again
+
+
+def test_an_old_value_does_not_stand_for_one_that_could_not_be_sent(notebook: Notebook) -> None:
+    notebook.run("g = 5").ok()
+    notebook.run("%%task a\ng = (i for i in range(3))").ok()
+    delivered(notebook, "a")
+    notebook.run("%%task b after a\ny = g + 1").ok()
+    assert notebook.value("type(b.exception(60)).__name__") == "'PayloadError'"
+    assert "g is not here: task a assigned it" in notebook.value("str(b.exception())")
+
+
+def test_a_last_expression_that_cannot_be_sent(notebook: Notebook) -> None:
+    notebook.run("%%task t\ny = 1\nz = [y]\n(i for i in range(3))").ok()
+    output = notebook.run("t.result(60)")
+    assert output.error is not None
+    assert output.error["ename"] == "PayloadError"
+    assert output.error["evalue"].startswith(
+        "the value of the last expression of task t, a generator, cannot be sent back: TypeError: cannot pickle"
+    )
+    assert notebook.value("y, z") == "(1, [1])"
+    notebook.run("%%task b after t\nx = y + 1\nw = t.result()").ok()
+    assert notebook.value("type(b.exception(60)).__name__") == "'PayloadError'"
+    notebook.run("%%task t\ny = 2\n(i for i in range(3))").ok()
+    said = delivered(notebook, "t") + notebook.run("1").ok().stderr
+    assert "the value of the last expression of task t, a generator, cannot be sent back" in said
+    assert notebook.value("y") == "2"
+
+
+@pytest.mark.parametrize("backend", ["threads", "inline"])
+def test_in_the_kernel_itself_everything_arrives(notebook: Notebook, backend: str) -> None:
+    notebook.run(f"%cellmill backend {backend}").ok()
+    try:
+        notebook.run("%%task t\ng = (i for i in range(3))\n(i for i in range(4))").ok()
+        assert notebook.value("list(t.result(60)), list(g)") == "([0, 1, 2, 3], [0, 1, 2])"
+    finally:
+        notebook.run("%cellmill backend local").ok()
 
 
 def test_a_variable_that_cannot_be_sent_is_named(notebook: Notebook) -> None:

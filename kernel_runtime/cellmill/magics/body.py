@@ -7,11 +7,14 @@ import linecache
 import marshal
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
+from ..errors import PayloadError
+from ..payload import Partial, explain_sent_back
 from .in_place import watch
+from .unsent import Unsent
 
 ITEM = "__cellmill_item__"
 VALUE = "__cellmill_value__"
@@ -69,15 +72,35 @@ def shortened(item: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Partial):
     """What a background task leaves: its value, the variables it assigned (pickled), those of them that cannot be sent,
-    and others that it changed in place.
+    others that it changed in place, and why there is no value here. ``own``: variables that need not be sent.
     """
 
     value: Any
     variables: bytes
     refused: dict[str, str]
     changed: tuple[str, ...] = ()
+    task: str = ""
+    own: dict[str, Any] = field(default_factory=dict)
+    unsent: str | None = None
+
+    def without(self, error: BaseException) -> Outcome:
+        """The variables, as the value cannot be sent; see `Partial`."""
+        what = f"the value of the last expression of task {self.task}"
+        problem = explain_sent_back(what, self.value, error)
+        return replace(self, value=None, unsent=f"{problem} The variables that it assigned are here")
+
+    def result(self) -> Any:
+        """The value; raises why there is none here."""
+        if self.unsent is not None:
+            raise PayloadError(self.unsent)
+        return self.value
+
+    def load(self) -> dict[str, Any]:
+        """The variables; what could not be sent is replaced by what says so when it is used."""
+        unsent = {name: Unsent(name, self.task, reason) for name, reason in self.refused.items()}
+        return load_variables(self.variables) | self.own | unsent
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +122,18 @@ class TaskBody(Body):
         variables: dict[str, Any],
         source: str,
         after: tuple[Inheritance, ...] = (),
+        here: bool = False,
     ) -> None:
         super().__init__(name, code, variables, source)
         self.after = after
+        self.here = here  # it runs in the kernel's own process
 
     def __call__(self, *outcomes: Any) -> Outcome:
         inherited: dict[str, Any] = {}
         for link, outcome in zip(self.after, outcomes, strict=True):
-            if isinstance(outcome, Outcome):
-                if link.variables:
-                    arrived = load_variables(outcome.variables)
-                    inherited |= {name: value for name, value in arrived.items() if name not in link.newer}
-                outcome = outcome.value
+            if isinstance(outcome, Outcome) and link.variables:
+                arrived = outcome.load()
+                inherited |= {name: value for name, value in arrived.items() if name not in link.newer}
             inherited[link.name] = _done(outcome)
         before = self.variables | inherited
         changed = watch(before)
@@ -121,25 +144,31 @@ class TaskBody(Body):
             if name not in KEPT_BACK and value is not before.get(name, _MISSING)
         }
         variables, refused = _dump_variables(assigned)
+        own = {name: assigned[name] for name in refused} if self.here else {}
         return Outcome(
             namespace.get(VALUE),
             variables,
-            refused,
+            {} if self.here else refused,
             tuple(name for name in changed() if name not in assigned),
+            self.__name__,
+            own,
         )
 
     def _rest(self) -> tuple[Any, ...]:
-        return (self.after,)
+        return (self.after, self.here)
 
 
 def value_of(outcome: Outcome) -> Any:
     """What a task's future stands for as an argument."""
-    return outcome.value
+    return outcome.result()
 
 
-def _done(value: Any) -> Future[Any]:
+def _done(outcome: Any) -> Future[Any]:
     future: Future[Any] = Future()
-    future.set_result(value)
+    try:
+        future.set_result(outcome.result() if isinstance(outcome, Outcome) else outcome)
+    except PayloadError as error:
+        future.set_exception(error)
     return future
 
 

@@ -12,7 +12,6 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import text_of
 from cellmill.interrupts import whole
-from cellmill.magics.body import load_variables
 
 if TYPE_CHECKING:
     from cellmill.magics.task import TaskFuture
@@ -78,7 +77,7 @@ class Arrivals:
         for each in task.after:
             if each.over():
                 self.deliver_awaited(each)
-        if task.failure() is None:
+        if task.failure() is None or task.outcome is not None:
             self._deliver(task)
             self._say()
 
@@ -90,7 +89,7 @@ class Arrivals:
                 return  # what was read has waited for it, too
             if task.failure() is not None:
                 self._failed.append(task)
-            elif task.outcome is not None:
+            if task.outcome is not None:
                 self._assign(task, variables)
                 task.delivered = True
                 task.before, task.after = {}, ()
@@ -98,7 +97,7 @@ class Arrivals:
     def _variables(self, task: TaskFuture) -> dict[str, Any]:
         assert task.outcome is not None
         try:
-            return load_variables(task.outcome.variables)
+            return task.outcome.load()
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             self._notes.append(
@@ -147,6 +146,9 @@ class Arrivals:
             error = task.failure()
             if not task.seen and error is not None:
                 first = (text_of(error).splitlines() or [""])[0]
+                if task.outcome is not None:
+                    self._notes.append(first)
+                    continue
                 said = f"task {task.name} failed: {type(error).__name__}: {first}"
                 self._notes.append(f"{said} ({task.name}.result() shows where)")
         while self._notes:

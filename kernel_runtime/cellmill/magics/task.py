@@ -14,6 +14,7 @@ from typing import Any, cast
 from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
+from cellmill.errors import PayloadError
 from cellmill.futures import OVER, Future
 from cellmill.magics.body import Inheritance, Outcome, TaskBody, value_of
 from cellmill.magics.cells import (
@@ -98,6 +99,8 @@ class TaskFuture(Future):
         error = self.source.exception()
         if error is None:
             self.outcome = self.source.result()
+            if self.outcome.unsent is not None:
+                error = PayloadError(self.outcome.unsent)
         self.settle(self.outcome.value if self.outcome is not None else None, error)
 
     def _ended(self, source: BaseFuture[Any]) -> None:
@@ -212,13 +215,14 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
     captured = capture(ip, cell, code, futures_ok=frozenset(earlier))
     for word in earlier:
         captured.pop(word, None)
+    executor = cellmill.default_executor()
     links = tuple(_inherit(ip, word, future) for word, future in earlier.items())
-    task = TaskBody(name, code, captured, cell.source, links)
+    task = TaskBody(name, code, captured, cell.source, links, executor.backend in ("threads", "inline"))
     before = {each: ip.user_ns.get(each, MISSING) for each in assigned}
     inputs = [each.source if isinstance(each, TaskFuture) else each for each in earlier.values()]
     checked = DEFAULT_OPTIONS.changed(**options)
     try:
-        source, _ = cellmill.default_executor().submit_alone(task, tuple(inputs), checked, f"task {name}")
+        source, _ = executor.submit_alone(task, tuple(inputs), checked, f"task {name}")
     except cellmill.PayloadError as error:
         raise (explain_unsendable(cell, captured) or error) from None
     tasks = tuple(each for each in earlier.values() if isinstance(each, TaskFuture))

@@ -14,7 +14,7 @@ from typing import Any
 
 from ... import module_reads, payload, read_only, watched
 from ...chunk_outcomes import Outcomes, run_batch
-from ...errors import is_a
+from ...errors import PayloadError, is_a
 from ...functions import load_function
 from ...module_reads import noting_own
 from ...raised import encode_error
@@ -162,10 +162,12 @@ class Home:
         data: Any = payload.encode_simple(value)
         if data is None:
             try:
-                encoded = payload.encode(value)
-            except BaseException as error:
-                problem = payload.explain_result(name, value, error)
-                failed = encode_error(problem.with_traceback(error.__traceback__), name)
+                try:
+                    encoded = payload.encode(value)
+                except BaseException as error:
+                    encoded = payload.encode_rest(name, value, error)
+            except PayloadError as error:
+                failed = encode_error(error, name)
                 return TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, failed
             data = self._packed(encoded, kept=True)
         return TASK, VALUE, 0, 0, ticket, len(data), received, started, finished, data

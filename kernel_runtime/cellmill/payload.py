@@ -19,6 +19,7 @@ from typing import Any
 
 import cloudpickle
 
+from . import sentinels
 from .errors import PayloadError, in_words, text_of
 from .pickling import dumps
 
@@ -123,8 +124,12 @@ def same(value: Any) -> Any:
 
 
 def by_value_needed(data: bytes) -> bool:
-    """Plain pickle stored a reference into ``__main__``, which workers do not have (or hold an old version of)."""
-    return b"__main__" in data or b"__mp_main__" in data or bool(cloudpickle.list_registry_pickle_by_value())
+    """Plain pickle stored a reference into ``__main__``, or ``__mp_main__``, which workers do not have (or hold an old
+    version of), or an object that is nothing but itself.
+    """
+    return (
+        b"_main__" in data or sentinels.PICKLED in data or bool(cloudpickle.list_registry_pickle_by_value())
+    )
 
 
 def encode_simple(value: Any) -> bytes | None:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import cloudpickle
 from cloudpickle import cloudpickle as _by_value
 
-from . import by_value, randomness
+from . import by_value, randomness, sentinels
 
 MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
 
@@ -55,6 +55,8 @@ class Pickler(cloudpickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         """See `pickle.Pickler`."""
+        if type(obj) is object:
+            return sentinels.reduced(obj)
         stand_in = randomness.reduced(obj, self.board)
         if stand_in is not None:
             return stand_in

@@ -43,6 +43,7 @@ LAYERS = [
         "fixed",
         "signatures",
         "inner_calls",
+        "sentinels",
     },
     {
         "references",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from cellmill_widgets.bars import LABEL, LIMIT, View, drawn, duration, fold, html, listing, pace, text, total
@@ -93,3 +95,14 @@ def test_one_failure_of_many_is_still_seen_and_bars_stand_under_one_another() ->
     assert markup.count("flex:0 0 6ch") == 2
     assert f"flex:0 0 {LABEL}ch" in html(views)
     assert "min-width" not in html([views[1]])
+
+
+def test_what_was_cancelled_is_not_done() -> None:
+    ended = View("f", done=36, total=200, cancelled=164, elapsed=2.0, finished=True)
+    assert text(ended) == "f: 36 done in 2.0 s (18.0/s), 164 cancelled"
+    assert ended.fraction == 1
+    going = View("f", done=36, total=300, cancelled=164, failed=1, elapsed=2.0, rate=50.0)
+    assert text(going) == "f: 36/300, 50.0/s, 2.0 s left, 1 failed, 164 cancelled"
+    widths = re.findall(r"width:([\d.]+)%", html([going]))
+    assert widths == ["11.67", "0.33", "54.67"]
+    assert text(total([ended, ended])) == "2 more runs: 72 done in 4.0 s (18.0/s), 328 cancelled"

@@ -23,13 +23,14 @@ MAPS = 3
 _RED = "var(--jp-error-color1, #d32f2f)"
 _BLUE = "var(--jp-brand-color1, #1976d2)"
 _GREEN = "var(--jp-success-color1, #388e3c)"
+_GREY = "var(--jp-ui-font-color3, #9e9e9e)"
 _BACK = "var(--jp-layout-color3, #ddd)"
 _STYLE = "font:12px/1.7 var(--jp-code-font-family, monospace);padding-left:var(--jp-code-padding, 0)"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One run at one moment. Times in seconds; total is None when nobody knows it."""
+    """One run at one moment. Times in seconds; ``done``: tasks that ran, failed ones too; total: None if not known."""
 
     name: str
     done: int
@@ -50,23 +51,28 @@ class View:
         """The map of its states."""
         if self.states:
             return picture.runs_of(self.states)
-        total = max(self.total or 0, self.done + self.running)
-        good = self.done - self.failed - self.cancelled
+        total = max(self.total or 0, self.over + self.running)
+        good = self.done - self.failed
         return picture.shares({"d": good, "f": self.failed, "c": self.cancelled, "r": self.running}, total)
 
     @property
+    def over(self) -> int:
+        """Tasks that ran or were cancelled."""
+        return self.done + self.cancelled
+
+    @property
     def fraction(self) -> float | None:
-        """How much of the run is done, 0 to 1."""
+        """How much of the run is over, 0 to 1."""
         if not self.total:
             return 1.0 if self.finished else None
-        return min(1.0, self.done / self.total)
+        return min(1.0, self.over / self.total)
 
     @property
     def remaining(self) -> float | None:
         """Seconds to go at the present rate."""
         if self.total is None or self.finished or self.rate <= 0:
             return None
-        return max(0, self.total - self.done) / self.rate
+        return max(0, self.total - self.over) / self.rate
 
 
 def duration(seconds: float) -> str:
@@ -143,7 +149,7 @@ def fold(views: Sequence[View]) -> tuple[Sequence[View], View | None]:
 def total(views: Sequence[View]) -> View:
     """Several runs as one."""
     finished = all(view.finished for view in views)
-    totals = [view.done if view.finished else view.total for view in views]
+    totals = [view.over if view.finished else view.total for view in views]
     known = [each for each in totals if each is not None]
     elapsed = sum(view.elapsed for view in views) if finished else max(view.elapsed for view in views)
     return View(
@@ -203,10 +209,13 @@ def _bar(view: View) -> str:
     if view.fraction is None:
         return ""
     percent = 100 * view.fraction
-    bad = min(percent, 100 * view.failed / view.total) if view.total else 0.0
+    bad, dropped = (
+        min(percent, 100 * part / view.total) if view.total else 0.0 for part in (view.failed, view.cancelled)
+    )
     colour = _GREEN if percent >= 100 else _BLUE
-    good = f'<span style="width:{percent - bad:.2f}%;background:{colour}"></span>'
+    good = f'<span style="width:{percent - bad - dropped:.2f}%;background:{colour}"></span>'
     wrong = f'<span style="width:{bad:.2f}%;min-width:2px;background:{_RED}"></span>' if bad else ""
+    wrong += f'<span style="width:{dropped:.2f}%;min-width:2px;background:{_GREY}"></span>' if dropped else ""
     frame = f"display:flex;flex:0 0 180px;height:10px;border-radius:2px;overflow:hidden;background:{_BACK}"
     roles = f'role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent:.0f}"'
     return f'<span {roles} style="{frame}">{good}{wrong}</span>'

@@ -59,12 +59,12 @@ def view_of(title: str, snapshot: schema.Snapshot | None) -> View:
     counts, elapsed = snapshot["counts"], snapshot["elapsed"]
     return View(
         title,
-        done=counts["done"],
+        done=counts["done"] - counts["cancelled"],
         total=counts["total"],
         failed=counts["failed"],
         cancelled=counts["cancelled"],
         elapsed=elapsed,
-        rate=counts["done"] / elapsed if elapsed > 0 else 0.0,
+        rate=(counts["done"] - counts["cancelled"]) / elapsed if elapsed > 0 else 0.0,
         finished=counts["done"] >= counts["total"],
         running=counts["running"],
     )

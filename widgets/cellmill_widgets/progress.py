@@ -41,8 +41,8 @@ class _Track:
         """The run as it stands, and whether it has anything to do."""
         finished = self.run.finished
         counts = self.run.counts()
-        done = counts.succeeded + counts.failed + counts.cancelled
-        idle = finished or (self.run.open_ended and done == counts.submitted)
+        done = counts.succeeded + counts.failed
+        idle = finished or (self.run.open_ended and done + counts.cancelled == counts.submitted)
         if not self.samples or self.samples[-1][1] != done:
             self.changed = now
         self.samples.append((now, done))

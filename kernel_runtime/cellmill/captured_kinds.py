@@ -78,12 +78,21 @@ _PLAIN_CONTAINERS = (
     *(list, dict, set, collections.deque),
     *(collections.OrderedDict, collections.defaultdict, collections.Counter),
 )
+_CACHES_OF_CLASSES = (
+    "__slotnames__",
+    "_abc_impl",
+    "_value2member_map_",
+)  # the last: of enum.Flag, composed members
 _OF_CLASSES = frozenset(
-    ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", "__slotnames__", "_abc_impl")
+    ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", *_CACHES_OF_CLASSES)
 )
 _STATEFUL = ("__reduce_ex__", "__reduce__", "__getstate__")
 _OURS = ("cellmill.parallel", "cellmill.shared", "cellmill.futures", "cellmill.executor")
 _GENERATORS = ("random", "numpy.random._generator", "numpy.random.bit_generator", "numpy.random.mtrand")
+_COUNTING = (
+    "sklearn.neighbors._kd_tree",
+    "sklearn.neighbors._ball_tree",
+)  # what is asked of them, in their state
 _HEAVY = 1 << 20  # the weight of what is compared by pickling it
 
 
@@ -200,7 +209,10 @@ class Walk:
         if importable(cls) or cls.__flags__ & 1 << 9 == 0:  # found by its name; not made by a class statement
             module_reads.of_class(self, cls, name)
             return
+        name = name or cls.__name__
         self.attribute(cls, "__bases__", name)
+        if self.in_worker:  # who asks for annotations first makes an empty dict of the class's
+            type.__getattribute__(cls, "__annotations__")
         copyreg._slotnames(cls)  # type: ignore[attr-defined]  # pickling an instance notes it in the class
         self.follow((type(cls), *cls.__bases__), name)
         (namespace,) = [found for found in gc.get_referents(cls.__dict__) if type(found) is dict]
@@ -247,11 +259,14 @@ class Walk:
         if kind is staticmethod or kind is classmethod:
             self.follow((value.__func__,), name)
         elif kind is types.MethodType:
-            self.follow((value.__func__, value.__self__), name)
+            self.follow((value.__func__,), name)
+            self.follow((value.__self__,), name or "self")
         elif kind is property:
             self.follow((value.fget, value.fset, value.fdel), name)
         elif kind is functools.partial:
-            for key in ("func", "args", "keywords"):
+            self.attribute(value, "func", name)
+            name = name or "its arguments"
+            for key in ("args", "keywords"):
                 self.attribute(value, key, name)
             attributes = value.__reduce__()[2][3]  # asked for by name it would come to be
             self.note(CALL, value, lambda: value.__reduce__()[2][3] is attributes, None, name)
@@ -270,6 +285,7 @@ class Walk:
         return True
 
     def _object(self, value: Any, kind: type, name: str) -> None:
+        name = name or "self"
         if captured_frames.visit(self, value, kind, name):
             return
         if not _default_pickling(kind) or _hidden_state(kind):
@@ -298,6 +314,8 @@ class Walk:
         kind = type(value)
         if kind.__module__ in _GENERATORS or (self.in_worker and kind_of_generator(kind)):
             return  # tasks draw from children, which are made of its state at each call
+        if self.in_worker and kind.__module__ in _COUNTING:
+            return
         try:
             _state(value)  # the first time may fill caches, which are no change
             held = _state(value)

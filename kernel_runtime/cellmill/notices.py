@@ -6,7 +6,7 @@ import os
 import sys
 import types
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 MOST_LINES = 3  # of what a function changes, with their text
@@ -35,20 +35,31 @@ def warn(text: str, function: Any = None) -> None:
         print(f"cellmill: {text}", file=sys.stderr)
 
 
-def stays_there(variable: str) -> str:
+def is_new(key: Any) -> bool:
+    """Whether nothing has been said of it; from now on something has."""
+    new = key not in _given
+    _given.add(key)
+    return new
+
+
+def listed(names: Sequence[str]) -> str:
+    """In words."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def stays_there(variable: str, count: int = 1) -> str:
     """What becomes of a change that a task makes in its worker, and what to do instead."""
-    does = "do" if variable in ("its defaults", "its attributes") else "does"
+    does = "do" if count > 1 or variable in ("its defaults", "its attributes", "its arguments") else "does"
     return (
-        f"The change stays in the worker that runs the task: {variable} {does} not change here, and later tasks see "
-        "the change or not, depending on their worker. Return what is to be kept and put it together here. For a cache "
-        "that each worker may have of its own there are functools.cache and @cellmill.per_worker."
+        f"The change stays in the worker: here {variable} {does} not change, and later tasks see it or not. Return "
+        "what is to be kept. For a cache of each worker's own there are functools.cache and @cellmill.per_worker."
     )
 
 
 def works_on_copies(function: str, changed: Mapping[str, tuple[int, str]]) -> str:
     """Of arguments that a function changes in place: ``changed`` has the line of each and its text."""
     names = list(changed)
-    shown = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    shown = listed(names)
     where = "; ".join(f"line {line}: {_short(text)}" for line, text in list(changed.values())[:MOST_LINES])
     one = len(names) == 1
     return (

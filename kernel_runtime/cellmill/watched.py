@@ -20,11 +20,11 @@ from .references import ABSENT
 
 MOST_SHARE = 0.1  # of a worker's time for what is costly to compare, after the first tasks
 FIRST_LOOKS = 3
-CHANGES = 2**32 - 2  # the number of a reply that nobody asked for: (function, variable)
+CHANGES = 2**32 - 2  # the number of a reply that nobody asked for: (function, variables)
 
 
 class _Here(threading.local):
-    tell: Callable[[str, str], None] | None = None  # (function, variable) to the kernel
+    tell: Callable[[str, tuple[str, ...]], None] | None = None  # (function, variables) to the kernel
 
 
 here = _Here()
@@ -76,6 +76,7 @@ class Watched:
         self._function = function
         self.__qualname__ = self.__name__ = name
         self._said: set[str] = set()
+        self._walk: Walk | None = None
         self._capture: Capture | None = None
         self._looks = 0
         self._cost = self._due = 0.0  # of the latest look in seconds, and when the next one is
@@ -117,13 +118,20 @@ class Watched:
         return changed
 
     def _take(self) -> None:
-        walk = walked(self._function, in_worker=True)
-        self._capture = Capture(without_free(walk, self._said), 0)
+        self._walk = without_free(walked(self._function, in_worker=True), self._said)
+        self._capture = Capture(self._walk, 0)
 
     def _tell(self, variable: str) -> None:
+        """Of this one and of all others that have changed since."""
+        found: str | None = variable
+        changed, walk = list[str](), self._walk
+        assert walk is not None
+        while found is not None:
+            changed.append(found)
+            self._said.add(found)
+            found = Capture(without_free(walk, self._said), 0).changed()
         if here.tell is not None:
-            here.tell(self.__name__, variable)
-        self._said.add(variable)
+            here.tell(self.__name__, tuple(sorted(changed)))
         self._take()
 
 

@@ -344,9 +344,9 @@ class Worker:
     def send_imports(self, modules: list[imported.Imported], inherited: bool = False) -> None:
         self.emit(held.CSCHED_REPLY, IMPORTS, pickle.dumps((inherited, modules)))
 
-    def tell_change(self, function: str, variable: str) -> None:
+    def tell_change(self, function: str, variables: tuple[str, ...]) -> None:
         """A task has changed what stays here."""
-        self.emit(held.CSCHED_REPLY, CHANGES, pickle.dumps((function, variable)))
+        self.emit(held.CSCHED_REPLY, CHANGES, pickle.dumps((function, variables)))
 
     def control(self, number: int, view: memoryview) -> bool:
         """A request from the kernel; True ends the worker."""

@@ -278,6 +278,89 @@ def test_changes_by_tasks_are_said_before_the_result(
         assert len(list(ex.map(function, range(10)))) == 10
 
 
+CACHES = {
+    "composed flags": (
+        "import enum\nclass E(enum.Flag):\n    A = 1\n    B = 2\n    C = 4",
+        "return E(x + 1) | E.A",
+    ),
+    "abstract classes": (
+        "import abc\nclass S(abc.ABC):\n    @abc.abstractmethod\n    def area(self): ...",
+        "return isinstance(x, S)",
+    ),
+    "protocols": (
+        "import typing\n@typing.runtime_checkable\nclass P(typing.Protocol):\n    def area(self): ...",
+        "return isinstance(x, P), isinstance(x, P)",
+    ),
+    "cached properties": (
+        "import functools\nclass A:\n    @functools.cached_property\n    def big(self): return 7\na = A()",
+        "return a.big",
+    ),
+    "cached methods": (
+        "import functools\nclass A:\n    @functools.lru_cache\n    def m(self, x): return x\na = A()",
+        "return a.m(x)",
+    ),
+    "single dispatch": (
+        "import functools\n@functools.singledispatch\ndef d(x): return 1\n@d.register\ndef _(x: int): return 2",
+        "return d(x), d('')",
+    ),
+    "generics": (
+        "import typing\nT = typing.TypeVar('T')\nclass G(typing.Generic[T]): pass",
+        "return str(G[int]), typing.get_type_hints(G)",
+    ),
+    "dataclasses": (
+        "import dataclasses\n@dataclasses.dataclass\nclass D:\n    a: int = 1\nd = D()",
+        "return dataclasses.asdict(d), dataclasses.replace(d, a=x).a, repr(d)",
+    ),
+}
+
+
+@later
+@elsewhere
+@pytest.mark.parametrize("kind", CACHES)
+def test_a_cache_that_fills_is_no_change(ex: Executor, cell: Cell, kind: str) -> None:
+    define, body = CACHES[kind]
+    main = cell(f"{define}\ndef filling(x, _={uuid.uuid4().hex!r}):\n    {body}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(ex.map(main["filling"], range(4)))) == 4
+        ex.submit(main["filling"], 2).result(SECONDS)
+
+
+@later
+@elsewhere
+def test_a_change_of_a_class_with_caches_is_said(ex: Executor, cell: Cell) -> None:
+    define, _ = CACHES["composed flags"]
+    main = cell(f"{define}\ndef set_more(x, _={uuid.uuid4().hex!r}):\n    E.more = x\n    return x")
+    with pytest.warns(RuntimeWarning, match="tasks of set_more change E"):
+        assert ex.submit(main["set_more"], 2).result(SECONDS) == 2
+
+
+@later
+@elsewhere
+def test_several_variables_are_said_at_once(ex: Executor, cell: Cell) -> None:
+    main = cell(
+        "a, b, c = [], {}, set()\n"
+        f"def several(x, _={uuid.uuid4().hex!r}):\n    a.append(x)\n    b[x] = x\n    c.add(x)\n    return x"
+    )
+    with pytest.warns(RuntimeWarning, match="tasks of several change a, b and c") as said:
+        ex.submit(main["several"], 2).result(SECONDS)
+    assert len(said) == 1
+    assert len(str(said[0].message)) < 300
+
+
+@later
+@elsewhere
+def test_a_method_that_changes_its_object(ex: Executor, cell: Cell) -> None:
+    name = f"Box{uuid.uuid4().hex}"
+    main = cell(
+        f"class {name}:\n    t = 0\n    def add(self, x):\n        self.t += x\n        return x\nbox = {name}()"
+    )
+    with pytest.warns(
+        RuntimeWarning, match=rf"tasks of {name}\.add change self\. The change stays in the worker"
+    ):
+        list(ex.map(main["box"].add, range(3)))
+
+
 @later
 @elsewhere
 def test_what_each_worker_may_set_once(ex: Executor, cell: Cell) -> None:

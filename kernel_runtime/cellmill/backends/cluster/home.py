@@ -193,9 +193,9 @@ class Home:
             data = joined(encoded)
             work.results.append((pack.CONTROL, VALUE, number, 0, 0, len(data), 0, 0, 0, data))
 
-    def _tell_change(self, function: str, variable: str) -> None:
+    def _tell_change(self, function: str, variables: tuple[str, ...]) -> None:
         """A task has changed what stays here: ahead of its result."""
-        data = pickle.dumps((function, variable))
+        data = pickle.dumps((function, variables))
         if self._work is not None:
             self._work.results.append((pack.CONTROL, VALUE, watched.CHANGES, 0, 0, len(data), 0, 0, 0, data))
 

@@ -10,10 +10,9 @@ from ... import notices
 
 
 def hear(data: bytes, named: Callable[[str], Any]) -> None:
-    """A worker's word: (name of the function, variable)."""
-    name, variable = pickle.loads(data)
-    notices.give(
-        (name, variable),
-        f"tasks of {name} change {variable}. {notices.stays_there(variable)}",
-        named(name),
-    )
+    """A worker's word: (name of the function, variables). Each is told once."""
+    name, variables = pickle.loads(data)
+    new = [variable for variable in variables if notices.is_new((name, variable))]
+    if new:
+        shown = notices.listed(new)
+        notices.warn(f"tasks of {name} change {shown}. {notices.stays_there(shown, len(new))}", named(name))

@@ -198,6 +198,17 @@ def memory_of(name: str, value: object) -> int:
     return int(size)
 
 
+_SHOWN = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 1000))
+
+
+def size_text(size: float) -> str:
+    """Bytes as people write them: three digits, or all before the point where that are more."""
+    # of a unit from what would be rounded to one of it
+    name, unit = next(((name, unit) for name, unit in _SHOWN if size >= 0.9995 * unit), ("bytes", 1))
+    amount = size / unit
+    return f"{amount:,.0f} {name}" if amount >= 99.95 else f"{float(f'{amount:.3g}'):g} {name}"
+
+
 UNITS = 10_000  # of a resource make one
 _LARGEST = 10**12
 

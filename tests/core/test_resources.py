@@ -14,7 +14,7 @@ import pytest
 import cellmill
 from cellmill import Executor, parallel
 from cellmill.backends import resources as totals
-from cellmill.task import DEFAULT_OPTIONS, POLICIES, amount_of, amount_text
+from cellmill.task import DEFAULT_OPTIONS, POLICIES, amount_of, amount_text, size_text
 from cellmill.tasks import inspector_of
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate
@@ -96,7 +96,7 @@ def test_options_that_make_no_sense(options: dict[str, Any], words: str) -> None
 def test_amounts_in_words() -> None:
     assert [amount_text(units) for units in (10_000, 5_000, 1, 123_456)] == ["1", "0.5", "0.0001", "12.3456"]
     assert totals.Resources.text("memory", 2 * GB) == "2 GB"
-    assert totals.Resources.text("memory", 300_000) == "0.3 MB"
+    assert totals.Resources.text("memory", 300_000) == "300 kB"
 
 
 @pytest.mark.parametrize("batch", [False, True])
@@ -106,7 +106,7 @@ def test_amounts_in_words() -> None:
         ({"resources": {"gpu": 3}}, "asks for 3 gpu, and this executor has 2 in all.*resources gpu=3"),
         ({"resources": {"tpu": 1}}, "'tpu', of which this executor has none; it has 2 gpu, 1 licence"),
         ({"resources": {"license": 1}}, "Did you mean 'licence'"),
-        ({"memory": 1 << 59}, "reserves .* GB of memory, and there are"),
+        ({"memory": 1 << 59}, "reserves 576,461 TB of memory, and there are"),
     ],
 )
 def test_more_than_there_is(ex: Executor, options: dict[str, Any], words: str, batch: bool) -> None:
@@ -383,3 +383,25 @@ def test_many_sizes_of_memory() -> None:
     with Executor(2, resources={"memory": 1_000_000}) as ex:
         futures = [ex.options(memory=1 + 997 * i % 1_000_000).submit(tasks.double, i) for i in range(600)]
         assert [future.result(SECONDS) for future in futures] == [2 * i for i in range(600)]
+
+
+SIZES = {
+    0: "0 bytes",
+    999: "999 bytes",
+    1000: "1 kB",
+    1500: "1.5 kB",
+    999_499: "999 kB",
+    999_600: "1 MB",
+    2 * GB: "2 GB",
+    123_456_789: "123 MB",
+    12_345_678_901: "12.3 GB",
+    900 * 10**12: "900 TB",
+    1 << 62: "4,611,686 TB",
+}
+
+
+def test_sizes_for_people() -> None:
+    assert {size: size_text(size) for size in SIZES} == SIZES
+    words = "reserves 900 TB of memory, and there are 3 GB in all"
+    with Executor(1, resources={"memory": "3GB"}) as ex, pytest.raises(cellmill.UsageError, match=words):
+        ex.options(memory="900TB").submit(tasks.double, 1)

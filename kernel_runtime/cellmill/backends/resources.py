@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import UsageError
-from ..task import TaskOptions, amount_of, amount_text, check_name, memory_of
+from ..task import TaskOptions, amount_of, amount_text, check_name, memory_of, size_text
 from .local.machine import left_and_total
 
 MEMORY = "memory"
@@ -89,7 +89,7 @@ class Resources:
         """So much of it, as people write it."""
         if name != MEMORY:
             return amount_text(amount)
-        return f"{amount / 1e9:,.3g} GB" if amount >= 1e9 else f"{amount / 1e6:,.3g} MB"
+        return size_text(amount)
 
     def check(self, options: TaskOptions) -> list[tuple[int, int]]:
         """What such a task asks for: number and amount of each; raises `UsageError` where there is not so much."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 import cellmill
-from cellmill.task import WorkerInfo
+from cellmill.task import WorkerInfo, size_text
 
 _CELL = 'style="text-align:left;padding:1px 12px 1px 0"'
 _COLOURS = {"idle": "#888", "starting": "#888", "busy": "#2e7d32", "stopping": "#ef6c00", "lost": "#c62828"}
@@ -30,7 +30,7 @@ def _started(executor: cellmill.Executor) -> tuple[WorkerInfo, ...]:
 def in_words(executor: cellmill.Executor) -> str:
     """What it has to give out beside workers."""
     found = [
-        f"{name} {total / 1e9:,.3g} GB" if name == "memory" else f"{name} {total:.16g}"
+        f"{name} {size_text(total)}" if name == "memory" else f"{name} {total:.16g}"
         for name, total in sorted(executor.resources.items())
     ]
     return ", ".join(found)

@@ -13,6 +13,7 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ...task import size_text
 from ..scheduled.scheduler import NO_ELEMENT, held
 from ..scheduled.worker_infos import info_of
 from . import zygote_client
@@ -90,8 +91,8 @@ def check(backend: LocalBackend) -> None:
         elif held.csched_worker_condemn(backend.scheduler.handle, index, ticket, NO_ELEMENT):
             backend.pool.kill(
                 index,
-                f"was stopped: it used {size / 1e6:,.0f} MB of memory, more than memory_per_worker, "
-                f"{limit / 1e6:,.0f} MB",
+                f"was stopped: it used {size_text(size)} of memory, more than memory_per_worker, "
+                f"{size_text(limit)}",
             )
 
 
@@ -117,8 +118,8 @@ def _warn_if_scarce(backends: list[LocalBackend]) -> bool:
 
 def _words(left: int, total: int, pid: int, doing: str, size: int) -> str:
     return (
-        f"cellmill: memory is nearly used up: {left / 1e9:.1f} of {total / 1e9:.1f} GB are left, and the operating "
-        f"system will kill a process soon. The largest worker (pid {pid}) {doing} and uses {size / 1e9:.1f} GB. Stop "
+        f"cellmill: memory is nearly used up: {size_text(left)} of {size_text(total)} are left, and the operating "
+        f"system will kill a process soon. The largest worker (pid {pid}) {doing} and uses {size_text(size)}. Stop "
         "it, use fewer workers, or set Executor(memory_per_worker=...).\n"
     )
 

@@ -8,6 +8,7 @@ the function is pickled anew.
 
 from __future__ import annotations
 
+import contextvars
 import linecache
 import os
 import threading
@@ -332,11 +333,12 @@ def encode_function(
             walk.reads = _picklable(walk.reads)
             board.generators.clear()
             return encode_function(function, None, walk, board)
-        culprit = _culprit(function)
+        culprit, advice = _culprit(function)
+        advice = advice or (
+            f"{in_words(error)}. Create such objects inside the function, or once per worker with @cellmill.per_worker."
+        )
         raise PayloadError(
-            f"the function {function_name(function)} cannot be sent to a worker: {culprit}"
-            f"{in_words(error)}. Create such objects inside the function, or once per worker with "
-            "@cellmill.per_worker."
+            f"the function {function_name(function)} cannot be sent to a worker: {culprit}{advice}"
         ) from error
 
 
@@ -352,8 +354,8 @@ def _picklable(reads: Reads) -> Reads:
     return found if len(found) < len(reads) else {}
 
 
-def _culprit(function: Any) -> str:
-    """Name the global or closure variable that cannot be pickled."""
+def _culprit(function: Any) -> tuple[str, str]:
+    """(the global or closure variable that cannot be pickled, named; what to do instead, "": the usual)."""
     constants = function.keywords.items() if type(function) is partial else ()
     function = unwrapped(function.func if type(function) is partial else function)
     referred = named_references(function) if isinstance(function, types.FunctionType) else ()
@@ -364,8 +366,20 @@ def _culprit(function: Any) -> str:
             try:
                 dumps(value)
             except Exception:
-                return f"it {says} {name!r}, a {type(value).__name__}. "
-    return ""
+                return f"it {says} {name!r}, a {type(value).__name__}. ", _advice(name, value)
+    return "", ""
+
+
+def _advice(name: str, value: Any) -> str:
+    """For what belongs to the kernel and cannot be made in a worker."""
+    if type(value) is contextvars.ContextVar:
+        return f"Context variables stay in the kernel: pass {name}.get() as an argument."
+    owner = type(getattr(value, "__self__", value)).__module__.partition(".")[0]
+    if owner not in ("IPython", "ipykernel"):
+        return ""
+    if name in ("exit", "quit"):
+        return "It ends the notebook's kernel: leave the function with return, or raise an exception."
+    return "There is no IPython in a worker: use it in a cell, with the results of the tasks."
 
 
 def sources_of(function: Any) -> Iterator[tuple[str, str]]:

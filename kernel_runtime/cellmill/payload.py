@@ -31,6 +31,10 @@ OWN_MIN = 256 << 10  # bytes of buffers that get pages of their own; fewer are c
 TOO_LARGE = (
     "Strided and broadcast arrays are copied whole: send the parts they are made of, or the name of a file."
 )
+_TOO_DEEP = (
+    "it is nested deeper than Python's recursion limit lets pickle go. sys.setrecursionlimit(20_000) {where} lets it "
+    "go deeper; a flat structure, such as a list of the nodes, needs no limit."
+)
 _SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _MAGIC = b"CMB1"
 _HEAD = struct.Struct("<4sIQ")
@@ -247,6 +251,10 @@ def explain_argument(
         return PayloadError(
             f"{culprit} cannot be sent to a worker: there is not enough memory to pickle it. {TOO_LARGE}"
         )
+    if _endless(error, passed):
+        return PayloadError(
+            f"{culprit} cannot be sent to a worker: {_TOO_DEEP.format(where='before the call')}"
+        )
     return PayloadError(
         f"{culprit} cannot be sent to a worker: {inside}{in_words(error, passed)}. Open files, locks, sockets, "
         "generators and the like stay in one process: create them inside the function, or once per worker "
@@ -291,6 +299,8 @@ def explain_sent_back(what: str, value: Any, error: BaseException) -> PayloadErr
     """The same of anything; ``what`` names it."""
     if isinstance(error, MemoryError):
         reason = f"there is not enough memory to pickle it. {TOO_LARGE}"
+    elif _endless(error, ()):
+        reason = _TOO_DEEP.format(where="in the function")
     else:
         inside, error = _inside(value, error)
         reason = f"{inside}{in_words(error)}. Return data (numbers, text, arrays, dicts) instead."

@@ -55,8 +55,13 @@ class Pickler(cloudpickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         """See `pickle.Pickler`."""
-        if type(obj) is object:
+        kind = type(obj)
+        if kind is object:
             return sentinels.reduced(obj)
+        if kind is memoryview:
+            return _memory_view, (_bytes_of(obj), obj.format, obj.shape)
+        if kind is io.TextIOWrapper and obj is not sys.stdout and obj is not sys.stderr:
+            raise pickle.PicklingError("an open file stays in the process that opened it; send its name")
         stand_in = randomness.reduced(obj, self.board)
         if stand_in is not None:
             return stand_in
@@ -83,6 +88,21 @@ class Pickler(cloudpickle.Pickler):
 
 
 _MISSING = object()
+
+
+def _bytes_of(view: memoryview) -> bytes | bytearray:
+    """In the order of its elements, to be written to where the view is."""
+    return view.tobytes() if view.readonly else bytearray(view.tobytes())
+
+
+def _memory_view(data: bytes | bytearray, form: str, shape: tuple[int, ...]) -> memoryview:
+    """A view of its own bytes, as it was; plain bytes where only what it was taken from knows the format."""
+    view: Any = memoryview(data)
+    try:
+        found: memoryview = view.cast(form) if len(shape) == 1 else view.cast(form, shape)
+        return found
+    except ValueError:
+        return memoryview(data)
 
 
 def _is_derived(name: str, value: Any) -> bool:

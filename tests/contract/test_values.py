@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cellmill
-from cellmill import Executor
+from cellmill import Executor, PayloadError
 from cellmill.magics.body import TaskBody
 from tests.contract import work
 from tests.contract.abilities import Abilities, elsewhere
@@ -110,3 +113,68 @@ def test_of_a_task_of_a_notebook_the_variables_come_without_a_value_that_cannot(
         outcome.result()
     with pytest.raises(cellmill.PayloadError, match="z is not here: task t assigned it"):
         list(outcome.load()["z"])
+
+
+@pytest.mark.parametrize("data", [b"abcdefgh", bytearray(b"abcdefgh"), bytes(MEGABYTE)])
+def test_views_of_memory(ex: Executor, data: bytes | bytearray) -> None:
+    for view in (
+        memoryview(data),
+        memoryview(data).cast("i"),
+        memoryview(data).cast("B", (2, len(data) // 2)),
+    ):
+        found = ex.submit(tasks.same, view).result(SECONDS)
+        assert type(found) is memoryview
+        assert (found.readonly, found.format, found.shape) == (view.readonly, view.format, view.shape)
+        assert found == view
+    assert ex.submit(tasks.same, memoryview(data)[::2]).result(SECONDS) == memoryview(data)[::2]
+
+
+@elsewhere
+def test_open_files_are_refused(ex: Executor, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    with (
+        open(tmp_path / "a.txt") as file,
+        pytest.raises(PayloadError, match="an open file stays in the process that opened it; send its name"),
+    ):
+        ex.submit(tasks.same, file).result(SECONDS)
+    with pytest.raises(PayloadError, match=r"the result of open, .*an open file stays in the process"):
+        ex.submit(open, str(tmp_path / "a.txt")).result(SECONDS)
+
+
+def nested(depth: int, limit: int = 0) -> list[Any]:
+    if limit:
+        sys.setrecursionlimit(limit)
+    made: list[Any] = []
+    for _ in range(depth):
+        made = [made]
+    return made
+
+
+@elsewhere
+def test_what_is_nested_too_deep_says_what_helps(ex: Executor) -> None:
+    before = sys.getrecursionlimit()
+    with pytest.raises(
+        PayloadError, match=r"nested deeper .*sys.setrecursionlimit\(20_000\) in the function"
+    ):
+        ex.submit(nested, 5_000).result(SECONDS)
+    with pytest.raises(
+        PayloadError, match=r"nested deeper .*sys.setrecursionlimit\(20_000\) before the call"
+    ):
+        ex.submit(len, nested(5_000)).result(SECONDS)
+    try:
+        assert len(ex.submit(nested, 5_000, 20_000).result(SECONDS)) == 1
+        sys.setrecursionlimit(20_000)
+        assert ex.submit(len, nested(5_000)).result(SECONDS) == 1
+    finally:
+        sys.setrecursionlimit(before)
+        for _ in range(4):
+            ex.submit(sys.setrecursionlimit, before).result(SECONDS)
+
+
+@elsewhere
+def test_context_variables_say_what_to_pass(ex: Executor, cell: Callable[[str], dict[str, Any]]) -> None:
+    space = cell(
+        "import contextvars\nuser = contextvars.ContextVar('user')\ndef f(x):\n    return user.get()"
+    )
+    with pytest.raises(PayloadError, match=r"it refers to 'user', a ContextVar\. .*pass user\.get\(\)"):
+        ex.submit(space["f"], 1).result(SECONDS)

@@ -199,3 +199,13 @@ def test_cached_functions_become_parallel(notebook: Notebook) -> None:
     notebook.run("%%parallel\ndef g(x):\n    return helper(x) + f(x)").ok()
     assert notebook.value("f(30).result(), list(f.map(range(5)))") == "(832040, [0, 1, 1, 2, 3])"
     assert notebook.value("g(3).result(), list(g.map(range(3)))") == "(32, [0, 11, 21])"
+
+
+def test_what_belongs_to_ipython_says_what_to_do(notebook: Notebook) -> None:
+    notebook.run(
+        "%%parallel\ndef asks(x):\n    return get_ipython().user_ns\ndef ends(x):\n    exit()\n"
+    ).ok()
+    assert "There is no IPython in a worker: use it in a cell" in notebook.run("asks(1).result()").traceback
+    assert (
+        "leave the function with return, or raise an exception" in notebook.run("ends(1).result()").traceback
+    )

@@ -288,7 +288,7 @@ class Walk:
         name = name or "self"
         if captured_frames.visit(self, value, kind, name):
             return
-        if not _default_pickling(kind) or _hidden_state(kind):
+        if not _default_pickling(kind) or has_hidden_state(kind):
             self.opaque(value, name)
             return
         self.attribute(value, "__class__", name)
@@ -328,7 +328,7 @@ class Walk:
 
 def _state(value: Any) -> bytes:
     """What of it is sent; of generators of random numbers in it no state is."""
-    return dumps(value, board=Board())
+    return dumps(value, board=Board(), caches=False)
 
 
 def kind_of_generator(kind: type) -> bool:
@@ -358,7 +358,7 @@ def _default_pickling(kind: type) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _hidden_state(kind: type) -> bool:
+def has_hidden_state(kind: type) -> bool:
     """Whether a class written in C, which keeps what Python does not see, is among its bases."""
     for cls in kind.__mro__:
         if cls in (object, list, dict, tuple) or cls.__base__ is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import cloudpickle
 
-from . import payload, pickling, sentinels
+from . import payload, pickling
 from .errors import PayloadError
 from .fixed import FIXED, fixed
 from .futures import Future
@@ -97,7 +97,7 @@ class Packer:
             data = pickle.dumps(item, 5, buffer_callback=self._keep)
         except BaseException:
             return self._element(item)
-        if b"__main__" in data or sentinels.PICKLED in data or self._registry:
+        if payload.is_marked(data) or self._registry:
             return self._element(item)
         if self._parts and issubclass(type(item), _references):
             self._clear()

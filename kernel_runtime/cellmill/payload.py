@@ -19,7 +19,7 @@ from typing import Any
 
 import cloudpickle
 
-from . import sentinels
+from . import molecules, sentinels
 from .errors import PayloadError, in_words, text_of
 from .pickling import dumps
 
@@ -37,6 +37,7 @@ _TOO_DEEP = (
 )
 _SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _MAGIC = b"CMB1"
+_MARKS = (b"_main__", sentinels.PICKLED, molecules.PICKLED)  # of what plain pickle is not right for
 _HEAD = struct.Struct("<4sIQ")
 _BUFFER = struct.Struct("<QQ")
 _USUAL_PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__")
@@ -127,13 +128,16 @@ def same(value: Any) -> Any:
     return value
 
 
+def is_marked(data: bytes) -> bool:
+    """Whether a plain pickle has something in it that plain pickle is not right for, no matter what is registered."""
+    return any(mark in data for mark in _MARKS)
+
+
 def by_value_needed(data: bytes) -> bool:
     """Plain pickle stored a reference into ``__main__``, or ``__mp_main__``, which workers do not have (or hold an old
-    version of), or an object that is nothing but itself.
+    version of), an object that is nothing but itself, or one of which it leaves something out.
     """
-    return (
-        b"_main__" in data or sentinels.PICKLED in data or bool(cloudpickle.list_registry_pickle_by_value())
-    )
+    return is_marked(data) or bool(cloudpickle.list_registry_pickle_by_value())
 
 
 def encode_simple(value: Any) -> bytes | None:

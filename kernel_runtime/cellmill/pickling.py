@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import cloudpickle
 from cloudpickle import cloudpickle as _by_value
 
-from . import by_value, randomness, sentinels
+from . import by_value, molecules, randomness, sentinels
 
 MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
 
@@ -48,10 +48,12 @@ class _Present(NamedTuple):
 class Pickler(cloudpickle.Pickler):
     """Functions and classes by value where workers cannot import them.
 
-    ``board``: where generators of random numbers are noted, if stand-ins are to go in their places.
+    ``board``: where generators of random numbers are noted, if stand-ins are to go in their places. ``caches``: with
+    what objects keep of earlier questions.
     """
 
     board: randomness.Board | None = None
+    caches = True
 
     def reducer_override(self, obj: Any) -> Any:
         """See `pickle.Pickler`."""
@@ -65,6 +67,9 @@ class Pickler(cloudpickle.Pickler):
         stand_in = randomness.reduced(obj, self.board)
         if stand_in is not None:
             return stand_in
+        molecule = molecules.reduced(obj, caches=self.caches)
+        if molecule is not None:
+            return molecule
         shell = sys.modules.get("IPython.core.interactiveshell")
         if shell is not None and obj is getattr(shell, "_modified_open", _MISSING):
             # IPython's stand-in for `open` would drag all of IPython into each worker
@@ -131,11 +136,13 @@ def dumps(
     value: Any,
     buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None,
     board: randomness.Board | None = None,
+    caches: bool = True,
 ) -> bytes:
     """The pickle of a value, protocol 5; raises what the objects in it raise."""
     target = io.BytesIO()
     pickler = Pickler(target, protocol=5, buffer_callback=buffer_callback)
     pickler.board = board
+    pickler.caches = caches
     pickler.dump(value)
     return target.getvalue()
 

@@ -44,6 +44,7 @@ LAYERS = [
         "signatures",
         "inner_calls",
         "sentinels",
+        "molecules",
         "changed_arguments",
     },
     {

@@ -1,0 +1,75 @@
+"""Molecules and reactions of RDKit, with what its own pickles leave out.
+
+By itself RDKit pickles no properties (a molecule's name, the fields of an SD file, notes on atoms and bonds) and
+rounds coordinates to 32 bits: a task would get, and give back, something else than the plain loop has.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+PICKLED = b"rdkit.Chem."  # what the pickle of one has in it, by the plain pickler
+
+_ALL = 0xFFFF | 1 << 16  # PropertyPickleOptions.AllProps and CoordsAsDouble
+_COMPUTED = 1 << 5  # what functions of RDKit keep in a molecule that they read: caches
+_GRAPH = 1 << 17  # NoConformers, and no properties
+_SETTERS = {str: "SetProp", int: "SetIntProp", float: "SetDoubleProp", bool: "SetBoolProp"}
+_KINDS = (("rdkit.Chem.rdchem", "Mol"), ("rdkit.Chem.rdChemReactions", "ChemicalReaction"))
+
+
+def reduced(value: Any, *, caches: bool) -> tuple[Any, ...] | None:
+    """What a molecule or reaction pickles to; None for others. ``caches``: with those properties."""
+    for module, name in _KINDS:
+        kind = getattr(sys.modules.get(module), name, None)
+        if kind is not None and isinstance(value, kind):
+            found = value.__reduce_ex__(2)
+            if type(found) is tuple and type(found[1]) is tuple and tuple(map(type, found[1])) == (bytes,):
+                return found[0], (value.ToBinary(_ALL if caches else _ALL & ~_COMPUTED),), *found[2:]
+    return None
+
+
+def is_molecule(value: Any) -> bool:
+    """Whether it is a molecule of RDKit."""
+    kind = getattr(sys.modules.get("rdkit.Chem.rdchem"), "Mol", None)
+    return kind is not None and isinstance(value, kind)
+
+
+def can_become(old: Any, new: Any) -> bool:
+    """Whether a molecule can be given what its copy has: other properties, other conformers."""
+    if old.ToBinary(_GRAPH) != new.ToBinary(_GRAPH):
+        return False
+    return all(type(value) in _SETTERS for _, changed, _ in _changes(old, new) for value in changed.values())
+
+
+def become(old: Any, new: Any) -> None:
+    """Give a molecule the properties and conformers of its copy."""
+    for owner, changed, gone in _changes(old, new):
+        for name in gone:
+            owner.ClearProp(name)
+        for name, value in changed.items():
+            getattr(owner, _SETTERS[type(value)])(name, value)
+    old.RemoveAllConformers()
+    for conformer in new.GetConformers():
+        old.AddConformer(conformer)  # which copies it
+
+
+def _changes(old: Any, new: Any) -> Iterator[tuple[Any, dict[str, Any], list[str]]]:
+    """(molecule, atom or bond; properties it has to get; those it has to lose)."""
+    atoms = zip(old.GetAtoms(), new.GetAtoms(), strict=True)
+    bonds = zip(old.GetBonds(), new.GetBonds(), strict=True)
+    for owner, source in ((old, new), *atoms, *bonds):
+        before, after = _properties(owner), _properties(source)
+        yield (
+            owner,
+            {k: v for k, v in after.items() if before.get(k) != v},
+            [k for k in before if k not in after],
+        )
+
+
+def _properties(owner: Any) -> dict[str, Any]:
+    found: dict[str, Any] = owner.GetPropsAsDict(
+        True, False, False
+    )  # private ones, none that are computed, as they are
+    return found

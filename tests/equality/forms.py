@@ -135,6 +135,25 @@ class _Forms:
         return tuple(self.form(part) for part in parts if part is not None)
 
 
+class SharedForms(_Forms):
+    """Forms of many values, which say of an object that it was met before: whose parts are one object is compared."""
+
+    def __init__(self, main: dict[str, Any]) -> None:
+        super().__init__(main)
+        self._met: dict[int, int] = {}
+        self._alive: list[Any] = []
+
+    def form(self, value: Any) -> Any:
+        """A number in place of what was met before."""
+        if type(value) in _PLAIN or isinstance(value, (float, tuple, type, types.FunctionType, np.generic)):
+            return super().form(value)
+        if id(value) in self._met:
+            return "same as", self._met[id(value)]
+        self._met[id(value)] = len(self._met)
+        self._alive.append(value)
+        return super().form(value)
+
+
 def _slots(kind: type) -> Iterator[str]:
     for base in kind.__mro__:
         names = base.__dict__.get("__slots__", ())

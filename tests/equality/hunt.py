@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
+from tests.equality import loop_draw
 from tests.equality.draw import FEATURES, Statement, drawn
 from tests.equality.runner import Runner
 from tests.equality.shrink import shrunk, texts
@@ -55,14 +56,14 @@ def failures(
     for seed in seeds:
         if over():
             return
-        program = drawn(seed, without, immediate)
+        program = loop_draw.drawn(seed) if runner.of == "loops" else drawn(seed, without, immediate)
         found = runner.difference(texts(program))
         yield None if found is None else _failure(runner, seed, program, found)
 
 
 def _failure(runner: Runner, seed: int, program: list[Statement], found: Difference) -> Failure:
     program, found = shrunk(program, found, runner.difference)
-    fresh = Runner(runner.backend)
+    fresh = Runner(runner.backend, runner.of)
     try:
         return Failure(seed, program, found, fresh.difference(texts(program)) is not None)
     finally:
@@ -79,13 +80,19 @@ def main() -> None:
     parser.add_argument("--only", default="", help="features, by commas")
     parser.add_argument("--without", default="", help="features, by commas")
     parser.add_argument("--backend", default="local")
+    parser.add_argument("--of", default="programs", choices=["programs", "loops"])
     given = parser.parse_args()
     only = set(given.only.split(",")) - {""}
     without = set(given.without.split(",")) - {""} | (set(FEATURES - only) if only else set())
-    runner = Runner(given.backend)
+    runner = Runner(given.backend, given.of)
     seeds = iter([given.seed]) if given.seed is not None else iter(range(given.first, 10**10))
     if given.seed is not None:
-        print("\n".join(texts(drawn(given.seed, without, given.backend != "local"))))
+        show = (
+            loop_draw.drawn(given.seed)
+            if given.of == "loops"
+            else drawn(given.seed, without, given.backend != "local")
+        )
+        print("\n".join(texts(show)))
     end = time.monotonic() + given.seconds
     found: dict[tuple[str, ...], Failure] = {}
     number = failed = 0

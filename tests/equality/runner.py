@@ -6,6 +6,7 @@ One line of JSON each way: {"program": [...], "backend": ...} and {"statement": 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import select
@@ -26,8 +27,10 @@ _ROOT = Path(__file__).resolve().parents[2]
 class Runner:
     """Executes programs, in one process as long as it goes well."""
 
-    def __init__(self, backend: str = "local") -> None:
+    def __init__(self, backend: str = "local", of: str = "programs") -> None:
         self.backend = backend
+        self.of = of  # what it executes: "programs" or "loops"
+        self.refused: list[str] = []  # what was said of those that Cellmill refused
         self._process: subprocess.Popen[str] | None = None
 
     def difference(self, program: list[str]) -> Difference | None:
@@ -46,11 +49,14 @@ class Runner:
             self.close()
             return Difference(-1, None, word)
         found = json.loads(answer)
+        if found and "refused" in found:
+            self.refused.append(found["refused"])
+            return None
         return found and Difference(found["statement"], found["plain"], found["real"])
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.equality.runner", self.backend],
+            [sys.executable, "-m", "tests.equality.runner", self.backend, self.of],
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -71,7 +77,7 @@ class Runner:
                 pipe.close()
 
 
-def main(backend: str) -> None:
+def main(backend: str, of: str) -> None:
     """The process: programs come by stdin; what they print goes to stderr."""
     from cellmill import Executor, set_default_executor
 
@@ -81,15 +87,23 @@ def main(backend: str) -> None:
     how: dict[str, Any] = {"preload": ["numpy", "pandas"]} if backend == "local" else {}
     with Executor(2, backend=backend, **how) as executor:
         set_default_executor(executor)
+        if of == "loops":
+            from tests.equality.loop_world import Loops
+
+            execute = Loops().answer
+        else:
+            execute = functools.partial(difference, executor=executor)
         for line in sys.stdin:
-            found = difference(json.loads(line), executor)
-            answer = found and {
-                "statement": found.statement,
-                "plain": repr(found.plain),
-                "real": repr(found.real),
-            }
+            found = execute(json.loads(line))
+            answer = found
+            if isinstance(found, Difference):
+                answer = {
+                    "statement": found.statement,
+                    "plain": repr(found.plain),
+                    "real": repr(found.real),
+                }
             print(json.dumps(answer), file=answers, flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -189,6 +189,42 @@ CASES = {
         "r['z'] = r['x'] * 2\nr['w'] = r['z'] + 1\nr.setdefault('l', []).append(r['w'])\ndel r['x']\ntotal += r['w']",
         PREPARE + "rows = [{'x': i} for i in range(9)]",
     ),
+    "items changed by a function": Case(
+        "i, r in enumerate(rows)",
+        "r['n'] += 1\nstamp(r, i)\nr['same'] = r['rows']\nheapq.heappush(r['rows'], -i)",
+        PREPARE
+        + "import heapq\nrows = [{'n': i, 'rows': [i]} for i in range(9)]\n"
+        + "def stamp(r, i):\n    r['by'] = i\n    r['rows'].append((i, r['rows']))",
+    ),
+    "items changed in place by an operator": Case(
+        "o in lists", "o += [len(o)]\no *= 2", PREPARE + "lists = [[i] * i for i in range(5)]"
+    ),
+    "items that are kept": Case(
+        "r in rows",
+        "y = r\nif r['x'] % 2:\n    seen.append(r)\n    r['z'] = [r]\n    d[r['x']] = (r, xs)\nlast = [r]",
+        PREPARE + "rows = [{'x': i} for i in range(9)]",
+    ),
+    "items under a name that was there before": Case(
+        "r in rows",
+        "stamp(r)\nr['z'] = [r]",
+        PREPARE + "rows = [{'x': i} for i in range(9)]\nr = rows[-1]\ndef stamp(r):\n    r['by'] = len(r)",
+    ),
+    "names that some items delete": Case(
+        "x in range(5)",
+        "y = x\nif x == 2: continue\nif x != 3: del y\n"
+        "try: 1 / (x - 4)\nexcept ZeroDivisionError as e: w = str(e)\nelse: e = x",
+        "y = e = 'before'",
+    ),
+    "rows of an array": Case("v in m", "v += 1\nv[1:] = v[0]\nseen.append(v)", PREPARE + NUMPY),
+    "the rest of an item": Case(
+        "first, *rest in [(1, 2), (3, 4, 5)]", "rest.append(first)\nseen.append(rest)\nNone"
+    ),
+    "what is kept in an array of objects": Case(
+        "x in range(4)",
+        "own = [x]\nkept[x] = own\nown.append(x)",
+        PREPARE + NUMPY + "kept = np.empty(4, object)",
+    ),
+    "parts of other things": Case("x in range(4)", "seen.append(grid[x])\ny = xs\ntable[x] = y"),
     "objects of the loop": Case(
         "i, o in enumerate(objects)",
         "o.n += i\no.all.append(o.n)",

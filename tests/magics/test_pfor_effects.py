@@ -10,20 +10,34 @@ from tests.magics.loops import CASES, Case
 from tests.magics.notebook import Notebook
 
 COMPARE = """
-def shown(value, depth=0):
+def shown(value, above=()):
     import types, collections
     kind = type(value).__name__
+    if id(value) in above: return kind, 'itself'
+    above = (*above, id(value))
     if isinstance(value, float): return value.hex()
-    if kind == 'ndarray': return kind, value.dtype.str, value.shape, value.tobytes()
+    if kind == 'ndarray' and value.dtype.hasobject: value = value.tolist()
+    if kind == 'ndarray' and not isinstance(value, list): return kind, value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, collections.defaultdict): kind = (kind, value.default_factory.__name__)
-    if isinstance(value, dict): return kind, [(shown(k), shown(v)) for k, v in value.items()]
-    if isinstance(value, (list, tuple, collections.deque)): return kind, [shown(v) for v in value]
+    if isinstance(value, dict): return kind, [(shown(k), shown(v, above)) for k, v in value.items()]
+    if isinstance(value, (list, tuple, collections.deque)): return kind, [shown(v, above) for v in value]
     if isinstance(value, (set, frozenset)): return kind, sorted(map(repr, value))
     if isinstance(value, (types.FunctionType, type, types.ModuleType)): return kind, value.__name__
     if isinstance(value, types.GeneratorType): return kind
-    return (kind, shown(vars(value))) if hasattr(value, '__dict__') else (kind, repr(value))
+    return (kind, shown(vars(value), above)) if hasattr(value, '__dict__') else (kind, repr(value))
+def one(space, seen, value):
+    import collections
+    if isinstance(value, (list, dict, collections.deque)) or hasattr(value, 'x'):
+        if id(value) in seen: return
+        seen[id(value)] = len(seen)
+    if isinstance(value, dict): value = value.values()
+    elif not isinstance(value, (list, tuple, collections.deque)): return
+    for v in value: one(space, seen, v); space.append(seen.get(id(v)))
 def names(space):
-    return {k: shown(v) for k, v in space.items() if not k.startswith('_') and k not in hidden}
+    space = {k: space[k] for k in sorted(space) if not k.startswith('_') and k not in hidden}
+    same = []
+    one(same, {}, dict(space))
+    return {k: shown(v) for k, v in space.items()} | {'which are one object': same}
 def differing(prepare, loop):
     plain = {'__name__': '__main__'}
     exec(prepare, plain)

@@ -45,16 +45,21 @@ class Refusal:
 
 
 class Rewriter(Flow):
-    """Rewrites the body. ``valued``: the value of its last expression is wanted."""
+    """Rewrites the body. ``valued``: the value of its last expression is wanted; ``made``: targets of new lists."""
 
     def __init__(
-        self, body: list[ast.stmt], targets: set[str], world: Mapping[str, Any], *, valued: bool
+        self,
+        body: list[ast.stmt],
+        targets: set[str],
+        made: set[str],
+        world: Mapping[str, Any],
+        *,
+        valued: bool,
     ) -> None:
-        super().__init__(names_bound(body, targets), targets)
+        super().__init__(names_bound(body, targets | made) | made, targets | made)
         self.sites: list[ast.stmt] = []  # what is to be done, with operands left open
         self.reads = Reads()
         self.refused: list[Refusal] = []
-        self.of_items: set[str] = set()  # targets of which the body changes what they stand for
         self._targets = targets - self.bound
         self._world = world
         self._valued = body[-1] if body and valued else None  # whose value is wanted
@@ -64,12 +69,9 @@ class Rewriter(Flow):
     # -- whose name it is
 
     def _from_outside(self, node: ast.expr) -> bool:
-        """Whether a place starts with a name from outside; a change of the item is noted."""
+        """Whether a place starts with a name from outside; changes of the item are seen as they happen (`items`)."""
         root = root_of(node)
-        if root is None or not self.is_outer(root.id) or root.id in self.bound:
-            return False
-        if root.id in self._targets:
-            self.of_items.add(root.id)
+        if root is None or not self.is_outer(root.id) or root.id in self.bound | self._targets:
             return False
         return root.id in self._world or not hasattr(builtins, root.id)
 

@@ -59,6 +59,11 @@ def target_names(node: ast.AST | None) -> list[str]:
     return target_names(node.value) if isinstance(node, ast.Starred) else []
 
 
+def starred_names(target: ast.AST) -> set[str]:
+    """The names of a target that get new lists: `rest` of `first, *rest`."""
+    return {name for node in ast.walk(target) if isinstance(node, ast.Starred) for name in target_names(node)}
+
+
 def pattern_names(pattern: ast.AST) -> list[str]:
     """The names that a pattern of a `match` binds."""
     found = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import operator
 import sys
 from collections import deque
@@ -20,13 +21,14 @@ from cellmill.interrupts import whole
 from cellmill.magics.body import ITEM, shortened
 from cellmill.magics.delivery import at_home
 from cellmill.magics.effects import NEXT
-from cellmill.magics.items import move
-from cellmill.magics.loop import Plan, changed_unseen
+from cellmill.magics.items import MOST_OUTER, can_move, is_array, move, parts, translate
+from cellmill.magics.lines import UsageError
+from cellmill.magics.loop import Plan, changed_unseen, item_changed, reached_changes
 from cellmill.magics.loop_body import LAST, EarlierValueError, Finished
 
 ITEMS_AT_ONCE = 4096  # whose effects Stop does not come between
-_NAMES = ("logs", "items", "move", "log", "index", "site")
-_LOGS, _GIVEN, _MOVE, _LOG, _INDEX, _SITE = (f"__cellmill_{name}__" for name in _NAMES)
+_NAMES = ("logs", "log", "index", "site")
+_LOGS, _LOG, _INDEX, _SITE = (f"__cellmill_{name}__" for name in _NAMES)
 
 
 class Source:
@@ -95,7 +97,10 @@ class Harvest:
 
     values: list[Any] = field(default_factory=list)
     logs: list[list[Any]] = field(default_factory=list)
-    items: list[Any] = field(default_factory=list)  # the last one, or all of them
+    last: Any = None  # the last item
+    outer: dict[str, list[Any]] = field(default_factory=dict)  # parts of variables that items lead to
+    moved: dict[int, Any] = field(default_factory=dict)  # what items have changed of themselves, by identity
+    gone: set[str] = field(default_factory=set)  # names that the latest item to say has deleted
     failures: list[cellmill.TaskFailure] = field(default_factory=list)
     broken: Exception | None = None
     broke: bool = False
@@ -108,12 +113,12 @@ class Harvest:
         try:
             for index, result in enumerate(results):
                 item = source.item(index)
-                if not plan.of_items:
-                    self.items.clear()
-                self.items.append(item)
+                self.last = item
                 self._take(plan, index, item, result)
                 if self.broke:
                     break
+            if self.moved and (unseen := reached_changes(plan, self.moved)):
+                raise unseen
         except cellmill.CellmillError:
             raise
         except Exception as error:
@@ -132,15 +137,20 @@ class Harvest:
             self.failures.append(failure)
             self.values.append(failure)
             return
+        if self.moved and any(id(part) in self.moved for part in parts(item)):
+            raise item_changed(plan, "a later item has the same object: it would not see the change")
         if type(result) is Finished:
             if result.changed is not None:
                 raise changed_unseen(plan, result.changed)
+            if result.parts is not None or result.outer:
+                self._know_own(plan, item, result)
             self.broke = result.broke and not self.failures
             self.complete = result.last or result.broke
-            for name in result.bindings:
+            for name in (*result.bindings, *result.gone):
                 self.refused.pop(name, None)
-            for name in result.refused:
+            for name in (*result.refused, *result.gone):
                 self.bindings.pop(name, None)
+            self.gone = (self.gone - result.bindings.keys() - result.refused.keys()).union(result.gone)
             self.bindings |= result.bindings
             self.refused |= result.refused
             log = result.log
@@ -148,15 +158,38 @@ class Harvest:
         if not self.failures:
             self.logs.append(log)
 
+    def _know_own(self, plan: Plan, item: Any, result: Finished) -> None:
+        """The notebook's own parts of the item take the places of copies; what these became is done at the end."""
+        copies = result.parts or []
+        own = parts(item) if copies else []
+        if own and own[0] is copies[0]:
+            return  # a thread of the notebook's has run it
+        if [type(part) for part in own] != [type(part) for part in copies]:
+            raise item_changed(plan, "what it consists of is not what arrived in the worker")
+        by_copy = {id(copy): part for copy, part in zip(copies, own, strict=True)}
+        for name, number, copy in result.outer:
+            if name not in self.outer:
+                self.outer[name] = parts(plan.variables[name], MOST_OUTER)
+            by_copy[id(copy)] = self.outer[name][number]
+        pairs = [(own[number], copies[number]) for number in result.moved]
+        for old, new in pairs:
+            if not can_move(old, new):
+                raise item_changed(plan, f"of a {type(old).__name__} the worker has a copy")
+            self.moved[id(old)] = old
+            self.moved |= {id(base): base for base in (getattr(old, "base", None),) if is_array(base)}
+        translate([result.log, result.bindings, copies], by_copy)
+        if pairs:
+            result.log += (len(plan.sites), functools.partial(move, pairs, by_copy))
+
 
 def _earlier(plan: Plan, error: EarlierValueError) -> Exception:
     from cellmill.magics.cells import at_node
 
-    name = error.__dict__.get("name")
+    name, message = error.__dict__.get("name"), f"{error} Nothing of this loop was applied"
     for node in sorted(plan.doubtful, key=lambda each: (each.lineno, each.col_offset)):
         if node.id == name:
-            return at_node(plan.cell, node, f"{error} Nothing of this loop was applied")
-    return error
+            return at_node(plan.cell, node, message)
+    return UsageError(message)
 
 
 # -- effects
@@ -164,21 +197,19 @@ def _earlier(plan: Plan, error: EarlierValueError) -> Exception:
 
 def apply(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
     """Do what the items before the first unfinished one have recorded; an error of it is that item's failure."""
-    logs, items = harvest.logs, harvest.items
-    if not plan.sites and not plan.of_items:
+    logs = harvest.logs
+    if not plan.sites and not harvest.moved:
         return
     done = _replaying(ip, plan)
     for start in range(0, len(logs), ITEMS_AT_ONCE):
         part = logs[start : start + ITEMS_AT_ONCE]
-        given = items[start : start + ITEMS_AT_ONCE] if plan.of_items else [None] * len(part)
         try:
             with whole():
-                done(part, given, move)
+                done(part)
         except Exception as error:
             index = start + _index_in(error)
             del logs[index:]
-            shown = shortened(items[index]) if plan.of_items else "?"
-            failure = cellmill.TaskFailure(index, shown, error)
+            failure = cellmill.TaskFailure(index, "?", error)
             harvest.values[index] = failure
             harvest.failures.insert(0, failure)
             return
@@ -193,12 +224,10 @@ def _index_in(error: BaseException) -> int:
     return 0
 
 
-def _replaying(
-    ip: InteractiveShell, plan: Plan
-) -> Callable[[list[Any], list[Any], Callable[[Any, Any], None]], None]:
+def _replaying(ip: InteractiveShell, plan: Plan) -> Callable[[list[Any]], None]:
     """The function that does the recorded statements, with the cell's line numbers."""
     source = (
-        f"def replay({_LOGS}, {_GIVEN}, {_MOVE}):\n"
+        f"def replay({_LOGS}):\n"
         f" for {_INDEX}, {_LOG} in enumerate({_LOGS}):\n"
         f"  {_LOG} = iter({_LOG})\n"
         f"  {NEXT} = {_LOG}.__next__\n"
@@ -208,10 +237,7 @@ def _replaying(
     tree = ast.parse(source)
     function: Any = tree.body[0]
     (loop,) = function.body
-    loop.body[-1].body = [_choice([*plan.sites, *map(_moved, plan.of_items)], 0)]
-    if plan.of_items:
-        item = ast.parse(f"{_GIVEN}[{_INDEX}]", mode="eval").body
-        loop.body.insert(0, ast.Assign([plan.loop.target], item))
+    loop.body[-1].body = [_choice([*plan.sites, *ast.parse(f"{NEXT}()()").body], 0)]
     names = {name for node in plan.sites if (name := _assigned(node))}
     if names:
         function.body.insert(0, ast.Global(sorted(names)))
@@ -222,11 +248,6 @@ def _replaying(
     made: FunctionType = namespace["replay"]
     made.__code__ = made.__code__.replace(co_name="<module>", co_qualname="<module>")
     return made
-
-
-def _moved(name: str) -> ast.stmt:
-    """What an item has become goes to the notebook's object."""
-    return ast.parse(f"{_MOVE}({name}, {NEXT}())").body[0]
 
 
 def _assigned(node: ast.stmt) -> str | None:
@@ -252,7 +273,7 @@ def assign_names(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
     if not harvest.values:
         return
     code = ast.Module([ast.Assign([plan.loop.target], ast.Name("__cellmill_item__", ast.Load()))], [])
-    scratch = {"__cellmill_item__": harvest.items[-1]}
+    scratch = {"__cellmill_item__": harvest.last}
     with contextlib.suppress(Exception):  # the item itself has failed by it
         exec(compile(ast.fix_missing_locations(code), plan.cell.filename, "exec"), scratch)
     with whole():
@@ -263,7 +284,7 @@ def assign_names(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
             if isinstance(value, FunctionType) and value.__module__ == "__main__":
                 value = at_home(value, ip.user_global_ns)
             ip.user_ns[name] = value
-        for name in plan.removed - set(harvest.bindings):
+        for name in plan.removed.union(harvest.gone).difference(harvest.bindings):
             ip.user_ns.pop(name, None)
     for name, reason in sorted(harvest.refused.items()):
         say(f"%%pfor: {name} has not the loop's last value here; {reason}. Return it instead (-> out)")

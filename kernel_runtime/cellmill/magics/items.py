@@ -1,45 +1,247 @@
-"""What an item of a loop has become in a worker, for the notebook's own object."""
+"""What an item of a loop becomes in a worker, whoever changes it there, for the notebook's own objects.
+
+Imports nothing of the notebook.
+"""
 
 from __future__ import annotations
 
+import array
 import collections
+import math
+import operator
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from typing import Any
 
+from .. import molecules
+from ..captured_kinds import ATOMS, has_hidden_state
+from ..pickling import dumps
 
-def move(old: Any, new: Any) -> None:
-    """Give an object what another of its type holds; objects within it stay the same where they can."""
-    if old is new:
-        return
-    if type(old) is not type(new):
-        raise TypeError(f"the item has become a {type(new).__name__}, and was a {type(old).__name__}")
+_ATOMS = ATOMS | {frozenset, type, types.ModuleType}
+_CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+
+
+MOST_OUTER = 1000  # parts of a variable that are told apart from others of the same value
+
+
+class Picture:
+    """The parts of an item that can be changed, and what they held when this was made."""
+
+    __slots__ = ("_states", "parts")
+
+    def __init__(self, item: Any) -> None:
+        self.parts = parts(item)
+        self._states = [_state(part) for part in self.parts]
+
+    def moved(self) -> list[int]:
+        """The numbers of the parts that hold something else now."""
+        pairs = enumerate(zip(self.parts, self._states, strict=True))
+        return [number for number, (part, state) in pairs if not _alike(_state(part), state)]
+
+    def among(self, found: Mapping[int, Any]) -> bool:
+        """Whether one of these objects, by identity, is a part of the item."""
+        return any(id(part) in found for part in self.parts)
+
+
+def parts(value: Any, most: float = math.inf) -> list[Any]:
+    """What can be changed of a value, in an order that a copy of it has as well; ``most``: no longer containers."""
+    if type(value) in _ATOMS:
+        return []
+    found: list[Any] = []
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Future):
+            each = each.result()  # what arrived in the worker
+        if type(each) in _ATOMS or id(each) in seen or isinstance(each, _CODE):
+            continue
+        seen.add(id(each))
+        if isinstance(each, tuple):
+            pending += each
+            continue
+        members = _members(each)
+        if members is not None:
+            found.append(each)
+            if not isinstance(each, set) and len(members) <= most:  # a set's order is not that of a copy
+                pending += members
+        if len(found) > most:
+            break
+    return found
+
+
+def _state(value: Any) -> tuple[list[Any], Any]:
+    """What a part holds: other objects, and data."""
+    data: Any = None
+    if _is_pandas(value):
+        data = _Frame(value)
+    elif isinstance(value, (bytearray, array.array)):
+        data = bytes(value)
+    elif is_array(value):
+        data = (value.shape, value.dtype.str, None if value.dtype.hasobject else value.tobytes())
+    elif _is_opaque(value):
+        data = _pickled(value)
+    return _members(value) or [], data
+
+
+def _members(value: Any) -> list[Any] | None:
+    """The objects that an object holds; none that only its own code knows; None for what nothing can change."""
+    if _is_pandas(value):
+        return []
+    members: list[Any] | None = None
+    if isinstance(value, dict):
+        members = [*dict.keys(value), *dict.values(value)]
+    elif isinstance(value, (list, collections.deque, set)):
+        members = list(value)
+    elif isinstance(value, (bytearray, array.array)):
+        members = []
+    elif is_array(value):
+        members = value.ravel().tolist() if value.dtype.hasobject else []
+    attributes = getattr(value, "__dict__", None)
+    if type(attributes) is dict:
+        members = [*(members or ()), *attributes, *attributes.values()]
+    slots = [name for name in _slots(type(value)) if hasattr(value, name)]
+    if slots:
+        members = [*(members or ()), *slots, *(getattr(value, name) for name in slots)]
+    return [] if members is None and _is_opaque(value) else members
+
+
+def _is_opaque(value: Any) -> bool:
+    """Whether only an object's own code knows what it holds."""
+    kind: Any = type(value)
+    if isinstance(value, (dict, list, collections.deque, set, bytearray, array.array)) or _is_pandas(value):
+        return False
+    return has_hidden_state(kind) and not (kind.__module__ == "numpy" and hasattr(kind, "dtype"))
+
+
+def _pickled(value: Any) -> bytes | None:
+    """What an object that only its own code knows holds; None where that cannot be told."""
+    try:
+        dumps(value, caches=False)  # the first time may fill caches, which are no change
+        return dumps(value, caches=False)
+    except Exception:
+        return None
+
+
+def _is_pandas(value: Any) -> bool:
+    kind = type(value)
+    return kind.__module__.partition(".")[0] == "pandas" and hasattr(kind, "equals")
+
+
+class _Frame:
+    """What a frame, a series or an index of pandas holds."""
+
+    def __init__(self, value: Any) -> None:
+        self._copy = value.copy()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Frame) and bool(self._copy.equals(other._copy))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _alike(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> bool:
+    (members, data), (before, data_before) = one, other
+    return len(members) == len(before) and data == data_before and all(map(operator.is_, members, before))
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is a plain numpy array."""
+    return (type(value).__module__, type(value).__name__) == ("numpy", "ndarray")
+
+
+def _slots(kind: type) -> Iterator[str]:
+    for base in kind.__mro__:
+        names = base.__dict__.get("__slots__", ())
+        yield from (name for name in ((names,) if isinstance(names, str) else names) if name[:2] != "__")
+
+
+# -- in the notebook
+
+
+def can_move(old: Any, new: Any) -> bool:
+    """Whether an object can be given what its copy holds now."""
+    if type(old) is not type(new) or _is_pandas(old):
+        return False
+    if molecules.is_molecule(old):
+        return molecules.can_become(old, new)
+    if _is_opaque(old) and _pickled(old) != _pickled(new):
+        return False
+    return not is_array(old) or (old.shape == new.shape and old.dtype == new.dtype and old.flags.writeable)
+
+
+def translate(values: Any, own: Mapping[int, Any]) -> None:
+    """Put the notebook's own parts of an item in place of their copies: ``own`` has them by the copies' identities."""
+    for part in parts(values):
+        if id(part) not in own:
+            _hold(part, part, own)
+
+
+def move(pairs: Iterable[tuple[Any, Any]], own: Mapping[int, Any]) -> None:
+    """Give each object what its copy has become."""
+    for old, new in pairs:
+        _hold(old, new, own)
+
+
+def _hold(old: Any, new: Any, own: Mapping[int, Any]) -> None:
+    """Have an object hold what another of its type holds, with the notebook's own parts."""
     if isinstance(old, dict):
-        held = {key: _moved(old.get(key), value) for key, value in new.items()}
-        old.clear()
-        old.update(held)
-    elif isinstance(old, (list, collections.deque)):
-        held_list = [_moved(old[i] if i < len(old) else None, value) for i, value in enumerate(new)]
-        old.clear()
-        old.extend(held_list)
+        held = {key: _own(value, own) for key, value in dict.items(new)}
+        dict.clear(old)
+        dict.update(old, held)
+    elif isinstance(old, list):
+        list.__setitem__(old, slice(None), [_own(member, own) for member in new])
+    elif isinstance(old, collections.deque):
+        members = [_own(member, own) for member in new]
+        collections.deque.clear(old)
+        collections.deque.extend(old, members)
     elif isinstance(old, set):
+        members = list(new)
         old.clear()
-        old.update(new)
-    elif isinstance(old, bytearray):
-        old[:] = new
-    elif (type(old).__module__, type(old).__name__) == ("numpy", "ndarray") and old.shape == new.shape:
-        old[...] = new
-    elif not hasattr(old, "__dict__"):
-        raise TypeError(
-            f"the loop changes its item, a {type(old).__name__}: write it as a value of the item (-> out)"
-        )
-    if isinstance(getattr(old, "__dict__", None), dict):
-        attributes = {key: _moved(old.__dict__.get(key), value) for key, value in new.__dict__.items()}
-        old.__dict__.clear()
-        old.__dict__.update(attributes)
+        old.update(members)
+    elif isinstance(old, (bytearray, array.array)):
+        old[:] = new[:]
+    elif is_array(old):
+        _fill(old, new, own)
+    elif molecules.is_molecule(old) and old is not new:
+        molecules.become(old, new)
+    attributes = getattr(old, "__dict__", None)
+    if type(attributes) is dict:
+        now = {key: _own(value, own) for key, value in new.__dict__.items()}
+        attributes.clear()
+        attributes.update(now)
+    for name in _slots(type(old)):
+        if hasattr(new, name):
+            object.__setattr__(old, name, _own(getattr(new, name), own))
+        elif hasattr(old, name):
+            object.__delattr__(old, name)
 
 
-def _moved(old: Any, new: Any) -> Any:
-    """The member as it is now: the old object where it is of the same kind."""
-    if type(old) is type(new) and isinstance(old, (dict, list, set, collections.deque, bytearray)):
-        move(old, new)
-        return old
-    return new
+def _fill(old: Any, new: Any, own: Mapping[int, Any]) -> None:
+    if not old.dtype.hasobject:
+        if old is not new:
+            old[...] = new
+        return
+    places = [(place, _own(new[place], own)) for place in _places(new.shape)]
+    for place, member in places:
+        old[place] = member
+
+
+def _places(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    if not shape:
+        yield ()
+        return
+    for first in range(shape[0]):
+        for rest in _places(shape[1:]):
+            yield (first, *rest)
+
+
+def _own(value: Any, own: Mapping[int, Any]) -> Any:
+    if id(value) in own:
+        return own[id(value)]
+    if isinstance(value, tuple):
+        members = [_own(member, own) for member in value]
+        if any(map(operator.is_not, members, value)):
+            return type(value)(members) if type(value) is tuple else type(value)(*members)
+    return value

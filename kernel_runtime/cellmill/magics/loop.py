@@ -16,10 +16,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from cellmill.captured import MOST_LIGHT
 from cellmill.magics.cells import Cell, at_node, capture, compile_body
 from cellmill.magics.effects import Refusal, Rewriter
-from cellmill.magics.flow import target_names
+from cellmill.magics.flow import starred_names, target_names
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop_body import LoopBody, Terms
-from cellmill.magics.reads import Reach, hidden_reads, own_keys, read_by_iterable
+from cellmill.magics.reads import Reach, changed_things, hidden_reads, own_keys, read_by_iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,20 @@ class Plan:
     code: CodeType
     variables: dict[str, Any]
     sites: list[ast.stmt]  # see `effects`
-    of_items: tuple[str, ...]  # targets of which the body changes what they stand for
     bound: frozenset[str]
     always: frozenset[str]  # bound at the end of every item
     removed: frozenset[str]  # deleted at the end of every item
+    deleted: tuple[str, ...]  # by some items
     targets: frozenset[str]  # of the loop, as far as the body leaves them as they are
     doubtful: list[ast.Name]
+    things: dict[int, str]  # what exists already of what the statements change, by identity
     heavy: bool  # to compare the variables costs much
     here: bool
 
     def body(self, name: str, *, sized: bool) -> LoopBody:
         """What runs for each item. ``sized``: it is known which is the last one."""
         perhaps = sorted(self.bound - self.always if sized else self.bound)
-        changed = tuple(enumerate(self.of_items, len(self.sites)))
-        terms = Terms(uuid.uuid4().hex, self.bound, tuple(perhaps), self.targets, changed, self.here)
+        terms = Terms(uuid.uuid4().hex, self.bound, tuple(perhaps), self.deleted, self.targets, self.here)
         return LoopBody(name, self.code, self.variables, self.cell.source, terms)
 
 
@@ -62,27 +62,29 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
     """Read the body; raises SyntaxError, or `UsageError` at the column of what cannot give the plain loop's values."""
     _check_syntax(cell, loop)
     body = copy.deepcopy(cell.tree.body)
-    targets = set(target_names(loop.target))
+    targets = set(target_names(loop.target)) - starred_names(loop.target)
     world = ip.user_ns
-    made = Rewriter(body, targets, world, valued=loop.out is not None)
+    made = Rewriter(body, targets, starred_names(loop.target), world, valued=loop.out is not None)
     end = made.end()
     _refuse(cell, loop, made, world)
     code = compile_body(cell, copy.deepcopy(loop.target), made.body, jumps=made.jumps)
     captured = capture(ip, cell, code)
-    variables = {name: value for name, value in captured.items() if name not in made.bound}
+    variables = {name: value for name, value in captured.items() if name not in made.bound | targets}
     heavy = _refuse_hidden(cell, loop, made, variables, world)
+    removed = frozenset(name[1:] for name in end.always if name.startswith("-"))
     return Plan(
         cell=cell,
         loop=loop,
         code=code,
         variables=variables,
         sites=made.sites,
-        of_items=tuple(sorted(made.of_items)),
         bound=frozenset(made.bound),
         always=end.always,
-        removed=frozenset(name[1:] for name in end.always if name.startswith("-")),
+        removed=removed,
+        deleted=tuple(sorted(made.deleted - removed)),
         targets=frozenset(targets - made.bound),
         doubtful=made.doubtful,
+        things=changed_things(made.reads.effects, world),
         heavy=heavy and not here,
         here=here,
     )
@@ -125,7 +127,7 @@ def _refuse(cell: Cell, loop: Loop, made: Rewriter, world: Mapping[str, Any]) ->
         raise _at_line(cell, node, text)
 
 
-def _at_line(cell: Cell, node: ast.Name, text: str) -> UsageError:
+def _at_line(cell: Cell, node: ast.expr, text: str) -> UsageError:
     """An error in the line of the magic, of which columns are characters already."""
     line = cell.source.splitlines()[0]
     return UsageError(f"line 1: {text}", text=line, start=node.col_offset, stop=node.end_col_offset or 0)
@@ -179,6 +181,33 @@ def place_of(cell: Cell, variable: str) -> ast.expr | None:
     handed = [n for n in named for call in calls if n in call.args or n is getattr(call.func, "value", None)]
     found = sorted(handed or named, key=lambda n: (n.lineno, n.col_offset))
     return found[0] if found else None
+
+
+def item_changed(plan: Plan, why: str) -> UsageError:
+    """Items have changed objects of theirs in a way that other items or the notebook would have to see."""
+    message = (
+        f"items change what they are given, and {why}. Nothing of this loop was applied. Return what is to be kept "
+        "(-> out), and change the objects in a plain loop after the cell. A body that begins with a copy "
+        "(x = copy.deepcopy(x)) leaves the items as they are"
+    )
+    return _at_line(plan.cell, plan.loop.target, message)
+
+
+def reached_changes(plan: Plan, moved: Mapping[int, Any]) -> UsageError | None:
+    """The error where items change objects of theirs which the body also reads or changes under another name."""
+    for identity, name in plan.things.items():
+        if identity in moved:
+            return item_changed(plan, f"the body changes the same object as a part of {name}")
+    for name, value in plan.variables.items():
+        walk = Reach()
+        walk.go(value, name)
+        walk.go(getattr(value, "base", None), name)  # of an array that is a view
+        if any(walk.reaches(identity) for identity in moved):
+            return item_changed(
+                plan,
+                f"the body reads {name}, which has the same objects: it would not see what other items did",
+            )
+    return None
 
 
 def changed_unseen(plan: Plan, variable: str) -> UsageError:

@@ -14,9 +14,10 @@ from types import CodeType
 from typing import Any
 
 from cellmill.magics.body import ITEM, KEPT_BACK, VALUE, Body, shortened
+from cellmill.magics.items import MOST_OUTER, Picture, parts
 
 RECORD, KEPT = "__cellmill_record__", "__cellmill_kept__"
-BROKE = "__cellmill_broke__"
+BROKE, GONE = "__cellmill_broke__", "__cellmill_gone_{}__"
 MOST_BYTES = 4096  # of a value that an item brings along in case that no later item has another
 _SMALL = frozenset((int, float, complex, bool, type(None), str, bytes))
 _UNCHANGING = _SMALL | {tuple, range, frozenset, slice}
@@ -46,7 +47,11 @@ class Finished:
     log: list[Any]
     bindings: dict[str, Any] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)  # names whose values stay behind, and why
+    gone: list[str] = field(default_factory=list)  # names that it has deleted
     changed: str | None = None  # a variable that the item has changed unseen
+    parts: list[Any] | None = None  # of the item, where the notebook needs to know them; see `items`
+    outer: list[tuple[str, int, Any]] = field(default_factory=list)  # parts of variables that it leads to
+    moved: list[int] = field(default_factory=list)  # the numbers of those that hold something else now
     broke: bool = False
     last: bool = False
 
@@ -62,10 +67,8 @@ class Terms:
     token: str
     bound: frozenset[str]
     perhaps: tuple[str, ...]
+    deleted: tuple[str, ...]  # names that an item may delete
     targets: frozenset[str]  # of the loop, as far as the body leaves them as they are
-    changed: tuple[
-        tuple[int, str], ...
-    ]  # targets whose objects the body changes, under numbers behind the last statement's
     here: bool  # items run on the notebook's own objects
 
 
@@ -81,6 +84,9 @@ class LoopBody(Body):
         self.terms = terms
         self._look: Any = None
         self._heavy: set[str] = set()
+        self._outer: dict[
+            int, tuple[str, int]
+        ] = {}  # parts of variables by identity: the name and which it is
 
     def _rest(self) -> tuple[Any, ...]:
         return (self.terms,)
@@ -90,6 +96,10 @@ class LoopBody(Body):
         terms = self.terms
         if self._look is None and not terms.here:
             self._begin_to_look()
+            for name, value in self.variables.items():
+                for number, part in enumerate(parts(value, MOST_OUTER)):
+                    self._outer[id(part)] = (name, number)
+        picture = None if type(item) in _SMALL else Picture(item)
         log: list[Any] = [None]
         namespace = {
             "__name__": "__main__",
@@ -108,18 +118,31 @@ class LoopBody(Body):
                 raise earlier from error
             raise
         log[0] = namespace.get(VALUE)
-        for number, name in terms.changed:
-            log += (number, namespace[name])
         broke = BROKE in namespace
         changed = self._look.changed() if self._look else None
-        if not (last or broke or changed or terms.perhaps):
+        moved = picture.moved() if picture else []
+        gone = [name for name in terms.deleted if name not in namespace and GONE.format(name) in namespace]
+        simple = _SMALL.issuperset(map(type, log))
+        if simple and not (last or broke or changed or moved or gone or terms.perhaps):
             return log
-        finished = Finished(log, changed=changed, broke=broke, last=last)
+        finished = Finished(log, gone=gone, changed=changed, broke=broke, last=last, moved=moved)
         if last or broke:
             self._bring_all(namespace, finished)
-        else:
+        elif terms.perhaps:
             self._bring_small(namespace, finished)
-        return finished if finished.bindings or finished.refused or last or broke or changed else log
+        if finished.bindings or moved or not simple:
+            self._refer(finished, picture)
+        plain = not (finished.bindings or finished.refused or gone or last or broke or changed)
+        return log if plain and finished.parts is None and not finished.outer else finished
+
+    def _refer(self, finished: Finished, picture: Picture | None) -> None:
+        """Bring along what the notebook has itself, so that it is not taken for something else of the same value."""
+        own = picture.parts if picture else []
+        found = {id(part): part for part in parts([finished.log, finished.bindings])}
+        if picture is not None and (finished.moved or picture.among(found)):
+            finished.parts = own
+            found |= {id(part): part for part in parts(own)}
+        finished.outer = [(*self._outer[each], part) for each, part in found.items() if each in self._outer]
 
     def _begin_to_look(self) -> None:
         """Before the first item: what the variables are."""

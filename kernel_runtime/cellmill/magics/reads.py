@@ -92,7 +92,9 @@ def _is_safe(read: Read, effects: list[Effect], value: Any, own_key: str) -> boo
     if read.how == "identity":
         return all(effect.step for effect in effects)
     if read.how == "own":
-        same = own_key == read.key and all(e.step == "[" and e.key_name == own_key for e in effects)
+        same = own_key == read.key and all(
+            e.step == "[" and not e.deep and e.key_name == own_key for e in effects
+        )
         return same and read.early and (kind in (dict, list) or is_array(value))
     if read.how == "len" or (read.how == "." and read.key in _OF_SHAPE and is_array(value)):
         items = {"[", "[:"} if is_array(value) else {"["}
@@ -115,8 +117,18 @@ def _is_other_attribute(name: str, effects: list[Effect], value: Any) -> bool:
     members = getattr(value, "__dict__", None)
     if type(members) is not dict or name not in members or hasattr(type(value), name):
         return False
-    others = all(effect.step == "." and effect.key != name for effect in effects)
+    others = all(
+        effect.step == "." and effect.key != name and _sets_only_itself(value, effect.key)
+        for effect in effects
+    )
     return others and not any(e.deep and members.get(e.key) is members[name] for e in effects)
+
+
+def _sets_only_itself(value: Any, name: str) -> bool:
+    """Whether no code of the class runs when the attribute is assigned."""
+    own = getattr(type(value), name, None)
+    plain = getattr(type(value), "__setattr__", None) is object.__setattr__
+    return plain and not hasattr(type(own), "__set__")
 
 
 def _said(read: Read, effect: Effect) -> str:
@@ -163,10 +175,7 @@ def hidden_reads(
     variables: Mapping[str, Any], effects: Mapping[str, list[Effect]], world: Mapping[str, Any]
 ) -> tuple[list[tuple[str, str]], int]:
     """(variable, changed name) for variables that lead to a thing which the loop changes, and what all weigh."""
-    things: dict[int, str] = {}
-    for name, each in effects.items():
-        if name in world:
-            things |= dict.fromkeys(_changed_ids(world[name], each), name)
+    things = changed_things(effects, world)
     found, weight = [], 0
     for variable, value in variables.items():
         if variable in effects:
@@ -179,6 +188,15 @@ def hidden_reads(
         if hidden:
             found.append((variable, hidden[0]))
     return found, weight
+
+
+def changed_things(effects: Mapping[str, list[Effect]], world: Mapping[str, Any]) -> dict[int, str]:
+    """The names of what is changed, by the identities of the objects as far as they exist now."""
+    things: dict[int, str] = {}
+    for name, each in effects.items():
+        if name in world:
+            things |= dict.fromkeys(_changed_ids(world[name], each), name)
+    return things
 
 
 def _changed_ids(value: Any, effects: list[Effect]) -> set[int]:

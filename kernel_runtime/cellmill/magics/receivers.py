@@ -83,7 +83,9 @@ def speaks(receiver: Any, method: str) -> bool:
 
 def keeps_reference(container: Any) -> bool:
     """Whether item assignment keeps the object itself, and does not copy what is in it."""
-    return isinstance(container, (list, dict, collections.deque))
+    return isinstance(container, (list, dict, collections.deque)) or (
+        is_array(container) and bool(container.dtype.hasobject)
+    )
 
 
 def _table_type(receiver: Any, method: str) -> type | None:

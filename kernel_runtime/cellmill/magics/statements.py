@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cellmill.magics.flow import State, binds, in_scope, merged, names_of_scope, pattern_names
-from cellmill.magics.loop_body import BROKE
+from cellmill.magics.loop_body import BROKE, GONE
 
 
 class Flow(ast.NodeTransformer):
@@ -19,6 +19,7 @@ class Flow(ast.NodeTransformer):
         self.carried: list[ast.Name] = []  # reads of a name of the body's before anything has bound it
         self.doubtful: list[ast.Name] = []  # reads of one that some paths have not bound
         self.exits: list[State] = []  # at each `continue` and `break` of the body itself
+        self.deleted: set[str] = set()  # names of the body that it may delete
         self.jumps = False  # whether there is a `continue` or `break` of the body itself
         self._loops: list[list[State]] = []  # states at each `break`, by loop
         self._scopes: list[tuple[set[str], bool]] = []  # (their names, whether they run where they stand)
@@ -146,14 +147,22 @@ class Flow(ast.NodeTransformer):
         self.generic_visit(node)
 
     def visit_Delete(self, node: ast.Delete) -> Any:
-        """Names become unbound."""
+        """Names become unbound, which the item says."""
+        gone = []
         for target in node.targets:
             if isinstance(target, ast.Name):
+                self.visit_Name(ast.copy_location(ast.Name(target.id, ast.Load()), target))
                 if not self._scopes:
                     self.state = self.state.deleting([target.id])
+                    gone.append(self._gone(target.id, node))
             else:
                 self.place(target)
-        return node
+        return [node, *gone] if gone else node
+
+    def _gone(self, name: str, node: ast.AST) -> ast.stmt:
+        self.deleted.add(name)
+        said = ast.Assign([ast.Name(GONE.format(name), ast.Store())], ast.Constant(True))
+        return ast.fix_missing_locations(ast.copy_location(said, node))
 
     def visit_Import(self, node: Any) -> Any:
         """The names that it binds."""
@@ -247,6 +256,7 @@ class Flow(ast.NodeTransformer):
             handler.body = self.block(handler.body)
             if handler.name and not self._scopes:
                 self.state = self.state.deleting([handler.name])
+                handler.body.insert(0, self._gone(handler.name, handler.body[0]))
             ends.append(self.state)
         end = merged(*ends)
         self.state = State(begun.always, end.sometimes, begun.dead)

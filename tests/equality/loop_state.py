@@ -177,7 +177,7 @@ _ALL = [
         "    rows: list = dataclasses.field(default_factory=list)\n"
         "    table: dict = dataclasses.field(default_factory=dict)\npoint = Point()",
         _OBJECT,
-        ("point.n", "repr(point)", "point == Point()"),
+        ("point.n", "len(repr(point))", "point == Point()"),
     ),
     Thing(
         "prop",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import collections
+import functools
 import math
 import operator
 import types
@@ -19,6 +20,7 @@ from ..captured_kinds import ATOMS, has_hidden_state
 from ..pickling import dumps
 
 _ATOMS = ATOMS | {frozenset, type, types.ModuleType}
+_PLAIN = frozenset((dict, list, set, collections.deque))
 _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
@@ -64,7 +66,8 @@ def parts(value: Any, most: float = math.inf) -> list[Any]:
         members = _members(each)
         if members is not None:
             found.append(each)
-            if not isinstance(each, set) and len(members) <= most:  # a set's order is not that of a copy
+            ordered = not isinstance(each, set)  # else a copy has another order
+            if ordered and len(members) <= most and not _ATOMS.issuperset(map(type, members)):
                 pending += members
         if len(found) > most:
             break
@@ -73,6 +76,8 @@ def parts(value: Any, most: float = math.inf) -> list[Any]:
 
 def _state(value: Any) -> tuple[list[Any], Any]:
     """What a part holds: other objects, and data."""
+    if type(value) in _PLAIN:
+        return _members(value) or [], None
     data: Any = None
     if _is_pandas(value):
         data = _Frame(value)
@@ -87,6 +92,11 @@ def _state(value: Any) -> tuple[list[Any], Any]:
 
 def _members(value: Any) -> list[Any] | None:
     """The objects that an object holds; none that only its own code knows; None for what nothing can change."""
+    kind: Any = type(value)
+    if kind is dict:
+        return [*value, *value.values()]
+    if kind in _PLAIN:
+        return list(value)
     if _is_pandas(value):
         return []
     members: list[Any] | None = None
@@ -101,7 +111,7 @@ def _members(value: Any) -> list[Any] | None:
     attributes = getattr(value, "__dict__", None)
     if type(attributes) is dict:
         members = [*(members or ()), *attributes, *attributes.values()]
-    slots = [name for name in _slots(type(value)) if hasattr(value, name)]
+    slots = [name for name in _slots(kind) if hasattr(value, name)]
     if slots:
         members = [*(members or ()), *slots, *(getattr(value, name) for name in slots)]
     return [] if members is None and _is_opaque(value) else members
@@ -151,10 +161,13 @@ def is_array(value: Any) -> bool:
     return (type(value).__module__, type(value).__name__) == ("numpy", "ndarray")
 
 
-def _slots(kind: type) -> Iterator[str]:
+@functools.lru_cache(maxsize=1024)
+def _slots(kind: Any) -> tuple[str, ...]:
+    names: list[str] = []
     for base in kind.__mro__:
-        names = base.__dict__.get("__slots__", ())
-        yield from (name for name in ((names,) if isinstance(names, str) else names) if name[:2] != "__")
+        own = base.__dict__.get("__slots__", ())
+        names += (name for name in ((own,) if isinstance(own, str) else own) if name[:2] != "__")
+    return tuple(names)
 
 
 # -- in the notebook
@@ -211,7 +224,8 @@ def _hold(old: Any, new: Any, own: Mapping[int, Any]) -> None:
         now = {key: _own(value, own) for key, value in new.__dict__.items()}
         attributes.clear()
         attributes.update(now)
-    for name in _slots(type(old)):
+    kind: Any = type(old)
+    for name in _slots(kind):
         if hasattr(new, name):
             object.__setattr__(old, name, _own(getattr(new, name), own))
         elif hasattr(old, name):

@@ -123,7 +123,7 @@ def _refuse(cell: Cell, loop: Loop, made: Rewriter, world: Mapping[str, Any]) ->
     if refused:
         first = min(refused, key=lambda each: (each.node.lineno, each.node.col_offset))
         raise at_node(cell, first.node, first.message)
-    for node, text in read_by_iterable(loop.iterable, made.reads.effects, own):
+    for node, text in read_by_iterable(loop.iterable, made.reads.effects, own, world):
         raise _at_line(cell, node, text)
 
 

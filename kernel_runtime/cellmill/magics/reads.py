@@ -245,10 +245,14 @@ def _counts_up(args: list[ast.expr]) -> bool:
 
 
 def read_by_iterable(
-    iterable: ast.expr, effects: Mapping[str, list[Effect]], own: Callable[[str], str]
+    iterable: ast.expr,
+    effects: Mapping[str, list[Effect]],
+    own: Callable[[str], str],
+    world: Mapping[str, Any],
 ) -> list[tuple[ast.Name, str]]:
-    """Names that the iterable goes through while a plain loop changes them."""
+    """Names that the iterable goes through while a plain loop changes what they stand for."""
     bad = []
+    things = changed_things(effects, world)
     pending: list[ast.AST] = [iterable]
     while pending:
         node = pending.pop()
@@ -261,5 +265,12 @@ def read_by_iterable(
                 where = f"line {changed[0].node.lineno}"
                 text = f"the loop runs over {node.id} and changes it ({where}): a plain loop would meet the changes"
                 bad.append((node, f"{text}. Run over a copy: list({node.id})"))
+        elif isinstance(node, ast.Name) and id(world.get(node.id)) in things:
+            other = things[id(world.get(node.id))]
+            where = f"line {effects[other][0].node.lineno}"
+            text = f"the loop runs over {node.id}, and changes it as a part of {other} ({where})"
+            bad.append(
+                (node, f"{text}: a plain loop would meet the changes. Run over a copy: list({node.id})")
+            )
         pending += ast.iter_child_nodes(node)
     return bad

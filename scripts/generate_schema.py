@@ -1,6 +1,6 @@
 """Write the Python and TypeScript types of the telemetry schema; ``--check`` says whether they are fresh.
 
-From kernel_runtime/cellmill/telemetry/schema.json come kernel_runtime/cellmill/schema.py (typed dictionaries)
+From kernel_runtime/cellmill/telemetry/schema.json come kernel_runtime/cellmill/telemetry/schema.py (typed dictionaries)
 and labextension/src/protocol.ts (interfaces, and validating parsers for what the kernel sends). Fields of type bytes,
 in frames alone, travel as the buffers of a message, in the order of the schema.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "kernel_runtime" / "cellmill" / "telemetry" / "schema.json"
-PYTHON = ROOT / "kernel_runtime" / "cellmill" / "schema.py"
+PYTHON = ROOT / "kernel_runtime" / "cellmill" / "telemetry" / "schema.py"
 TYPESCRIPT = ROOT / "labextension" / "src" / "protocol.ts"
 NOTICE = "Generated from telemetry/schema.json by scripts/generate_schema.py; do not edit."
 

@@ -7,7 +7,7 @@
 #include "segment.h"
 #include "submit.h"
 
-enum { MOST_BYTES = 8192 }; /* of pickled arguments, as INLINE_MAX in payload.py */
+enum { MOST_BYTES = 8192 }; /* of pickled arguments, as INLINE_MAX in serialization/payload.py */
 #define NO_RUN UINT32_MAX
 
 /* Whether an argument that is a container is one of those before it too: they are to stay one object. */

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import cellmill
 from cellmill.backends import KNOWN
-from cellmill.schema import INTERVALS, STAGES
+from cellmill.telemetry.schema import INTERVALS, STAGES
 from docking.plots import INK, MODEL
 from docking.records import DockingInputError
 from docking.surrogate import Surrogate

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .control import cancel as cancel
     from .control import pause as pause
     from .control import resume as resume
+    from .diagnostics.tracebacks import traceback as traceback
     from .errors import BackendError as BackendError
     from .errors import CellmillError as CellmillError
     from .errors import DependencyError as DependencyError
@@ -36,18 +37,17 @@ if TYPE_CHECKING:
     from .parallel import PerWorker as PerWorker
     from .parallel import parallel as parallel
     from .parallel import per_worker as per_worker
-    from .raised import RemoteTraceback as RemoteTraceback
-    from .recording import Recording as Recording
-    from .recording import record as record
-    from .seeds import seed as seed
-    from .seeds import task_seed as task_seed
-    from .shared import Shared as Shared
-    from .shared import share as share
+    from .randomness.seeds import seed as seed
+    from .randomness.seeds import task_seed as task_seed
+    from .serialization.exceptions import RemoteTraceback as RemoteTraceback
+    from .serialization.shared import Shared as Shared
+    from .serialization.shared import share as share
     from .task import Retry as Retry
     from .task import TaskFailure as TaskFailure
     from .tasks import set_priority as set_priority
     from .tasks import why as why
-    from .tracebacks import traceback as traceback
+    from .views.recording import Recording as Recording
+    from .views.recording import record as record
 
 __version__ = "0.1.0"
 
@@ -75,13 +75,13 @@ _HOMES = {
     "journeys": ("journey_rows", "journeys"),
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
     "output": ("output",),
-    "raised": ("RemoteTraceback",),
-    "recording": ("Recording", "record"),
-    "seeds": ("seed", "task_seed"),
-    "shared": ("Shared", "share"),
+    "serialization.exceptions": ("RemoteTraceback",),
+    "views.recording": ("Recording", "record"),
+    "randomness.seeds": ("seed", "task_seed"),
+    "serialization.shared": ("Shared", "share"),
     "task": ("Retry", "TaskFailure"),
     "tasks": ("set_priority", "why"),
-    "tracebacks": ("traceback",),
+    "diagnostics.tracebacks": ("traceback",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _replay(options: argparse.Namespace) -> int:
     from .errors import CellmillError
-    from .replay import write_page
+    from .views.replay import write_page
 
     try:
         page = write_page(options.file, options.html)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from concurrent.futures import Future as BaseFuture
 
 from . import runs
-from .blame import cancelling
-from .boundary import bounded
+from .diagnostics.blame import cancelling
+from .diagnostics.boundary import bounded
 from .errors import UsageError
 from .executor import default_executor, peek_default_executor
 from .futures import Future

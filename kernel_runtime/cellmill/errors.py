@@ -6,6 +6,7 @@ A message says what happened, to which task, the likely cause and the next step.
 from __future__ import annotations
 
 import difflib
+import os
 import pickle
 import signal as _signal
 from collections.abc import Iterable
@@ -22,6 +23,10 @@ __all__ = [
     "UsageError",
     "WorkerLostError",
 ]
+
+
+OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
+"""Code of this package is known by it, where it is left out of what users are shown."""
 
 
 class CellmillError(Exception):

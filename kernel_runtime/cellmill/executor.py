@@ -10,21 +10,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor as BaseExecutor
 from typing import Any
 
-from . import backends, inside, living, runs
+from . import backends, runs
+from . import registry as living
+from .backends.map_calls import OPTIONS as MAP_OPTIONS
+from .backends.map_calls import check_constants, with_constants
 from .backends.map_iterator import MapIterator
-from .blame import cancelling
-from .boundary import bounded, bounded_submit
+from .cell_output.transcript import Settings, whole_lines
+from .diagnostics.blame import cancelling
+from .diagnostics.boundary import bounded, bounded_submit
+from .diagnostics.naming import name_call
+from .diagnostics.signatures import check_call
 from .errors import CellmillError, UsageError, is_a
-from .functions import function_name
 from .futures import Future
-from .map_calls import OPTIONS as MAP_OPTIONS
-from .map_calls import check_constants, with_constants
-from .naming import name_call
+from .process_context import thread_context as inside
 from .runs import Run
-from .shared import Shared, share
-from .signatures import check_call
+from .serialization.functions import function_name
+from .serialization.shared import Shared, share
 from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo, known_length
-from .transcript import Settings, whole_lines
 
 __all__ = ["Executor", "default_executor", "in_worker", "peek_default_executor", "set_default_executor"]
 
@@ -372,7 +374,7 @@ class Executor(BaseExecutor):
         Raises `UsageError` outside of notebooks.
         """
         # by name: drawing lies above, and nothing here needs it until somebody asks
-        importlib.import_module("cellmill.dashboards").show(self)
+        importlib.import_module("cellmill.views.inline_dashboard").show(self)
 
     @bounded
     def pause(self) -> None:
@@ -453,7 +455,7 @@ class ExecutorView:
 
 def in_worker() -> bool:
     """Whether this code runs inside a task."""
-    worker = sys.modules.get("cellmill.worker")
+    worker = sys.modules.get("cellmill.worker_process.worker")
     # another thread may be importing it now
     if getattr(worker, "current", None) is not None or (inside.used and inside.in_thread()):
         return True

@@ -18,10 +18,11 @@ from concurrent.futures._base import (
 )
 from typing import Any, Protocol
 
-from . import payload, unasked
-from .boundary import bounded, bounded_result
-from .interrupts import whole
-from .raised import as_new
+from .diagnostics import unasked
+from .diagnostics.boundary import bounded, bounded_result
+from .process_context.interrupts import whole
+from .serialization import payload
+from .serialization.exceptions import as_new
 
 __all__ = ["FINISHED", "OVER", "PENDING", "SETTLING", "CancelledError", "Future"]
 

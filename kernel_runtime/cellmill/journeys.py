@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import BackendError
 from .executor import Executor, peek_default_executor
 from .runs import Run
-from .schema import STAGES
+from .telemetry.schema import STAGES
 
 if TYPE_CHECKING:
     import pandas

@@ -5,10 +5,10 @@ from __future__ import annotations
 from concurrent.futures import Future as BaseFuture
 from typing import Any
 
+from .cell_output.transcript import kept
 from .errors import UsageError
 from .futures import Future
 from .runs import Run
-from .transcript import kept
 
 __all__ = ["output"]
 

@@ -11,19 +11,20 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any, overload
 
-from . import inner_calls, inside, notices
 from .backends.inline_map import map_here
+from .backends.map_calls import FALSE, NONE, TRUE, check_constants, check_options, given
 from .backends.map_iterator import MapIterator
-from .boundary import bounded
-from .captured import Capture, bindings, capture
-from .changed_arguments import changed_arguments
+from .by_value.capture import Capture, bindings, capture
+from .by_value.changed_arguments import changed_arguments
+from .by_value.pickling import dumps
+from .by_value.references import names_stored
+from .diagnostics import inner_calls, notices
+from .diagnostics.boundary import bounded
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker, peek_default_executor
-from .functions import check_batch, function_name
-from .map_calls import FALSE, NONE, TRUE, check_constants, check_options, given
-from .pickling import dumps
-from .references import names_stored
-from .shared import attached, detached
+from .process_context import thread_context as inside
+from .serialization.functions import check_batch, function_name
+from .serialization.shared import attached, detached
 from .task import DEFAULT_OPTIONS, TaskOptions
 
 __all__ = ["ParallelFunction", "PerWorker", "parallel", "per_worker"]

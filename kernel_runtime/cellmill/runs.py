@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from . import origin
-from .blame import cancelling
+from .cell_output import origin
+from .cell_output.printed import Printed
+from .cell_output.tail import Tail
+from .diagnostics.blame import cancelling
+from .diagnostics.failure_counts import Mishap, Mishaps
 from .errors import in_words
-from .mishaps import Mishap, Mishaps
-from .printed import Printed
-from .settings import context_now
-from .tail import Tail
+from .process_context.settings import context_now
 from .task import RunCounts
 
 __all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "stop_cell"]

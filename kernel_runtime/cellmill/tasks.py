@@ -5,11 +5,11 @@ from __future__ import annotations
 from concurrent.futures import Future as BaseFuture
 from typing import TYPE_CHECKING, Any
 
-from .boundary import bounded
+from .diagnostics.boundary import bounded
+from .diagnostics.questions import Waits, number
 from .errors import BackendError, UsageError
 from .executor import Executor, peek_default_executor
 from .futures import OVER, Future
-from .questions import Waits, number
 from .runs import Run
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import payload
-from cellmill.payload import Encoded
+from cellmill.serialization import payload
+from cellmill.serialization.payload import Encoded
 from tests.core.helpers import comes_down
 
 pytest.importorskip("proxystore")

@@ -297,7 +297,7 @@ def test_clocks_of_other_machines_are_aligned(opened: Any, monkeypatch: pytest.M
     started = time.monotonic_ns()
     assert backend.submit_plain(tasks.double, (1,), {}).result(SECONDS) == 2
     row = list(backend.journey_rows())[-1]
-    stamps = [row[stage] for stage in cellmill.schema.STAGES]
+    stamps = [row[stage] for stage in cellmill.telemetry.schema.STAGES]
     assert None not in stamps
     assert stamps == sorted(stamps)
     assert started <= stamps[0] <= stamps[-1] <= time.monotonic_ns()

@@ -19,7 +19,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.backends.cluster.raybridge.head import free_ports
-from cellmill.zygote import descendants
+from cellmill.worker_process.zygote import descendants
 from tests.core import tasks
 
 pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")

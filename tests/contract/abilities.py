@@ -13,7 +13,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.schema import STAGES
+from cellmill.telemetry.schema import STAGES
 
 later = pytest.mark.usefixtures("concurrent")  # not for backends where a call is over when submit returns
 elsewhere = pytest.mark.usefixtures("apart")  # not for backends whose tasks run in this process

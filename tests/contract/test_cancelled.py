@@ -12,8 +12,8 @@ import pytest
 
 import cellmill
 from cellmill import DependencyError, Executor, runs
-from cellmill.commands import obey
-from cellmill.schema import VERSION
+from cellmill.telemetry.schema import VERSION
+from cellmill.views.commands import obey
 from tests.contract import work
 from tests.contract.abilities import later
 from tests.core import tasks

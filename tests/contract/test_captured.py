@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import Executor, notices
+from cellmill import Executor
+from cellmill.diagnostics import notices
 from tests.contract.abilities import elsewhere, later
 from tests.core.helpers import SECONDS
 

@@ -14,7 +14,7 @@ import cellmill
 from cellmill import Executor, runs
 from cellmill.backends import KNOWN
 from cellmill.runs import Run
-from cellmill.schema import STAGES
+from cellmill.telemetry.schema import STAGES
 from tests.contract import work
 from tests.contract.abilities import TABLE, Abilities, Refusal, later
 from tests.core import tasks

@@ -12,7 +12,7 @@ import pytest
 
 import cellmill
 from cellmill import DependencyError, Executor, TaskTimeoutError, WorkerLostError
-from cellmill.naming import call_of
+from cellmill.diagnostics.naming import call_of
 from tests.contract import work
 from tests.contract.abilities import elsewhere, later
 from tests.core.helpers import SECONDS

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import cellmill
-from cellmill import Executor, drawing, notices
+from cellmill import Executor
+from cellmill.diagnostics import notices
+from cellmill.randomness.generators import streams as drawing
 from tests.contract import abilities
 from tests.contract.abilities import elsewhere
 from tests.core import tasks

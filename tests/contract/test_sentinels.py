@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from cellmill import Executor, sentinels
+from cellmill import Executor
+from cellmill.by_value.wrappers import sentinels
 from tests.core import tasks
 from tests.core.helpers import SECONDS
 

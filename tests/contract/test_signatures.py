@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, parallel, runs
-from cellmill.signatures import check_call, limits
+from cellmill.diagnostics.signatures import check_call, limits
 from tests.core import tasks
 
 Cell = Callable[[str], dict[str, Any]]

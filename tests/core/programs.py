@@ -3,7 +3,7 @@
 START = """
 import asyncio, concurrent.futures as cf, gc, os, signal, sys, threading, weakref
 from cellmill import Executor, default_executor, parallel
-from cellmill.zygote import descendants
+from cellmill.worker_process.zygote import descendants
 
 def workers_gone(pids, limit=20.0):
     for pid in pids:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import notices
-from cellmill.changed_arguments import changed_arguments
+from cellmill.by_value.changed_arguments import changed_arguments
+from cellmill.diagnostics import notices
 
 
 def defined(source: str) -> types.FunctionType:

@@ -9,9 +9,9 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.functions import FunctionTable
-from cellmill.payload import Encoded
-from cellmill.references import importable
+from cellmill.by_value.references import importable
+from cellmill.serialization.functions import FunctionTable
+from cellmill.serialization.payload import Encoded
 from tests.core import tasks
 
 

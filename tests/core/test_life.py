@@ -19,7 +19,7 @@ import cellmill
 from cellmill import Executor, WorkerLostError
 from cellmill.backends.local import pool as local_pool
 from cellmill.backends.local import zygote_client
-from cellmill.zygote import descendants
+from cellmill.worker_process.zygote import descendants
 from tests.core import tasks
 from tests.core.helpers import Gate, comes_down, ends, run_script, shared_maps, start_script
 
@@ -163,7 +163,7 @@ def test_import_alone_starts_nothing(script: Callable[..., str]) -> None:
         """
         import cellmill, os, threading, sys
         print(threading.active_count(), "numpy" in sys.modules, "IPython" in sys.modules)
-        from cellmill.zygote import descendants
+        from cellmill.worker_process.zygote import descendants
         print(descendants(os.getpid()))
         """
     )
@@ -173,7 +173,7 @@ def test_import_alone_starts_nothing(script: Callable[..., str]) -> None:
 KERNEL = """
 import os, sys, subprocess, signal, ctypes, glob
 from cellmill import Executor
-from cellmill.zygote import descendants
+from cellmill.worker_process.zygote import descendants
 ready, gate, last = sys.argv[1:]
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored
 ex = Executor(2, memory=4 << 20)
@@ -323,7 +323,7 @@ def parents(pid: int) -> list[int]:
 def is_zygote(pid: int) -> bool:
     if pid < 1:
         return False
-    return b"cellmill.zygote" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"cellmill.worker_process.zygote" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def waiting_for(path: Path) -> list[int]:

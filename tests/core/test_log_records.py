@@ -10,7 +10,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.log_records import packed, unpacked
+from cellmill.cell_output.log_records import packed, unpacked
 from tests.core.helpers import SECONDS, run_script
 
 START = """

@@ -9,7 +9,7 @@ import pytest
 
 from cellmill import Executor
 from cellmill.backends.local.cpus import available_cpus
-from cellmill.native_threads import VARIABLES, shared_out
+from cellmill.process_context.native_threads import VARIABLES, shared_out
 from tests.core.helpers import SECONDS
 
 pytest.importorskip("numpy")

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import Executor, payload
+from cellmill import Executor
+from cellmill.serialization import payload
 from tests.core import tasks
 
 numpy = pytest.importorskip("numpy")

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cellmill import payload
-from cellmill.fixed import fixed, size_of
-from cellmill.packer import Packer
-from cellmill.pieces import Bare, Piece, Plain, as_sent
+from cellmill.serialization import payload
+from cellmill.serialization.fixed import fixed, size_of
+from cellmill.serialization.packer import Packer
+from cellmill.serialization.pieces import Bare, Piece, Plain, as_sent
 
 
 def packer(*, star: bool = False, quiet: bool = True) -> Packer:

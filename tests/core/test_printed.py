@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cellmill.printed import MOST_CHARACTERS, PLAIN, Printed
+from cellmill.cell_output.printed import MOST_CHARACTERS, PLAIN, Printed
 
 MANY = 10_000
 

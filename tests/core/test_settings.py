@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from cellmill import Executor, settings
+from cellmill import Executor
 from cellmill.backends.scheduled.scheduler import held
 from cellmill.backends.scheduled.settings_watch import WORDS, SettingsWatch
+from cellmill.process_context import settings
 from cellmill.task import NO_RUN
 from tests.core.helpers import SECONDS
 

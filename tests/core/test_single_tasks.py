@@ -12,7 +12,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.questions import Waits
+from cellmill.diagnostics.questions import Waits
 from cellmill.tasks import inspector_of
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate

@@ -18,7 +18,7 @@ SECOND_OF_GRACE = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1) / 2)
 START = """
 import json, os, signal, subprocess, time
 import cellmill
-from cellmill.zygote import descendants
+from cellmill.worker_process.zygote import descendants
 
 @cellmill.parallel
 def deaf(i):

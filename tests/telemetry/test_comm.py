@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 
-from cellmill import comm as cellmill_comm
-from cellmill import schema
+from cellmill.telemetry import schema
+from cellmill.views import comm as cellmill_comm
 from tests.magics.notebook import Notebook
 
 LOAD = "%load_ext cellmill"
@@ -176,7 +176,7 @@ def test_errors_stay_in_the_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     monkeypatch.setattr(cellmill_comm.executors, "peek_default_executor", broken_executor)
     events = FakeEvents()
     ip = SimpleNamespace(kernel=object(), events=events)
-    with caplog.at_level(logging.DEBUG, logger="cellmill.comm"):
+    with caplog.at_level(logging.DEBUG, logger="cellmill.views.comm"):
         cellmill_comm.attach(ip)
         cellmill_comm.attach(ip)
         assert [name for name, _ in events.registered] == ["pre_run_cell", "post_run_cell"]

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import commands, runs, schema
+from cellmill import runs
+from cellmill.telemetry import schema
+from cellmill.views import commands
 
 WAIT = 60
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, Future, runs
-from cellmill.sections import graph as graph_section
-from cellmill.sections.graph import GraphSection
+from cellmill.views.sections import graph as graph_section
+from cellmill.views.sections.graph import GraphSection
 
 WAITING, QUEUED, RUNNING, DONE, FAILED, CANCELLED, SKIPPED = range(7)
 SECONDS = 60

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from cellmill import Executor, publisher, schema
-from cellmill.listeners import SILENCE, Listeners
-from cellmill.publisher import Publisher
+from cellmill import Executor
+from cellmill.telemetry import schema
+from cellmill.views import publisher
+from cellmill.views.publisher import Publisher
+from cellmill.views.subscribers import SILENCE, Listeners
 
 LONG = SILENCE + 1
 GRAPH = frozenset({"graph"})

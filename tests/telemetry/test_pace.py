@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cellmill.pace import ATTENTION, INTERVAL, LOOK, SLOWEST, Pace, crowded_interval, idle_seconds
+from cellmill.views.pace import ATTENTION, INTERVAL, LOOK, SLOWEST, Pace, crowded_interval, idle_seconds
 
 CORES = 4
 CROWDED = crowded_interval(CORES)

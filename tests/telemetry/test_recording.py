@@ -11,8 +11,10 @@ from typing import Any, cast
 import pytest
 
 import cellmill
-from cellmill import Executor, UsageError, cli, recording, schema, set_default_executor
+from cellmill import Executor, UsageError, cli, set_default_executor
+from cellmill.telemetry import schema
 from cellmill.telemetry.journal import MAGIC, JournalFull, JournalWriter, read_journal
+from cellmill.views import recording
 
 SECONDS = 60
 GRAPH: Any = {

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cellmill import schema
+from cellmill.telemetry import schema
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "kernel_runtime" / "cellmill" / "telemetry" / "schema.json"

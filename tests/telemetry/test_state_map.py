@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import Executor, commands, runs, schema
+from cellmill import Executor, runs
 from cellmill.errors import UsageError
-from cellmill.publisher import take_sample
-from cellmill.sections.state_map import BYTES_PER_SECOND, MOST_CELLS, StateMapSection, span_for
+from cellmill.telemetry import schema
 from cellmill.telemetry.progress import ProgressFold
+from cellmill.views import commands
+from cellmill.views.publisher import take_sample
+from cellmill.views.sections.state_map import BYTES_PER_SECOND, MOST_CELLS, StateMapSection, span_for
 
 WAIT = 60
 STATES = ("unknown", "waiting", "queued", "running", "done", "failed", "cancelled", "lost")

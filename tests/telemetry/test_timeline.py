@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import commands, schema
 from cellmill.errors import UsageError
-from cellmill.sections.journey import JourneySection
-from cellmill.sections.timeline import TimelineSection
-from cellmill.sections.work_fold import INTERVALS, SPAN
+from cellmill.telemetry import schema
+from cellmill.views import commands
+from cellmill.views.sections.journey import JourneySection
+from cellmill.views.sections.timeline import TimelineSection
+from cellmill.views.sections.work_fold import INTERVALS, SPAN
 
 WAIT = 60
 NAMES = ("start", "end", "ticket", "count", "failed", "cut", "worker", "running")

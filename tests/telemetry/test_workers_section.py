@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from cellmill import Executor, UsageError, WorkerLostError, commands, schema, set_default_executor
-from cellmill.sections.workers import WorkersSection
+from cellmill import Executor, UsageError, WorkerLostError, set_default_executor
+from cellmill.telemetry import schema
+from cellmill.views import commands
+from cellmill.views.sections.workers import WorkersSection
 
 SECONDS = 60
 MEGABYTE = 1 << 20

@@ -17,7 +17,7 @@ def test_journeys_and_inspection(pool: Executor) -> None:
     rows = list(pool.journey_rows())
     assert len(rows) == 20
     for row in rows:
-        stamps = [row[stage] for stage in cellmill.schema.STAGES]
+        stamps = [row[stage] for stage in cellmill.telemetry.schema.STAGES]
         assert all(stamps)
         assert stamps == sorted(stamps)
         assert row["function"] == "sleep"

@@ -7,7 +7,7 @@ import re
 import pytest
 from nbconvert.filters.strings import clean_html
 
-from cellmill.mishaps import KINDS, OTHERS, Mishap, Mishaps
+from cellmill.diagnostics.failure_counts import KINDS, OTHERS, Mishap, Mishaps
 from cellmill_widgets import bars, picture
 from cellmill_widgets.bars import View
 from cellmill_widgets.picture import WIDTH, merged, rows, runs_of, shares, strip, svg

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from cellmill.mishaps import Mishap
+from cellmill.diagnostics.failure_counts import Mishap
 from cellmill_widgets import picture
 
 LIMIT = 8

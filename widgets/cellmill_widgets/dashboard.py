@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from cellmill import schema
+from cellmill.telemetry import schema
 from cellmill_widgets import picture
 from cellmill_widgets.bars import View, duration, pace, text
 

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from cellmill.printed import Printed
+from cellmill.cell_output.printed import Printed
 from cellmill_widgets import printed as drawn
 from cellmill_widgets.bars import View, html, listing, svg
 from cellmill_widgets.printed import html as printed_html

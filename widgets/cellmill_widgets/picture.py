@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
-from cellmill.mishaps import Mishap
+from cellmill.diagnostics.failure_counts import Mishap
 
 WIDTH = 60
 """Cells of a map."""

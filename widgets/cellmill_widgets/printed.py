@@ -1,4 +1,4 @@
-"""What tasks have printed, folded under the bars of their cell: pure functions of `cellmill.printed.Printed`."""
+"""What tasks have printed, folded under the bars of their cell: pure functions of `cell_output.printed.Printed`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from cellmill.printed import ALIKE, Line, Printed
+from cellmill.cell_output.printed import ALIKE, Line, Printed
 
 LIVE_LINES = 200
 """The last so many are drawn while tasks still print."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from cellmill.printed import Printed
+from cellmill.cell_output.printed import Printed
 from cellmill.runs import Run, on_run_started
 from cellmill_widgets.bars import View, total
 from cellmill_widgets.notebook import CellOutput, parent_of

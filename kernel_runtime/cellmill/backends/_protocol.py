@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
+from ..cell_output.transcript import Settings
 from ..futures import Future
 from ..runs import Run
-from ..shared import Shared
+from ..serialization.shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
-from ..transcript import Settings
 from .map_iterator import MapIterator
 from .resources import Resources
 

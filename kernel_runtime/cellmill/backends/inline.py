@@ -11,16 +11,20 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .. import drawing, inner_calls, inside, notices
-from .. import shared as sharing
+from ..by_value.references import constants_of
+from ..cell_output.transcript import OUTPUT_LINES, Settings, whole_lines
+from ..diagnostics import inner_calls, notices
+from ..diagnostics.naming import call_of, call_text, name_call
+from ..diagnostics.signatures import check_call
+from ..diagnostics.tracebacks import shorten
 from ..errors import DependencyError, UsageError, in_words, is_a
-from ..functions import check_batch, function_name
 from ..futures import Future
-from ..naming import call_of, call_text, name_call
-from ..references import constants_of
+from ..process_context import thread_context as inside
+from ..randomness import streams as drawing
 from ..runs import Run, finish_all, note_failure
-from ..shared import Shared
-from ..signatures import check_call
+from ..serialization import shared as sharing
+from ..serialization.functions import check_batch, function_name
+from ..serialization.shared import Shared
 from ..task import (
     DEFAULT_OPTIONS,
     NO_RUN,
@@ -31,8 +35,6 @@ from ..task import (
     WorkerInfo,
     short_arguments,
 )
-from ..tracebacks import shorten
-from ..transcript import OUTPUT_LINES, Settings, whole_lines
 from .inline_map import InlineMap
 from .map_iterator import MapIterator
 from .resources import Resources

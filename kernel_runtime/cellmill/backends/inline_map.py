@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
+from ..by_value.references import constants_of
 from ..futures import Future, settled
-from ..references import constants_of
 from ..task import RunCounts, known_length, name_element
 from .map_iterator import MapIterator, Progress, reading
 from .taking import LARGEST_BLOCK, Input, endless

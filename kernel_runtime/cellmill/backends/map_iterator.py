@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from itertools import chain, repeat
 from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
-from ..boundary import bounded_next
+from ..diagnostics.boundary import bounded_next
 from ..task import RunCounts
 
 LONGEST_SLEEP_S = 0.2  # of who waits in an event loop: limits of time are looked at in between

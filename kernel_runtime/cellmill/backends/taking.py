@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..captured import DIFFERS, OTHER_KIND, Capture, take
-from ..fixed import FIXED, fixed, size_of
-from ..interrupts import pressed, whole
+from ..by_value.capture import DIFFERS, OTHER_KIND, Capture, take
+from ..process_context.interrupts import pressed, whole
+from ..serialization.fixed import FIXED, fixed, size_of
 
 if TYPE_CHECKING:
-    from ..packer import Packer
+    from ..serialization.packer import Packer
 
 AHEAD_BYTES = 256_000_000  # of packed elements, and of an iterator's results
 LARGEST_BLOCK = 4096  # elements taken at a time

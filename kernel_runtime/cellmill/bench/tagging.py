@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..schema import INTERVALS, STAGES
+from ..telemetry.schema import INTERVALS, STAGES
 from . import bodies, machine, measure
 from .harness import OURS, Benchmark, Metric, Sizes, Turn
 from .rivals import Runtime, running

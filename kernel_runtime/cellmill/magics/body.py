@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from ..errors import PayloadError
-from ..payload import Partial, explain_sent_back
+from ..serialization.payload import Partial, explain_sent_back
 from .in_place import watch
 from .unsent import Unsent
 
@@ -174,7 +174,7 @@ def _done(outcome: Any) -> Future[Any]:
 
 def _dump_variables(variables: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
     """All variables pickled together, so that what they share stays shared; without those that cannot be."""
-    from ..pickling import dumps
+    from ..by_value.pickling import dumps
 
     try:
         return dumps(variables), {}

@@ -12,10 +12,10 @@ from typing import Any, TypeGuard, cast
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from cellmill.by_value.pickling import dumps
 from cellmill.errors import PayloadError
 from cellmill.magics.body import ITEM, VALUE
 from cellmill.magics.lines import UsageError
-from cellmill.pickling import dumps
 
 _READS = frozenset(
     {

@@ -13,11 +13,11 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill import backends
+from cellmill.diagnostics.tracebacks import LENGTHS
 from cellmill.executor import peek_default_executor
 from cellmill.magics import control, journeys, parallel, pfor, task
 from cellmill.magics.lines import RESOURCES, Option
 from cellmill.task import POLICIES
-from cellmill.tracebacks import LENGTHS
 
 Matcher = Callable[[CompletionContext], SimpleMatcherResult]
 

@@ -6,12 +6,12 @@ import importlib.util
 from collections.abc import Callable
 
 import cellmill
-from cellmill import recording
-from cellmill.blame import cancelling
+from cellmill.diagnostics.blame import cancelling
+from cellmill.diagnostics.tracebacks import LENGTHS
 from cellmill.magics import debugging, waiting
 from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
 from cellmill.magics.status import Status, in_words
-from cellmill.tracebacks import LENGTHS
+from cellmill.views import recording
 
 USAGE = (
     "%cellmill [status | workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"

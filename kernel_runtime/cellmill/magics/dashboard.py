@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import cellmill.comm
-from cellmill import dashboards
+import cellmill.views.comm
 from cellmill.errors import UsageError
 from cellmill.magics.lines import Line, Option, help_of, read_options, usage_of
+from cellmill.views import inline_dashboard as dashboards
 
 ANSWER = 2.0  # seconds in which a page that has the panel says so
 
@@ -33,7 +33,7 @@ def run_dashboard(line: str) -> None:
         raise read.at(f"%dashboard takes options only, not {word.text!r}", word)
     if len(values) == 2:
         raise read.error("--inline and --panel exclude each other", 0, len(line.rstrip()))
-    if "inline" not in values and cellmill.comm.show_panel(ANSWER):
+    if "inline" not in values and cellmill.views.comm.show_panel(ANSWER):
         return
     try:
         dashboards.show()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import text_of
-from cellmill.interrupts import whole
+from cellmill.process_context.interrupts import whole
 
 if TYPE_CHECKING:
     from cellmill.magics.task import TaskFuture

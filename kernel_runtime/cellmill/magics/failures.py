@@ -8,9 +8,9 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from cellmill.diagnostics.tracebacks import as_shown
 from cellmill.errors import text_of
-from cellmill.raised import remote_traceback
-from cellmill.tracebacks import as_shown
+from cellmill.serialization.exceptions import remote_traceback
 
 _SHOWN = 5
 _LISTED = 8

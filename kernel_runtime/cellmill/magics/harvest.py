@@ -17,7 +17,6 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
 from cellmill.backends.taking import is_whole
-from cellmill.interrupts import whole
 from cellmill.magics.body import ITEM, shortened
 from cellmill.magics.delivery import at_home
 from cellmill.magics.effects import NEXT
@@ -25,6 +24,7 @@ from cellmill.magics.items import MOST_OUTER, can_move, is_array, move, parts, t
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop import Plan, changed_unseen, item_changed, reached_changes
 from cellmill.magics.loop_body import LAST, EarlierValueError, Finished
+from cellmill.process_context.interrupts import whole
 
 ITEMS_AT_ONCE = 4096  # whose effects Stop does not come between
 _NAMES = ("logs", "log", "index", "site")

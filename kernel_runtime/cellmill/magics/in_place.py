@@ -28,9 +28,9 @@ def watch(variables: Mapping[str, Any]) -> Callable[[], tuple[str, ...]]:
 
 
 def _capture(name: str, value: Any) -> Any:
-    from ..captured import Capture
-    from ..captured_kinds import ATOMS
-    from ..entry_kinds import ATTRIBUTE
+    from ..by_value.capture import Capture
+    from ..by_value.capture_entries import ATTRIBUTE
+    from ..by_value.capture_kinds import ATOMS
 
     if type(value) in ATOMS:
         return None
@@ -49,8 +49,8 @@ def _capture(name: str, value: Any) -> Any:
 
 
 def _walk() -> Any:
-    from ..captured import memory_of
-    from ..captured_kinds import Walk
+    from ..by_value.capture import memory_of
+    from ..by_value.capture_kinds import Walk
 
     class Limited(Walk):
         """Without large arrays, which would be kept twice."""

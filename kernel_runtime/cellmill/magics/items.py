@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from .. import molecules
-from ..captured_kinds import ATOMS, has_hidden_state
-from ..pickling import dumps
+from ..by_value import molecules
+from ..by_value.capture_kinds import ATOMS, has_hidden_state
+from ..by_value.pickling import dumps
 
 _ATOMS = ATOMS | {frozenset, type, types.ModuleType}
 _PLAIN = frozenset((dict, list, set, collections.deque))

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from html import escape
 
 import cellmill
-from cellmill import runs, schema
+from cellmill import runs
 from cellmill.magics.lines import Line, UsageError, did_you_mean
-from cellmill.sections.work_fold import INTERVALS, fold_all, function_names, journeys_of, scheduler_of
+from cellmill.telemetry import schema
+from cellmill.views.sections.work_fold import INTERVALS, fold_all, function_names, journeys_of, scheduler_of
 
 USAGE = "%journeys [RUN]"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from cellmill.captured import MOST_LIGHT
+from cellmill.by_value.capture import MOST_LIGHT
 from cellmill.magics.cells import Cell, at_node, capture, compile_body
 from cellmill.magics.effects import Refusal, Rewriter
 from cellmill.magics.flow import starred_names, target_names

@@ -146,7 +146,7 @@ class LoopBody(Body):
 
     def _begin_to_look(self) -> None:
         """Before the first item: what the variables are."""
-        from ..watched import Look
+        from ..by_value.watched import Look
 
         self._look = Look(self.variables)
         if not self._look.light:
@@ -204,7 +204,7 @@ def _is_small(value: Any) -> bool:
         return kind not in (str, bytes) or len(value) <= MOST_BYTES
     if sys.getsizeof(value) > MOST_BYTES:
         return False
-    from ..pickling import dumps
+    from ..by_value.pickling import dumps
 
     try:
         return len(dumps(value)) <= MOST_BYTES
@@ -216,7 +216,7 @@ def _why_not(value: Any) -> str | None:
     """Why a value cannot be sent; None: it can."""
     if type(value) in _SMALL:
         return None
-    from ..pickling import dumps
+    from ..by_value.pickling import dumps
 
     try:
         dumps(value)

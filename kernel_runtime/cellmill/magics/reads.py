@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cellmill.captured import MOST_LIGHT
-from cellmill.captured_kinds import Walk
-from cellmill.entry_kinds import ITEM
+from cellmill.by_value.capture import MOST_LIGHT
+from cellmill.by_value.capture_entries import ITEM
+from cellmill.by_value.capture_kinds import Walk
 from cellmill.magics.accumulation import root_of
 from cellmill.magics.receivers import is_array
 

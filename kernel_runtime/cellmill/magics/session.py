@@ -12,16 +12,17 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import no_var_expand
 
 import cellmill
-import cellmill.comm
 import cellmill.runs
+import cellmill.views.comm
 import cellmill_widgets.progress
-from cellmill import dashboards, kernel_modules
+from cellmill.by_value import kernel_modules
+from cellmill.diagnostics.tracebacks import shorten
 from cellmill.magics import control, dashboard, journeys, parallel, pfor, task, waiting, why
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
 from cellmill.magics.tracebacks import one_header
-from cellmill.tracebacks import shorten
+from cellmill.views import inline_dashboard as dashboards
 
 
 class Session:
@@ -54,7 +55,7 @@ class Session:
         _note_modules()
         show_in(ip)
         cellmill_widgets.progress.enable(ip)
-        cellmill.comm.attach(ip)
+        cellmill.views.comm.attach(ip)
         threading.Thread(target=_warm_up, name="cellmill-warm-up", daemon=True).start()
 
     def close(self) -> None:
@@ -72,7 +73,7 @@ class Session:
             self._ip.Completer.custom_matchers.remove(self._matcher)
         cellmill_widgets.progress.disable()
         dashboards.close_all()
-        cellmill.comm.detach(self._ip)
+        cellmill.views.comm.detach(self._ip)
 
 
 def _new_epoch(info: object = None) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill_widgets
-from cellmill.raised import RemoteTraceback
-from cellmill.tracebacks import add_folder
+from cellmill.diagnostics.tracebacks import add_folder
+from cellmill.serialization.exceptions import RemoteTraceback
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _HEADER = re.compile(rf"{RemoteTraceback.__name__}\s+Traceback \(most recent call last\)")

@@ -14,7 +14,9 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from cellmill import living, runs, unasked
+from cellmill import registry as living
+from cellmill import runs
+from cellmill.diagnostics import unasked
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.001, 0.02  # seconds between two looks at what is under way
 

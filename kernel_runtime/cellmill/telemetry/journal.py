@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from cellmill import schema
 from cellmill.errors import UsageError
+from cellmill.telemetry import schema
 
 MAGIC = b"cellmill journal\n"
 JOURNAL_VERSION = 1

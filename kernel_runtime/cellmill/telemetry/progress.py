@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cellmill import schema
+from cellmill.telemetry import schema
 
 
 @dataclass(frozen=True, slots=True)

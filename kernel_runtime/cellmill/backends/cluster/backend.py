@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...cell_output.transcript import OUTPUT_LINES
 from ...errors import BackendError
 from ...futures import Future
 from ...runs import stop_with_cells
-from ...transcript import OUTPUT_LINES
 from ..scheduled import forked
 from ..scheduled.backend import ScheduledBackend
 from .engine import Engine

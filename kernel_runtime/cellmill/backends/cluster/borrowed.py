@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from ...shared import Loaded
+from ...serialization.shared import Loaded
 from . import stores
 
 _objects: weakref.WeakValueDictionary[tuple[bytes, int], _Object] = weakref.WeakValueDictionary()

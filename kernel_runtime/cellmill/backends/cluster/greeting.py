@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ...by_value.pickling import dumps
 from ...errors import BackendError
-from ...pickling import dumps
-from ...settings import Settings as Habits
+from ...process_context.settings import Settings as Habits
 from ..local.zygote_client import current_world
 from ..scheduled.scheduler import free
 from . import clocks, pack, remote, troubles

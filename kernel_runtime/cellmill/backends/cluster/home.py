@@ -12,15 +12,16 @@ import threading
 from array import array
 from typing import Any
 
-from ... import module_reads, payload, read_only, watched
-from ...chunk_outcomes import Outcomes, run_batch
+from ...by_value import module_reads, watched
+from ...by_value.module_reads import noting_own
 from ...errors import PayloadError, is_a
-from ...functions import load_function
-from ...module_reads import noting_own
-from ...raised import encode_error
-from ...randomness import prepared
-from ...settings import under
-from ...unpacked import callee
+from ...process_context.settings import under
+from ...randomness.generators import prepared
+from ...serialization import payload, read_only
+from ...serialization.chunk_outcomes import Outcomes, run_batch
+from ...serialization.exceptions import encode_error
+from ...serialization.functions import load_function
+from ...serialization.unpacked import callee
 from . import clocks, pack, page
 from .known import KnownFunctions
 from .pack import CALL, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE, WORLD

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 from ...errors import BackendError
-from ...functions import load_function
+from ...serialization.functions import load_function
 from .borrowed import Borrowed
 
 MOST_FUNCTIONS = 256

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BackendError
-from ...raised import load_error
+from ...serialization.exceptions import load_error
 from ...task import WorkerInfo
 from ..local.children import Exit
 from ..local.zygote_client import WorldWatch, current_world

@@ -1,7 +1,7 @@
 """The bytes between kernel and places: packs of tasks one way, replies the other, messages beside them.
 
 A pack is a list of buffers: a head, records (csched_packed_t) and what they point to. A reply is one buffer: a head,
-records (csched_outcome_t), what was printed (frames as in `cellmill.frames`), and the results one after another.
+records (csched_outcome_t), what was printed (as in `output_frames`), and the results one after another.
 Neither is pickled: only the payloads in them are, and those the scheduler does not look into.
 """
 

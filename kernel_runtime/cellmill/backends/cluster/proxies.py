@@ -24,9 +24,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ... import payload
 from ...errors import BackendError, in_words
-from ...payload import BUFFER_MIN, Encoded
+from ...serialization import payload
+from ...serialization.payload import BUFFER_MIN, Encoded
 from ...task import memory_of
 from . import stores
 from .folders import start_of

@@ -15,7 +15,7 @@ import threading
 from typing import Any
 
 from ... import __version__
-from ...raised import encode_error
+from ...serialization.exceptions import encode_error
 from . import clocks, pack
 from .home import Home
 from .pack import LEAVE

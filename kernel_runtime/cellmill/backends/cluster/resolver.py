@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...futures import Future
-from ...payload import Encoded
+from ...serialization.payload import Encoded
 from ..scheduled.resolver import Resolver
 from ..scheduled.scheduler import Completion
 from ..scheduled.sender import Sender

@@ -9,8 +9,8 @@ import pickle
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from ...payload import Encoded
-from ...shared import Place
+from ...serialization.payload import Encoded
+from ...serialization.shared import Place
 from ..scheduled.scheduler import held
 from ..scheduled.sharing import Sharing
 from .borrowed import Lent

@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ... import log_records
-from ...frames import END, FRAME, NOWHERE, STDERR, STDOUT, Place, TaskStream
+from ...cell_output import log_records
+from ...worker_process.output_frames import END, FRAME, NOWHERE, STDERR, STDOUT, Place, TaskStream
 
 if TYPE_CHECKING:
     from .home import Home

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from ...errors import PayloadError
-from ...raised import encode_error
+from ...serialization.exceptions import encode_error
 from ..scheduled.scheduler import check, free, free_ffi, held
 from . import pack
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from ... import payload
-from ...raised import encode_error
+from ...serialization import payload
+from ...serialization.exceptions import encode_error
 from . import clocks, pack
 from .pack import ERROR, INPUT, NONE, OUTCOME, TASK
 

@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...cell_output.transcript import OUTPUT_LINES
 from ...errors import BackendError
 from ...task import check_whole, memory_of
-from ...transcript import OUTPUT_LINES
 from ..scheduled.backend import ScheduledBackend
 from . import memory as memory_watch
 from .cpus import available_cpus

@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 
-from ...zygote import kill_tree
+from ...worker_process.zygote import kill_tree
 
 OnExit = Callable[["Exit"], None]
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ... import runs
-from ...frames import DISPLAY, END, FRAME, LOG, PART, PIPE_BYTES, STDERR, STDOUT
+from ...cell_output.transcript import QUIET_SECONDS, Settings, Voice
 from ...task import NO_RUN
-from ...transcript import QUIET_SECONDS, Settings, Voice
+from ...worker_process.output_frames import DISPLAY, END, FRAME, LOG, PART, PIPE_BYTES, STDERR, STDOUT
 from ..scheduled.scheduler import NO_ELEMENT, held
 from ..scheduled.transcripts import Transcripts
 from ..scheduled.worker_infos import info_of

@@ -7,9 +7,9 @@ import fcntl
 import os
 import threading
 
-from ...frames import PIPE_BYTES, STDERR, STDOUT
+from ...cell_output.transcript import Voice
 from ...task import NO_RUN
-from ...transcript import Voice
+from ...worker_process.output_frames import PIPE_BYTES, STDERR, STDOUT
 
 
 class WorkerPipes:

@@ -11,12 +11,12 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ...by_value.pickling import dumps
 from ...errors import BackendError, CellmillError, UsageError, describe_exit
-from ...pickling import dumps
-from ...raised import load_error
+from ...serialization.exceptions import load_error
 from ...task import WorkerInfo
-from ...worker import IMPORTS, INITIALIZER_FAILED, WORLD
-from ...zygote import World
+from ...worker_process.worker import IMPORTS, INITIALIZER_FAILED, WORLD
+from ...worker_process.zygote import World
 from ..scheduled.requests import REPLY_SECONDS, Requests
 from ..scheduled.scheduler import advice, held
 from ..scheduled.worker_infos import info_of, infos

@@ -13,8 +13,9 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ... import kernel_modules, runs
-from ...imported import Imported, Version, version_of
+from ... import runs
+from ...by_value import kernel_modules
+from ...by_value.import_log import Imported, Version, version_of
 
 if TYPE_CHECKING:
     from .pool import Pool

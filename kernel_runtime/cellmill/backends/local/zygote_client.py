@@ -15,17 +15,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ... import reporting, runs
+from ... import runs
 from ...errors import BackendError
-from ...reporting import Reporting, ReportingWatch
-from ...settings import Settings
-from ...zygote import PACKET, World, receive
+from ...process_context import reporting
+from ...process_context.reporting import Reporting, ReportingWatch
+from ...process_context.settings import Settings
+from ...worker_process.zygote import PACKET, World, receive
 from ..scheduled.scheduler import held
 from .children import Child, Exit, OnExit, disown, orphan, watch_orphans
 
 PACKAGE_PARENT = str(Path(__file__).resolve().parents[3])
 START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from cellmill.zygote import main; "
+    "import sys; sys.path.insert(0, sys.argv[1]); from cellmill.worker_process.zygote import main; "
     "sys.path.pop(0); main(int(sys.argv[2]), int(sys.argv[3]))"
 )
 ANSWER_SECONDS = 30.0

@@ -12,15 +12,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from ...cell_output.origin import Origin
+from ...cell_output.transcript import OUTPUT_LINES, Settings, whole_lines
 from ...errors import CellmillError, PayloadError, UsageError, WorkerLostError, describe_exit
-from ...functions import FunctionTable
 from ...futures import Future
-from ...interrupts import whole
-from ...origin import Origin
-from ...payload import Encoded
+from ...process_context.interrupts import whole
 from ...runs import STOP, Run, stop_with_cells
-from ...schema import STAGES
-from ...shared import Shared
+from ...serialization.functions import FunctionTable
+from ...serialization.payload import Encoded
+from ...serialization.shared import Shared
 from ...task import (
     NO_RUN,
     POLICIES,
@@ -30,7 +30,7 @@ from ...task import (
     WorkerEnd,
     WorkerInfo,
 )
-from ...transcript import OUTPUT_LINES, Settings, whole_lines
+from ...telemetry.schema import STAGES
 from .. import parents
 from ..map_iterator import MapIterator, reading
 from ..resources import Resources, machine_memory

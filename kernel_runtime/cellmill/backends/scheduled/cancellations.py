@@ -10,14 +10,14 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from ... import runs
-from ...blame import who
-from ...functions import function_name
+from ...diagnostics.blame import who
+from ...diagnostics.questions import number
 from ...futures import Future
-from ...preview import preview
-from ...questions import number
 from ...runs import Run
+from ...serialization.functions import function_name
+from ...serialization.preview import preview
+from ...serialization.unpacked import function_of
 from ...task import NO_RUN, short_arguments
-from ...unpacked import function_of
 from .scheduler import ffi, held
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from ... import notices
+from ...diagnostics import notices
 
 
 def hear(data: bytes, named: Callable[[str], Any]) -> None:

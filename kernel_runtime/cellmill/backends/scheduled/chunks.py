@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import TaskTimeoutError, is_a
-from ...functions import function_name
-from ...raised import load_error, number_raised
+from ...serialization.exceptions import load_error, number_raised
+from ...serialization.functions import function_name
 from ...task import short_repr
 from . import outcomes, states
 from .salvage import mark_in, salvage

@@ -1,4 +1,4 @@
-"""What tasks draw their random numbers from, on its way into their payloads; see `cellmill.randomness`."""
+"""What tasks draw their random numbers from, on its way into their payloads; see `cellmill.randomness.generators`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from ... import drawing, payload, pickling, read_only, runs
-from ...drawing import Calls, Late, Root
-from ...functions import FunctionTable, function_name
+from ... import runs
+from ...by_value import pickling
 from ...futures import Future
-from ...payload import Encoded
-from ...randomness import Board, Draws, in_shared_process, mentioned
-from ...settings import Settings
+from ...process_context.settings import Settings
+from ...randomness import streams as drawing
+from ...randomness.generators import Board, Draws, in_shared_process, mentioned
+from ...randomness.streams import Calls, Late, Root
+from ...serialization import payload, read_only
+from ...serialization.functions import FunctionTable, function_name
+from ...serialization.payload import Encoded
 from .packing import Inputs
 
 if TYPE_CHECKING:

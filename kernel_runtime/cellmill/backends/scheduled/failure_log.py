@@ -17,17 +17,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ... import payload, pickling
+from ...by_value import pickling
+from ...diagnostics.naming import name_call
+from ...diagnostics.questions import number
 from ...errors import UsageError, WorkerLostError, class_name, is_a, text_of
-from ...functions import function_name
 from ...futures import Future
-from ...naming import name_call
-from ...preview import preview
-from ...questions import number
-from ...raised import function_that_raised, remote_traceback
-from ...shared import packing
+from ...serialization import payload
+from ...serialization.exceptions import function_that_raised, remote_traceback
+from ...serialization.functions import function_name
+from ...serialization.preview import preview
+from ...serialization.shared import packing
+from ...serialization.unpacked import function_of
 from ...task import short_arguments
-from ...unpacked import function_of
 from .scheduler import ffi, held
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...cell_output.transcript import kept
+from ...diagnostics.questions import KINDS, MOST_ROWS, ORDERS, Row, Waits
 from ...errors import UsageError
-from ...functions import check_batch
 from ...futures import Future
-from ...preview import preview
-from ...questions import KINDS, MOST_ROWS, ORDERS, Row, Waits
+from ...serialization.functions import check_batch
+from ...serialization.preview import preview
 from ...task import NO_RUN, PRIORITIES, check_whole, short_arguments
-from ...transcript import kept
 from .failure_log import LOOKED_AT_BYTES, Failure, Group
 from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, ffi, free, free_ffi, held
 

@@ -15,9 +15,9 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from ...errors import is_a
-from ...functions import function_name
-from ...interrupts import whole
+from ...process_context.interrupts import whole
 from ...runs import Run
+from ...serialization.functions import function_name
 from ...task import TaskOptions, known_length
 from ..map_iterator import Progress, woken
 from ..taking import LARGEST_BLOCK, Input, endless

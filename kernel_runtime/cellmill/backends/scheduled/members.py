@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...origin import Origin
+from ...cell_output.origin import Origin
 from ...task import WorkerInfo
 
 if TYPE_CHECKING:

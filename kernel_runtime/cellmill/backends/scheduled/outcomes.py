@@ -8,8 +8,10 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from ... import unasked
+from ...diagnostics import unasked
+from ...diagnostics.naming import call_of
 from ...errors import (
+    OWN_FOLDER,
     CellmillError,
     DependencyError,
     InternalError,
@@ -20,12 +22,11 @@ from ...errors import (
     in_words,
     is_a,
 )
-from ...functions import function_name
-from ...naming import call_of
-from ...preview import preview
-from ...raised import load_error
+from ...serialization.exceptions import load_error
+from ...serialization.functions import function_name
+from ...serialization.preview import preview
+from ...serialization.unpacked import function_of
 from ...task import short_arguments
-from ...unpacked import function_of
 from .scheduler import held
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _last_lines(output: str) -> str:
     lines = output.splitlines()
     at = output.rfind("Fatal Python error: ")  # of faulthandler, which says where it was
     told = output[at:].splitlines() if at >= 0 else []
-    own = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
+    own = OWN_FOLDER + os.sep
     others = (own, "Extension modules", '"<string>", line 1 in <module>')
     where = [line for line in told if line and not any(part in line for part in others)]
     return "\n".join(f"    {line}" for line in where[:MOST_TOLD] or lines[-LAST_LINES:])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ... import payload
 from ...errors import PayloadError, UsageError
-from ...functions import function_name
 from ...futures import FINISHED, OVER, Future
-from ...payload import Encoded
-from ...pieces import Refusal
-from ...shared import Shared, ShareError
+from ...serialization import payload
+from ...serialization.functions import function_name
+from ...serialization.payload import Encoded
+from ...serialization.pieces import Refusal
+from ...serialization.shared import Shared, ShareError
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ... import drawing, futures, runs
-from ...functions import FunctionTable
+from ... import futures, runs
+from ...diagnostics.signatures import check_call
 from ...futures import Future
-from ...reporting import ReportingWatch
-from ...signatures import check_call
+from ...process_context.reporting import ReportingWatch
+from ...randomness import streams as drawing
+from ...serialization.functions import FunctionTable
 from .scheduler import check, ffi, held
 from .settings_watch import SettingsWatch
 

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ... import payload
 from ...errors import BackendError, UsageError
-from ...functions import encode_function
-from ...raised import encode_error, load_error
-from ...worker import CALL
+from ...serialization import payload
+from ...serialization.exceptions import encode_error, load_error
+from ...serialization.functions import encode_function
+from ...worker_process.worker import CALL
 from . import outcomes
 from .scheduler import Full, check, held
 

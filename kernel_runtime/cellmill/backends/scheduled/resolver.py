@@ -9,12 +9,12 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from ... import futures
+from ...by_value.watched import CHANGES
 from ...futures import FINISHED, OVER, PENDING, SETTLING, Future
-from ...interrupts import whole
-from ...payload import BUFFER_MIN
-from ...raised import load_error
+from ...process_context.interrupts import whole
 from ...runs import note_failure
-from ...watched import CHANGES
+from ...serialization.exceptions import load_error
+from ...serialization.payload import BUFFER_MIN
 from . import changes, outcomes
 from .callbacks import Callbacks
 from .retrying import RetriedFuture

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...errors import PayloadError
-from ...interrupts import pressed
-from ...payload import Encoded
+from ...process_context.interrupts import pressed
+from ...serialization.payload import Encoded
 from .scheduler import DiskFull, Full, TooLarge
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ...payload import Area, opened_own
+from ...serialization.payload import Area, opened_own
 
 
 class NotLoaded:

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from ... import payload
 from ...errors import BackendError, InternalError, PayloadError, UsageError
-from ...payload import INLINE_MAX, Encoded
+from ...serialization import payload
+from ...serialization.payload import INLINE_MAX, Encoded
 
 try:
     from ... import _csched, _csched_held

@@ -11,17 +11,17 @@ from concurrent.futures import CancelledError
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...diagnostics.naming import call_text, name_call
+from ...diagnostics.signatures import check_call
 from ...errors import UsageError, is_a
-from ...functions import function_name
 from ...futures import Future
-from ...interrupts import whole
-from ...naming import call_text, name_call
-from ...packer import Packer
-from ...payload import INLINE_MAX, Encoded, encode, explain_argument
-from ...pieces import as_sent
-from ...randomness import Draws
-from ...settings import Settings
-from ...signatures import check_call
+from ...process_context.interrupts import whole
+from ...process_context.settings import Settings
+from ...randomness.generators import Draws
+from ...serialization.functions import function_name
+from ...serialization.packer import Packer
+from ...serialization.payload import INLINE_MAX, Encoded, encode, explain_argument
+from ...serialization.pieces import as_sent
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from . import outcomes, states
 from .drawn import Drawn

@@ -11,8 +11,8 @@ import decimal
 import sys
 from typing import Any
 
-from ... import settings
-from ...settings import Settings
+from ...process_context import settings
+from ...process_context.settings import Settings
 from .scheduler import ffi, held
 
 WORD = 4

@@ -12,10 +12,10 @@ import threading
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from ... import read_only
 from ...errors import PayloadError
-from ...payload import INLINE_MAX, Encoded, explain_shared
-from ...shared import Place, Shared, ShareError, packing, reference
+from ...serialization import read_only
+from ...serialization.payload import INLINE_MAX, Encoded, explain_shared
+from ...serialization.shared import Place, Shared, ShareError, packing, reference
 from .scheduler import DiskFull, Full, StaleInput, check, ffi, held
 
 if TYPE_CHECKING:

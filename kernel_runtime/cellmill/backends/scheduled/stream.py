@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...blame import who
-from ...drawing import Root
+from ...by_value.references import constants_of
+from ...diagnostics.blame import who
+from ...diagnostics.naming import name_call
 from ...errors import DependencyError, PayloadError, UsageError, WorkerLostError
-from ...functions import function_name
 from ...futures import Future
-from ...interrupts import whole
-from ...naming import name_call
-from ...references import constants_of
+from ...process_context.interrupts import whole
+from ...randomness.streams import Root
 from ...runs import Run, find, note_failure
+from ...serialization.functions import function_name
 from ...task import TaskOptions, brief, element_text, name_element
 from . import outcomes, states
 from .cancellations import done_of

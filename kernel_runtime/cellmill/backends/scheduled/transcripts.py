@@ -15,11 +15,12 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ... import log_records, origin, runs
-from ...frames import STDERR, STDOUT
-from ...functions import function_name
+from ... import runs
+from ...cell_output import log_records, origin
+from ...cell_output.transcript import QUIET_SECONDS, Settings, Transcript, Voice
+from ...serialization.functions import function_name
 from ...task import NO_RUN
-from ...transcript import QUIET_SECONDS, Settings, Transcript, Voice
+from ...worker_process.output_frames import STDERR, STDOUT
 from .scheduler import held
 from .stream import Chunk
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import notices
-from ...captured import capture
-from ...functions import function_name
+from ...by_value.capture import capture
+from ...diagnostics import notices
+from ...serialization.functions import function_name
 
 if TYPE_CHECKING:
     from .stream import Stream

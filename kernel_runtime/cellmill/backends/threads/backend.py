@@ -8,15 +8,15 @@ import pickle
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ... import inside
+from ...cell_output.transcript import OUTPUT_LINES
+from ...diagnostics.naming import InputName
 from ...errors import UsageError, WorkerLostError
-from ...functions import FunctionTable
 from ...futures import Future
-from ...naming import InputName
+from ...process_context import thread_context as inside
 from ...runs import Run
-from ...shared import Shared
+from ...serialization.functions import FunctionTable
+from ...serialization.shared import Shared
 from ...task import TaskOptions, check_whole, short_arguments
-from ...transcript import OUTPUT_LINES
 from ..inline import InlineBackend
 from ..local.cpus import available_cpus
 from ..map_iterator import MapIterator

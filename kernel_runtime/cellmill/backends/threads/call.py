@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from operator import is_
 from typing import Any
 
-from ... import inside
 from ...futures import FINISHED, OVER, Future
-from ...raised import here_and_now
+from ...process_context import thread_context as inside
+from ...serialization.exceptions import here_and_now
 from ..scheduled.packing import FailedInput, Inputs, add_input, note_over, of_this_backend
 
 PARTS = (list, tuple, dict)  # what is looked through for futures, as deep as it goes
@@ -172,7 +172,7 @@ class ChunkCall(Call):
         self.partials = {}
 
     def _run(self) -> Any:
-        from ...chunk import run_chunk
+        from ...worker_process.chunk import run_chunk
 
         runner = ChunkRunner(self)
         # popped one by one there: the stream keeps its own

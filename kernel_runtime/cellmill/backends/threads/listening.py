@@ -7,8 +7,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from ... import runs
+from ...cell_output.transcript import QUIET_SECONDS, Settings, Voice
 from ...task import NO_RUN
-from ...transcript import QUIET_SECONDS, Settings, Voice
 from ..scheduled.scheduler import NO_ELEMENT, held
 from ..scheduled.transcripts import Transcripts
 from . import streams

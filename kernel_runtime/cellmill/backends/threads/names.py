@@ -8,8 +8,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...functions import FunctionTable, function_name
-from ...payload import Encoded
+from ...serialization.functions import FunctionTable, function_name
+from ...serialization.payload import Encoded
 
 MOST_NAMES = 4096
 _NO_CODE = Encoded(b"\x80\x05N.", [])  # the scheduler keeps something for each

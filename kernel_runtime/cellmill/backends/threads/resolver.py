@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...futures import Future
-from ...raised import here_and_now
+from ...serialization.exceptions import here_and_now
 from ..scheduled.resolver import _LATER, NONE, Resolver
 from ..scheduled.retrying import RetriedFuture
 from ..scheduled.scheduler import Completion, held

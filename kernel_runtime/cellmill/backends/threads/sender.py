@@ -6,12 +6,15 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from ... import drawing, inside, runs, shared
-from ...functions import function_name
+from ... import runs
+from ...diagnostics.naming import call_text
+from ...diagnostics.signatures import check_call
 from ...futures import Future
-from ...naming import call_text
-from ...settings import context_now
-from ...signatures import check_call
+from ...process_context import thread_context as inside
+from ...process_context.settings import context_now
+from ...randomness import streams as drawing
+from ...serialization import shared
+from ...serialization.functions import function_name
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from ..inline import InlineBackend
 from ..scheduled import outcomes

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import Any
 
-from ...origin import STREAMS
+from ...cell_output.origin import STREAMS
 
 
 class Speaker(threading.local):

@@ -6,8 +6,8 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ... import inside
 from ...errors import InternalError
+from ...process_context import thread_context as inside
 from ..scheduled.scheduler import NO_BLOCK, ffi, held
 from .listening import Said
 from .streams import speaker

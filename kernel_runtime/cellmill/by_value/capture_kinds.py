@@ -1,0 +1,371 @@
+"""The walk behind `captured`: for each kind of object what pickling by value takes of it, and how that is compared.
+
+An entry is (kind of comparison, object, key, value), as csched/python/capture.h has them. Members are compared by
+identity, so every object that may change in place gets entries of its own.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+import copyreg
+import datetime
+import decimal
+import fractions
+import functools
+import gc
+import logging
+import operator
+import pathlib
+import re
+import sys
+import types
+import uuid
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from ..randomness.generators import Board
+from . import capture_arrays as captured_frames
+from . import module_reads
+from .capture_entries import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
+from .pickling import dumps
+from .references import (
+    ABSENT,
+    CACHED,
+    cell_value,
+    dispatch_registry,
+    importable,
+    names_changed,
+    names_of,
+    names_stored,
+)
+
+ATOMS = frozenset(
+    (
+        *(
+            int,
+            float,
+            complex,
+            bool,
+            str,
+            bytes,
+            type(None),
+            type(Ellipsis),
+            type(NotImplemented),
+            range,
+            slice,
+        ),
+        *(datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone),
+        *(
+            decimal.Decimal,
+            fractions.Fraction,
+            uuid.UUID,
+            re.Pattern,
+            pathlib.PosixPath,
+            pathlib.PurePosixPath,
+        ),
+        *(
+            types.MethodDescriptorType,
+            types.ClassMethodDescriptorType,
+            types.WrapperDescriptorType,
+            types.CodeType,
+        ),
+        *(types.GetSetDescriptorType, types.MemberDescriptorType, operator.itemgetter, operator.attrgetter),
+        *(object, logging.Logger, type(ABSENT)),
+    )
+)
+_PLAIN_CONTAINERS = (
+    *(list, dict, set, collections.deque),
+    *(collections.OrderedDict, collections.defaultdict, collections.Counter),
+)
+_CACHES_OF_CLASSES = (
+    "__slotnames__",
+    "_abc_impl",
+    "_value2member_map_",
+)  # the last: of enum.Flag, composed members
+_OF_CLASSES = frozenset(
+    ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", *_CACHES_OF_CLASSES)
+)
+_STATEFUL = ("__reduce_ex__", "__reduce__", "__getstate__")
+_OURS = ("cellmill.parallel", "cellmill.serialization.shared", "cellmill.futures", "cellmill.executor")
+_GENERATORS = ("random", "numpy.random._generator", "numpy.random.bit_generator", "numpy.random.mtrand")
+_COUNTING = (
+    "sklearn.neighbors._kd_tree",
+    "sklearn.neighbors._ball_tree",
+)  # what is asked of them, in their state
+_HEAVY = 1 << 20  # the weight of what is compared by pickling it
+
+
+class Walk:
+    """Entries for all that can be reached from the roots given to `go`.
+
+    ``weight``: how much there is to compare. ``mutable``: whether something can be changed in place. ``reads``: data of
+    the user's modules that functions read by name, see `module_reads`. ``stores``: globals that functions assign.
+    ``in_worker``: for what tasks change there, so without what they cannot or may change (`watched`).
+    """
+
+    def __init__(self, memory: Callable[[Any], bytes], *, in_worker: bool = False) -> None:
+        self.in_worker = in_worker
+        self.stores: set[str] = set()
+        self.entries: list[tuple[int, Any, Any, Any]] = []
+        self.names: list[str] = []
+        self.reads: dict[tuple[str, str], Any] = {}
+        self.weight = 0
+        self.mutable = False
+        self._memory = memory
+        self._weights: dict[str, int] = {}  # by variable
+        self._seen: dict[int, Any] = {}
+        self._todo: list[tuple[Any, str]] = []
+
+    def go(self, root: Any, name: str = "") -> None:
+        """Walk from here, and on to whatever is reached."""
+        self._todo.append((root, name))
+        while self._todo:
+            value, name = self._todo.pop()
+            kind = type(value)
+            if kind in ATOMS or id(value) in self._seen:
+                continue
+            self._seen[id(value)] = value
+            before = self.weight
+            try:
+                self._visit(value, kind, name)
+            except Exception:  # of the object's own code; what can be pickled is compared by that
+                self.opaque(value, name)
+            self._weights[name] = self._weights.get(name, 0) + self.weight - before
+
+    def largest(self) -> str:
+        """The variable that costs most to compare."""
+        return max(self._weights, key=self._weights.__getitem__) if self._weights else ""
+
+    def note(self, kind: int, value: Any, key: Any, held: Any, name: str) -> None:
+        """One more entry."""
+        self.entries.append((kind, value, key, held))
+        self.names.append(name)
+        self.weight += 2
+
+    def follow(self, values: Any, name: str) -> None:
+        """Walk on to these."""
+        values = tuple(values)
+        if not ATOMS.issuperset(map(type, values)):
+            self._todo.extend((value, name) for value in values if type(value) not in ATOMS)
+
+    def attribute(self, value: Any, key: str, name: str, *, follow: bool = True) -> Any:
+        """An attribute whose object stays the same as long as it is not set anew."""
+        try:
+            found = getattr(value, key)
+        except (AttributeError, ValueError):
+            found = ABSENT
+        self.note(ATTRIBUTE, value, key, found, name)
+        if follow:
+            self.follow((found,), name)
+        return found
+
+    # -- by kind
+
+    def _visit(self, value: Any, kind: type, name: str) -> None:
+        if kind is types.FunctionType:
+            self._function(value, name)
+        elif issubclass(kind, type):
+            self._class(value, name)
+        elif issubclass(kind, types.ModuleType):
+            if sys.modules.get(value.__name__) is not value:
+                self.members(vars(value), name)
+        elif kind in _PLAIN_CONTAINERS or kind is bytearray or kind is array.array:
+            self.members(value, name)
+        elif kind is tuple or kind is frozenset:
+            self.follow(value, name)
+        elif not self._wrapper(value, kind, name):
+            self._object(value, kind, name)
+
+    def _function(self, function: types.FunctionType, name: str) -> None:
+        if importable(function):
+            module_reads.of_function(self, function, name)
+            return
+        registry = dispatch_registry(function)
+        if registry is not None:
+            self.members(registry, name)
+            return
+        for key in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.attribute(function, key, name or "its defaults")
+        self.members(function.__dict__, name or "its attributes", mutable=bool(function.__dict__))
+        self.stores.update(names_stored(function.__code__))
+        self.mutable = self.mutable or not names_changed(function.__code__).isdisjoint(
+            (*names_of(function.__code__), *function.__code__.co_freevars)
+        )
+        namespace = function.__globals__
+        for key in names_of(function.__code__):
+            value = namespace.get(key, ABSENT)
+            self.note(ITEM, namespace, key, value, key)
+            if value is not ABSENT:
+                self._todo.append((value, key))
+                module_reads.of_module(self, value, function.__code__)
+        for key, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+            value = cell_value(cell)
+            self.note(CELL, cell, "cell_contents", value, key)
+            self._todo.append((value, key))
+            module_reads.of_module(self, value, function.__code__)
+
+    def _class(self, cls: type, name: str) -> None:
+        if importable(cls) or cls.__flags__ & 1 << 9 == 0:  # found by its name; not made by a class statement
+            module_reads.of_class(self, cls, name)
+            return
+        name = name or cls.__name__
+        self.attribute(cls, "__bases__", name)
+        if self.in_worker:  # who asks for annotations first makes an empty dict of the class's
+            type.__getattribute__(cls, "__annotations__")
+        copyreg._slotnames(cls)  # type: ignore[attr-defined]  # pickling an instance notes it in the class
+        self.follow((type(cls), *cls.__bases__), name)
+        (namespace,) = [found for found in gc.get_referents(cls.__dict__) if type(found) is dict]
+        self.members(namespace, name, of_class=True)
+
+    def members(self, value: Any, name: str, *, of_class: bool = False, mutable: bool = True) -> None:
+        """A container, by its members; an array of numbers, by its bytes."""
+        self.mutable = self.mutable or mutable
+        if isinstance(value, dict):
+            held: Any = tuple(x for pair in list(dict.items(value)) for x in pair)
+            self.note(DICT, value, None, held, name)
+            self.follow([x for k, x in dict.items(value) if k not in _OF_CLASSES] if of_class else held, name)
+            if isinstance(value, collections.OrderedDict):
+                held = tuple(value)
+                self.note(ITERABLE, value, None, held, name)
+            if isinstance(value, collections.defaultdict):
+                self.attribute(value, "default_factory", name)
+        elif isinstance(value, list):
+            held = tuple(value)
+            self.note(LIST, value, None, held, name)
+            self.follow(held, name)
+        elif isinstance(value, (bytearray, array.array)):
+            self.buffer(value, name)
+            return
+        else:
+            held = tuple(value)
+            self.note(ITERABLE, value, None, held, name)
+            self.follow(held, name)
+        self.weight += len(held)
+
+    def buffer(self, value: Any, name: str) -> None:
+        """An object with the buffer protocol, by its bytes."""
+        self.memory(BUFFER, value, None, name)
+
+    def memory(self, kind: int, value: Any, key: Any, name: str) -> None:
+        """The bytes of an object, compared as this kind of entry."""
+        held = self._memory(value)
+        self.mutable = True
+        self.note(kind, value, key, held, name)
+        self.weight += len(held) // 64
+
+    def _wrapper(self, value: Any, kind: type, name: str) -> bool:
+        """What passes calls or look-ups on to something else, and what is found by its name."""
+        if kind is staticmethod or kind is classmethod:
+            self.follow((value.__func__,), name)
+        elif kind is types.MethodType:
+            self.follow((value.__func__,), name)
+            self.follow((value.__self__,), name or "self")
+        elif kind is property:
+            self.follow((value.fget, value.fset, value.fdel), name)
+        elif kind is functools.partial:
+            self.attribute(value, "func", name)
+            name = name or "its arguments"
+            for key in ("args", "keywords"):
+                self.attribute(value, key, name)
+            attributes = value.__reduce__()[2][3]  # asked for by name it would come to be
+            self.note(CALL, value, lambda: value.__reduce__()[2][3] is attributes, None, name)
+            self.follow((attributes,), name)
+        elif kind is CACHED:
+            self.follow((value.__wrapped__,), name)
+        elif kind.__module__ in _OURS:
+            if hasattr(value, "__wrapped__"):
+                self.attribute(value, "__wrapped__", name)
+        elif issubclass(kind, Enum):
+            self.follow((kind, value.value), name)
+        elif kind is types.BuiltinFunctionType:
+            self.follow((value.__self__,), name)
+        else:
+            return False
+        return True
+
+    def _object(self, value: Any, kind: type, name: str) -> None:
+        name = name or "self"
+        if captured_frames.visit(self, value, kind, name):
+            return
+        if not _default_pickling(kind) or has_hidden_state(kind):
+            self.opaque(value, name)
+            return
+        self.attribute(value, "__class__", name)
+        self.mutable = True
+        attributes = getattr(value, "__dict__", None)
+        if type(attributes) is dict:
+            self.note(ATTRIBUTE, value, "__dict__", attributes, name)
+            if self.in_worker and _caches_properties(kind):
+                for key, part in attributes.items():
+                    self.note(ITEM, attributes, key, part, name)
+                self.follow(attributes.values(), name)
+            else:
+                self.members(attributes, name)
+        for slot in copyreg._slotnames(kind):  # type: ignore[attr-defined]
+            self.attribute(value, slot, name)
+        if isinstance(value, (list, dict)):
+            self.members(value, name)
+        elif isinstance(value, tuple):
+            self.follow(value, name)
+
+    def opaque(self, value: Any, name: str) -> None:
+        """What only its own code knows the state of: pickled again and compared."""
+        kind = type(value)
+        if kind.__module__ in _GENERATORS or (self.in_worker and kind_of_generator(kind)):
+            return  # tasks draw from children, which are made of its state at each call
+        if self.in_worker and kind.__module__ in _COUNTING:
+            return
+        try:
+            _state(value)  # the first time may fill caches, which are no change
+            held = _state(value)
+        except Exception:
+            return  # it cannot be sent either: a function that it has to go with says so
+        self.mutable = True
+        self.note(CALL, value, lambda: _state(value) == held, None, name)
+        self.weight += _HEAVY
+
+
+def _state(value: Any) -> bytes:
+    """What of it is sent; of generators of random numbers in it no state is."""
+    return dumps(value, board=Board(), caches=False)
+
+
+def kind_of_generator(kind: type) -> bool:
+    """Whether it draws random numbers: what it draws is its own business."""
+    return any(cls.__module__ in _GENERATORS for cls in kind.__mro__)
+
+
+@functools.lru_cache(maxsize=1024)
+def _caches_properties(kind: type) -> bool:
+    """Whether reading its attributes may add to them."""
+    return any(
+        type(value) is functools.cached_property for cls in kind.__mro__ for value in vars(cls).values()
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _default_pickling(kind: type) -> bool:
+    """Whether it is pickled by its attributes, slots and members, and by nothing else."""
+    if kind in copyreg.dispatch_table:
+        return False
+    base = next((b for b in (list, dict, tuple) if issubclass(kind, b)), object)
+    for name in _STATEFUL:
+        found, usual = getattr(kind, name, None), getattr(base, name, None)
+        if found is not usual and getattr(found, "__module__", None) != "sklearn.base":
+            return False
+    return True
+
+
+@functools.lru_cache(maxsize=1024)
+def has_hidden_state(kind: type) -> bool:
+    """Whether a class written in C, which keeps what Python does not see, is among its bases."""
+    for cls in kind.__mro__:
+        if cls in (object, list, dict, tuple) or cls.__base__ is None:
+            continue
+        slots = cls.__dict__.get("__slots__", ())
+        own = 1 if isinstance(slots, str) else len(tuple(slots))
+        if not cls.__flags__ & 1 << 9 or cls.__basicsize__ > cls.__base__.__basicsize__ + 8 * (own + 2):
+            return True
+    return False

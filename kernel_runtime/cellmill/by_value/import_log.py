@@ -1,0 +1,129 @@
+"""The user's own modules that a process has imported, and how their files were when it did.
+
+Modules of the standard library and of installed packages are left out: they do not change below a running notebook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import site
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
+from typing import Any, NamedTuple
+
+from ..errors import OWN_FOLDER
+
+
+class Version(NamedTuple):
+    """The state of a file: two that are equal hold the same text."""
+
+    mtime: float
+    size: int
+
+
+class Imported(NamedTuple):
+    """A module as a process has it."""
+
+    name: str
+    path: str
+    version: Version
+
+
+def version_of(path: str) -> Version | None:
+    """The file's present state; None when it cannot be read (editors replace files in two steps)."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return Version(found.st_mtime, found.st_size)
+
+
+def users_own(path: str) -> bool:
+    """Whether the source file belongs to neither Python, nor an installed package, nor Cellmill."""
+    return path.endswith(".py") and not is_installed(path)
+
+
+def is_installed(path: str) -> bool:
+    """Whether code of this file, or with this name for one, belongs to one of those."""
+    return path.startswith(_INSTALLED)
+
+
+def _installed() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    found = {paths[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    with contextlib.suppress(AttributeError):  # some virtual environments lack them
+        found.update([*site.getsitepackages(), site.getusersitepackages()])
+    found.add(OWN_FOLDER)
+    return tuple(os.path.join(path, "") for path in found)
+
+
+_INSTALLED = _installed()
+
+
+class ImportLog:
+    """What this process imports from now on; one in the zygote, which workers inherit.
+
+    Each import of a source file asks its loader for the state of the file before it is read. That is where it is
+    noted: nothing is left out, and nothing costs a task that imports nothing.
+    """
+
+    def __init__(self) -> None:
+        self.imported: dict[str, Imported] = {}
+        self._tell: Callable[[list[Imported]], None] | None = None
+        self._untold: list[Imported] = []
+        plain = SourceFileLoader.path_stats
+
+        def path_stats(loader: SourceFileLoader, path: str) -> Any:
+            stats = plain(loader, path)
+            if users_own(path):
+                self._note(Imported(loader.name, path, Version(stats["mtime"], stats["size"])))
+            return stats
+
+        SourceFileLoader.path_stats = path_stats  # type: ignore[assignment]
+        os.register_at_fork(after_in_child=self._be_silent)
+
+    def _be_silent(self) -> None:
+        """What a child of a task imports concerns nobody."""
+        self._tell = None
+
+    def _note(self, module: Imported) -> None:
+        self.imported[module.path] = module
+        self._untold.append(module)
+        self.tell()
+
+    def tell_to(self, tell: Callable[[list[Imported]], None]) -> None:
+        """In a worker: have the kernel hear of each import, at once where it is the main thread's."""
+        self._tell = tell
+        self._untold.clear()
+
+    def tell(self) -> None:
+        """Tell what has not been told yet."""
+        if self._untold and self._tell is not None and threading.current_thread() is threading.main_thread():
+            untold, self._untold = self._untold, []
+            self._tell(untold)
+
+    def forget(self) -> None:
+        """In the zygote: drop these modules, so that the next import reads their files again."""
+        for module in self.imported.values():
+            sys.modules.pop(module.name, None)
+            package, _, name = module.name.rpartition(".")
+            if package in sys.modules:
+                vars(sys.modules[package]).pop(name, None)
+        self.imported.clear()
+        self._untold.clear()
+        importlib.invalidate_caches()
+
+
+log: ImportLog | None = None  # of a zygote or a worker
+
+
+def start_log() -> ImportLog:
+    """Begin to note imports."""
+    global log
+    log = ImportLog()
+    return log

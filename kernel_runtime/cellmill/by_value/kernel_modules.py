@@ -1,0 +1,103 @@
+"""The user's own modules in this process, the kernel: which version of its file each of them comes from.
+
+Looked at between cells. A module is new when its spec is another one, as after `importlib.reload`, or when the
+autoreload extension says that it has brought it up to date.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .import_log import Version, users_own, version_of
+
+
+class Reloaded(NamedTuple):
+    """What the autoreload extension knows of a module: the time stamp of the file it last looked at."""
+
+    mtime: float
+    failed: bool
+
+
+class _Held:
+    """A module in this process."""
+
+    __slots__ = ("by_autoreload", "name", "path", "spec", "version")
+
+    def __init__(self, name: str, path: str, spec: Any, version: Version) -> None:
+        self.name = name
+        self.path = path
+        self.spec = spec
+        self.version = version
+        self.by_autoreload: Reloaded | None = None
+
+
+class KernelModules:
+    """All of them; `modules` is the one of this process."""
+
+    def __init__(self) -> None:
+        self.by_autoreload: Callable[[str, str], Reloaded | None] = lambda name, path: None
+        self._held: dict[str, _Held] = {}
+        self._others: set[str] = {"__main__", "__mp_main__"}
+
+    def note(self) -> bool:
+        """Find modules that were imported or brought up to date since the last time; whether there was one of those."""
+        anew = False
+        for name in set(sys.modules.copy()) - self._others:
+            found = _source_of(name)
+            if found is None:
+                self._others.add(name)
+                continue
+            spec, path = found
+            held = self._held.get(name)
+            if held is None or held.spec is not spec:
+                anew = anew or held is not None
+                version = version_of(path)
+                if version is not None:
+                    held = self._held[name] = _Held(name, path, spec, version)
+            if held is not None:
+                anew = self._ask_autoreload(held) or anew
+        return anew
+
+    def _ask_autoreload(self, held: _Held) -> bool:
+        """What it looked at anew, and did not fail at, is up to date: it changes some modules without a new spec."""
+        before, now = held.by_autoreload, self.by_autoreload(held.name, held.path)
+        held.by_autoreload = now
+        if before is None or now is None or now.failed or now.mtime == before.mtime:
+            return False
+        version = version_of(held.path)
+        if version is None or version.mtime != now.mtime:
+            return False
+        held.version = version
+        return True
+
+    def reloaded(self) -> bool:
+        """Whether one of them has been loaded again since `note`; a matter of a microsecond."""
+        loaded = sys.modules
+        for name, held in self._held.items():  # noqa: SIM110  (a generator would cost more than the check)
+            if getattr(loaded.get(name), "__spec__", None) is not held.spec:
+                return True
+        return False
+
+    def outdated(self) -> dict[str, tuple[str, Version]]:
+        """By path, those whose files are other ones now: (name, present version)."""
+        found = {}
+        for held in self._held.values():
+            now = version_of(held.path)
+            if now is not None and now != held.version:
+                found[held.path] = (held.name, now)
+        return found
+
+
+def _source_of(name: str) -> tuple[Any, str] | None:
+    """(spec, path) of a module of the user's own."""
+    with contextlib.suppress(Exception):  # whatever stands there may be no module
+        spec = sys.modules[name].__spec__
+        if spec is not None and spec.has_location and users_own(str(spec.origin)):
+            return spec, str(spec.origin)
+    return None
+
+
+modules = KernelModules()

@@ -1,0 +1,285 @@
+"""Data of the user's own modules that functions read by name: it goes along with the functions.
+
+Workers import such a module from its file, and have its data as the file makes it. Whatever was bound anew or changed
+in the kernel since would be missing there. So a function brings what it reads: names of its module and of the modules
+it refers to, through its helpers too. A module of an installed package keeps its own data in each process.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+import threading
+import types
+import weakref
+from abc import ABCMeta
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import notices
+from ..errors import class_name, is_a, module_name
+from .capture_entries import DICT, ITEM
+from .import_log import users_own
+from .pickling import dumps
+from .references import ABSENT, cell_value, helpers_of, named_references, names_of, names_used, texts_used
+
+if TYPE_CHECKING:
+    from .capture_kinds import Walk
+
+Reads = dict[tuple[str, str], Any]  # by module and name, which is "Class.name" for data of a class
+
+_BY_TEXT = frozenset(
+    ("getattr", "hasattr", "vars", "dir", "__dict__")
+)  # ways to data by another name than its own
+_brought: set[tuple[str, str]] = set()  # data that functions took along
+_CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property)
+_own: weakref.WeakKeyDictionary[types.ModuleType, bool] = weakref.WeakKeyDictionary()
+# by module, what of it cannot be pickled, as it was first seen
+_left_out: weakref.WeakKeyDictionary[types.ModuleType, dict[str, Any]] = weakref.WeakKeyDictionary()
+
+
+class Gone:
+    """Stands for data that a module had, and has no more."""
+
+
+def is_own(module: Any) -> bool:
+    """Whether it is a module of the user's, which workers import."""
+    if type(module) is not types.ModuleType:
+        return False
+    found = _own.get(module)
+    if found is None:
+        name = getattr(module, "__name__", "__main__")
+        file = getattr(module, "__file__", None)
+        found = name not in ("__main__", "__mp_main__") and bool(file) and users_own(str(file))
+        _own[module] = found
+    return found and sys.modules.get(module.__name__) is module
+
+
+def may_read(callable_object: Any) -> bool:
+    """Whether a method, a partial or another callable object runs code that could read a user's module."""
+    function = callable_object
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    if type(function) is not types.FunctionType:
+        called = (vars(cls).get("__call__") for cls in type(function).__mro__)
+        function = next((found for found in called if found is not None), None)
+    if type(function) is not types.FunctionType:
+        return False
+    if _module_of(function) is not None:
+        return True
+    helpers = [helper for helper in helpers_of(function) if type(helper) is types.FunctionType]
+    values = [value for helper in helpers for _, value in named_references(helper)]
+    return any(is_own(value) or _module_of(value) is not None for value in values)
+
+
+def _module_of(value: Any) -> types.ModuleType | None:
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    return module if is_own(module) else None
+
+
+def of_function(walk: Walk, function: types.FunctionType, name: str) -> None:
+    """What a function of a user's module reads there."""
+    module = _module_of(function)
+    if module is None or function.__globals__ is not vars(module):
+        return
+    _of_code(walk, module, function.__code__)
+    defaults = function.__defaults__
+    if defaults and not walk.in_worker and "<locals>" not in function.__qualname__:
+        walk.attribute(function, "__defaults__", name)
+        if any(type(value) in (list, dict, set) for value in defaults):
+            walk.reads[module.__name__, f"{function.__qualname__}.__defaults__"] = defaults
+    for cell in function.__closure__ or ():
+        wrapped = cell_value(cell)
+        if type(wrapped) is types.FunctionType and wrapped.__globals__ is vars(module):
+            _of_code(walk, module, wrapped.__code__)
+
+
+def _of_code(walk: Walk, module: types.ModuleType, code: types.CodeType) -> None:
+    _read(walk, module, names_of(code))
+    for name in names_of(code):
+        of_module(walk, vars(module).get(name), code)
+
+
+def of_module(walk: Walk, value: Any, code: types.CodeType) -> None:
+    """What code reads of a user's module that it refers to: ``value.name``."""
+    todo, seen = [value], set[int]()
+    while todo:
+        module = todo.pop()
+        if id(module) not in seen and is_own(module):
+            seen.add(id(module))
+            namespace, used = vars(module), names_used(code)
+            if used & _BY_TEXT:
+                if not walk.in_worker:
+                    held = tuple(part for pair in list(namespace.items()) for part in pair)
+                    walk.note(DICT, namespace, None, held, module.__name__)
+                used |= texts_used(code) | {key for key, held in list(namespace.items()) if _is_data(held)}
+            _read(walk, module, used)
+            todo.extend(namespace[key] for key in used & namespace.keys())
+
+
+def of_class(walk: Walk, cls: type, name: str) -> None:
+    """What the methods of a class of a user's module read, and its data."""
+    module = _module_of(cls)
+    if module is None or type(cls) not in (type, ABCMeta):
+        return
+    for key, value in list(vars(cls).items()):
+        for function in _functions_in(value):
+            if function.__globals__ is vars(module):
+                _of_code(walk, module, function.__code__)
+        if not key.startswith("__") and _is_data(value) and not hasattr(type(value), "__get__"):
+            walk.attribute(cls, key, f"{cls.__qualname__}.{key}")
+            walk.reads[module.__name__, f"{cls.__qualname__}.{key}"] = value
+
+
+def _functions_in(value: Any) -> Iterable[types.FunctionType]:
+    parts = (getattr(value, key, None) for key in ("__func__", "fget", "fset", "fdel"))
+    return [part for part in (value, *parts) if type(part) is types.FunctionType]
+
+
+def _is_data(value: Any) -> bool:
+    kind = type(value)
+    return not issubclass(kind, _CODE) and not str(kind.__module__).startswith(("cellmill.", "cellmill_"))
+
+
+def _read(walk: Walk, module: types.ModuleType, names: Iterable[str]) -> None:
+    namespace = vars(module)
+    for key in sorted(names):
+        value = namespace.get(key, ABSENT)
+        if key.startswith("__") or (value is ABSENT and hasattr(builtins, key)):
+            continue
+        shown = f"{module.__name__}.{key}"
+        if not walk.in_worker:  # where other functions set theirs
+            walk.note(ITEM, namespace, key, value, shown)
+        if value is ABSENT:
+            if (module.__name__, key) in _brought:
+                walk.reads[module.__name__, key] = Gone
+            continue
+        walk.follow((getattr(value, "__wrapped__", value),) if not _is_data(value) else (value,), shown)
+        if _is_data(value):
+            walk.reads[module.__name__, key] = value
+            if not walk.in_worker:
+                _brought.add((module.__name__, key))
+
+
+def leave_out(place: tuple[str, str], value: Any, reason: str) -> None:
+    """Data that cannot be pickled stays each process's own; said once, if it was bound anew."""
+    module, name = place
+    first = _left_out.setdefault(sys.modules[module], {}).setdefault(name, value)
+    if first is not value:
+        notices.give(
+            ("left out", place),
+            f"{module}.{name} was set anew in this process, and workers keep their own: it cannot be sent, "
+            f"{reason}. Pass it as an argument in a form that can be pickled, or make it once per worker with "
+            "@cellmill.per_worker.",
+        )
+
+
+# -- in a worker
+
+
+class Brought:
+    """The data of modules that one function brings, with what tells it from other data of the same names."""
+
+    def __init__(self, reads: Reads) -> None:
+        self._reads = {place: (value, _digest(value)) for place, value in reads.items()}
+
+    def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function with this data in its modules."""
+        if not several_threads:
+            self._apply()
+            return function(*args, **kwargs)
+        with _using:
+            while self._others_in_use():
+                _using.wait(SLICE_S)
+            self._apply()
+            self._count(1)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            with _using:
+                self._count(-1)
+                _using.notify_all()
+
+    def _apply(self) -> None:
+        """Set it where other data was set last.
+
+        What tasks bind anew or change stays as long as the kernel's data does: a model loaded once per worker.
+        """
+        for place, (value, digest) in self._reads.items():
+            before = _applied.get(place)
+            if before != digest:
+                if before is not None or place not in _made_here:
+                    _made_here.discard(place)
+                    _set(place, value)
+                _applied[place] = digest
+
+    def _others_in_use(self) -> bool:
+        """Whether a task of another thread runs with other data: modules belong to the whole process."""
+        return any(_in_use.get(place, (digest, 0))[0] != digest for place, (_, digest) in self._reads.items())
+
+    def _count(self, by: int) -> None:
+        for place, (_, digest) in self._reads.items():
+            count = _in_use.get(place, (digest, 0))[1] + by
+            if count:
+                _in_use[place] = (digest, count)
+            else:
+                del _in_use[place]
+
+
+def _digest(value: Any) -> bytes:
+    return blake2b(dumps(value), digest_size=16).digest()
+
+
+SLICE_S = 0.05  # of a wait, which hears Stop in between
+several_threads = False  # run tasks in this process
+_using = threading.Condition()
+_in_use: dict[tuple[str, str], tuple[bytes, int]] = {}  # data of tasks that run now, and how many those are
+_applied: dict[tuple[str, str], bytes] = {}  # what was set last
+_made_here: set[tuple[str, str]] = set()  # set by the initializer, or by a call on each worker
+
+
+def _set(place: tuple[str, str], value: Any) -> None:
+    owner: Any = sys.modules.get(place[0])
+    *path, name = place[1].split(".")
+    for part in path:
+        owner = getattr(owner, part, None)
+    if owner is None:
+        return
+    if value is not Gone:
+        setattr(owner, name, value)
+    elif hasattr(owner, name):
+        delattr(owner, name)
+
+
+@contextmanager
+def noting_own() -> Iterator[None]:
+    """While a worker is prepared: the data of modules that this sets is the worker's own.
+
+    It stays until the kernel has another value of that name.
+    """
+    from .capture import capture
+
+    modules = [module for module in list(sys.modules.values()) if is_own(module)]
+    before = {place: value for module in modules for place, value in _data_of(module)}
+    contents = {place: capture(value) for place, value in before.items() if type(value) in (list, dict, set)}
+    try:
+        yield
+    finally:
+        now = {place: value for module in modules for place, value in _data_of(module)}
+        _made_here.update(place for place, value in now.items() if before.get(place, ABSENT) is not value)
+        _made_here.update(place for place, content in contents.items() if content.changed() is not None)
+
+
+_NAMESPACE = type.__dict__["__dict__"]  # whatever a metaclass does
+
+
+def _data_of(module: types.ModuleType) -> Iterator[tuple[tuple[str, str], Any]]:
+    for key, value in list(vars(module).items()):
+        yield (module.__name__, key), value
+        if is_a(value, type) and module_name(value) == module.__name__:
+            for name, part in list(_NAMESPACE.__get__(value).items()):
+                yield (module.__name__, f"{class_name(value)}.{name}"), part

@@ -1,0 +1,196 @@
+"""The pickler for what plain pickle cannot send: functions and classes by value, each version of a class by itself.
+
+A class that was made by a class statement in a cell travels by value, under the name (identity, version). The process
+that it comes from finds its own class again and leaves it as it is. Any other process makes one class for each version,
+once: so what changes a class later never reaches tasks that were sent before, and reading a result changes no class.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import itertools
+import os
+import pickle
+import sys
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from types import FunctionType, MemberDescriptorType, ModuleType
+from typing import Any, NamedTuple
+
+import cloudpickle
+from cloudpickle import cloudpickle as _by_value
+
+from ..randomness import generators as randomness
+from . import molecules, sentinels
+from . import wrappers as by_value
+
+MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
+
+_MAKERS = (_by_value._make_skeleton_class, _by_value._make_skeleton_enum)
+_numbers = itertools.count(1)
+_lock = threading.RLock()
+_originals: weakref.WeakValueDictionary[str, type] = weakref.WeakValueDictionary()  # made in this process
+_copies: weakref.WeakValueDictionary[tuple[str, str], type] = weakref.WeakValueDictionary()
+_names: weakref.WeakKeyDictionary[type, tuple[str, str]] = weakref.WeakKeyDictionary()  # of copies
+_complete: weakref.WeakSet[type] = weakref.WeakSet()
+_present: OrderedDict[str, _Present] = OrderedDict()
+main_of_worker: ModuleType | None = None  # where the plain pickle of a task looks for classes of cells
+
+
+class _Present(NamedTuple):
+    """The version of a class in this process, and what it referred to then."""
+
+    version: str
+    changed: Callable[[], str | None]
+
+
+class Pickler(cloudpickle.Pickler):
+    """Functions and classes by value where workers cannot import them.
+
+    ``board``: where generators of random numbers are noted, if stand-ins are to go in their places. ``caches``: with
+    what objects keep of earlier questions.
+    """
+
+    board: randomness.Board | None = None
+    caches = True
+
+    def reducer_override(self, obj: Any) -> Any:
+        """See `pickle.Pickler`."""
+        kind = type(obj)
+        if kind is object:
+            return sentinels.reduced(obj)
+        if kind is memoryview:
+            return _memory_view, (_bytes_of(obj), obj.format, obj.shape)
+        if kind is io.TextIOWrapper and obj is not sys.stdout and obj is not sys.stderr:
+            raise pickle.PicklingError("an open file stays in the process that opened it; send its name")
+        stand_in = randomness.reduced(obj, self.board)
+        if stand_in is not None:
+            return stand_in
+        molecule = molecules.reduced(obj, caches=self.caches)
+        if molecule is not None:
+            return molecule
+        shell = sys.modules.get("IPython.core.interactiveshell")
+        if shell is not None and obj is getattr(shell, "_modified_open", _MISSING):
+            # IPython's stand-in for `open` would drag all of IPython into each worker
+            return getattr, (builtins, "open")
+        wrapper = by_value.reduced(obj)
+        if wrapper is not None:
+            return wrapper
+        if not by_value.is_of_spawned_main(obj):
+            reduced = super().reducer_override(obj)
+        elif type(obj) is FunctionType:
+            reduced = self._dynamic_function_reduce(obj)
+        else:
+            reduced = _by_value._dynamic_class_reduce(obj)
+        if type(reduced) is tuple and reduced[0] in _MAKERS:
+            maker, arguments, state = reduced[:3]
+            identity, version = _name_of(obj, arguments[-2])
+            arguments = (*_as_defined(obj, arguments[:-2]), None, arguments[-1])
+            state = ({k: v for k, v in state[0].items() if not _is_derived(k, v)}, state[1])
+            return _class_named, (maker, arguments, identity, version), state, None, None, _complete_class
+        return reduced
+
+
+_MISSING = object()
+
+
+def _bytes_of(view: memoryview) -> bytes | bytearray:
+    """In the order of its elements, to be written to where the view is."""
+    return view.tobytes() if view.readonly else bytearray(view.tobytes())
+
+
+def _memory_view(data: bytes | bytearray, form: str, shape: tuple[int, ...]) -> memoryview:
+    """A view of its own bytes, as it was; plain bytes where only what it was taken from knows the format."""
+    view: Any = memoryview(data)
+    try:
+        found: memoryview = view.cast(form) if len(shape) == 1 else view.cast(form, shape)
+        return found
+    except ValueError:
+        return memoryview(data)
+
+
+def _is_derived(name: str, value: Any) -> bool:
+    """Whether the copy of a class gets this attribute by itself; `copyreg` adds its own when it meets an instance."""
+    return type(value) is MemberDescriptorType or name == "__slotnames__"
+
+
+def _as_defined(cls: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A class is made with its qualified name, which reprs show, and its slots: an instance without a dict has no place
+    for anything else.
+
+    Not one whose base is a function that makes the class, as `typing.NamedTuple` does: it sees to the slots itself.
+    """
+    if type(arguments[-1]) is not dict:
+        return arguments
+    given = {**arguments[-1], "__qualname__": cls.__qualname__}
+    slots = cls.__dict__.get("__slots__")
+    if slots is not None and not any(
+        type(base) is FunctionType for base in cls.__dict__.get("__orig_bases__", ())
+    ):
+        given["__slots__"] = slots
+    return *arguments[:-1], given
+
+
+def dumps(
+    value: Any,
+    buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None,
+    board: randomness.Board | None = None,
+    caches: bool = True,
+) -> bytes:
+    """The pickle of a value, protocol 5; raises what the objects in it raise."""
+    target = io.BytesIO()
+    pickler = Pickler(target, protocol=5, buffer_callback=buffer_callback)
+    pickler.board = board
+    pickler.caches = caches
+    pickler.dump(value)
+    return target.getvalue()
+
+
+def _name_of(cls: type, identity: str) -> tuple[str, str]:
+    """(identity, present version) of a class that travels by value."""
+    from .capture import capture  # it pickles what it cannot compare otherwise
+
+    with _lock:
+        copied = _names.get(cls)
+        if copied is not None:
+            identity = copied[0]
+        else:
+            _originals[identity] = cls
+            _complete.add(cls)
+        found = _present.get(identity)
+        if found is not None and found.changed() is None:
+            return identity, found.version
+        version = copied[1] if copied is not None and found is None else f"{os.getpid()}.{next(_numbers)}"
+        # known before the walk, which pickles what refers to the class
+        _present[identity] = _Present(version, lambda: None)
+        _present[identity] = _Present(version, capture(cls).changed)
+        if len(_present) > MOST_CLASSES:
+            _present.popitem(last=False)
+        return identity, version
+
+
+def _class_named(maker: Callable[..., type], arguments: tuple[Any, ...], identity: str, version: str) -> type:
+    """The class of this name here: the original, a copy that was made before, or a new one that is still empty."""
+    with _lock:
+        found = _originals.get(identity) or _copies.get((identity, version))
+        if found is None:
+            found = _copies[identity, version] = maker(*arguments)
+            _names[found] = (identity, version)
+            if (
+                main_of_worker is not None
+                and found.__module__ == "__main__"
+                and "." not in found.__qualname__
+            ):
+                setattr(main_of_worker, found.__qualname__, found)
+        return found
+
+
+def _complete_class(cls: type, state: Any) -> type:
+    """Give a new class its attributes; one that has them stays as it is."""
+    if cls not in _complete:
+        _by_value._class_setstate(cls, state)
+        _complete.add(cls)
+    return cls

@@ -1,0 +1,112 @@
+"""Bare objects, as `MISSING = object()`: their identity is their only use, so it holds across processes.
+
+Each has a number, given by the process that sends it first, and is the same object wherever that number arrives. One
+that only this table refers to is dropped: nobody there can tell another object under its number from it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from .import_log import is_installed
+
+LEAST_SWEPT = 1024  # in the table before it is looked through for those that nobody else refers to
+PICKLED = b"\x8c\x06object\x94\x93"  # what the pickle of one has in it, by the plain pickler
+
+_Key = tuple[int, int]  # the process that gave the number, and the number
+_lock = threading.RLock()
+_by_key: dict[_Key, object] = {}
+_keys: dict[int, _Key] = {}  # by id
+_of_modules: dict[int, tuple[str, str]] = {}  # by id: those that installed modules have, and no table keeps
+
+
+class _State:
+    """Of this process."""
+
+    process = int.from_bytes(os.urandom(8), "little")
+    numbered = 0
+    sweep_at = LEAST_SWEPT
+    modules = 0  # how many were looked through
+
+
+def _in_child() -> None:
+    """A forked child gives numbers of its own, and knows those that it inherits."""
+    global _lock
+    _lock = threading.RLock()
+    _State.process, _State.numbered = int.from_bytes(os.urandom(8), "little"), 0
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
+def reduced(sentinel: object) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """What a bare object pickles to."""
+    with _lock:
+        place = _place(sentinel)
+        if place is not None:
+            return of_module, place
+        key = _keys.get(id(sentinel))
+        if key is None:
+            _State.numbered += 1
+            key = (_State.process, _State.numbered)
+            _keep(key, sentinel)
+        return numbered, key
+
+
+def numbered(process: int, number: int) -> object:
+    """The object with a number."""
+    with _lock:
+        found = _by_key.get((process, number))
+        if found is None:
+            found = object()
+            _keep((process, number), found)
+        return found
+
+
+def of_module(module: str, name: str) -> Any:
+    """The one that an installed module has under a name."""
+    return getattr(importlib.import_module(module), name)
+
+
+def _keep(key: _Key, sentinel: object) -> None:
+    _by_key[key] = sentinel
+    _keys[id(sentinel)] = key
+    if len(_by_key) >= _State.sweep_at:
+        for unused in _only_here(_by_key, sentinel):
+            del _keys[id(_by_key.pop(unused))]
+        _State.sweep_at = max(LEAST_SWEPT, 2 * len(_by_key))
+
+
+def _only_here(table: dict[_Key, object], but: object) -> list[_Key]:
+    """Those of a table that nothing else refers to."""
+    return [key for key, found in table.items() if sys.getrefcount(found) <= _ALONE and found is not but]
+
+
+def _count_alone() -> int:
+    return next(sys.getrefcount(found) for _, found in {0: object()}.items())
+
+
+_ALONE = _count_alone()
+
+
+def _place(sentinel: object) -> tuple[str, str] | None:
+    """(module, name) of one that code of an installed package compares with its own."""
+    if _State.modules != len(sys.modules):
+        _State.modules = len(sys.modules)
+        _of_modules.clear()
+        for module in list(sys.modules.values()):
+            if type(module) is ModuleType and is_installed(getattr(module, "__file__", None) or ""):
+                name = module.__name__
+                for key, value in list(vars(module).items()):
+                    if type(value) is object and sys.modules.get(name) is module:
+                        _of_modules.setdefault(id(value), (name, key))
+    found = _of_modules.get(id(sentinel))
+    if found is not None and getattr(sys.modules.get(found[0]), found[1], None) is sentinel:
+        return found
+    return None

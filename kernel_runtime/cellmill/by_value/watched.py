@@ -1,0 +1,170 @@
+"""In a worker: what tasks change of the state that their function has captured.
+
+It stays in that worker, and which worker runs the next task is left to chance. So after a task, or a chunk of a map,
+the captured state is compared with what it was, and the kernel hears of a change before it hears of the result. A
+variable that was None or missing may be set once per worker: a model that is loaded by the first task.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+from .capture import Capture, memory_of, walked
+from .capture_entries import ATTRIBUTE, CELL, ITEM
+from .capture_kinds import Walk
+from .references import ABSENT
+
+MOST_SHARE = 0.1  # of a worker's time for what is costly to compare, after the first tasks
+FIRST_LOOKS = 3
+CHANGES = 2**32 - 2  # the number of a reply that nobody asked for: (function, variables)
+
+
+class _Here(threading.local):
+    tell: Callable[[str, tuple[str, ...]], None] | None = None  # (function, variables) to the kernel
+
+
+here = _Here()
+
+
+class Look:
+    """Compares variables with what they were when this was made, as often as that is worth its time."""
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self._variables = variables
+        self._said: set[str] = set()
+        self._looks = 0
+        self._due = 0.0
+        self._capture = self._taken()
+
+    def changed(self, *, at_any_cost: bool = False) -> str | None:
+        """One that has changed since the last time that this was told of it."""
+        capture = self._capture
+        if not capture.light and not at_any_cost:
+            if self._looks >= FIRST_LOOKS and time.monotonic() < self._due:
+                return None
+            self._looks += 1
+        start = time.monotonic()
+        found = capture.changed()
+        end = time.monotonic()
+        self._due = end + (end - start) / MOST_SHARE
+        if found is not None:
+            self._said.add(found)
+            self._capture = self._taken()
+        return found
+
+    @property
+    def light(self) -> bool:
+        """Whether every change is seen at once."""
+        return self._capture.light
+
+    def _taken(self) -> Capture:
+        walk = Walk(memory_of, in_worker=True)
+        for name, value in self._variables.items():
+            walk.go(value, name)
+        return Capture(without_free(walk, self._said), 0)
+
+
+class Watched:
+    """A call whose function's captured state is looked at afterwards; who makes many calls takes `bare` and `look`."""
+
+    def __init__(self, call: Callable[..., Any], function: Any, name: str) -> None:
+        self.__wrapped__ = call
+        self._function = function
+        self.__qualname__ = self.__name__ = name
+        self._said: set[str] = set()
+        self._walk: Walk | None = None
+        self._capture: Capture | None = None
+        self._looks = 0
+        self._cost = self._due = 0.0  # of the latest look in seconds, and when the next one is
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._capture is None:
+            self._take()
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        finally:
+            self.look()
+
+    def bare(self) -> Callable[..., Any]:
+        """The function itself, for many calls; `look` follows."""
+        if self._capture is None:
+            self._take()
+        return self.__wrapped__
+
+    def look(self) -> None:
+        """Tell the kernel of what has changed, each variable once."""
+        capture = self._capture
+        if capture is None:
+            return
+        if capture.light:
+            changed = capture.changed()
+        else:
+            changed = self._look_sometimes(capture)
+        if changed is not None:
+            self._tell(changed)
+
+    def _look_sometimes(self, capture: Capture) -> str | None:
+        start = time.monotonic()
+        if self._looks >= FIRST_LOOKS and start < self._due:
+            return None
+        changed = capture.changed()
+        now = time.monotonic()
+        self._looks += 1
+        self._due = now + (now - start) / MOST_SHARE
+        return changed
+
+    def _take(self) -> None:
+        self._walk = without_free(walked(self._function, in_worker=True), self._said)
+        self._capture = Capture(self._walk, 0)
+
+    def _tell(self, variable: str) -> None:
+        """Of this one and of all others that have changed since."""
+        found: str | None = variable
+        changed, walk = list[str](), self._walk
+        assert walk is not None
+        while found is not None:
+            changed.append(found)
+            self._said.add(found)
+            found = Capture(without_free(walk, self._said), 0).changed()
+        if here.tell is not None:
+            here.tell(self.__name__, tuple(sorted(changed)))
+        self._take()
+
+
+def without_free(walk: Walk, said: set[str]) -> Walk:
+    """The same walk without what tasks may change, and without what was told already."""
+    kept = [
+        (entry, name)
+        for entry, name in zip(walk.entries, walk.names, strict=True)
+        if name not in said and not _is_free(walk, *entry)
+    ]
+    walk.entries, walk.names = [entry for entry, _ in kept], [name for _, name in kept]
+    return walk
+
+
+def _is_free(walk: Walk, kind: int, owner: Any, key: Any, value: Any) -> bool:
+    """What no task changes, or may set in its worker without harm: the first value of a variable that had none."""
+    if kind == ITEM:
+        return (
+            value is ABSENT
+            or value is None
+            or (type(key) is str and key not in walk.stores and "__name__" in owner)
+        )
+    if kind == CELL:
+        return value is ABSENT or value is None
+    return kind == ATTRIBUTE and isinstance(owner, (types.FunctionType, type))
+
+
+def bare(function: Any) -> Any:
+    """What is called many times before one `look`."""
+    return function.bare() if type(function) is Watched else function
+
+
+def look(function: Any) -> None:
+    """After many calls of what `bare` gave."""
+    if type(function) is Watched:
+        function.look()

@@ -1,0 +1,51 @@
+"""A failing call names itself: its function and arguments in short, as a note on its error."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..errors import is_a
+from ..serialization.exceptions import number_raised, task_of
+from ..task import add_note, notes_of, short_arguments
+
+_OF_MAP = re.compile(r"in element [\d,]+ of a map: ")
+
+
+class InputName:
+    """Stands for the result of another task among the arguments."""
+
+    def __init__(self, position: int) -> None:
+        self._position = position
+
+    def __repr__(self) -> str:
+        return f"<input {self._position}>"
+
+
+def call_text(name: str, args: Any, kwargs: dict[str, Any], future: type[Any]) -> str:
+    """A call in short; objects of the class ``future`` stand as the inputs they are."""
+    count, shown = 0, list[Any]()
+    for value in (*args, *kwargs.values()):
+        count += (of_input := is_a(value, future))
+        shown.append(InputName(count) if of_input else value)
+    named = dict(zip(kwargs, shown[len(args) :], strict=True))
+    try:
+        return f"{name}({short_arguments(tuple(shown[: len(args)]), named)})"
+    except Exception:
+        return f"{name}(<arguments that cannot be shown>)"
+
+
+def name_call(error: BaseException, call: str, task: str = "") -> None:
+    """Note on the error of a task which call it was; ``task``: its number, such as "#12"."""
+    add_note(error, f"in {call}")
+    if task:
+        number_raised(error, task)
+
+
+def call_of(error: BaseException) -> str:
+    """What `name_call` or `name_element` noted last, with the number of the task; "" without such a note."""
+    for note in reversed(notes_of(error)):
+        if type(note) is str and note.startswith("in ") and note.endswith(")"):
+            call, task = _OF_MAP.sub("", note).removeprefix("in "), task_of(error)
+            return f"{call}, task {task}," if task else call
+    return ""

@@ -1,0 +1,90 @@
+"""Notices to the user: a warning at a line of theirs, once for each thing that it is about."""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import OWN_FOLDER
+
+MOST_LINES = 3  # of what a function changes, with their text
+MOST_TEXT = 60
+
+_given: set[Any] = set()
+
+
+def give(key: Any, text: str, function: Any = None) -> None:
+    """Warn once for each ``key``, see `warn`."""
+    if key not in _given:
+        _given.add(key)
+        warn(text, function)
+
+
+def warn(text: str, function: Any = None) -> None:
+    """Warn at the definition of ``function``, else at the line that called into Cellmill.
+
+    Raises nothing, whatever filters of warnings say: it may be called where a result is on its way.
+    """
+    file, line = _place(function)
+    try:
+        warnings.warn_explicit(text, RuntimeWarning, file, line)
+    except Warning:  # a filter makes errors of them
+        print(f"cellmill: {text}", file=sys.stderr)
+
+
+def is_new(key: Any) -> bool:
+    """Whether nothing has been said of it; from now on something has."""
+    new = key not in _given
+    _given.add(key)
+    return new
+
+
+def listed(names: Sequence[str]) -> str:
+    """In words."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def stays_there(variable: str, count: int = 1) -> str:
+    """What becomes of a change that a task makes in its worker, and what to do instead."""
+    does = "do" if count > 1 or variable in ("its defaults", "its attributes", "its arguments") else "does"
+    return (
+        f"The change stays in the worker: here {variable} {does} not change, and later tasks see it or not. Return "
+        "what is to be kept. For a cache of each worker's own there are functools.cache and @cellmill.per_worker."
+    )
+
+
+def works_on_copies(function: str, changed: Mapping[str, tuple[int, str]]) -> str:
+    """Of arguments that a function changes in place: ``changed`` has the line of each and its text."""
+    names = list(changed)
+    shown = listed(names)
+    where = "; ".join(f"line {line}: {_short(text)}" for line, text in list(changed.values())[:MOST_LINES])
+    one = len(names) == 1
+    return (
+        f"{function} changes its argument{'' if one else 's'} {shown} in place ({where}). A task has a copy of "
+        f"{'it' if one else 'each'}: the caller's {'object does' if one else 'objects do'} not change. Return what is "
+        f"changed and take it from the result, or begin with {names[0]} = copy.copy({names[0]}) if only the task "
+        "needs the change."
+    )
+
+
+def _short(text: str) -> str:
+    text = text.partition("\n")[0]
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
+
+
+def _place(function: Any) -> tuple[str, int]:
+    function = getattr(function, "__wrapped__", function)
+    if type(function) is types.FunctionType:
+        return function.__code__.co_filename, function.__code__.co_firstlineno
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OWN_FOLDER):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def forget() -> None:
+    """Every notice is given once more."""
+    _given.clear()

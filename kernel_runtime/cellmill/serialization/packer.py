@@ -1,0 +1,220 @@
+"""Packing elements of maps: see `pieces` for what comes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pickle
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import cloudpickle
+
+from ..by_value import pickling
+from ..errors import PayloadError
+from ..futures import Future
+from . import payload
+from .fixed import FIXED, fixed
+from .payload import BUFFER_MIN
+from .pieces import Bare, Copy, Piece, Plain, Refused, load_part, pack_plain
+from .shared import Shared, ShareError, packing
+
+MOST_KNOWN = 256
+_references = (Future, Shared)
+_CONTAINERS = frozenset((list, dict))  # which can be changed: no need to look at the others
+_by_value: weakref.WeakSet[type] = weakref.WeakSet()  # classes that workers cannot import
+
+
+class _Pickler(pickling.Pickler):
+    """A class that workers cannot import is left outside: a chunk carries each version of it once."""
+
+    outside: Callable[[Any, Any], Any]
+
+    def reducer_override(self, obj: Any) -> Any:
+        """See `pickle.Pickler`."""
+        if isinstance(obj, type) and obj in _by_value:
+            return self.outside(
+                obj, pickling._name_of(obj, cloudpickle.cloudpickle._get_or_create_tracker_id(obj))
+            )
+        reduced = super().reducer_override(obj)
+        if type(reduced) is tuple and reduced[0] is pickling._class_named:
+            _by_value.add(obj)
+            return self.outside(obj, reduced[1][-2:])
+        return reduced
+
+
+class Packer:
+    """Packs the elements of one input. ``name`` is the function's, for errors.
+
+    ``quiet``: between elements no code of the user runs, so that an object that comes several times is packed once.
+    ``plain``: the kind that plain data is packed as.
+    """
+
+    plain: type = Plain
+
+    def __init__(self, name: str, *, star: bool, quiet: bool) -> None:
+        self._name = name
+        self._star = star
+        self._quiet = quiet
+        self.made = 0  # bytes of all that was packed
+        self._special: set[type] = {tuple, *_references}  # kinds of elements that plain pickle does not do
+        self._registry = bool(cloudpickle.list_registry_pickle_by_value())
+        self._before: Any = None  # the element before, and what was made of its parts
+        self._again: dict[int, tuple[Any, Piece | Bare]] = {}  # with the part, which it is found by
+        self._copies: dict[int, tuple[Any, Copy]] = {}  # by the object that has the buffer
+        self._classes: dict[Any, Bare] = {}  # by identity and version
+        self._parts: list[Any] = []
+        self._taken: list[Copy] = []
+
+    def pack(self, items: list[Any], stop: Callable[[], bool] = bool) -> list[Any]:
+        """What is kept of these elements; fewer, where ``stop()`` became true."""
+        if not items or (type(items[0]) not in _CONTAINERS and fixed(items)):
+            return items
+        packed: list[Any] = []
+        with packing(self._refer):
+            while True:
+                place, size = pack_plain(items, len(packed), Plain, packed)
+                self.made += size
+                if place == len(items):
+                    return packed
+                packed.append(self._other(items[place]))
+                if stop():
+                    return packed
+
+    def _other(self, item: Any) -> Any:
+        """One that is no plain data."""
+        kind = type(item)
+        if kind in FIXED:
+            return item
+        if kind in self._special or item is self._before:
+            return item if issubclass(type(item), _references) else self._element(item)
+        return self._usual(item)
+
+    def _usual(self, item: Any) -> Any:
+        """Most elements: plain pickle does them, thousands in some milliseconds."""
+        self._before = item if self._quiet else None
+        try:
+            data = pickle.dumps(item, 5, buffer_callback=self._keep)
+        except BaseException:
+            return self._element(item)
+        if payload.is_marked(data) or self._registry:
+            return self._element(item)
+        if self._parts and issubclass(type(item), _references):
+            self._clear()
+            return item
+        return self._piece_of(data)
+
+    def _piece_of(self, data: bytes) -> Piece | Bare:
+        self.made += len(data)
+        if not self._taken and not self._parts:
+            return Bare(data)
+        made = Piece(data, tuple(self._taken), tuple(self._parts))
+        self._clear()
+        return made
+
+    def _clear(self) -> None:
+        self._taken.clear()
+        self._parts.clear()
+
+    def forget(self) -> None:
+        """What was packed may have changed."""
+        self._before = None
+        self._again.clear()
+        self._copies.clear()
+
+    def _refer(self, part: Any) -> tuple[Any, tuple[Any, ...]]:
+        self._parts.append(part)
+        return load_part, (len(self._parts) - 1,)
+
+    def _element(self, item: Any) -> Any:
+        try:
+            before, self._before = self._before, item if self._quiet else None
+            if type(item) is tuple and type(before) is tuple and len(before) == len(item):
+                if any(new is old and not _easy(new) for new, old in zip(item, before, strict=True)):
+                    return tuple([part if _easy(part) else self._once(part) for part in item])
+            elif item is before:
+                return self._once(item)
+            return self._piece(item)
+        except BaseException as error:
+            self._clear()
+            return Refused(self._problem(item, error), type(item).__name__)
+
+    def _once(self, part: Any) -> Piece | Bare:
+        """A part that came before, or stands beside one: packed by itself."""
+        known = self._again.get(id(part))
+        if known is None:
+            known = (part, self._piece(part))
+            if len(self._again) < MOST_KNOWN:
+                self._again[id(part)] = known
+            return known[1]
+        made = known[1]
+        if len(made.data if isinstance(made, Piece) else made) < BUFFER_MIN:
+            return made.again()
+        for copy in made.copies if isinstance(made, Piece) else ():
+            copy.common = True
+        return made
+
+    def _piece(self, item: Any) -> Piece | Bare:
+        kind = type(item)
+        if kind is tuple or kind not in self._special:
+            self._clear()
+            with contextlib.suppress(Exception):  # cloudpickle knows more
+                data = pickle.dumps(item, 5, buffer_callback=self._keep)
+                if not payload.by_value_needed(data):
+                    return self._piece_of(data)
+        if len(self._special) < MOST_KNOWN:
+            self._special.add(kind)
+        self._clear()
+        target = io.BytesIO()
+        pickler = _Pickler(target, protocol=5, buffer_callback=self._keep)
+        pickler.outside = self._class
+        pickler.dump(item)
+        return self._piece_of(target.getvalue())
+
+    def _class(self, cls: type, version: Any) -> Any:
+        """A class that an element refers to, in the version that it is of."""
+        known = self._classes.get(version)
+        if known is None:
+            known = Bare(pickling.dumps(cls))
+            self.made += len(known)
+            if len(self._classes) < MOST_KNOWN:
+                self._classes[version] = known
+        return self._refer(known)
+
+    def _keep(self, buffer: pickle.PickleBuffer) -> bool:
+        try:
+            raw = buffer.raw()
+        except BufferError:  # not contiguous
+            return True
+        if raw.nbytes < BUFFER_MIN:
+            return True
+        owner = raw.obj
+        known = self._copies.get(id(owner)) if self._quiet else None
+        if known is None:
+            known = (owner, Copy(bytearray(raw)))
+            self.made += raw.nbytes
+            if self._quiet and memoryview(owner).nbytes == raw.nbytes:  # all of it
+                self._copies[id(owner)] = known
+            self._taken.append(known[1])
+        else:
+            self._taken.append(known[1].again())
+        return False
+
+    def _problem(self, item: Any, error: BaseException) -> PayloadError:
+        if isinstance(error, ShareError):
+            made = PayloadError(f"{self._name} cannot be called: {error}")
+            made.__cause__ = error.__cause__
+            return made
+        try:
+            args = tuple(item) if self._star else (item,)
+        except Exception:  # no arguments at all
+            args = (item,)
+        # what the search raises for Stop is held back here, so it is an element's
+        made = payload.explain_argument(self._name, args, {}, error)
+        made.__cause__ = error
+        return made
+
+
+def _easy(part: Any) -> bool:
+    return type(part) in FIXED or issubclass(type(part), _references)

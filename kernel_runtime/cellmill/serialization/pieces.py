@@ -1,0 +1,197 @@
+"""Elements of maps, packed when they are taken: what is sent is what the element was then.
+
+An element that nobody can change (a number, text, a tuple of those) is kept as it is. Any other is pickled at once,
+into a `Piece`: its bytes, and copies of its large buffers. Chunks carry pieces without looking into them, as often as
+they are sent; where a chunk is unpickled, the elements themselves come out. Futures, shared objects and classes stay
+references: they are looked at when the chunk is packed.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import PayloadError
+from . import payload
+
+COMMON_MIN = 32 << 10  # bytes of a buffer that a chunk carries once
+
+
+class Copy:
+    """A large buffer as it was.
+
+    When several pieces have a very large one in common a chunk carries it once: read-only, or what one task writes
+    would reach those beside it, and which these are is left to chance.
+    """
+
+    __slots__ = ("common", "data")
+
+    def __init__(self, data: bytearray) -> None:
+        self.data = data
+        self.common = False
+
+    def again(self) -> Copy:
+        """For another piece."""
+        if len(self.data) < COMMON_MIN:
+            return Copy(self.data)
+        self.common = True
+        return self
+
+    def __reduce__(self) -> Any:
+        buffer = memoryview(self.data)
+        return payload.same, (pickle.PickleBuffer(buffer.toreadonly() if self.common else buffer),)
+
+
+class Piece:
+    """One object, packed. It unpickles to that object."""
+
+    __slots__ = ("copies", "data", "parts")
+
+    def __init__(self, data: bytes, copies: tuple[Copy, ...], parts: tuple[Any, ...]) -> None:
+        self.data = data
+        self.copies = copies
+        self.parts = parts  # what it refers to and is not in it: futures, shared objects, packed classes
+
+    def again(self) -> Piece:
+        """For another element, which has its own."""
+        return Piece(self.data, tuple([copy.again() for copy in self.copies]), self.parts)
+
+    def __reduce__(self) -> Any:
+        if self.copies or self.parts:
+            return load_piece, (self.data, self.copies, self.parts)
+        return pickle.loads, (self.data,)
+
+    def __repr__(self) -> str:
+        from .preview import preview_piece  # for messages only
+
+        return repr(preview_piece(self.data, [copy.data for copy in self.copies], self.parts))
+
+
+class Bare(bytes):
+    """One object, packed, that refers to nothing outside: its pickle."""
+
+    __slots__ = ()
+
+    def again(self) -> Bare:
+        """For another element, which has its own."""
+        return Bare(self)
+
+    def __reduce__(self) -> Any:
+        return pickle.loads, (bytes(self),)
+
+    def __repr__(self) -> str:
+        from .preview import preview_piece
+
+        return repr(preview_piece(self))
+
+    __str__ = __repr__
+
+
+class _PlainMethods(bytes):
+    def again(self) -> Any:
+        """For another element, which has its own."""
+        return Plain(self)
+
+    def pickled(self) -> bytes:
+        """As a pickle."""
+        return b"\x80\x05%b." % self
+
+    def __reduce__(self) -> Any:
+        return pickle.loads, (self.pickled(),)
+
+    def __repr__(self) -> str:
+        from .preview import preview_piece
+
+        return repr(preview_piece(self.pickled()))
+
+    __str__ = __repr__
+
+
+def _from_c() -> tuple[Any, Callable[[list[Any], int, type, list[Any]], tuple[int, int]]]:
+    """The type `Plain`, and what packs elements as such up to one that is no plain data."""
+    try:
+        from .. import _csched_held
+    except ImportError:  # on a machine that the C scheduler is not for
+        return _PlainMethods, lambda _, place, *__: (place, 0)
+    made: list[Any] = []
+    _csched_held.lib.csched_plain_data(_csched_held.ffi.cast("void *", id(made)))
+    kind, pack = made
+    for name in ("again", "pickled", "__reduce__", "__repr__", "__str__"):
+        setattr(kind, name, vars(_PlainMethods)[name])
+    return kind, pack
+
+
+# Plain: one object, packed, that is plain data: opcodes which csched/python/plain_data.c wrote, without head and end.
+Plain, pack_plain = _from_c()
+
+
+class Together:
+    """Many of one kind in a chunk: how they are unpickled fastest, from what."""
+
+    def __init__(self, load: Callable[[Any], list[Any]], packed: Any) -> None:
+        self._reduced = load, (packed,)
+
+    def __reduce__(self) -> Any:
+        return self._reduced
+
+
+def as_sent(items: list[Any]) -> Any:
+    """These elements, as they are pickled fastest."""
+    kind = type(items[0])
+    if kind is Plain and {Plain}.issuperset(map(type, items)):
+        return Together(pickle.loads, b"\x80\x05](%be." % b"".join(items))
+    if kind is Bare and {Bare}.issuperset(map(type, items)):
+        return Together(load_bares, list(map(bytes, items)))
+    return items
+
+
+def load_bares(items: list[bytes]) -> list[Any]:
+    """Where a chunk is unpickled: its elements."""
+    load = pickle.loads
+    return [load(item) for item in items]  # an element that raises StopIteration would end a `map`
+
+
+class Refusal(Exception):
+    """An element that could not be packed is to be sent."""
+
+    def __init__(self, error: PayloadError) -> None:
+        super().__init__()
+        self.error = error
+
+
+class Refused:
+    """In the place of an element that could not be packed: its task fails when it is sent."""
+
+    __slots__ = ("error", "kind")
+
+    def __init__(self, error: PayloadError, kind: str) -> None:
+        self.error, self.kind = error, kind
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}>"
+
+    def __reduce__(self) -> Any:
+        raise Refusal(self.error)
+
+
+class _Loading(threading.local):
+    parts: tuple[Any, ...] = ()
+
+
+_loading = _Loading()
+
+
+def load_piece(data: bytes, buffers: tuple[Any, ...], parts: tuple[Any, ...]) -> Any:
+    """Where a chunk is unpickled: the object."""
+    before, _loading.parts = _loading.parts, parts
+    try:
+        return pickle.loads(data, buffers=buffers)
+    finally:
+        _loading.parts = before
+
+
+def load_part(place: int) -> Any:
+    """While a piece is unpickled: what it refers to."""
+    return _loading.parts[place]

@@ -1,0 +1,171 @@
+"""Recording a run: every frame that a view could be sent, in a file that `cellmill replay` shows again.
+
+In a notebook these are the very frames that its views are sent. Elsewhere a thread makes the same ones.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+from ..errors import UsageError, in_words
+from ..executor import peek_default_executor
+from ..telemetry import schema
+from ..telemetry.journal import JournalFull, JournalWriter
+from ..telemetry.progress import ProgressFold
+from . import comm, pace, publisher
+from .sections import SECTIONS, FollowsWork, SectionOfWork
+
+__all__ = ["Recording", "record", "stop_recording"]
+
+LIMIT = 256 << 20  # bytes of a recording, if nothing else is said
+_current: Recording | None = None
+_lock = threading.Lock()
+
+
+class Recording:
+    """A recording under way; `stop` ends it, and so does the end of a ``with`` block."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self.path = path
+        self.problem = ""  # why it ended before it was stopped
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._writer = JournalWriter(path, {"release": publisher.release(), "started": started}, limit)
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self._open = True
+        views = comm.publisher()
+        self._leave = views.tap(self._take) if views is not None else _Watcher(self._take).leave
+
+    @property
+    def frames(self) -> int:
+        """Frames so far."""
+        return self._writer.frames
+
+    @property
+    def size(self) -> int:
+        """Bytes so far."""
+        return self._writer.written
+
+    def stop(self) -> Path:
+        """End it with the present state; the file's path."""
+        global _current
+        self._leave()
+        self._close()
+        with _lock:
+            if _current is self:
+                _current = None
+        return self.path
+
+    def _take(self, frame: schema.Frame) -> None:
+        with self._lock:
+            if not self._open:
+                return
+            try:
+                self._writer.add(time.monotonic() - self._began, frame)
+                return
+            except JournalFull:
+                self.problem = "it has reached the size it may have; give record(limit=...) for a larger one"
+            except OSError as error:
+                self.problem = in_words(error)
+            self._open = False
+            self._writer.close()
+        warnings.warn(f"cellmill: the recording {self.path} ends here: {self.problem}", stacklevel=2)
+
+    def _close(self) -> None:
+        with self._lock:
+            self._open = False
+            self._writer.close()
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        state = "recording" if self._open else "ended"
+        return f"<cellmill.Recording {self.path}, {self.frames} frames, {state}>"
+
+
+class _Watcher:
+    """Where no kernel has views: a thread that takes the frames one would be sent."""
+
+    def __init__(self, take: Callable[[schema.Frame], None]) -> None:
+        self._take = take
+        self._fold = ProgressFold()
+        self._sections = {name: make() for name, make in SECTIONS.items()}
+        for section in self._sections.values():
+            if isinstance(section, FollowsWork):
+                section.follow(lambda: self._fold.bounds)
+        self._due = dict.fromkeys(SECTIONS, 0.0)
+        self._last: schema.Snapshot | None = None
+        self._over = threading.Event()
+        self._take(publisher.hello())
+        self._thread = threading.Thread(target=self._run, name="cellmill-recording", daemon=True)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """The present state, and the end."""
+        self._over.set()
+        self._thread.join()
+        self._due = dict.fromkeys(SECTIONS, 0.0)
+        self._look()
+
+    def _run(self) -> None:
+        while not self._over.wait(pace.INTERVAL):
+            self._look()
+
+    def _look(self) -> None:
+        executor = peek_default_executor()
+        if executor is None:
+            return
+        now = time.monotonic()
+        frame = self._fold.snapshot(publisher.take_sample(executor), publisher.take_run_samples(executor))
+        if self._last is None or {**frame, "time": 0.0} != {**self._last, "time": 0.0}:
+            self._last = frame
+            self._take(frame)
+        for name, section in self._sections.items():
+            if now >= self._due[name]:
+                self._due[name] = now + section.interval
+                if isinstance(section, SectionOfWork):
+                    section.begin(self._fold.work)
+                found = section.frame(executor)
+                if found is not None:
+                    self._take(found)
+
+
+def record(path: str | os.PathLike[str], limit: int = LIMIT) -> Recording:
+    """Record what the default executor does into a file, of at most ``limit`` bytes, readable by its owner alone.
+
+    An older recording of that name is replaced; one that is under way ends. `cellmill replay FILE` makes a page of it.
+    Raises `UsageError` where the file is another one, and `OSError`.
+    """
+    global _current
+    if not isinstance(limit, int) or limit < 1 << 16:
+        raise UsageError(f"limit must be a number of bytes, at least 65,536, not {limit!r}")
+    if _current is not None:
+        _current.stop()
+    with _lock:
+        _current = Recording(Path(path), limit)
+        return _current
+
+
+def stop_recording() -> Recording:
+    """End the recording under way. Raises `UsageError` when there is none."""
+    found = _current
+    if found is None:
+        raise UsageError("nothing is being recorded: begin with cellmill.record(path)")
+    found.stop()
+    return found

@@ -1,0 +1,141 @@
+"""What hangs on what: tasks that have inputs or dependents, and how each one stands."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+from cellmill.backends._protocol import Picture
+from cellmill.executor import Executor
+from cellmill.telemetry import schema
+
+# Above these a frame would be larger than what a tab may send in a second, and a picture more than eyes can follow.
+MOST_TASKS = 4000
+MOST_DEPENDENCIES = 12_000
+MOST_GROUPS = 1000
+MOST_LINKS = 6000
+GROUP_WORDS = 12  # function, depth, seconds, 0, tasks by 7 states, 0
+STATES = 7
+
+
+class GraphSection:
+    """The tasks one by one, and after that what changed of their states; above some thousands in groups."""
+
+    interval = 1.0
+
+    def __init__(self) -> None:
+        self._executor: Executor | None = None
+        self._picture: Picture | None = None
+        self._structure = self._changes = -1
+
+    def restart(self) -> None:
+        self._structure = self._changes = -1
+
+    def frame(self, executor: Executor) -> schema.Graph | schema.GraphStates | None:
+        if executor is not self._executor:
+            self._executor, self._picture = executor, executor._backend.dependencies()
+            self.restart()
+        picture = self._picture
+        if picture is None:
+            return self._nothing()
+        picture.look()
+        if picture.changes == self._changes:
+            return None
+        self._changes = picture.changes
+        if picture.tasks > MOST_TASKS or picture.dependencies > MOST_DEPENDENCIES:
+            self._structure = -1
+            return _folded(picture)
+        if picture.structure == self._structure:
+            states, seconds = picture.states()
+            return {
+                "cellmill": schema.VERSION,
+                "kind": "graph-states",
+                "structure": picture.structure,
+                "states": states,
+                "seconds": seconds,
+            }
+        self._structure = picture.structure
+        return _whole(picture)
+
+    def _nothing(self) -> schema.Graph | None:
+        """Where calls run at once nothing waits for anything."""
+        if self._changes == 0:
+            return None
+        self._changes = 0
+        return _frame(None, [], array("H"), array("H"), b"", b"", b"", array("H"))
+
+
+def _whole(picture: Picture) -> schema.Graph:
+    tickets, functions, depths, pairs = picture.columns()
+    states, seconds = picture.states()
+    names, places = _names(picture, memoryview(functions).cast("I"))
+    return _frame(
+        picture, names, places, _short(memoryview(depths).cast("I")), states, seconds, tickets, _short(pairs)
+    )
+
+
+def _folded(picture: Picture) -> schema.Graph:
+    most = MOST_GROUPS
+    groups, links, span = picture.fold(most)
+    while len(links) > 12 * MOST_LINKS and most > 1:
+        most //= 2
+        groups, links, span = picture.fold(most)
+    words = memoryview(groups).cast("I")
+    names, places = _names(picture, words[::GROUP_WORDS])
+    counts = array("I")
+    for state in range(STATES):
+        counts.extend(words[4 + state :: GROUP_WORDS])
+    seconds = array("I", words[2::GROUP_WORDS])
+    frame = _frame(
+        picture,
+        names,
+        places,
+        _short(words[1::GROUP_WORDS]),
+        counts.tobytes(),
+        seconds.tobytes(),
+        b"",
+        array("H"),
+    )
+    return {**frame, "folded": True, "span": span, "edges": links}
+
+
+def _names(picture: Picture, functions: Iterable[int]) -> tuple[list[str], array[int]]:
+    """The names there are, and the place of each task's among them; "" for several."""
+    numbers = list(functions)
+    places: dict[str, int] = {}
+    place = {n: places.setdefault(picture.name(n) or "", len(places)) for n in sorted(set(numbers))}
+    return list(places), array("H", map(place.__getitem__, numbers))
+
+
+def _short(words: bytes | memoryview) -> array[int]:
+    """Numbers of 4 bytes as such of 2: below `MOST_TASKS` all fit."""
+    return array("H", memoryview(words).cast("I") if isinstance(words, bytes) else words)
+
+
+def _frame(
+    picture: Picture | None,
+    names: list[str],
+    functions: array[int],
+    depths: array[int],
+    states: bytes,
+    seconds: bytes,
+    tickets: bytes,
+    edges: array[int],
+) -> schema.Graph:
+    return {
+        "cellmill": schema.VERSION,
+        "kind": "graph",
+        "structure": picture.structure if picture else 0,
+        "tasks": picture.tasks if picture else 0,
+        "dependencies": picture.dependencies if picture else 0,
+        "partial": picture.partial if picture else False,
+        "folded": False,
+        "span": 1,
+        "names": names,
+        "functions": functions.tobytes(),
+        "depths": depths.tobytes(),
+        "states": states,
+        "seconds": seconds,
+        "tickets": tickets,
+        "edges": edges.tobytes(),
+    }

@@ -1,0 +1,46 @@
+"""Where the time of the tasks went."""
+
+from __future__ import annotations
+
+from cellmill.executor import Executor
+from cellmill.telemetry import schema
+from cellmill.views.sections.work_fold import WorkFold, function_names, journeys_of
+
+MOST_FUNCTIONS = 24
+
+
+class JourneySection:
+    """The intervals of the tasks' journeys by function, twice a second."""
+
+    interval = 0.5
+
+    def __init__(self) -> None:
+        self._fold = WorkFold()
+        self._work = (0, 0.0)
+        self._last: object = None
+
+    def begin(self, work: tuple[int, float]) -> None:
+        self._work = work
+
+    def restart(self) -> None:
+        self._last = None
+
+    def frame(self, executor: Executor) -> schema.Journey | None:
+        folded = self._fold.look(executor, self._work)
+        state = None if folded is None else folded.state
+        seen = (self._work, None if state is None else (state.tasks, state.dropped))
+        if seen == self._last:
+            return None
+        self._last = seen
+        functions = [] if folded is None else journeys_of(folded.timeline.figures(), function_names(executor))
+        return {
+            "cellmill": schema.VERSION,
+            "kind": "journey",
+            "known": folded is not None,
+            "work": self._work[0],
+            "tasks": int(state.tasks) if state is not None else 0,
+            "sampled": int(state.sampled) if state is not None else 0,
+            "dropped": int(state.dropped) if state is not None else 0,
+            "hidden": max(0, len(functions) - MOST_FUNCTIONS),
+            "functions": functions[:MOST_FUNCTIONS],
+        }

@@ -1,0 +1,134 @@
+"""The journeys of the present piece of work, folded for the sections that show them.
+
+Journeys are folded in C (csched's timeline). This module knows whose they are: the default executor's at the moment,
+if its backend keeps a journey ring.
+"""
+
+from __future__ import annotations
+
+import struct
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cellmill.executor import Executor
+from cellmill.telemetry import schema
+
+if TYPE_CHECKING:
+    from cellmill.backends.scheduled.scheduler import Scheduler
+    from cellmill.backends.scheduled.timeline import FunctionFigures, Timeline
+
+OTHER_FUNCTIONS = 2**32 - 1
+SPAN = struct.Struct("=QQQIIIHHIIIBBBBII")  # csched_span_t
+INTERVALS = (*schema.INTERVALS, "pickle", "beside")
+_MOST_FOLDS = 64  # twice what a full ring takes
+
+
+def _seconds(ns: int) -> float:
+    return round(ns * 1e-9, 9)
+
+
+def scheduler_of(executor: Executor) -> Scheduler | None:
+    """The scheduler that keeps an executor's journeys; None where nobody does."""
+    return getattr(executor._backend, "scheduler", None)
+
+
+def function_names(executor: Executor) -> dict[int, str]:
+    """Names of the functions that an executor has numbered."""
+    functions = getattr(executor._backend, "functions", None)
+    return functions.names if functions is not None else {}
+
+
+def name_of(names: dict[int, str], number: int) -> str:
+    """A function's name as it was defined, without the place of its definition."""
+    if number == OTHER_FUNCTIONS:
+        return "other functions"
+    name = names.get(number, "?")
+    return "a call" if name == "?" else name.rpartition("<locals>.")[2]
+
+
+def functions_in(spans: bytes) -> set[int]:
+    """The numbers of the functions in some spans."""
+    found: set[int] = set()
+    for at in range(0, len(spans), SPAN.size):
+        found.update(SPAN.unpack_from(spans, at)[8:11])
+    found.discard(OTHER_FUNCTIONS)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What one look at the journeys gave."""
+
+    work: int
+    state: Any  # csched_timeline_state_t
+    timeline: Timeline
+    scheduler: Scheduler
+
+
+class WorkFold:
+    """One fold for one reader; one thread at a time."""
+
+    def __init__(self) -> None:
+        self._timeline: Timeline | None = None
+        self._of: weakref.ref[Scheduler] | None = None
+        self._work = (0, 0.0)
+
+    def look(self, executor: Executor, work: tuple[int, float]) -> Folded | None:
+        """Fold what came since; `work` is the number of the piece of work and when it began, monotonic seconds.
+
+        None when the executor's backend keeps no journeys.
+        """
+        scheduler = scheduler_of(executor)
+        if scheduler is None:
+            return None
+        if self._timeline is None or self._of is None or self._of() is not scheduler or work != self._work:
+            self._begin(scheduler, work)
+        assert self._timeline is not None
+        return Folded(work[0], fold_all(self._timeline, scheduler), self._timeline, scheduler)
+
+    def _begin(self, scheduler: Scheduler, work: tuple[int, float]) -> None:
+        from cellmill.backends.scheduled.timeline import Timeline
+
+        if self._timeline is None or self._of is None or self._of() is not scheduler:
+            self._timeline = Timeline()
+            self._of = weakref.ref(scheduler)
+        self._work = work
+        self._timeline.begin(scheduler, int(work[1] * 1e9))
+
+
+def fold_all(timeline: Timeline, scheduler: Scheduler) -> Any:
+    """Fold until nothing is left to read, that is some milliseconds for a full ring; the state."""
+    for _ in range(_MOST_FOLDS):
+        state = timeline.fold(scheduler)
+        if not state.behind:
+            break
+    return state
+
+
+def journey_of(figures: FunctionFigures, names: dict[int, str]) -> schema.FunctionJourney:
+    """One function's figures as views read them."""
+    return {
+        "number": figures.function,
+        "name": name_of(names, figures.function),
+        "tasks": figures.tasks,
+        "failed": figures.failed,
+        "cut": figures.cut,
+        "intervals": [
+            {
+                "known": f.count,
+                "total": _seconds(f.sum),
+                "median": _seconds(f.median),
+                "p95": _seconds(f.p95),
+                "p99": _seconds(f.p99),
+                "longest": _seconds(f.largest),
+            }
+            for f in figures.of
+        ],
+    }
+
+
+def journeys_of(figures: list[FunctionFigures], names: dict[int, str]) -> list[schema.FunctionJourney]:
+    """All functions', those whose tasks took the most time first."""
+    by_time = sorted(figures, key=lambda f: sum(part.sum for part in f.of), reverse=True)
+    return [journey_of(f, names) for f in by_time]

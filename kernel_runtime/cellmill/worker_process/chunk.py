@@ -1,0 +1,144 @@
+"""Chunks in the worker: many elements of a map, or one batch, each with an outcome of its own."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Protocol
+
+from ..backends.scheduled.scheduler import NO_ELEMENT, held
+from ..by_value.watched import bare, look
+from ..errors import is_a
+from ..randomness.generators import prepared
+from ..serialization.chunk_outcomes import Outcomes, run_batch
+from ..serialization.exceptions import encode_error
+from .worker import FLUSH_NS
+
+MOST_MARKED = 4096
+PAST_LIMIT = b""  # in the place of an element's error: it was stopped for its limit of time
+CHECK_EVERY, CHECK_ALL = 64, 256  # look at the clock this often; after each element of small chunks
+
+
+class Runner(Protocol):
+    """A worker, as far as its chunks need it."""
+
+    handle: Any
+    in_user_code: bool
+
+    def encode_error(self, error: BaseException, name: str) -> Any: ...
+
+    def encode_outcomes(self, outcomes: Outcomes, name: str) -> Any: ...
+
+    def end_output(self, native: bool = False) -> None: ...
+
+    def emit(self, kind: int, detail: int, encoded: Any) -> None: ...
+
+    def publish(self, status: int, failures: int, encoded: Any) -> None: ...
+
+
+def run_chunk(worker: Runner, function: Any, name: str, count: int, arguments: dict[str, Any]) -> None:
+    """Run ``{"items": [...], "batch": bool, "star": bool}`` and publish its outcomes."""
+    held.csched_worker_started(worker.handle)
+    worker.in_user_code = True
+    # the items are popped, so that nothing refers to them any more when the outcomes are published
+    looked_at, function = function, bare(function)
+    if "draws" in arguments:
+        function = prepared(function, arguments)
+    if arguments["batch"]:
+        outcomes = Outcomes(0)
+        outcomes.values = run_batch(
+            function, name, arguments.pop("items"), 0, outcomes.errors, worker.encode_error
+        )
+        failures = len(outcomes.errors)
+    else:
+        run = _run_limited if "limited" in arguments else _run_elements
+        outcomes, failures = run(worker, function, name, arguments.pop("items"), arguments["star"])
+    worker.in_user_code = False
+    look(looked_at)
+    held.csched_worker_finished(worker.handle)
+    worker.end_output()
+    worker.publish(held.CSCHED_VALUE, failures, worker.encode_outcomes(outcomes, name))
+
+
+def _run_elements(
+    worker: Runner, function: Any, name: str, items: list[Any], star: bool
+) -> tuple[Outcomes, int]:
+    handle = worker.handle
+    element, since_flush = held.csched_worker_element, held.csched_worker_since_flush
+    calls = itertools.starmap(function, items) if star else map(function, items)
+    outcomes = Outcomes(0)
+    values = outcomes.values
+    failures = 0
+    for i in range(len(items)):
+        element(handle, i)
+        try:
+            values.append(next(calls))
+        except BaseException as error:
+            if is_a(error, StopIteration):
+                error = RuntimeError(f"{name} raised StopIteration")
+            outcomes.errors[i] = worker.encode_error(error, name)
+            values.append(None)
+            failures += 1
+            if is_a(error, KeyboardInterrupt) and held.csched_worker_interrupted(handle):
+                rest = range(i + 1, len(items))  # Stop is meant for all of them
+                outcomes.errors.update(dict.fromkeys(rest, outcomes.errors[i]))
+                values.extend([None] * len(rest))
+                return outcomes, failures + len(rest)
+        if (
+            (len(items) < CHECK_ALL or i % CHECK_EVERY == 0)
+            and i + 1 < len(items)
+            and since_flush(handle) > FLUSH_NS
+        ):
+            outcomes = _flush(worker, outcomes, i + 1, name)
+            values = outcomes.values
+    element(handle, NO_ELEMENT)
+    return outcomes, failures
+
+
+def _flush(worker: Runner, outcomes: Outcomes, end: int, name: str) -> Outcomes:
+    """Send what there is of the elements before ``end``; where the next ones go."""
+    held.csched_worker_element(worker.handle, NO_ELEMENT)
+    worker.end_output(native=True)
+    worker.emit(held.CSCHED_PARTIAL, end, worker.encode_outcomes(outcomes, name))
+    return Outcomes(end)
+
+
+def _run_limited(
+    worker: Runner, function: Any, name: str, items: list[Any], star: bool
+) -> tuple[Outcomes, int]:
+    """The same where each element has a limit of time: one that is interrupted for it ends alone.
+
+    Its interrupt may come a moment late, or twice. One sign tells how far this has come, the number of values; an
+    outcome that is there stands.
+    """
+    handle = worker.handle
+    outcomes = Outcomes(0)
+    failures = 0
+    while (i := outcomes.first + len(outcomes.values)) < len(items):
+        error = PAST_LIMIT
+        try:
+            error = _limited(handle, i, function, name, items[i] if star else (items[i],), outcomes.values)
+        except KeyboardInterrupt:
+            held.csched_worker_element(handle, NO_ELEMENT)
+        if outcomes.first + len(outcomes.values) == i:
+            ended = 1 if error == PAST_LIMIT or not held.csched_worker_interrupted(handle) else len(items) - i
+            outcomes.errors.update(dict.fromkeys(range(i, i + ended), error))  # Stop is meant for all of them
+            outcomes.values.extend([None] * ended)
+            failures += ended
+        elif i + 1 < len(items) and held.csched_worker_since_flush(handle) > FLUSH_NS:
+            outcomes = _flush(worker, outcomes, i + 1, name)
+    return outcomes, failures
+
+
+def _limited(handle: Any, i: int, function: Any, name: str, arguments: Any, values: list[Any]) -> bytes:
+    """One element: its value goes to the others, else the error is returned. Between elements nothing is interrupted
+    for a limit.
+    """
+    try:
+        held.csched_worker_element(handle, i)
+        values.append(function(*arguments))
+        held.csched_worker_element(handle, NO_ELEMENT)
+        return PAST_LIMIT
+    except BaseException as raised:
+        error = PAST_LIMIT if held.csched_worker_overdue(handle) else encode_error(raised, name)
+        held.csched_worker_element(handle, NO_ELEMENT)
+        return error

@@ -1,0 +1,21 @@
+"""A process that a task forks (by multiprocessing, a loader, `os.fork`) is none of the kernel's workers.
+
+It can compute, read its inputs and print (`frames.Channel` sees to that). What it publishes reaches nobody; should it
+come back from the task's function, it ends.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..backends.scheduled.scheduler import held
+
+
+def watch(handle: Any) -> None:
+    """From now on children forked from this worker leave its rings alone."""
+    os.register_at_fork(
+        before=lambda: held.csched_worker_forks(handle, 1),
+        after_in_parent=lambda: held.csched_worker_forks(handle, 0),
+        after_in_child=lambda: held.csched_worker_forked(handle),
+    )

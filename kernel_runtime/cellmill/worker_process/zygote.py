@@ -1,0 +1,329 @@
+"""The zygote: one process, started by exec, that imports what workers need and forks them in milliseconds.
+
+It has one thread and no state of the kernel's. It hears commands on a socket, watches the kernel through a pidfd,
+reaps workers and tells how they ended. When the kernel is gone it kills the workers' process trees and ends.
+
+Every message is one pickled tuple in one packet (both ends are this package's own code):
+
+    ("fork", token, config, number of descriptors) + descriptors   ("kill", pid, signal)
+    ("world", World)   ("preload", names)   ("forget",): modules of the user's own, to be read again
+    -> ("forked", token, pid) + pidfd  ("refused", token, errno)  ("exited", pid, wait status, peak bytes)
+       ("preloaded", name, seconds, problem)
+
+Its own death ends nobody: workers watch the kernel themselves, and the kernel holds their pidfds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import os
+import pickle
+import select
+import signal
+import socket
+import sys
+import time
+from array import array
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ..by_value import import_log as imported
+from ..process_context import native_threads, reporting, settings
+from ..process_context.reporting import Reporting
+from ..process_context.settings import Settings
+
+PACKET = 1 << 20
+WORKER_FDS = 4
+MOST_FDS = 16  # with one message
+
+
+class World(NamedTuple):
+    """What of the kernel's surroundings tasks must see."""
+
+    directory: str
+    environment: dict[str, str]
+    path: list[str]
+    reporting: Reporting = Reporting()
+    settings: Settings = Settings()
+    native_threads: int = 0  # of numeric libraries, unless the environment says otherwise; 0: as they like
+
+    def variables(self) -> dict[str, str]:
+        """The environment, with the number of native threads."""
+        if not self.native_threads:
+            return self.environment
+        return {**native_threads.shared_out(self.native_threads, self.environment), **self.environment}
+
+
+ONE_THREAD = dict.fromkeys(native_threads.VARIABLES, "1")
+
+
+def adopt(world: World, before: World | None = None) -> None:
+    """Make this process see what the kernel sees; a directory that is gone is left alone.
+
+    With ``before``, what it saw last, only differences are applied: what an initializer changed here stays.
+    """
+    if before is None:
+        before = World("", dict(os.environ), [])
+    if world.directory != before.directory:
+        with contextlib.suppress(OSError):
+            os.chdir(world.directory)
+    now, was = world.variables(), before.variables()
+    if world.native_threads and native_threads.changed(now, was):
+        if before.native_threads:
+            native_threads.find()  # tasks may have loaded some; those that the zygote has loaded are known
+        native_threads.follow(now, was)
+    _adopt_environment(now, was)
+    if world.path != before.path:
+        sys.path[:] = world.path
+        importlib.invalidate_caches()
+    reporting.apply(world.reporting, before.reporting)
+    if world.settings != before.settings:
+        settings.put(world.settings, before.settings)
+
+
+def _adopt_environment(now: dict[str, str], before: dict[str, str]) -> None:
+    for name in before.keys() - now.keys():
+        os.environ.pop(name, None)
+    for name, value in now.items():
+        if before.get(name) != value and not (name in ONE_THREAD and _set_here(name, before)):
+            os.environ[name] = value
+
+
+def _set_here(name: str, before: dict[str, str]) -> bool:
+    """An initializer or a task has set this variable by itself."""
+    return os.environ.get(name) != before.get(name)
+
+
+def descendants(pid: int) -> list[int]:
+    """Process ids below ``pid``, children before their children (read from /proc)."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+            except (OSError, IndexError, ValueError):
+                continue
+            children.setdefault(parent, []).append(int(entry))
+    found: list[int] = []
+    todo = [pid]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += below
+    return found
+
+
+def kill_tree(pid: int, number: int = signal.SIGKILL) -> None:
+    """Signal a process and everything it started."""
+    for target in [pid, *descendants(pid)]:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(target, number)
+
+
+def receive(end: socket.socket) -> tuple[bytes, list[int]]:
+    """One packet and its descriptors, which no program started from here inherits (`socket.recv_fds` lets them)."""
+    room = socket.CMSG_SPACE(MOST_FDS * array("i").itemsize)
+    data, ancillary, _, _ = end.recvmsg(PACKET, room, socket.MSG_CMSG_CLOEXEC)
+    fds = array("i")
+    for level, kind, content in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            fds.frombytes(content[: len(content) // fds.itemsize * fds.itemsize])
+    return data, list(fds)
+
+
+class Zygote:
+    """The loop of the zygote process."""
+
+    def __init__(self, control: socket.socket, kernel_pidfd: int) -> None:
+        self.control = control
+        self.kernel_pidfd = kernel_pidfd
+        self.workers: set[int] = set()
+        self.preloaded: list[str] = []
+        self.pid = os.getpid()
+
+    def run(self) -> None:
+        """Serve until the kernel closes the socket or dies."""
+        wake_read, wake_write = os.pipe()
+        for fd in (wake_read, wake_write):
+            os.set_blocking(fd, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        self.wake = (wake_read, wake_write)
+        poller = select.poll()
+        for fd in (self.control.fileno(), self.kernel_pidfd, wake_read):
+            poller.register(fd, select.POLLIN)
+        while True:
+            for fd, _ in poller.poll(1000):
+                if fd == self.kernel_pidfd:
+                    return self.end()
+                if fd == wake_read:
+                    with contextlib.suppress(BlockingIOError):
+                        os.read(wake_read, 4096)
+                elif not self.hear():
+                    return self.end()
+            self.reap()
+
+    def hear(self) -> bool:
+        """One command; False when the kernel has hung up."""
+        try:
+            data, fds = receive(self.control)
+        except ConnectionError:
+            return False
+        if not data:
+            return False
+        command, *rest = pickle.loads(data)
+        if command == "fork":
+            self.fork(rest[0], rest[1], rest[2], fds)
+        elif command == "kill":
+            if rest[0] in self.workers:
+                kill_tree(rest[0], rest[1])
+        elif command == "world":
+            # what it does itself is nobody's to be told, and threads would not survive a fork
+            environment = {**rest[0].environment, **ONE_THREAD}
+            adopt(rest[0]._replace(reporting=Reporting(), environment=environment))
+        elif command == "preload":
+            for name in rest[0]:
+                self.preloaded.append(name)
+                self.tell("preloaded", name, *preload(name))
+            native_threads.find()  # once, for all workers to come
+        elif command == "forget" and imported.log is not None:
+            imported.log.forget()
+            for name in self.preloaded:
+                preload(name)
+            native_threads.find()
+        return True
+
+    def tell(self, *message: Any, fds: Iterable[int] = ()) -> None:
+        with contextlib.suppress(OSError):
+            socket.send_fds(self.control, [pickle.dumps(message)], list(fds))
+
+    def fork(self, token: int, config: dict[str, Any], count: int, fds: list[int]) -> None:
+        """A worker, or the reason why there is none: no process may be had, or this one is out of descriptors."""
+        try:
+            if len(fds) < count:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            pid = os.fork()
+        except OSError as error:
+            self.tell("refused", token, error.errno)
+            return
+        finally:
+            if os.getpid() == self.pid:
+                for fd in fds:
+                    os.close(fd)
+        if pid == 0:
+            self.become_worker(config, fds)
+        self.workers.add(pid)
+        try:
+            pidfd = os.pidfd_open(pid)  # not reaped yet: it can be no other process
+        except OSError:  # no descriptor left: the kernel does without
+            self.tell("forked", token, pid)
+            return
+        self.tell("forked", token, pid, fds=[pidfd])
+        os.close(pidfd)
+
+    def become_worker(self, config: dict[str, Any], fds: list[int]) -> None:
+        """In the child: leave everything of the zygote's behind and never return."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.setpgid(
+                0, 0
+            )  # no session: Linux shares the CPUs by session, and the kernel's should get its part
+            self.control.close()
+            os.close(self.kernel_pidfd)
+            for fd in self.wake:
+                os.close(fd)
+            from . import worker
+
+            code = worker.main(fds[:WORKER_FDS], fds[WORKER_FDS:-1], fds[-1], config)
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(Exception):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(code)
+
+    def reap(self) -> None:
+        """Children that ended: ours are reported, their orphans only buried."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid in self.workers:
+                self.workers.discard(pid)
+                for orphan in self.group_of(pid):
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(orphan, signal.SIGKILL)
+                self.tell("exited", pid, status, usage.ru_maxrss * 1024)
+
+    def group_of(self, pid: int) -> list[int]:
+        """What a dead worker's process group still runs: it was adopted by us, the subreaper."""
+        found = []
+        with contextlib.suppress(OSError):  # no descriptor left to look with
+            for child in descendants(os.getpid()):
+                with contextlib.suppress(OSError):
+                    if child not in self.workers and os.getpgid(child) == pid:
+                        found.append(child)
+        return found
+
+    def end(self) -> None:
+        """The kernel is gone: nothing of ours outlives it."""
+        for _ in range(100):
+            below = descendants(os.getpid())
+            if not below:
+                break
+            for pid in below:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                while os.wait4(-1, os.WNOHANG)[0]:
+                    pass
+            time.sleep(0.002)
+
+
+def preload(name: str) -> tuple[float, str]:
+    """Import a module for all workers to come; (seconds, "" or what is wrong with it)."""
+    start = time.perf_counter()
+    before = len(os.listdir("/proc/self/task"))
+    try:
+        importlib.import_module(name)
+    except BaseException as error:
+        return time.perf_counter() - start, f"cannot be imported: {type(error).__name__}: {error}"
+    after = len(os.listdir("/proc/self/task"))
+    problem = ""
+    if after > before:
+        problem = (
+            f"started {after - before} thread(s) while it was imported: workers forked from here lack them"
+        )
+    return time.perf_counter() - start, problem
+
+
+def become_subreaper() -> None:
+    """Orphans of workers become our children, so that we can end and bury them."""
+    import ctypes
+
+    pr_set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
+
+
+def main(control_fd: int, kernel_pidfd: int) -> None:
+    """Entry of the zygote process: arguments are inherited descriptors."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Stop is the kernel's business
+    os.environ.update(ONE_THREAD)
+    os.set_inheritable(control_fd, False)
+    os.set_inheritable(kernel_pidfd, False)
+    become_subreaper()
+    imported.start_log()
+    from . import worker  # noqa: F401  (what every worker needs is imported once, here)
+
+    Zygote(socket.socket(fileno=control_fd), kernel_pidfd).run()

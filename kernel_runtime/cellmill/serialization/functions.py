@@ -2,7 +2,7 @@
 
 A function from an importable module travels by reference, with the data of the user's modules that it reads. One
 defined in a cell, a lambda or a closure travels by value, with the source lines of its cells for tracebacks. Before
-each use all that it refers to is compared with what it was when it was pickled (by_value/capture.py): where something differs,
+each use all that it refers to is compared with what it was when it was pickled (`by_value.capture`): where it differs,
 the function is pickled anew.
 """
 

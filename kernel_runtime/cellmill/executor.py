@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor as BaseExecutor
 from typing import Any
 
-from . import backends, runs
-from . import registry as living
+from . import backends, registry, runs
 from .backends.map_calls import OPTIONS as MAP_OPTIONS
 from .backends.map_calls import check_constants, with_constants
 from .backends.map_iterator import MapIterator
@@ -22,7 +21,7 @@ from .diagnostics.naming import name_call
 from .diagnostics.signatures import check_call
 from .errors import CellmillError, UsageError, is_a
 from .futures import Future
-from .process_context import thread_context as inside
+from .process_context import thread_context
 from .runs import Run
 from .serialization.functions import function_name
 from .serialization.shared import Shared, share
@@ -81,9 +80,9 @@ class Executor(BaseExecutor):
         self._single_runs: dict[str, tuple[int, Run]] = {}
         self._closed = self._paused = False
         self._process = os.getpid()
-        living.executors.add(self)
-        if living.in_kernel():
-            living.attend()
+        registry.executors.add(self)
+        if registry.in_kernel():
+            registry.attend()
 
     # -- concurrent.futures.Executor
 
@@ -457,7 +456,7 @@ def in_worker() -> bool:
     """Whether this code runs inside a task."""
     worker = sys.modules.get("cellmill.worker_process.worker")
     # another thread may be importing it now
-    if getattr(worker, "current", None) is not None or (inside.used and inside.in_thread()):
+    if getattr(worker, "current", None) is not None or (thread_context.used and thread_context.in_thread()):
         return True
     in_task = getattr(sys.modules.get("cellmill.backends.cluster.remote"), "in_task", None)
     return in_task is not None and bool(in_task())
@@ -485,25 +484,25 @@ def _note_inline() -> None:
 
 def default_executor() -> Executor:
     """The executor that the magics and `parallel` use; made on first use, inline inside tasks."""
-    if inside.used and inside.in_thread():
+    if thread_context.used and thread_context.in_thread():
         return Executor()  # inline: the default one of this process is for those who are not in a task
-    found = living.default
+    found = registry.default
     if found is not None and not found._closed:
         return found
-    with living.default_lock:
-        if living.ended:
+    with registry.default_lock:
+        if registry.ended:
             raise RuntimeError("cannot schedule new futures after interpreter shutdown")
-        if living.default is None or living.default._closed:
-            living.default = Executor()
-        return living.default
+        if registry.default is None or registry.default._closed:
+            registry.default = Executor()
+        return registry.default
 
 
 def peek_default_executor() -> Executor | None:
     """The default executor if there is one."""
-    return living.default
+    return registry.default
 
 
 def set_default_executor(executor: Executor | None) -> None:
     """Use another executor as the default; the earlier one is left as it is."""
-    with living.default_lock:
-        living.default = executor
+    with registry.default_lock:
+        registry.default = executor

@@ -22,7 +22,7 @@ from .diagnostics import inner_calls, notices
 from .diagnostics.boundary import bounded
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker, peek_default_executor
-from .process_context import thread_context as inside
+from .process_context import thread_context
 from .serialization.functions import check_batch, function_name
 from .serialization.shared import attached, detached
 from .task import DEFAULT_OPTIONS, TaskOptions
@@ -319,8 +319,8 @@ class PerWorker:
     @bounded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value for these arguments in this process, made if need be."""
-        if inside.used and inside.here.values is not None:
-            return self._of_thread(inside.here.values, args, kwargs)
+        if thread_context.used and thread_context.here.values is not None:
+            return self._of_thread(thread_context.here.values, args, kwargs)
         key = self._key_here()
         if args or kwargs:
             key += dumps((args, sorted(kwargs.items())))

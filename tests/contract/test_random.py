@@ -15,7 +15,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.diagnostics import notices
-from cellmill.randomness.generators import streams as drawing
+from cellmill.randomness.generators import streams
 from tests.contract import abilities
 from tests.contract.abilities import elsewhere
 from tests.core import tasks
@@ -52,12 +52,12 @@ def _drawing(rng: Any) -> Callable[..., float]:
 @elsewhere
 def test_tasks_of_a_map_draw_from_children(ex: Executor, rng: Any) -> None:
     """The same whatever the chunks; nothing twice; the generator itself stays as it is."""
-    before = drawing.keys_of([rng], "", b"")
+    before = streams.keys_of([rng], "", b"")
     first = list(ex.map(_drawing(rng), range(12)))
     assert len(set(first)) == 12
     assert list(ex.map(_drawing(rng), range(12), chunksize=5)) == first
     assert list(ex.options(timeout=60).map(_drawing(rng), range(12))) == first
-    assert drawing.keys_of([rng], "", b"") == before
+    assert streams.keys_of([rng], "", b"") == before
     assert _drawing(rng)() not in first  # what this draws changes its state
     assert not set(ex.map(_drawing(rng), range(12))) & set(first)
 
@@ -231,7 +231,7 @@ def test_what_is_said(ex: Executor, cell: Cell) -> None:
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        drawing._said.clear()
+        streams._said.clear()
         notices.forget()
         list(ex.map(names["said_once"], range(3)))
         ex.submit(names["said_once"], 1).result(SECONDS)

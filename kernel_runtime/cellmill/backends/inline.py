@@ -19,8 +19,8 @@ from ..diagnostics.signatures import check_call
 from ..diagnostics.tracebacks import shorten
 from ..errors import DependencyError, UsageError, in_words, is_a
 from ..futures import Future
-from ..process_context import thread_context as inside
-from ..randomness import streams as drawing
+from ..process_context import thread_context
+from ..randomness import streams
 from ..runs import Run, finish_all, note_failure
 from ..serialization import shared as sharing
 from ..serialization.functions import check_batch, function_name
@@ -71,7 +71,7 @@ class InlineBackend:
         self._totals = [0, 0, 0]
         self._maps: weakref.WeakSet[InlineMap] = weakref.WeakSet()  # which run as they are read
         self._closed = self._told_of_limits = False
-        self._seeding = drawing.InCaller()
+        self._seeding = streams.InCaller()
         self.preload(preload)
         if initializer is not None:
             initializer(*initargs)
@@ -104,7 +104,7 @@ class InlineBackend:
         if not options.batch:
             check_call(function, args, kwargs)
         if (
-            drawing.seed is not None and inside.here.worker is None
+            streams.seed is not None and thread_context.here.worker is None
         ):  # a call in a task draws what the task draws
             function = self._seeding.one(function, function_name(function))
         return self._call(function, args, kwargs, options, run)
@@ -186,7 +186,7 @@ class InlineBackend:
     ) -> MapIterator:
         if options.asks:
             self.resources.check(options)
-        in_task = inside.here.worker is not None
+        in_task = thread_context.here.worker is not None
         seeded = self._seeding.of_map(function) if not in_task else lambda: function
         results = InlineMap(
             lambda items: self._call(seeded(), items, {}, options, run.key, of_map=True),
@@ -207,12 +207,12 @@ class InlineBackend:
     @contextlib.contextmanager
     def _inside_a_task(self) -> Iterator[None]:
         """Code in a call finds what it would find in a worker: parallel functions there are plain ones."""
-        outside = inside.here.worker
-        inside.enter(self)
+        outside = thread_context.here.worker
+        thread_context.enter(self)
         try:
             yield
         finally:
-            inside.here.worker = outside
+            thread_context.here.worker = outside
 
     def _tell_of_limits(self) -> None:
         if not self._told_of_limits:

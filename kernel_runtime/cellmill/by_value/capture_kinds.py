@@ -26,8 +26,7 @@ from enum import Enum
 from typing import Any
 
 from ..randomness.generators import Board
-from . import capture_arrays as captured_frames
-from . import module_reads
+from . import capture_arrays, module_reads
 from .capture_entries import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
 from .pickling import dumps
 from .references import (
@@ -287,7 +286,7 @@ class Walk:
 
     def _object(self, value: Any, kind: type, name: str) -> None:
         name = name or "self"
-        if captured_frames.visit(self, value, kind, name):
+        if capture_arrays.visit(self, value, kind, name):
             return
         if not _default_pickling(kind) or has_hidden_state(kind):
             self.opaque(value, name)

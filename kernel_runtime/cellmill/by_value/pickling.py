@@ -23,9 +23,8 @@ from typing import Any, NamedTuple
 import cloudpickle
 from cloudpickle import cloudpickle as _by_value
 
-from ..randomness import generators as randomness
-from . import molecules, sentinels
-from . import wrappers as by_value
+from ..randomness import generators
+from . import molecules, sentinels, wrappers
 
 MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
 
@@ -54,7 +53,7 @@ class Pickler(cloudpickle.Pickler):
     what objects keep of earlier questions.
     """
 
-    board: randomness.Board | None = None
+    board: generators.Board | None = None
     caches = True
 
     def reducer_override(self, obj: Any) -> Any:
@@ -66,7 +65,7 @@ class Pickler(cloudpickle.Pickler):
             return _memory_view, (_bytes_of(obj), obj.format, obj.shape)
         if kind is io.TextIOWrapper and obj is not sys.stdout and obj is not sys.stderr:
             raise pickle.PicklingError("an open file stays in the process that opened it; send its name")
-        stand_in = randomness.reduced(obj, self.board)
+        stand_in = generators.reduced(obj, self.board)
         if stand_in is not None:
             return stand_in
         molecule = molecules.reduced(obj, caches=self.caches)
@@ -76,10 +75,10 @@ class Pickler(cloudpickle.Pickler):
         if shell is not None and obj is getattr(shell, "_modified_open", _MISSING):
             # IPython's stand-in for `open` would drag all of IPython into each worker
             return getattr, (builtins, "open")
-        wrapper = by_value.reduced(obj)
+        wrapper = wrappers.reduced(obj)
         if wrapper is not None:
             return wrapper
-        if not by_value.is_of_spawned_main(obj):
+        if not wrappers.is_of_spawned_main(obj):
             reduced = super().reducer_override(obj)
         elif type(obj) is FunctionType:
             reduced = self._dynamic_function_reduce(obj)
@@ -137,7 +136,7 @@ def _as_defined(cls: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 def dumps(
     value: Any,
     buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None,
-    board: randomness.Board | None = None,
+    board: generators.Board | None = None,
     caches: bool = True,
 ) -> bytes:
     """The pickle of a value, protocol 5; raises what the objects in it raise."""

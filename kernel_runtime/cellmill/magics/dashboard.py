@@ -5,7 +5,7 @@ from __future__ import annotations
 import cellmill.views.comm
 from cellmill.errors import UsageError
 from cellmill.magics.lines import Line, Option, help_of, read_options, usage_of
-from cellmill.views import inline_dashboard as dashboards
+from cellmill.views import inline_dashboard
 
 ANSWER = 2.0  # seconds in which a page that has the panel says so
 
@@ -36,7 +36,7 @@ def run_dashboard(line: str) -> None:
     if "inline" not in values and cellmill.views.comm.show_panel(ANSWER):
         return
     try:
-        dashboards.show()
+        inline_dashboard.show()
     except UsageError as error:
         raise read.error(str(error), 0, 0) from None
     if "panel" in values:

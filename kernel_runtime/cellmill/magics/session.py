@@ -22,7 +22,7 @@ from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
 from cellmill.magics.tracebacks import one_header
-from cellmill.views import inline_dashboard as dashboards
+from cellmill.views import inline_dashboard
 
 
 class Session:
@@ -72,7 +72,7 @@ class Session:
         if self._ip.Completer is not None and self._matcher in self._ip.Completer.custom_matchers:
             self._ip.Completer.custom_matchers.remove(self._matcher)
         cellmill_widgets.progress.disable()
-        dashboards.close_all()
+        inline_dashboard.close_all()
         cellmill.views.comm.detach(self._ip)
 
 

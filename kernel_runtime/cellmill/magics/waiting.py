@@ -14,8 +14,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from cellmill import registry as living
-from cellmill import runs
+from cellmill import registry, runs
 from cellmill.diagnostics import unasked
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.001, 0.02  # seconds between two looks at what is under way
@@ -65,7 +64,7 @@ class Waiting:
 
     def _tell_and_shut_down(self, restart: bool) -> Any:
         """The kernel's processes are ended before anything of Python's own end runs."""
-        living.tell_dropped()
+        registry.tell_dropped()
         assert self._shut_down is not None
         return self._shut_down(restart)
 
@@ -115,14 +114,14 @@ class Waiting:
 
     def _settle(self) -> None:
         """What tasks that are over have to tell, an error of a %%task, is told in this cell."""
-        for executor in living.open_executors():
+        for executor in registry.open_executors():
             resolver = getattr(executor._backend, "resolver", None)
             if resolver is not None:
                 resolver.settle(CALLBACKS_SECONDS)
 
     def _under_way(self) -> int:
         """Tasks of this cell that are not over; those of a paused executor do not go on before another cell."""
-        paused = {id(each._backend) for each in living.executors if each.paused}
+        paused = {id(each._backend) for each in registry.executors if each.paused}
         in_runs = sum(
             run.outstanding()
             for run in runs.active_runs()
@@ -130,13 +129,13 @@ class Waiting:
         )
         alone = (
             max(0, _alone(id(each)) - self._given_up.get(id(each), 0))
-            for each in living.open_executors()
+            for each in registry.open_executors()
             if not each.paused
         )
         return in_runs + sum(alone)
 
     def _give_up(self, count: int) -> None:
-        names = living.names_of([run for run in runs.active_runs() if run._epoch_at_start >= self._first])
+        names = registry.names_of([run for run in runs.active_runs() if run._epoch_at_start >= self._first])
         tasks = "1 task is" if count == 1 else f"{count:,} tasks are"
         print(
             f"cellmill: the cell has waited {most_seconds:g} s for its tasks; {tasks} not over{names} and go on. What "
@@ -144,13 +143,13 @@ class Waiting:
             f"in a cell, by .result() of their futures, or longer: %cellmill wait {max(60, 2 * most_seconds):g}",
             file=sys.stderr,
         )
-        self._given_up = {id(each): _alone(id(each)) for each in living.open_executors()}
+        self._given_up = {id(each): _alone(id(each)) for each in registry.open_executors()}
 
 
 def _alone(key: int) -> int:
     """Unfinished tasks, in no run, of the executor with this identity."""
-    found = [each for each in living.open_executors() if id(each) == key]
+    found = [each for each in registry.open_executors() if id(each) == key]
     if not found:
         return 0
     counted = sum(run.outstanding() for run in runs.active_runs() if run._backend is found[0]._backend)
-    return max(0, living.outstanding(found[0]) - counted)
+    return max(0, registry.outstanding(found[0]) - counted)

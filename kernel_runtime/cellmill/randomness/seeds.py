@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..executor import in_worker
-from . import streams as drawing
+from . import streams
 from .generators import here
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def seed(number: int | None) -> None:
             raise UsageError(
                 "cellmill.seed takes a whole number of at least 0, or None to seed tasks no more"
             )
-    drawing.set_seed(number)
+    streams.set_seed(number)
 
 
 def task_seed() -> SeedSequence:

@@ -17,8 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..backends.scheduled.scheduler import NO_BLOCK, ffi, free, free_cast, held
-from ..by_value import import_log as imported
-from ..by_value import pickling, watched
+from ..by_value import import_log, pickling, watched
 from ..by_value.module_reads import noting_own
 from ..by_value.watched import CHANGES
 from ..errors import InternalError, PayloadError
@@ -29,7 +28,7 @@ from ..serialization.exceptions import encode_error
 from ..serialization.functions import load_function
 from ..serialization.shared import Loaded
 from ..serialization.unpacked import callee
-from . import fork as worker_fork
+from . import fork
 from .blocks import Blocks
 from .output_capture import Speech
 from .plain_calls import PlainCalls
@@ -91,7 +90,7 @@ class Worker:
         self.blocks = Blocks(self.handle, self.free_handle)
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
         self.calls = PlainCalls(self.functions, self.speech.spoke)
-        self.imports = imported.log or imported.start_log()
+        self.imports = import_log.log or import_log.start_log()
         self.imports.tell_to(self.send_imports)
 
     # -- the loop
@@ -344,7 +343,7 @@ class Worker:
             held.csched_worker_heard(self.handle)
             raise KeyboardInterrupt
 
-    def send_imports(self, modules: list[imported.Imported], inherited: bool = False) -> None:
+    def send_imports(self, modules: list[import_log.Imported], inherited: bool = False) -> None:
         self.emit(held.CSCHED_REPLY, IMPORTS, pickle.dumps((inherited, modules)))
 
     def tell_change(self, function: str, variables: tuple[str, ...]) -> None:
@@ -384,7 +383,7 @@ def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     streams_of_their_own()
     worker = current = Worker(fds, pipes, kernel_pidfd, config)
-    worker_fork.watch(worker.handle)
+    fork.watch(worker.handle)
     pickling.main_of_worker = sys.modules["__main__"]
     signal.signal(signal.SIGINT, worker.on_interrupt)
     threading.current_thread().name = f"cellmill-worker-{worker.index}"

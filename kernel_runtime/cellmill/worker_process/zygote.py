@@ -29,7 +29,7 @@ from array import array
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..by_value import import_log as imported
+from ..by_value import import_log
 from ..process_context import native_threads, reporting, settings
 from ..process_context.reporting import Reporting
 from ..process_context.settings import Settings
@@ -189,8 +189,8 @@ class Zygote:
                 self.preloaded.append(name)
                 self.tell("preloaded", name, *preload(name))
             native_threads.find()  # once, for all workers to come
-        elif command == "forget" and imported.log is not None:
-            imported.log.forget()
+        elif command == "forget" and import_log.log is not None:
+            import_log.log.forget()
             for name in self.preloaded:
                 preload(name)
             native_threads.find()
@@ -323,7 +323,7 @@ def main(control_fd: int, kernel_pidfd: int) -> None:
     os.set_inheritable(control_fd, False)
     os.set_inheritable(kernel_pidfd, False)
     become_subreaper()
-    imported.start_log()
+    import_log.start_log()
     from . import worker  # noqa: F401  (what every worker needs is imported once, here)
 
     Zygote(socket.socket(fileno=control_fd), kernel_pidfd).run()

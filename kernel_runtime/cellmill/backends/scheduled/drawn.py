@@ -10,7 +10,7 @@ from ... import runs
 from ...by_value import pickling
 from ...futures import Future
 from ...process_context.settings import Settings
-from ...randomness import streams as drawing
+from ...randomness import streams
 from ...randomness.generators import Board, Draws, in_shared_process, mentioned
 from ...randomness.streams import Calls, Late, Root
 from ...serialization import payload, read_only
@@ -38,13 +38,13 @@ class Drawn:
         generators: Sequence[Any] = ()
         if not number:
             number, generators = self._functions.drawing(function)
-        if not generators and drawing.seed is None:
+        if not generators and streams.seed is None:
             return number, None
         name = function_name(function)
         if generators:
-            drawing.say(function, name, generators)
+            streams.say(function, name, generators)
         if before is None or len(before.keys) != len(generators):
-            before = self._calls.next(drawing.owner_of(function, name), generators)
+            before = self._calls.next(streams.owner_of(function, name), generators)
         return number, before
 
     def travelling(
@@ -58,26 +58,26 @@ class Drawn:
     ) -> tuple[Encoded, Inputs]:
         """Pack a call that its function travels with."""
         name = function_name(function)
-        owner, met = drawing.owner_of(function, name), list[list[Any]]()
+        owner, met = streams.owner_of(function, name), list[list[Any]]()
 
         def make(generators: list[Any], board: Board) -> Draws:
             met.append(generators)
             if draws is None:
                 return self._calls.next(owner, generators, board)
-            return draws._replace(keys=drawing.keys_of(generators, owner, drawing.CALL), board=board)
+            return draws._replace(keys=streams.keys_of(generators, owner, streams.CALL), board=board)
 
         body = [settings, function, draws, args, kwargs]
         if draws is None:
             body = [function, args, kwargs] if settings is None else [settings, function, args, kwargs]
         packed = _travelling(body, pack, make, lambda late: [settings, function, late, args, kwargs])
         for generators in filter(None, met):
-            drawing.say(function, name, generators)
+            streams.say(function, name, generators)
         return packed
 
     def in_thread(self, function: Any) -> Any:
         """The function for one call with a seed in this process."""
-        drawing.say_shared()
-        owner = drawing.owner_of(function, function_name(function))
+        streams.say_shared()
+        owner = streams.owner_of(function, function_name(function))
         made = in_shared_process(self._calls.next(owner, ()), function)
         return update_wrapper(made, function)
 
@@ -91,11 +91,11 @@ class Drawn:
         """What these elements draw from: the state at the start of their map."""
         stream = chunk.stream
         place, generators = stream.generators_for(chunk.keys)
-        if not generators and drawing.seed is None and not stream.roots:
+        if not generators and streams.seed is None and not stream.roots:
             return None
         root = stream.roots.get(place)
         if root is None:
-            owner = drawing.owner_of(function, function_name(function))
+            owner = streams.owner_of(function, function_name(function))
             root, again = self._calls.begin_map(owner, generators)
             stream.roots[place] = root
             self._say(function, chunk, generators, again)
@@ -105,10 +105,10 @@ class Drawn:
         if not generators:
             return
         name = function_name(function)
-        drawing.say(function, name, generators, batch=chunk.stream.options.batch)
+        streams.say(function, name, generators, batch=chunk.stream.options.batch)
         if again and not isinstance(chunk.keys[0], Future) and self._said_again != runs.epoch():
             self._said_again = runs.epoch()  # once in a cell
-            drawing.say_again(function, name, generators)
+            streams.say_again(function, name, generators)
 
     def _indexes(self, function: Any, chunk: Chunk, root: Root) -> Sequence[int]:
         """Places in the map; single calls of a batch function are counted."""
@@ -118,7 +118,7 @@ class Drawn:
         for key in keys:
             if key.index is None:
                 key.index = self._calls.next_of_batch(
-                    drawing.owner_of(function, function_name(function)), root
+                    streams.owner_of(function, function_name(function)), root
                 )
         return [key.index for key in keys]
 

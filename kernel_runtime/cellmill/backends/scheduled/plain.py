@@ -11,7 +11,7 @@ from ... import futures, runs
 from ...diagnostics.signatures import check_call
 from ...futures import Future
 from ...process_context.reporting import ReportingWatch
-from ...randomness import streams as drawing
+from ...randomness import streams
 from ...serialization.functions import FunctionTable
 from .scheduler import check, ffi, held
 from .settings_watch import SettingsWatch
@@ -90,7 +90,7 @@ class PlainSubmit:
         self.submit: Callable[..., Future]
         self.call, self.submit, futures.track = made
         runs.watch_cells(self)
-        drawing.watch(self)
+        streams.watch(self)
 
     def _keep(self, name: str) -> None:
         setattr(self.form, name, ffi.cast("void *", id(self._kept[name])))

@@ -12,7 +12,7 @@ from ...cell_output.transcript import OUTPUT_LINES
 from ...diagnostics.naming import InputName
 from ...errors import UsageError, WorkerLostError
 from ...futures import Future
-from ...process_context import thread_context as inside
+from ...process_context import thread_context
 from ...runs import Run
 from ...serialization.functions import FunctionTable
 from ...serialization.shared import Shared
@@ -104,7 +104,7 @@ class ThreadsBackend(ScheduledBackend):
         self, function: Any, iterables: tuple[Iterable[Any], ...], options: TaskOptions, run: Run, **how: Any
     ) -> MapIterator:
         streams.look()
-        if inside.in_thread():  # a thread that waits for others of its kind may wait for ever
+        if thread_context.in_thread():  # a thread that waits for others of its kind may wait for ever
             return InlineBackend(resources=...).map(function, iterables, options, run, **how)
         return super().map(function, iterables, options, run, **how)
 

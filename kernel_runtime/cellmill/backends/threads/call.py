@@ -11,7 +11,7 @@ from operator import is_
 from typing import Any
 
 from ...futures import FINISHED, OVER, Future
-from ...process_context import thread_context as inside
+from ...process_context import thread_context
 from ...serialization.exceptions import here_and_now
 from ..scheduled.packing import FailedInput, Inputs, add_input, note_over, of_this_backend
 
@@ -189,7 +189,7 @@ class ChunkRunner:
 
     def __init__(self, call: ChunkCall) -> None:
         self._call = call
-        self._worker = inside.here.worker
+        self._worker = thread_context.here.worker
         self.handle = self._worker.handle
         self.in_user_code = False
         self.outcome: Any = None

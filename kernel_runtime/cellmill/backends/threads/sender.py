@@ -10,7 +10,7 @@ from ... import runs
 from ...diagnostics.naming import call_text
 from ...diagnostics.signatures import check_call
 from ...futures import Future
-from ...process_context import thread_context as inside
+from ...process_context import thread_context
 from ...process_context.settings import context_now
 from ...randomness import streams as drawing
 from ...serialization import shared
@@ -61,7 +61,7 @@ class ThreadsSender(Sender):
     ) -> Future:
         """One call as a task; its future at once. In a task of such a backend it runs at once, in that task."""
         backend = self.backend
-        if inside.used and inside.in_thread():
+        if thread_context.used and thread_context.in_thread():
             return self._inline.submit(function, args, kwargs, options, run)
         if backend.closed or backend.broken is not None:
             backend.refuse()

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InternalError
-from ...process_context import thread_context as inside
+from ...process_context import thread_context
 from ..scheduled.scheduler import NO_BLOCK, ffi, held
 from .listening import Said
 from .streams import speaker
@@ -49,8 +49,8 @@ class WorkerThread:
         return bool(self.form.abandoned)
 
     def _run(self) -> None:
-        inside.enter(self)
-        inside.here.values = {}
+        thread_context.enter(self)
+        thread_context.here.values = {}
         speaker.worker = self
         self.form.ident = threading.get_ident()
         try:
@@ -62,7 +62,7 @@ class WorkerThread:
         except Exception as error:
             self.pool.backend.report(error)
         finally:
-            inside.leave()
+            thread_context.leave()
             speaker.worker = None
             self.pool.ended(self)
 

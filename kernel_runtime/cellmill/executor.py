@@ -458,7 +458,7 @@ def in_worker() -> bool:
     # another thread may be importing it now
     if getattr(worker, "current", None) is not None or (thread_context.used and thread_context.in_thread()):
         return True
-    in_task = getattr(sys.modules.get("cellmill.backends.cluster.remote"), "in_task", None)
+    in_task = getattr(sys.modules.get("cellmill.backends.cluster.remote.entry"), "in_task", None)
     return in_task is not None and bool(in_task())
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 from . import runs
 from .backends import Backend
-from .backends.parents import ParentsBackend
+from .backends.forked_backend import ParentsBackend
 from .cell_output import origin
 from .diagnostics import unasked
 from .runs import Run

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cellmill.backends.cluster import folders
+from cellmill.backends.cluster.values import folders
 
 MAKE = """
 import sys

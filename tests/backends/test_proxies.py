@@ -22,7 +22,7 @@ from tests.core.helpers import comes_down
 pytest.importorskip("proxystore")
 numpy = pytest.importorskip("numpy")
 
-from cellmill.backends.cluster import folders, proxies, stores  # noqa: E402
+from cellmill.backends.cluster.values import folders, proxies, stores  # noqa: E402
 
 TOKEN = b"0123456789abcdef"
 

@@ -21,7 +21,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
-from cellmill.backends.cluster.raybridge.head import free_ports
+from cellmill.backends.cluster.engines.raybridge.head import free_ports
 from tests.browser.page_errors import listen
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,8 @@ import pytest
 
 import cellmill
 from cellmill import BackendError, Executor, WorkerLostError
-from cellmill.backends.cluster import dask, remote
+from cellmill.backends.cluster.engines import dask
+from cellmill.backends.cluster.remote.entry import entry
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate
 
@@ -67,7 +68,7 @@ def _comes(seen: Any) -> None:
 
 
 def _homes() -> int:
-    return len(remote._homes)
+    return len(entry._homes)
 
 
 def _streams() -> str:
@@ -192,7 +193,7 @@ def test_stop_in_the_middle_of_a_pack(client: Any, gate: Gate) -> None:
 
 
 def test_an_address_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cellmill.backends.cluster.dask.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("cellmill.backends.cluster.engines.dask.CONNECT_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
     with pytest.raises(

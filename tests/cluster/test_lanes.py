@@ -16,9 +16,10 @@ import pytest
 
 import cellmill
 from cellmill import BackendError, WorkerLostError
-from cellmill.backends.cluster import clocks, lane, pack, page, remote
+from cellmill.backends.cluster import clocks, lane, pack, page
 from cellmill.backends.cluster.backend import ClusterBackend
-from cellmill.backends.cluster.engine import Lanes, Place
+from cellmill.backends.cluster.engines.protocol import Lanes, Place
+from cellmill.backends.cluster.remote.entry import entry
 from cellmill.task import DEFAULT_OPTIONS, NO_RUN
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate
@@ -31,7 +32,7 @@ class Threads:
     owns = True
     refills = True
 
-    def __init__(self, run: Callable[[list[Any]], Any] = remote.run) -> None:
+    def __init__(self, run: Callable[[list[Any]], Any] = entry.run) -> None:
         self.run = run
         self.lanes: Lanes
         self.inboxes: dict[Hashable, queue.Queue[tuple[int, list[Any]] | None]] = {}
@@ -64,10 +65,10 @@ class Threads:
         self.inboxes[key].put((pack, data))
 
     def tell(self, key: Hashable, message: bytes) -> None:
-        remote.hear(message)
+        entry.hear(message)
 
     def ask(self, key: Hashable, message: bytes) -> Any:
-        return remote.hear(message)
+        return entry.hear(message)
 
     def kill(self, key: Hashable, reason: str) -> None:
         raise BackendError("threads cannot be ended")
@@ -98,7 +99,7 @@ class Line:
         if self.bad and len(data) == 3:
             self.bad = False
             raise OSError("the line is bad")
-        return remote.run(data)
+        return entry.run(data)
 
 
 @pytest.fixture
@@ -106,7 +107,7 @@ def opened() -> Iterator[Callable[..., tuple[ClusterBackend, Threads]]]:
     made: list[ClusterBackend] = []
 
     def make(
-        workers: int = 1, run: Callable[[list[Any]], Any] = remote.run, **how: Any
+        workers: int = 1, run: Callable[[list[Any]], Any] = entry.run, **how: Any
     ) -> tuple[Any, Threads]:
         engine = Threads(run)
         made.append(ClusterBackend(engine, workers, **how))
@@ -305,7 +306,7 @@ def test_clocks_of_other_machines_are_aligned(opened: Any, monkeypatch: pytest.M
 
 def test_other_versions_are_refused(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def older(data: list[Any]) -> bytes:
-        reply = pack.decode_reply(remote.run(data))
+        reply = pack.decode_reply(entry.run(data))
         answer = {**pickle.loads(reply.data), "versions": {"cellmill": "0.0.1", "Python": "2.7"}}
         return pack.encode_reply(b"", 0, [], [pickle.dumps(answer)], reply.begun, reply.ended)
 
@@ -363,7 +364,7 @@ def test_a_function_that_did_not_come(opened: Any) -> None:
             data[1] = b"".join(
                 pack.PACKED.pack(*r) for r in pack.PACKED.iter_unpack(data[1]) if r not in known
             )
-        return remote.run(data)
+        return entry.run(data)
 
     backend, _ = opened(run=run)
     with pytest.raises(BackendError, match=r"did not reach its worker.*repeat the call"):

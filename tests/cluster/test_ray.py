@@ -19,7 +19,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.backends.cluster.ray import RayEngine, find
+from cellmill.backends.cluster.engines.ray import RayEngine, find
 from cellmill.worker_process.zygote import descendants
 from tests.core import tasks
 from tests.core.helpers import Gate, start_script

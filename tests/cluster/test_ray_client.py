@@ -18,7 +18,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.backends.cluster.raybridge.head import free_ports
+from cellmill.backends.cluster.engines.raybridge.head import free_ports
 from cellmill.worker_process.zygote import descendants
 from tests.core import tasks
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cellmill.backends.cluster.raybridge import head, trouble
-from cellmill.backends.cluster.raybridge.head import LONGEST_FOLDER
-from cellmill.backends.cluster.raybridge.link import search_path
+from cellmill.backends.cluster.engines.raybridge import head, trouble
+from cellmill.backends.cluster.engines.raybridge.head import LONGEST_FOLDER
+from cellmill.backends.cluster.engines.raybridge.link import search_path
 
 DIED = (
     "The actor died unexpectedly before finishing this task.\n\tclass_name: PlaceActor\nThe actor is dead because its "

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cellmill.backends.cluster.raybridge.wire import MOST_PIECES, Wire
+from cellmill.backends.cluster.engines.raybridge.wire import MOST_PIECES, Wire
 
 
 @pytest.fixture

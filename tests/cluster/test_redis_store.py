@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from cellmill import Executor, WorkerLostError
-from cellmill.backends.cluster.raybridge.head import free_ports
+from cellmill.backends.cluster.engines.raybridge.head import free_ports
 from tests.core.helpers import SECONDS
 
 pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")

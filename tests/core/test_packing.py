@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cellmill import Executor
-from cellmill.backends.scheduled.packing import Inputs, note_over
+from cellmill.backends.scheduled.call_encoding import Inputs, note_over
 from tests.core import tasks
 from tests.core.helpers import SECONDS
 

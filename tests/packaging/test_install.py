@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from cellmill.backends.cluster.raybridge.head import free_ports
+from cellmill.backends.cluster.engines.raybridge.head import free_ports
 from tests.packaging.conftest import PLAINLY, Distributions, checkout, clean_environment, run
 
 pytestmark = pytest.mark.packaging

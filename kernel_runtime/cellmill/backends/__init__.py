@@ -70,20 +70,20 @@ def _engine(name: Any, options: dict[str, Any]) -> Any:
     """The cluster that a backend's name, address or object stands for; its own options are taken out of ``options``."""
     own = {key: options.pop(key) for key in list(options) if key not in _COMMON}
     if name == "dask":
-        from .cluster.dask import DaskEngine
+        from .cluster.engines.dask import DaskEngine
 
         return DaskEngine(None, **own)
     if isinstance(name, str) and name.startswith(_DASK_ADDRESSES):
-        from .cluster.dask import DaskEngine
+        from .cluster.engines.dask import DaskEngine
 
         return DaskEngine(name, **own)
     if isinstance(name, str) and (name == "ray" or name.startswith("ray:")):
-        from .cluster.ray import RayEngine
+        from .cluster.engines.ray import RayEngine
 
         _refuse_unknown("ray", own, [*_options_of(RayEngine), *_COMMON])
         return RayEngine(None if name == "ray" else name, **own)
     if not isinstance(name, str) and (hasattr(name, "scheduler_address") or _is_dask_client(name)):
-        from .cluster.dask import DaskEngine
+        from .cluster.engines.dask import DaskEngine
 
         return DaskEngine(name, **own)
     options.update(own)

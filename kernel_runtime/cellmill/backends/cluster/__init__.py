@@ -1,14 +1,14 @@
-"""Workers that somebody else's cluster starts and reaches: the scheduler stays in the kernel.
+"""Workers that a cluster starts and reaches: the scheduler stays in the kernel.
 
-`engine.py` says what is asked of a cluster, and there is one file per engine: `dask.py`, `ray.py`.
+`engines/` are the clusters: `protocol.py` says what is asked of one, and there is one file per engine.
 
-In the kernel: `lanes.py` is the pool that the scheduler sees; each place has a `lane.py`, which begins with
-`greeting.py`. `sent.py` are packs on their way, `taken.py` the tasks in them; `spreading.py` has tasks come back,
-`retiring.py` ends lanes, `troubles.py` says what goes wrong.
+In the kernel: `pool.py` has the lanes that the scheduler sees as its workers; each place has a `lane.py`, which begins
+with `handshake.py`. `packs_in_flight.py` and `tasks_in_flight.py` know what was sent; `rebalancing.py` has tasks come
+back, `retiring.py` ends lanes, `output.py` hears what tasks print, `diagnostics.py` says what goes wrong.
 
-At the other end: engines call `remote.py`; a `home.py` runs packs (`work.py`, `known.py`), among its caller's
-`surroundings.py`, and gathers what is printed (`speech.py`).
+At the other end, in `remote/`: engines call `entry.py`; a `runner.py` runs packs (`work.py`, `functions.py`) with the
+settings of its caller (`context.py`), and gathers what is printed (`output.py`).
 
-Between them: `pack.py` is the bytes, `page.py` tells what runs, `clocks.py` aligns stamps; `proxies.py` keeps large
-values outside, in `stores.py`.
+Between them: `pack.py` is the bytes, `page.py` tells what runs, `clocks.py` aligns stamps; `values/` keeps large values
+outside.
 """

@@ -13,15 +13,15 @@ from ...futures import Future
 from ...runs import stop_with_cells
 from ..scheduled import forked
 from ..scheduled.backend import ScheduledBackend
-from .engine import Engine
+from .engines.protocol import Engine
 from .lane import MOST_TASKS, PACK_NS
-from .lanes import LanePool
-from .listening import PlaceListener
-from .proxies import Keeper
-from .proxies import keeper as make_keeper
+from .output import PlaceListener
+from .pool import LanePool
 from .resolver import ClusterResolver, ClusterSender
 from .sharing import ClusterSharing
 from .stopping import PlaceStopper
+from .values.proxies import Keeper
+from .values.proxies import keeper as make_keeper
 
 __all__ = ["ClusterBackend"]
 

@@ -15,15 +15,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..scheduled.scheduler import check, free, free_ffi, held
-from . import clocks, pack, troubles
-from .engine import Place
-from .greeting import greet
+from . import clocks, diagnostics, pack
+from .engines.protocol import Place
+from .handshake import greet
+from .packs_in_flight import SentPack
 from .page import Page
-from .sent import SentPack
-from .taken import Taken
+from .tasks_in_flight import Taken
 
 if TYPE_CHECKING:
-    from .lanes import LanePool
+    from .pool import LanePool
 
 BUDGET_NS = 100_000_000  # of a pack: after that its tasks that have not begun come back
 PACK_NS = 50_000_000  # work in a pack
@@ -240,7 +240,7 @@ class Lane:
             else:  # the engine could not run it, and the place stands: each of its tasks fails with the reason
                 self.packs.popleft()
                 self._alone = False
-                problem = troubles.explain(reply)
+                problem = diagnostics.explain(reply)
                 self._taken.fail(first.tasks, problem)
                 self._say_again(first.words, problem)
 

@@ -10,7 +10,7 @@ from ..scheduled.resolver import Resolver
 from ..scheduled.scheduler import Completion
 from ..scheduled.sender import Sender
 from ..scheduled.stream import Chunk
-from .proxies import Kept
+from .values.proxies import Kept
 
 if TYPE_CHECKING:
     from .backend import ClusterBackend

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from ...errors import UsageError
 from ..scheduled.scheduler import held
-from . import troubles
+from . import diagnostics
 
 if TYPE_CHECKING:
     from .lane import Lane
-    from .lanes import LanePool
+    from .pool import LanePool
 
 
 class Retiring:
@@ -49,7 +49,7 @@ class Retiring:
             try:
                 self._pool.engine.resize(count, gone)
             except Exception as error:
-                troubles.warn_same_size(error)
+                diagnostics.warn_same_size(error)
                 for place in gone.values():
                     self._pool.came(place)
 
@@ -104,5 +104,5 @@ class Retiring:
             with self._pool.lock:
                 self._pool.places.pop(lane.place.key, None)
                 self._pool.sent.abandon(lane)
-            troubles.warn_unending(lane.place, error)
+            diagnostics.warn_unending(lane.place, error)
             lane.lose(reason)

@@ -13,8 +13,8 @@ from ...serialization.payload import Encoded
 from ...serialization.shared import Place
 from ..scheduled.scheduler import held
 from ..scheduled.sharing import Sharing
-from .borrowed import Lent
-from .proxies import Lease
+from .remote.shared import Lent
+from .values.proxies import Lease
 
 if TYPE_CHECKING:
     from .backend import ClusterBackend

@@ -31,7 +31,7 @@ from ...task import (
     WorkerInfo,
 )
 from ...telemetry.schema import STAGES
-from .. import parents
+from .. import forked_backend
 from ..map_iterator import MapIterator, reading
 from ..resources import Resources, machine_memory
 from . import ending, forked, worker_infos
@@ -40,13 +40,13 @@ from .dependencies import DependencyPicture
 from .failure_log import FailureLog
 from .inspecting import Inspector
 from .mapping import MapResults, streams_of
-from .members import OutputListener, TaskStopper, WorkerPool
+from .protocols import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
 from .scheduler import NO_WORKER, Scheduler, StaleInput, check, ffi, held
 from .sender import Sender
 from .sharing import Sharing
 from .sizes import Paces
-from .states import States
+from .state_map import States
 from .stream import Stream
 
 __all__ = ["ScheduledBackend"]
@@ -147,7 +147,7 @@ class ScheduledBackend:
     def check_process(self) -> None:
         """Waiting in a forked child would be for ever, and draining there would steal the parent's results."""
         if self.foreign:
-            raise parents.error()
+            raise forked_backend.error()
 
     def refuse(self) -> None:
         """Raise why no task can be taken."""

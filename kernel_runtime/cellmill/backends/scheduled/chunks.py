@@ -11,7 +11,7 @@ from ...errors import TaskTimeoutError, is_a
 from ...serialization.exceptions import load_error, number_raised
 from ...serialization.functions import function_name
 from ...task import short_repr
-from . import outcomes, states
+from . import outcomes, state_map
 from .salvage import mark_in, salvage
 from .scheduler import NO_ELEMENT, ffi, held
 
@@ -77,7 +77,7 @@ class Chunk:
     def partial(self, came: Came) -> None:
         """Outcomes of the next elements, from a worker that is still at it."""
         first, values, errors = self._outcomes(came)
-        self._put(self.received, first + len(values), states.DONE)
+        self._put(self.received, first + len(values), state_map.DONE)
         self._take(first, values, errors, _bytes_of(came, values))
 
     def _position_of(self, place: int) -> int:
@@ -240,7 +240,7 @@ class Chunk:
         stream, first, end = self.stream, self.received, len(self.items)
         self.received = end
         if self.cancelled:
-            self._put(first, end, states.CANCELLED)
+            self._put(first, end, state_map.CANCELLED)
             self._cancel_rest(self.keys[first:end], self.items[first:end])
             return
         middle = (first + end) // 2
@@ -276,8 +276,10 @@ class Chunk:
                     stream.backend.pool.exits.get(worker), function_name(stream.function), short_repr(item)
                 )
             )
-            self._put(good, len(self.items), states.CANCELLED if self.cancelled else states.QUEUED)
-            self._put(culprit, culprit + 1, states.LOST if status == held.CSCHED_LOST else states.FAILED)
+            self._put(good, len(self.items), state_map.CANCELLED if self.cancelled else state_map.QUEUED)
+            self._put(
+                culprit, culprit + 1, state_map.LOST if status == held.CSCHED_LOST else state_map.FAILED
+            )
             if self.cancelled:
                 over = True
                 stream._settle_error(key, error)
@@ -321,4 +323,4 @@ def _bytes_of_one(value: Any) -> int:
 
 def _state_of(error: BaseException) -> int:
     """In the state map."""
-    return int(states.CANCELLED if is_a(error, CancelledError) else states.FAILED)
+    return int(state_map.CANCELLED if is_a(error, CancelledError) else state_map.FAILED)

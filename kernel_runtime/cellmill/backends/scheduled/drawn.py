@@ -16,7 +16,7 @@ from ...randomness.streams import Calls, Late, Root
 from ...serialization import payload, read_only
 from ...serialization.functions import FunctionTable, function_name
 from ...serialization.payload import Encoded
-from .packing import Inputs
+from .call_encoding import Inputs
 
 if TYPE_CHECKING:
     from .chunks import Chunk

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...futures import Future
-from .. import parents
+from .. import forked_backend
 from .scheduler import held
 from .stream import Chunk
 
@@ -35,7 +35,7 @@ def _disown() -> None:
         backend.scheduler.close_passed()
         backend.listener.disown()
         for future in _unfinished(backend):
-            future.disown(parents.error())
+            future.disown(forked_backend.error())
 
 
 def _unfinished(backend: ScheduledBackend) -> Iterator[Future]:

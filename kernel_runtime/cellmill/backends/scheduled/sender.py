@@ -23,12 +23,12 @@ from ...serialization.packer import Packer
 from ...serialization.payload import INLINE_MAX, Encoded, encode, explain_argument
 from ...serialization.pieces import as_sent
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
-from . import outcomes, states
+from . import outcomes, state_map
+from .call_encoding import FailedInput, Inputs, add_input, pack
 from .drawn import Drawn
-from .packing import FailedInput, Inputs, add_input, pack
+from .payload_blocks import Room
 from .plain import PlainSubmit
 from .retrying import RetriedFuture
-from .room import Room
 from .scheduler import NO_BLOCK, StaleInput, check, ffi, held
 from .stream import CancelledItem, Chunk, Stream
 
@@ -251,7 +251,7 @@ class Sender:
     def _failed(self, run: int, cause: Future, call: str) -> Future:
         """A future of a call that one of its inputs has failed already."""
         self.backend.adjust_run(run, submitted=1, failed=1)
-        self.backend.states.put(None, 1, states.FAILED)
+        self.backend.states.put(None, 1, state_map.FAILED)
         future = Future(self.backend)
         error = outcomes.dependency_failed(cause, 0)
         name_call(error, call)

@@ -23,7 +23,7 @@ from ...randomness.streams import Root
 from ...runs import Run, find, note_failure
 from ...serialization.functions import function_name
 from ...task import TaskOptions, brief, element_text, name_element
-from . import outcomes, states
+from . import outcomes, state_map
 from .cancellations import done_of
 from .chunks import Chunk
 from .elements import Elements
@@ -186,14 +186,14 @@ class Stream:
             self.backend.submit_chunk(self.function, body, chunk, self.options, self.run)
         except Closed:
             self.backend.adjust_run(self.run, cancelled=len(items))
-            self.backend.states.put(position, len(items), states.CANCELLED)
+            self.backend.states.put(position, len(items), state_map.CANCELLED)
             for key, item in zip(keys, items, strict=True):
                 self._settle_error(key, outcomes.cancelled(item))
             raise
         except (DependencyError, PayloadError, UsageError) as error:
             if len(items) == 1:
                 self.backend.adjust_run(self.run, failed=1)
-                self.backend.states.put(position, 1, states.FAILED)
+                self.backend.states.put(position, 1, state_map.FAILED)
                 self.name(keys[0], items[0], error)
                 self._settle_error(keys[0], error)
                 return
@@ -218,7 +218,7 @@ class Stream:
         with self._lock:
             self.cancellations += 1
             self.cancelled_by = self.cancelled_by or who("cancel() of its run")
-            return self._drop_waiting(states.CANCELLED)
+            return self._drop_waiting(state_map.CANCELLED)
 
     def tell_cancelled(self, dropped: list[Sequence[Any]]) -> int:
         """Those who wait for these elements hear of it; how many elements that is."""
@@ -249,7 +249,7 @@ class Stream:
                 return False
             self._over(1)
             self.dropped[key] = removed[1][0]
-            self.backend.states.put(removed[2], 1, states.CANCELLED)
+            self.backend.states.put(removed[2], 1, state_map.CANCELLED)
             self.backend.adjust_run(self.run, cancelled=1)
             return True
 
@@ -257,7 +257,7 @@ class Stream:
         """The pool is broken: what waits fails, and so does what comes."""
         self._failure = error
         with self._lock:
-            dropped = [key for keys in self._drop_waiting(states.FAILED) for key in keys]
+            dropped = [key for keys in self._drop_waiting(state_map.FAILED) for key in keys]
         self.backend.adjust_run(self.run, failed=len(dropped))
         for key in dropped:
             failure = WorkerLostError(f"the task did not run: {error}")

@@ -13,7 +13,7 @@ from typing import Any
 from ...futures import FINISHED, OVER, Future
 from ...process_context import thread_context
 from ...serialization.exceptions import here_and_now
-from ..scheduled.packing import FailedInput, Inputs, add_input, note_over, of_this_backend
+from ..scheduled.call_encoding import FailedInput, Inputs, add_input, note_over, of_this_backend
 
 PARTS = (list, tuple, dict)  # what is looked through for futures, as deep as it goes
 DEEPEST = 50

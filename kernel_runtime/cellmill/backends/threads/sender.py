@@ -18,8 +18,8 @@ from ...serialization.functions import function_name
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from ..inline import InlineBackend
 from ..scheduled import outcomes
+from ..scheduled.call_encoding import FailedInput, Inputs
 from ..scheduled.drawn import Drawn
-from ..scheduled.packing import FailedInput, Inputs
 from ..scheduled.retrying import RetriedFuture
 from ..scheduled.scheduler import NO_BLOCK, StaleInput, ffi, held
 from ..scheduled.sender import Sender

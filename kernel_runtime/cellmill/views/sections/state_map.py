@@ -10,7 +10,7 @@ from cellmill.executor import Executor
 from cellmill.telemetry import schema
 
 if TYPE_CHECKING:
-    from cellmill.backends.scheduled.states import States
+    from cellmill.backends.scheduled.state_map import States
 
 MOST_CELLS = 16384
 MOST_SPAN = 65536

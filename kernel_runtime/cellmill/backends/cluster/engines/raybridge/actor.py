@@ -28,9 +28,9 @@ class PlaceActor:
     """
 
     def __init__(self, client: bool) -> None:
-        from .. import remote
+        from ...remote import entry
 
-        self._remote = remote
+        self._remote = entry
         self._client = client
         self._turn = threading.Lock()
 

@@ -24,10 +24,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import BackendError, in_words
-from ...serialization import payload
-from ...serialization.payload import BUFFER_MIN, Encoded
-from ...task import memory_of
+from ....errors import BackendError, in_words
+from ....serialization import payload
+from ....serialization.payload import BUFFER_MIN, Encoded
+from ....task import memory_of
 from . import stores
 from .folders import start_of
 from .stores import Source

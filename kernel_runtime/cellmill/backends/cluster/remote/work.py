@@ -5,10 +5,10 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from ...serialization import payload
-from ...serialization.exceptions import encode_error
-from . import clocks, pack
-from .pack import ERROR, INPUT, NONE, OUTCOME, TASK
+from ....serialization import payload
+from ....serialization.exceptions import encode_error
+from .. import clocks, pack
+from ..pack import ERROR, INPUT, NONE, OUTCOME, TASK
 
 
 class Work:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from ...errors import BackendError, CellmillError
-from .engine import Place
+from .engines.protocol import Place
 
 
 def describe(error: BaseException) -> CellmillError:

@@ -14,11 +14,11 @@ import sys
 import threading
 from typing import Any
 
-from ... import __version__
-from ...serialization.exceptions import encode_error
-from . import clocks, pack
-from .home import Home
-from .pack import LEAVE
+from .... import __version__
+from ....serialization.exceptions import encode_error
+from .. import clocks, pack
+from ..pack import LEAVE
+from .runner import Home
 
 _homes: dict[tuple[bytes, int], Home] = {}
 _lock = threading.Lock()

@@ -15,10 +15,11 @@ from collections.abc import Collection, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ...errors import BackendError, UsageError, in_words
-from ..local.cpus import available_cpus
-from . import folders, remote
-from .engine import Lanes, Place
+from ....errors import BackendError, UsageError, in_words
+from ...local.cpus import available_cpus
+from ..remote import entry
+from ..values import folders
+from .protocol import Lanes, Place
 
 CONNECT_SECONDS = 10.0
 START_SECONDS = 60.0
@@ -217,7 +218,7 @@ class DaskEngine:
     def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
         address = key[0]  # type: ignore[index]
         future = self._client.submit(
-            remote.run,
+            entry.run,
             data,
             key=f"{self._prefix}-{pack}",
             workers=[address],
@@ -275,11 +276,11 @@ class DaskEngine:
 
     def _tell(self, address: str, message: bytes) -> None:
         with contextlib.suppress(Exception):  # a worker that is going, or too busy to hear
-            self._client.run(remote.hear, message, workers=[address])
+            self._client.run(entry.hear, message, workers=[address])
 
     def ask(self, key: Hashable, message: bytes) -> Any:
         address = key[0]  # type: ignore[index]
-        return self._client.run(remote.hear, message, workers=[address])[address]
+        return self._client.run(entry.hear, message, workers=[address])[address]
 
     def kill(self, key: Hashable, reason: str) -> None:
         address: str = key[0]  # type: ignore[index]

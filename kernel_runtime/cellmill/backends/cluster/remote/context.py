@@ -13,10 +13,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ...process_context import reporting, settings
-from ...process_context.reporting import Reporting
-from ...process_context.settings import Settings
-from ...worker_process.zygote import World, adopt
+from ....process_context import reporting, settings
+from ....process_context.reporting import Reporting
+from ....process_context.settings import Settings
+from ....worker_process.zygote import World, adopt
 
 
 class Surroundings:

@@ -17,14 +17,15 @@ from ..local.children import Exit
 from ..local.zygote_client import WorldWatch, current_world
 from ..scheduled.requests import REPLY_SECONDS, Requests
 from ..scheduled.worker_infos import info_of, infos
-from . import folders, troubles
-from .engine import Engine, Place
-from .greeting import CLOSING_SECONDS, Settings, take_leave
+from . import diagnostics
+from .engines.protocol import Engine, Place
+from .handshake import CLOSING_SECONDS, Settings, take_leave
 from .lane import Lane
 from .pack import WORLD
+from .packs_in_flight import SentPacks
+from .rebalancing import Spreading
 from .retiring import Retiring
-from .sent import SentPacks
-from .spreading import Spreading
+from .values import folders
 
 if TYPE_CHECKING:
     from .backend import ClusterBackend
@@ -118,11 +119,11 @@ class LanePool:
             if not any(other.ready for other in list(self.members.values()) if other is not lane):
                 self.backend.break_down(error)
             else:
-                troubles.warn_without(lane.place, error)
+                diagnostics.warn_without(lane.place, error)
         else:
             self.backend.report(error)
             if not any(other.ready for other in list(self.members.values()) if other is not lane):
-                self.backend.break_down(troubles.describe(error))
+                self.backend.break_down(diagnostics.describe(error))
 
     def initializer_failed(self, data: bytes) -> None:
         error = BackendError("the initializer of the workers failed")
@@ -179,7 +180,7 @@ class LanePool:
         while not self.closed and not self.members and self.backend.broken is None:
             time.sleep(0.1)
             if time.monotonic() - self._opened > WAITING_SECONDS and self.backend.stats().queued:
-                troubles.warn_empty(self.engine.name)
+                diagnostics.warn_empty(self.engine.name)
                 return
 
     def resize(self, count: int) -> None:

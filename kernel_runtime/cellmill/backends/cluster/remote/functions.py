@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from ...errors import BackendError
-from ...serialization.functions import load_function
-from .borrowed import Borrowed
+from ....errors import BackendError
+from ....serialization.functions import load_function
+from .shared import Borrowed
 
 MOST_FUNCTIONS = 256
 

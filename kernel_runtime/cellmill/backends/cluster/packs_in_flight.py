@@ -8,7 +8,7 @@ import time
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .engine import Place
+from .engines.protocol import Place
 from .pack import Word
 
 if TYPE_CHECKING:

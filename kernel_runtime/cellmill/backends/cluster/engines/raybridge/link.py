@@ -17,11 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ....errors import BackendError
+from .....errors import BackendError
 from . import head
 from .wire import Wire
 
-MAIN = "from cellmill.backends.cluster.raybridge.process import main; main()"
+MAIN = "from cellmill.backends.cluster.engines.raybridge.process import main; main()"
 CLOSE_SECONDS = 10.0
 TAIL_BYTES = 2000
 TAIL_LINES = 6
@@ -122,7 +122,7 @@ def search_path() -> list[str]:
     """
     told = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
     found = importlib.util.find_spec("ray")
-    homes = [Path(__file__).parents[4]]
+    homes = [Path(__file__).parents[5]]
     if found is not None and found.origin:
         homes.append(Path(found.origin).parents[1])
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib")} | {site.getusersitepackages()}

@@ -12,23 +12,23 @@ import threading
 from array import array
 from typing import Any
 
-from ...by_value import module_reads, watched
-from ...by_value.module_reads import noting_own
-from ...errors import PayloadError, is_a
-from ...process_context.settings import under
-from ...randomness.generators import prepared
-from ...serialization import payload, read_only
-from ...serialization.chunk_outcomes import Outcomes, run_batch
-from ...serialization.exceptions import encode_error
-from ...serialization.functions import load_function
-from ...serialization.unpacked import callee
-from . import clocks, pack, page
-from .known import KnownFunctions
-from .pack import CALL, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE, WORLD
-from .proxies import Outside
-from .speech import Speech
-from .stores import joined
-from .surroundings import Surroundings
+from ....by_value import module_reads, watched
+from ....by_value.module_reads import noting_own
+from ....errors import PayloadError, is_a
+from ....process_context.settings import under
+from ....randomness.generators import prepared
+from ....serialization import payload, read_only
+from ....serialization.chunk_outcomes import Outcomes, run_batch
+from ....serialization.exceptions import encode_error
+from ....serialization.functions import load_function
+from ....serialization.unpacked import callee
+from .. import clocks, pack, page
+from ..pack import CALL, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE, WORLD
+from ..values.proxies import Outside
+from ..values.stores import joined
+from .context import Surroundings
+from .functions import KnownFunctions
+from .output import Speech
 from .work import Work, arguments, interrupted
 
 NO_ELEMENT = 2**32 - 1

@@ -7,8 +7,8 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from ...serialization.shared import Loaded
-from . import stores
+from ....serialization.shared import Loaded
+from ..values import stores
 
 _objects: weakref.WeakValueDictionary[tuple[bytes, int], _Object] = weakref.WeakValueDictionary()
 _lock = threading.Lock()

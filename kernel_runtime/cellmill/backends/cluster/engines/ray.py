@@ -20,9 +20,9 @@ import warnings
 from collections.abc import Collection, Hashable
 from typing import Any
 
-from ...errors import BackendError, UsageError
-from ..local.cpus import available_cpus
-from .engine import Lanes, Place
+from ....errors import BackendError, UsageError
+from ...local.cpus import available_cpus
+from .protocol import Lanes, Place
 from .raybridge.link import Link
 
 OPEN_SECONDS = 240.0  # a machine that is very busy takes two minutes to start a Ray

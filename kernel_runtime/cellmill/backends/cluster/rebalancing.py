@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .stopping import place_of
 
 if TYPE_CHECKING:
-    from .lanes import LanePool
+    from .pool import LanePool
 
 SPREAD_SECONDS = 0.1  # between looks
 

@@ -1,7 +1,7 @@
 """What is asked of an engine (Dask, Ray), and what it tells: packs of tasks go to places and replies come back.
 
 A *place* runs one pack at a time: a worker of Dask, an actor of Ray.  A *pack* is a list of buffers that
-`cellmill.backends.cluster.remote.run` takes at the place; its reply is what that returned.  Which tasks are in
+`cellmill.backends.cluster.remote.entry.run` takes at the place; its reply is what that returned.  Which tasks are in
 a pack, and what becomes of them when a place is lost, is no business of the engine.
 """
 

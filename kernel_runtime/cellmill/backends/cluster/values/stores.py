@@ -12,9 +12,9 @@ import threading
 import uuid
 from typing import Any
 
-from ...errors import PayloadError, UsageError, in_words
-from ...serialization import payload
-from ...serialization.payload import Encoded
+from ....errors import PayloadError, UsageError, in_words
+from ....serialization import payload
+from ....serialization.payload import Encoded
 
 Source = tuple[str, bytes]
 """A connector for any process: the path of its class, its pickled configuration."""

@@ -12,11 +12,11 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...cell_output import log_records
-from ...worker_process.output_frames import END, FRAME, NOWHERE, STDERR, STDOUT, Place, TaskStream
+from ....cell_output import log_records
+from ....worker_process.output_frames import END, FRAME, NOWHERE, STDERR, STDOUT, Place, TaskStream
 
 if TYPE_CHECKING:
-    from .home import Home
+    from .runner import Home
 
 _listening: dict[int, Speech] = {}  # by thread
 _lock = threading.Lock()
@@ -70,9 +70,9 @@ class Speech:
 
     def leave(self) -> None:
         """Streams as they were found, unless somebody else's tasks are here."""
-        from . import remote
+        from . import entry
 
-        if remote._homes:
+        if entry._homes:
             return
         for name in ("stdout", "stderr"):
             now = getattr(sys, name)

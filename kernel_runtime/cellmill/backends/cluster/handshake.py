@@ -14,9 +14,10 @@ from ...errors import BackendError
 from ...process_context.settings import Settings as Habits
 from ..local.zygote_client import current_world
 from ..scheduled.scheduler import free
-from . import clocks, pack, remote, troubles
-from .engine import Engine
-from .proxies import Keeper
+from . import clocks, diagnostics, pack
+from .engines.protocol import Engine
+from .remote import entry
+from .values.proxies import Keeper
 
 if TYPE_CHECKING:
     from .lane import Lane
@@ -73,14 +74,14 @@ def greet(lane: Lane) -> bool:
             if lane.pool.closed or lane.retiring:
                 return False
             if time.monotonic() > deadline:
-                troubles.warn_slow(lane.place)
+                diagnostics.warn_slow(lane.place)
                 deadline = time.monotonic() + GREETING_SECONDS
         if lane.lost is not None:
             return False
         received = time.monotonic_ns()
         lane.packs.clear()
         if asked.error is not None:
-            raise troubles.explain(asked.error)
+            raise diagnostics.explain(asked.error)
         reply = pack.decode_reply(asked.answer)
         lane.clock.exchanged(sent, reply.begun, reply.ended, received)
         if count == 0 and not _meet(lane, pickle.loads(reply.data)):
@@ -93,7 +94,7 @@ def greet(lane: Lane) -> bool:
 
 
 def _meet(lane: Lane, answer: dict[str, Any]) -> bool:
-    mine, theirs = remote.versions(), answer["versions"]
+    mine, theirs = entry.versions(), answer["versions"]
     if mine != theirs:
         differ = ", ".join(
             f"{k} {theirs.get(k, '?')} (here: {v})" for k, v in mine.items() if theirs.get(k) != v

@@ -9,7 +9,7 @@ import tempfile
 import zlib
 from pathlib import Path
 
-from . import clocks
+from .. import clocks
 
 
 def private(what: str, base: str | None = None) -> str:

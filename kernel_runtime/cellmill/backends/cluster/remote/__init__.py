@@ -1,0 +1,1 @@
+"""At the other end: what runs in the workers of a cluster."""

@@ -1,0 +1,1 @@
+"""Large values, which stay outside the packs."""

@@ -1,5 +1,10 @@
 /* Many tasks at once, in and out: one hold of the lock and one look at the clock for some hundred of them. */
+#include "collect.h"
+#include "dispatch.h"
+#include "drain.h"
+#include "helper.h"
 #include "internal.h"
+#include "task.h"
 
 enum { SLICE = 256 }; /* tasks submitted under one hold of the lock */
 

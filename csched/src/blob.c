@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blob.h"
 #include "internal.h"
 #include "segment.h"
 

@@ -1,5 +1,10 @@
 /* Cancellation and questions about one task. */
+#include "cancel.h"
+#include "dispatch.h"
+#include "doorbell.h"
 #include "internal.h"
+#include "task.h"
+#include "window.h"
 
 bool task_cancel(csched_t *s, task_t *task, uint32_t slot)
 {

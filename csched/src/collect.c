@@ -4,44 +4,19 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "blob.h"
+#include "collect.h"
+#include "doorbell.h"
+#include "drain.h"
 #include "internal.h"
+#include "task.h"
 #include "segment.h"
 
 enum {
-    SLICE_MS = 50,   /* no sleep is longer: signals are looked at in between */
     TICK_MS = 1,     /* a look at the rings while only one result is waited for: windows hold twice as much work */
     PATIENCE_MS = 5, /* so long other results may lie there meanwhile */
     IDLE_NS = 50000000, /* after so long the workers sleep, and one wakes sooner when nobody spins beside it */
 };
-
-/* Asks every worker to ring the bell after its next result that matters: WANT_ANY every one, else that of the task
- * `wanted`, those that others depend on, and the last one a worker has work for. */
-void bell_arm(csched_t *s, uint64_t wanted)
-{
-    pthread_mutex_lock(&s->lock);
-    for (uint32_t i = 0; i < s->worker_count; i++)
-        if (s->workers[i]->segment) {
-            u64_store_relaxed(&s->workers[i]->segment->wanted, wanted);
-            u32_store_relaxed(&s->workers[i]->segment->kernel_sleeping, 1);
-        }
-    pthread_mutex_unlock(&s->lock);
-    fence_seq_cst(); /* flag before the last look at the rings; partner: ring_bell in worker.c */
-}
-
-void bell_ring(csched_t *s)
-{
-    uint64_t one = 1;
-    if (u32_relaxed(&s->sleepers) && write(s->bell, &one, sizeof one) < 0 && errno != EAGAIN)
-        return; /* a sleeper wakes at the end of its slice all the same */
-}
-
-int bell_sleep(csched_t *s, uint32_t timeout_ms)
-{
-    struct pollfd bell = {.fd = s->bell, .events = POLLIN};
-    uint64_t rung;
-    int rc = poll(&bell, 1, (int)(timeout_ms < SLICE_MS ? timeout_ms : SLICE_MS));
-    return rc > 0 && read(s->bell, &rung, sizeof rung) > 0 ? 1 : rc < 0 ? -1 : 0;
-}
 
 /* Some worker's tasks are so short that the next result comes within a spin, or nothing is known of them. */
 static bool brisk(const csched_t *s, uint64_t spin_ns)
@@ -141,14 +116,6 @@ CSCHED_EXPORT int csched_wait_background(csched_t *s, uint32_t timeout_ms)
     if (!u32_exchange(&s->background_word, 0) && !u32_relaxed(&s->stopped))
         futex_wait(&s->background_word, 0, (uint64_t)timeout_ms * 1000000);
     return u32_relaxed(&s->waiting) ? 0 : (int)u32_relaxed(&s->available);
-}
-
-CSCHED_EXPORT int csched_wake(csched_t *s)
-{
-    uint64_t one = 1;
-    u32_exchange(&s->background_word, 1);
-    futex_wake(&s->background_word);
-    return write(s->bell, &one, sizeof one) < 0 && errno != EAGAIN ? CSCHED_ESYSTEM : CSCHED_OK;
 }
 
 CSCHED_EXPORT int csched_collect(csched_t *s, uint32_t most, csched_completion_t *completions)

@@ -6,7 +6,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "blob.h"
+#include "dispatch.h"
+#include "function.h"
+#include "helper.h"
 #include "internal.h"
+#include "stop.h"
 #include "machine.h"
 #include "segment.h"
 
@@ -17,10 +22,7 @@ enum { WINDOW_NS = 2000000, WINDOW_MOST = 1024 }; /* of work: what the helper ma
 #define MOST_IN_MEMORY (UINT64_C(256) << 30)
 #define MOST_IN_FILE (UINT64_C(128) << 30)
 
-CSCHED_EXPORT uint64_t csched_now(void)
-{
-    return now_ns();
-}
+#define MOST_UNITS (UINT64_C(1) << 60) /* of a resource */
 
 static uint64_t power_of_two(uint64_t wanted, uint64_t otherwise, uint64_t least)
 {
@@ -302,4 +304,28 @@ CSCHED_EXPORT int csched_journeys(csched_t *s, uint64_t *cursor, uint32_t most, 
     int n = (int)journey_read(&s->journey, cursor, most, rows, dropped);
     pthread_mutex_unlock(&s->lock);
     return n;
+}
+
+static bool asked_for_more(const resources_t *resources, uint32_t resource, uint64_t total)
+{
+    for (uint32_t i = 1; i < resources->demand_count; i++)
+        if (resources->demands[i].tasks && demand_of(resources, i, resource) > total)
+            return true;
+    return false;
+}
+
+CSCHED_EXPORT int csched_resource_set(csched_t *s, uint32_t resource, uint64_t total)
+{
+    if (resource >= RESOURCES_MOST || total > MOST_UNITS)
+        return CSCHED_EINVAL;
+    pthread_mutex_lock(&s->lock);
+    int rc = asked_for_more(&s->graph.resources, resource, total) ? CSCHED_EINVAL : CSCHED_OK;
+    if (!rc) {
+        look_at_clock(s);
+        s->graph.resources.of[resource].total = total;
+        line_call_first(&s->graph, resource);
+        dispatch(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
 }

@@ -1,5 +1,6 @@
 /* What hangs on what, and how it stands: the log of dependencies, the records of tasks that are not over and the
  * journeys of those that are, put together.  The lock is held for some hundred tasks at a time. */
+#include "cancel.h"
 #include "dag.h"
 
 #include <stdlib.h>

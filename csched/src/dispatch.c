@@ -2,7 +2,12 @@
  *
  * A task of a higher priority does not wait behind lower ones that have not begun: they are taken back first.
  */
+#include "dispatch.h"
+#include "doorbell.h"
 #include "internal.h"
+#include "shares.h"
+#include "task.h"
+#include "window.h"
 
 enum { INPUTS_LOOKED_AT = 8, FEW = 2, NEWCOMER = 2 };
 enum { SILENT_TIMES = 16 }; /* of config.window_ns: longer than a busy machine keeps a process waiting, mostly */
@@ -65,6 +70,56 @@ static bool somebody_idles(const csched_t *s)
     }
     return idle && more;
 }
+
+/* A task with a share should run soon, since others wait for what it holds.  So it goes to a worker with nothing to do
+ * where there is one, whatever the policy says; else behind what a window holds, as any other.  Should a worker have
+ * nothing to do before it began, it is taken back for that one: by stealing, and here under policies that never steal. */
+
+static bool is_idle(const load_t *load)
+{
+    return load->window && !load->held;
+}
+
+static uint32_t share_worker(const csched_t *s, uint32_t warm)
+{
+    uint32_t found = NO_CHOICE;
+    if (warm < s->worker_count && is_idle(&s->loads[warm]))
+        return warm;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        if (!is_idle(&s->loads[i]))
+            continue;
+        if (s->loads[i].awake)
+            return i;
+        found = found == NO_CHOICE ? i : found;
+    }
+    return found;
+}
+
+/* The newest one that a worker holds and has not begun. */
+static bool recall_one(csched_t *s, worker_t *worker)
+{
+    for (uint32_t i = worker->held_count; i-- > 0;) {
+        uint32_t slot = held_at(worker, i)->slot;
+        task_t *task = slot != NO_TASK ? task_at(s, slot) : NULL;
+        if (!task || !(task->flags & FLAG_HOLDS) || !window_revoke(s, task, slot))
+            continue;
+        ready_push_front(&s->graph, slot);
+        return true;
+    }
+    return false;
+}
+
+static bool share_recall(csched_t *s)
+{
+    uint32_t idle = 0, recalled = 0;
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        idle += is_idle(&s->loads[i]);
+    for (uint32_t i = 0; i < s->worker_count && recalled < idle; i++)
+        recalled += s->loads[i].held >= 2 && recall_one(s, s->workers[i]);
+    return recalled > 0;
+}
+
+/* -- */
 
 static bool steal(csched_t *s)
 {

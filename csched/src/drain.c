@@ -2,174 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob.h"
+#include "dispatch.h"
+#include "drain.h"
 #include "internal.h"
+#include "task.h"
+#include "tick.h"
+#include "window.h"
 #include "segment.h"
 
 enum { DRAIN_MOST = 512 }; /* entries a worker per call: bounds how long the lock is held */
-
-int message_push(csched_t *s, const csched_message_t *message)
-{
-    messages_t *q = &s->messages;
-    if (q->count == q->capacity) {
-        uint32_t capacity = q->capacity ? 2 * q->capacity : 64;
-        csched_message_t *grown = malloc(capacity * sizeof *grown);
-        if (!grown)
-            return CSCHED_ENOMEM;
-        for (uint32_t i = 0; i < q->count; i++)
-            grown[i] = q->of[(q->head + i) % q->capacity];
-        free(q->of);
-        *q = (messages_t){.of = grown, .head = 0, .count = q->count, .capacity = capacity};
-    }
-    q->of[(q->head + q->count++) % q->capacity] = *message;
-    available_add(s, 1);
-    return CSCHED_OK;
-}
-
-void task_ready(csched_t *s, uint32_t slot)
-{
-    task_t *task = task_at(s, slot);
-    task->ready = s->now;
-    map_task(&s->map, task, task->demand ? CSCHED_MAP_WAITING : CSCHED_MAP_QUEUED);
-    ready_push(&s->graph, slot);
-}
-
-int task_inputs(task_t *task)
-{
-    inputs_t *made = calloc(1, sizeof *made + task->input_count * sizeof made->of[0]);
-    if (!made)
-        return CSCHED_ENOMEM;
-    made->count = task->input_count;
-    for (uint32_t i = 0; i < task->input_count; i++)
-        made->of[i].status = CSCHED_NONE;
-    task->inputs = made;
-    return CSCHED_OK;
-}
-
-/* Gives the result of `from` to a task that takes it.  Nothing is kept for None. */
-int task_input(task_t *task, uint32_t position, const task_t *from)
-{
-    if (!task->inputs && from->status == CSCHED_NONE)
-        return CSCHED_OK;
-    int rc = task->inputs ? CSCHED_OK : task_inputs(task);
-    if (rc < 0)
-        return rc;
-    blob_retain(from->result);
-    task->inputs->of[position].blob = from->result;
-    task->inputs->of[position].status = from->status;
-    return CSCHED_OK;
-}
-
-void release_inputs(csched_t *s, task_t *task)
-{
-    inputs_t *inputs = task->inputs;
-    if (!inputs)
-        return;
-    for (uint32_t i = 0; i < inputs->count; i++)
-        blob_release(s, inputs->of[i].blob);
-    blob_release(s, inputs->bundle);
-    if (inputs->needs)
-        function_over(s, inputs->needs);
-    free(inputs);
-    task->inputs = NULL;
-}
-
-static void count_outcome(csched_t *s, const task_t *task)
-{
-    uint64_t failed = task->status == CSCHED_VALUE || task->status == CSCHED_NONE ? task->detail : task->count;
-    if (failed > task->count)
-        failed = task->count;
-    uint64_t good = task->count - failed;
-    csched_run_t *run = task->run < s->run_count ? &s->runs[task->run] : NULL;
-    if (task->status == CSCHED_CANCELLED) {
-        s->stats.cancelled += task->count;
-        if (run)
-            run->cancelled += task->count;
-        return;
-    }
-    s->stats.succeeded += good;
-    s->stats.failed += failed;
-    if (run) {
-        run->succeeded += good;
-        run->failed += failed;
-    }
-}
-
-/* Of a call that failed or did not run it is kept until its commit: who asks may see what it was. */
-bool keeps_payload(uint32_t status)
-{
-    return status == CSCHED_ERROR || status == CSCHED_DEPENDENCY || status == CSCHED_CANCELLED ||
-           status == CSCHED_NOROOM;
-}
-
-/* The task has its outcome: to the list of completions, in this order.  Takes over the reference to `result`. */
-void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
-{
-    task_t *task = task_at(s, slot);
-    release_inputs(s, task);
-    if (!keeps_payload(status)) {
-        blob_release(s, task->payload);
-        task->payload = NULL;
-    }
-    function_over(s, task->function);
-    if (task->flags & FLAG_ASKS)
-        share_over(s, task);
-    task->state = TASK_DONE;
-    task->status = (uint8_t)status;
-    task->result = result;
-    task->detail = detail;
-    task->next = NO_TASK;
-    count_outcome(s, task);
-    map_end(&s->map, task);
-    if (s->completions.tail != NO_TASK)
-        task_at(s, s->completions.tail)->next = slot;
-    else
-        s->completions.head = slot;
-    s->completions.tail = slot;
-    s->completion_count++;
-    available_add(s, 1);
-    u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) - 1);
-}
-
-static bool has_value(uint32_t status)
-{
-    return status == CSCHED_VALUE || status == CSCHED_NONE;
-}
-
-static void finish_dependent(csched_t *s, task_t *dependent, uint32_t position)
-{
-    s->graph.waiting_count--;
-    dependent->row = journey_record_cut(&s->journey, dependent, NO_WORKER, CSCHED_DEPENDENCY, 0);
-    task_finish(s, ticket_slot(dependent->ticket), CSCHED_DEPENDENCY, NULL, position);
-}
-
-/* One input of a waiting task has its outcome. */
-static void deliver(csched_t *s, const task_t *from, uint64_t ticket, uint32_t position)
-{
-    task_t *dependent = graph_find(&s->graph, ticket);
-    if (!dependent || dependent->state != TASK_WAITING)
-        return;
-    if (!has_value(from->status) || task_input(dependent, position, from) < 0) {
-        finish_dependent(s, dependent, position);
-    } else if (--dependent->missing == 0) {
-        s->graph.waiting_count--;
-        if (dependent->moment <= s->now || task_delay(s, ticket_slot(ticket)) < 0)
-            task_ready(s, ticket_slot(ticket));
-    }
-}
-
-/* Dependents of finished tasks: ready, or finished too when an input failed; no recursion however long the chain. */
-void task_propagate(csched_t *s, uint32_t last)
-{
-    uint32_t first = last == NO_TASK ? s->completions.head : task_at(s, last)->next;
-    for (uint32_t slot = first; slot != NO_TASK; slot = task_at(s, slot)->next) {
-        uint32_t edge = graph_take_edges(&s->graph, slot);
-        while (edge != NO_EDGE) {
-            edge_t found = s->graph.edges[edge];
-            edge = graph_free_edge(&s->graph, edge);
-            deliver(s, task_at(s, slot), found.ticket, found.position);
-        }
-    }
-}
 
 /* `entry` is the kernel's copy of the head, `base` the entry in the ring. */
 static int blob_of_result(csched_t *s, uint32_t index, const result_entry_t *entry, const uint8_t *base, uint64_t at,
@@ -186,15 +28,6 @@ static int blob_of_result(csched_t *s, uint32_t index, const result_entry_t *ent
         return blob_from_bytes(base + ref.offset, ref.size, blob);
     }
     return blob_from_block(s, worker->region, ref.offset, ref.size, blob);
-}
-
-/* A task that goes to another worker is packed anew. */
-void drop_bundle(csched_t *s, task_t *task)
-{
-    if (!task->inputs)
-        return;
-    blob_release(s, task->inputs->bundle);
-    task->inputs->bundle = NULL;
 }
 
 /* How a task ends that was interrupted.  A chunk's elements have outcomes of their own, which stand. */

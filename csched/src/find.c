@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob.h"
 #include "internal.h"
 #include "segment.h"
 

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob.h"
+#include "doorbell.h"
+#include "function.h"
 #include "internal.h"
 
 CSCHED_EXPORT int csched_function_add(csched_t *s, const void *data, uint64_t size, uint64_t block, uint32_t *function)

@@ -7,7 +7,11 @@
 #define _GNU_SOURCE
 #include <signal.h>
 
+#include "doorbell.h"
+#include "drain.h"
+#include "helper.h"
 #include "internal.h"
+#include "trim.h"
 #include "segment.h"
 
 enum { TICK_NS = 1000000, DEEP_NS = 20000000 };

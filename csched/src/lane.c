@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob.h"
+#include "pool.h"
 #include "lane.h"
 #include "segment.h"
 

@@ -4,6 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blob.h"
+#include "dispatch.h"
+#include "shares.h"
+#include "task.h"
+#include "window.h"
 #include "lane.h"
 #include "segment.h"
 

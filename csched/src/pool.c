@@ -6,7 +6,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "blob.h"
+#include "dispatch.h"
+#include "doorbell.h"
+#include "drain.h"
 #include "internal.h"
+#include "pool.h"
+#include "shares.h"
+#include "task.h"
+#include "window.h"
 #include "segment.h"
 
 static int free_index(csched_t *s, uint32_t *index)

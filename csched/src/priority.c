@@ -1,6 +1,8 @@
 /* Changing the priority of what has not begun: out of its ready queue and into another; what stands in a worker's ring
  * comes back first, so that it is sent anew in its new order. */
+#include "dispatch.h"
 #include "internal.h"
+#include "window.h"
 
 enum { MOVED_AT_A_TIME = 512, SLOTS_AT_A_TIME = 1024 };
 

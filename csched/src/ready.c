@@ -44,37 +44,6 @@ void ready_close(ready_t *ready)
     memset(ready, 0, sizeof *ready);
 }
 
-/* -- the heap of queues that are not empty */
-
-bool ready_before(const ready_t *ready, uint32_t a, uint32_t b)
-{
-    const queue_t *one = &ready->queues[a], *other = &ready->queues[b];
-    if (one->priority != other->priority)
-        return one->priority > other->priority;
-    return one->used != other->used ? one->used < other->used : a < b;
-}
-
-static void put(ready_t *ready, uint32_t place, uint32_t queue)
-{
-    ready->heap[place] = queue;
-    ready->queues[queue].place = place;
-}
-
-static void sift(ready_t *ready, uint32_t place)
-{
-    uint32_t queue = ready->heap[place];
-    for (uint32_t above; place && ready_before(ready, queue, ready->heap[above = (place - 1) / 2]); place = above)
-        put(ready, place, ready->heap[above]);
-    for (uint32_t below; (below = 2 * place + 1) < ready->active; place = below) {
-        if (below + 1 < ready->active && ready_before(ready, ready->heap[below + 1], ready->heap[below]))
-            below++;
-        if (!ready_before(ready, ready->heap[below], queue))
-            break;
-        put(ready, place, ready->heap[below]);
-    }
-    put(ready, place, queue);
-}
-
 static void activate(ready_t *ready, uint32_t queue)
 {
     queue_t *woken = &ready->queues[queue];
@@ -96,22 +65,6 @@ static void forget(ready_t *ready, uint32_t queue)
     ready->named--;
     if (ready->last == queue)
         ready->last = 0;
-}
-
-void ready_leave(ready_t *ready, uint32_t queue)
-{
-    uint32_t place = ready->queues[queue].place, moved = ready->heap[--ready->active];
-    ready->queues[queue].place = NO_QUEUE;
-    if (moved != queue) {
-        put(ready, place, moved);
-        sift(ready, place);
-    }
-}
-
-void ready_join(ready_t *ready, uint32_t queue)
-{
-    put(ready, ready->active++, queue);
-    sift(ready, ready->active - 1);
 }
 
 /* It is empty. */
@@ -235,11 +188,13 @@ void ready_push_front(graph_t *graph, uint32_t slot)
     uint64_t cost = cost_of(queue);
     queue->used -= cost < queue->used ? cost : queue->used;
     link_task(graph, slot, at, true);
-    if (queue->place == NO_QUEUE)
-        put(ready, ready->active++, at); /* not by `activate`: what it gets back is its own */
-    else if (queue->place == PARKED) /* its turn may be another one now */
+    if (queue->place == NO_QUEUE) {
+        ready_join(ready, at); /* not by `activate`: what it gets back is its own */
+        return;
+    }
+    if (queue->place == PARKED) /* its turn may be another one now */
         line_call(graph, at);
-    sift(ready, queue->place);
+    ready_sift(ready, queue->place);
 }
 
 uint32_t ready_first(const graph_t *graph)
@@ -277,7 +232,7 @@ uint32_t ready_take(graph_t *graph)
     queue->used += cost_of(queue);
     ready_remove(graph, slot);
     if (ready->active > 1 && queue->place != NO_QUEUE)
-        sift(ready, queue->place);
+        ready_sift(ready, queue->place);
     return slot;
 }
 

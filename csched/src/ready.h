@@ -59,5 +59,6 @@ void ready_learn(struct graph *graph, uint32_t run, uint32_t priority, uint32_t 
 bool ready_before(const ready_t *ready, uint32_t a, uint32_t b); /* whether queue `a` is served before queue `b` */
 void ready_leave(ready_t *ready, uint32_t queue); /* out of the heap, with its tasks */
 void ready_join(ready_t *ready, uint32_t queue);  /* and in again */
+void ready_sift(ready_t *ready, uint32_t place);  /* what is at this place of the heap has another turn now */
 
 #endif

@@ -4,64 +4,15 @@
  * which raises KeyboardInterrupt if that task is in user code (csched_worker_interrupted), and says so.  A signal that
  * came too early or too late is not heard: it is sent again while csched_unheard.  A task that goes on after its grace
  * is ended with its worker, once csched_worker_condemn has seen to it that no other task is hit. */
+#include "cancel.h"
+#include "dispatch.h"
+#include "doorbell.h"
+#include "drain.h"
 #include "internal.h"
+#include "stop.h"
+#include "task.h"
+#include "window.h"
 #include "segment.h"
-
-static uint64_t taken_at(const csched_t *s, const task_t *task)
-{
-    const worker_t *worker = s->workers[task->worker];
-    return worker->segment ? u64_relaxed(&worker->segment->claim_since) : 0;
-}
-
-/* Its outcome is not its own: it was lost, stopped, or ran too long.  Takes over the reference to `result`. */
-void task_cut(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
-{
-    task_t *task = task_at(s, slot);
-    task->row = journey_record_cut(&s->journey, task, task->worker, status, taken_at(s, task));
-    task_finish(s, slot, status, result, detail);
-}
-
-/* An attempt failed.  True: there will be another one, or who submitted the task decides; `result` stays the
- * caller's. */
-bool task_again(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker)
-{
-    task_t *task = task_at(s, slot);
-    if (task->flags & FLAG_STOPPING || task->attempt >= task->retries)
-        return false;
-    if (task->flags & FLAG_ASK) {
-        csched_message_t message = {.kind = CSCHED_ATTEMPT,
-                                    .worker = worker,
-                                    .slot = slot,
-                                    .detail = status,
-                                    .run = task->run,
-                                    .function = task->function,
-                                    .ticket = task->ticket,
-                                    .blob = (uint64_t)(uintptr_t)result,
-                                    .size = result ? result->size : 0,
-                                    .limit_ns = task->timeout_ns};
-        uint64_t moment = task->moment;
-        task->moment = UINT64_MAX; /* until the answer */
-        if (task_delay(s, slot) < 0 || message_push(s, &message) < 0) {
-            if (task->state == TASK_DELAYED)
-                s->graph.waiting_count--;
-            task->state = TASK_SENT;
-            task->moment = moment;
-            return false;
-        }
-        blob_retain(result); /* the message's */
-        task->flags |= FLAG_ASKED;
-    }
-    uint64_t row = journey_record_cut(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
-    journey_resolved(&s->journey, row, 1, s->now);
-    drop_bundle(s, task);
-    if (task->flags & FLAG_HOLDS)
-        share_return(s, task);
-    task->attempt++;
-    task->flags &= (uint8_t)~FLAG_OVERDUE; /* the limit holds for each attempt */
-    if (!(task->flags & FLAG_ASK))
-        task_ready(s, slot);
-    return true;
-}
 
 static task_t *find_asked(csched_t *s, uint64_t ticket)
 {

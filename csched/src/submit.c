@@ -2,7 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob.h"
+#include "dispatch.h"
+#include "drain.h"
+#include "function.h"
+#include "helper.h"
 #include "internal.h"
+#include "shares.h"
+#include "task.h"
 
 enum { SUBMIT_POLL_NS = 200000 }; /* nobody polls while the caller submits: the rings are kept moving from here */
 

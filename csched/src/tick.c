@@ -1,26 +1,12 @@
 /* What time brings: limits that are reached, and tasks that were kept back until now.  Under the lock. */
 #include <stdlib.h>
 
+#include "blob.h"
+#include "function.h"
 #include "internal.h"
+#include "task.h"
+#include "tick.h"
 #include "segment.h"
-
-int task_delay(csched_t *s, uint32_t slot)
-{
-    if (s->delayed_count == s->delayed_capacity) {
-        uint32_t capacity = s->delayed_capacity ? 2 * s->delayed_capacity : 16;
-        uint32_t *grown = realloc(s->delayed, capacity * sizeof *grown);
-        if (!grown)
-            return CSCHED_ENOMEM;
-        s->delayed = grown;
-        s->delayed_capacity = capacity;
-    }
-    s->delayed[s->delayed_count++] = slot;
-    task_t *task = task_at(s, slot);
-    task->state = TASK_DELAYED;
-    map_task(&s->map, task, CSCHED_MAP_WAITING);
-    s->graph.waiting_count++;
-    return CSCHED_OK;
-}
 
 /* The limit of a chunk holds for each of its elements. */
 static void check_element(csched_t *s, uint32_t index, const task_t *task, uint64_t now)

@@ -2,7 +2,9 @@
  * helper thread, in a worker the one beside its tasks.  All of them together keep HOT_BYTES, for what comes next: half
  * the kernel, the other half the workers. */
 #define _GNU_SOURCE
+#include "helper.h"
 #include "internal.h"
+#include "trim.h"
 #include "segment.h"
 #include "worker.h"
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "window.h"
 #include "segment.h"
 
 enum { SLOTS_AT_A_TIME = 4096, EDGES_LOOKED_AT = 16384 };

@@ -2,7 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob.h"
+#include "doorbell.h"
 #include "internal.h"
+#include "shares.h"
+#include "task.h"
+#include "window.h"
 #include "segment.h"
 
 enum { WINDOW_MIN = 2 };
@@ -52,13 +57,6 @@ void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns)
     worker->gave_way = false;
     if (!worker->retiring)
         load->window = window > s->config.window_most ? s->config.window_most : (uint32_t)window;
-}
-
-void worker_wake(worker_t *worker)
-{
-    fence_seq_cst(); /* tail before sleeping; partner: sleep_on_ring in worker.c, which stores in the other order */
-    if (u32_relaxed(&worker->segment->tasks.sleeping) && u32_exchange(&worker->segment->tasks.sleeping, 0))
-        futex_wake(&worker->segment->tasks.sleeping);
 }
 
 /* Puts a blob behind an entry or by reference; `at` is the next free byte of the entry. */

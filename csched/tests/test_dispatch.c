@@ -1,4 +1,6 @@
+#include "dispatch.h"
 #include "internal.h"
+#include "window.h"
 #include "world.h"
 
 static uint64_t submit_priority(world_t *w, uint32_t tag, int32_t priority)

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "fault.h"
+#include "doorbell.h"
 #include "internal.h"
 #include "world.h"
 

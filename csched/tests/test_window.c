@@ -1,4 +1,5 @@
 #include "internal.h"
+#include "window.h"
 #include "world.h"
 
 enum { ENTRY = 8000 };

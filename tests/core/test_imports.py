@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.core.test_circles import Arrows, circles
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     "cellmill": ROOT / "kernel_runtime" / "cellmill",
@@ -122,7 +124,8 @@ MAY_IMPORT_CSCHED = (
 )
 CIRCLES = {  # of files that know each other's types, by their room: how many files each has
     "backends.scheduled": [20],
-    "backends.cluster": [11, 3],
+    "backends.cluster": [11],
+    "backends.cluster.remote": [3],
     "backends.threads": [7],
     "backends.local": [5],
     "by_value": [5],
@@ -205,17 +208,15 @@ def test_the_top_has_what_users_call() -> None:
     assert len(list(PACKAGES["cellmill"].glob("*.py"))) <= 15
 
 
-def circles() -> list[set[str]]:
-    """The sets of files that import each other, directly or not."""
+def arrows() -> Arrows:
+    """Which files import which."""
     paths = {module_name(package, path): path for package, path in files()}
-    arrows: dict[str, set[str]] = {}
+    found: Arrows = {}
     for module, path in paths.items():
         targets = (target for _, target in imports(module, path))
         homes = (next((home for home in _prefixes(target) if home in paths), module) for target in targets)
-        arrows[module] = {home for home in homes if home not in (module, "cellmill")}
-    reached = {module: _reached(arrows, module) for module in arrows}
-    found = {module: {m for m in reached[module] if module in reached[m]} for module in arrows}
-    return [set(each) for each in {frozenset(members) for members in found.values() if len(members) > 1}]
+        found[module] = {home for home in homes if home not in (module, "cellmill")}
+    return found
 
 
 def _prefixes(name: str) -> Iterator[str]:
@@ -224,18 +225,9 @@ def _prefixes(name: str) -> Iterator[str]:
         name = name.rpartition(".")[0]
 
 
-def _reached(arrows: dict[str, set[str]], start: str) -> set[str]:
-    found, pending = set[str](), [start]
-    while pending:
-        new = arrows[pending.pop()] - found
-        found |= new
-        pending += new
-    return found
-
-
 def test_circles_of_files() -> None:
     """None is new, and none has grown; one that is smaller is to be noted as that."""
-    found = sorted((len(members), _room_of_all(members)) for members in circles())
+    found = sorted((len(members), _room_of_all(members)) for members in circles(arrows()))
     assert found == sorted((size, place) for place, sizes in CIRCLES.items() for size in sizes)
 
 

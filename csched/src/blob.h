@@ -1,0 +1,22 @@
+/* Payloads in memory of the kernel or of a region, counted by reference.  Under the scheduler's lock, but where it says otherwise. */
+#ifndef CSCHED_BLOB_H
+#define CSCHED_BLOB_H
+
+#include "internal.h"
+
+int blob_from_bytes(const void *data, uint64_t size, blob_t **blob);
+int blob_from_block(csched_t *s, uint32_t region, uint64_t offset, uint64_t size, blob_t **blob);
+void blob_retain(blob_t *blob); /* NULL is None: nothing to do */
+void blob_release(csched_t *s, blob_t *blob);
+const uint8_t *blob_data(const csched_t *s, const blob_t *blob);
+int region_add(csched_t *s, int fd, int readonly, void *base, uint32_t worker, uint32_t *region);
+void region_close(csched_t *s, region_t *r); /* unmaps it, whoever refers to it */
+void region_orphan(csched_t *s, uint32_t region); /* its process is dead: unmap it with its last blob */
+void regions_tell(csched_t *s, worker_t *worker); /* what it has not heard yet, as far as its socket takes it */
+int kernel_spill(csched_t *s, uint64_t size, uint64_t *offset); /* a block in the kernel's file */
+void frees_flush(worker_t *worker);
+int keep_inputs(worker_t *worker, const task_t *task); /* until the worker lets go of them or dies */
+int keep_function(worker_t *worker, uint32_t function, blob_t *blob);
+void let_go(csched_t *s, worker_t *worker, uint64_t ticket); /* 0: of all */
+
+#endif

@@ -1,0 +1,256 @@
+/* A task on its way: ready, kept back, tried again, over; and what that means for the tasks that wait for it. */
+#include <stdlib.h>
+
+#include "blob.h"
+#include "function.h"
+#include "internal.h"
+#include "shares.h"
+#include "task.h"
+#include "segment.h"
+
+int message_push(csched_t *s, const csched_message_t *message)
+{
+    messages_t *q = &s->messages;
+    if (q->count == q->capacity) {
+        uint32_t capacity = q->capacity ? 2 * q->capacity : 64;
+        csched_message_t *grown = malloc(capacity * sizeof *grown);
+        if (!grown)
+            return CSCHED_ENOMEM;
+        for (uint32_t i = 0; i < q->count; i++)
+            grown[i] = q->of[(q->head + i) % q->capacity];
+        free(q->of);
+        *q = (messages_t){.of = grown, .head = 0, .count = q->count, .capacity = capacity};
+    }
+    q->of[(q->head + q->count++) % q->capacity] = *message;
+    available_add(s, 1);
+    return CSCHED_OK;
+}
+
+void task_ready(csched_t *s, uint32_t slot)
+{
+    task_t *task = task_at(s, slot);
+    task->ready = s->now;
+    map_task(&s->map, task, task->demand ? CSCHED_MAP_WAITING : CSCHED_MAP_QUEUED);
+    ready_push(&s->graph, slot);
+}
+
+int task_delay(csched_t *s, uint32_t slot)
+{
+    if (s->delayed_count == s->delayed_capacity) {
+        uint32_t capacity = s->delayed_capacity ? 2 * s->delayed_capacity : 16;
+        uint32_t *grown = realloc(s->delayed, capacity * sizeof *grown);
+        if (!grown)
+            return CSCHED_ENOMEM;
+        s->delayed = grown;
+        s->delayed_capacity = capacity;
+    }
+    s->delayed[s->delayed_count++] = slot;
+    task_t *task = task_at(s, slot);
+    task->state = TASK_DELAYED;
+    map_task(&s->map, task, CSCHED_MAP_WAITING);
+    s->graph.waiting_count++;
+    return CSCHED_OK;
+}
+
+int task_inputs(task_t *task)
+{
+    inputs_t *made = calloc(1, sizeof *made + task->input_count * sizeof made->of[0]);
+    if (!made)
+        return CSCHED_ENOMEM;
+    made->count = task->input_count;
+    for (uint32_t i = 0; i < task->input_count; i++)
+        made->of[i].status = CSCHED_NONE;
+    task->inputs = made;
+    return CSCHED_OK;
+}
+
+/* Gives the result of `from` to a task that takes it.  Nothing is kept for None. */
+int task_input(task_t *task, uint32_t position, const task_t *from)
+{
+    if (!task->inputs && from->status == CSCHED_NONE)
+        return CSCHED_OK;
+    int rc = task->inputs ? CSCHED_OK : task_inputs(task);
+    if (rc < 0)
+        return rc;
+    blob_retain(from->result);
+    task->inputs->of[position].blob = from->result;
+    task->inputs->of[position].status = from->status;
+    return CSCHED_OK;
+}
+
+void release_inputs(csched_t *s, task_t *task)
+{
+    inputs_t *inputs = task->inputs;
+    if (!inputs)
+        return;
+    for (uint32_t i = 0; i < inputs->count; i++)
+        blob_release(s, inputs->of[i].blob);
+    blob_release(s, inputs->bundle);
+    if (inputs->needs)
+        function_over(s, inputs->needs);
+    free(inputs);
+    task->inputs = NULL;
+}
+
+/* A task that goes to another worker is packed anew. */
+void drop_bundle(csched_t *s, task_t *task)
+{
+    if (!task->inputs)
+        return;
+    blob_release(s, task->inputs->bundle);
+    task->inputs->bundle = NULL;
+}
+
+static void count_outcome(csched_t *s, const task_t *task)
+{
+    uint64_t failed = task->status == CSCHED_VALUE || task->status == CSCHED_NONE ? task->detail : task->count;
+    if (failed > task->count)
+        failed = task->count;
+    uint64_t good = task->count - failed;
+    csched_run_t *run = task->run < s->run_count ? &s->runs[task->run] : NULL;
+    if (task->status == CSCHED_CANCELLED) {
+        s->stats.cancelled += task->count;
+        if (run)
+            run->cancelled += task->count;
+        return;
+    }
+    s->stats.succeeded += good;
+    s->stats.failed += failed;
+    if (run) {
+        run->succeeded += good;
+        run->failed += failed;
+    }
+}
+
+/* Of a call that failed or did not run it is kept until its commit: who asks may see what it was. */
+bool keeps_payload(uint32_t status)
+{
+    return status == CSCHED_ERROR || status == CSCHED_DEPENDENCY || status == CSCHED_CANCELLED ||
+           status == CSCHED_NOROOM;
+}
+
+/* The task has its outcome: to the list of completions, in this order.  Takes over the reference to `result`. */
+void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
+{
+    task_t *task = task_at(s, slot);
+    release_inputs(s, task);
+    if (!keeps_payload(status)) {
+        blob_release(s, task->payload);
+        task->payload = NULL;
+    }
+    function_over(s, task->function);
+    if (task->flags & FLAG_ASKS)
+        share_over(s, task);
+    task->state = TASK_DONE;
+    task->status = (uint8_t)status;
+    task->result = result;
+    task->detail = detail;
+    task->next = NO_TASK;
+    count_outcome(s, task);
+    map_end(&s->map, task);
+    if (s->completions.tail != NO_TASK)
+        task_at(s, s->completions.tail)->next = slot;
+    else
+        s->completions.head = slot;
+    s->completions.tail = slot;
+    s->completion_count++;
+    available_add(s, 1);
+    u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) - 1);
+}
+
+static uint64_t taken_at(const csched_t *s, const task_t *task)
+{
+    const worker_t *worker = s->workers[task->worker];
+    return worker->segment ? u64_relaxed(&worker->segment->claim_since) : 0;
+}
+
+/* Its outcome is not its own: it was lost, stopped, or ran too long.  Takes over the reference to `result`. */
+void task_cut(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
+{
+    task_t *task = task_at(s, slot);
+    task->row = journey_record_cut(&s->journey, task, task->worker, status, taken_at(s, task));
+    task_finish(s, slot, status, result, detail);
+}
+
+/* An attempt failed.  True: there will be another one, or who submitted the task decides; `result` stays the
+ * caller's. */
+bool task_again(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker)
+{
+    task_t *task = task_at(s, slot);
+    if (task->flags & FLAG_STOPPING || task->attempt >= task->retries)
+        return false;
+    if (task->flags & FLAG_ASK) {
+        csched_message_t message = {.kind = CSCHED_ATTEMPT,
+                                    .worker = worker,
+                                    .slot = slot,
+                                    .detail = status,
+                                    .run = task->run,
+                                    .function = task->function,
+                                    .ticket = task->ticket,
+                                    .blob = (uint64_t)(uintptr_t)result,
+                                    .size = result ? result->size : 0,
+                                    .limit_ns = task->timeout_ns};
+        uint64_t moment = task->moment;
+        task->moment = UINT64_MAX; /* until the answer */
+        if (task_delay(s, slot) < 0 || message_push(s, &message) < 0) {
+            if (task->state == TASK_DELAYED)
+                s->graph.waiting_count--;
+            task->state = TASK_SENT;
+            task->moment = moment;
+            return false;
+        }
+        blob_retain(result); /* the message's */
+        task->flags |= FLAG_ASKED;
+    }
+    uint64_t row = journey_record_cut(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
+    journey_resolved(&s->journey, row, 1, s->now);
+    drop_bundle(s, task);
+    if (task->flags & FLAG_HOLDS)
+        share_return(s, task);
+    task->attempt++;
+    task->flags &= (uint8_t)~FLAG_OVERDUE; /* the limit holds for each attempt */
+    if (!(task->flags & FLAG_ASK))
+        task_ready(s, slot);
+    return true;
+}
+
+static bool has_value(uint32_t status)
+{
+    return status == CSCHED_VALUE || status == CSCHED_NONE;
+}
+
+static void finish_dependent(csched_t *s, task_t *dependent, uint32_t position)
+{
+    s->graph.waiting_count--;
+    dependent->row = journey_record_cut(&s->journey, dependent, NO_WORKER, CSCHED_DEPENDENCY, 0);
+    task_finish(s, ticket_slot(dependent->ticket), CSCHED_DEPENDENCY, NULL, position);
+}
+
+/* One input of a waiting task has its outcome. */
+static void deliver(csched_t *s, const task_t *from, uint64_t ticket, uint32_t position)
+{
+    task_t *dependent = graph_find(&s->graph, ticket);
+    if (!dependent || dependent->state != TASK_WAITING)
+        return;
+    if (!has_value(from->status) || task_input(dependent, position, from) < 0) {
+        finish_dependent(s, dependent, position);
+    } else if (--dependent->missing == 0) {
+        s->graph.waiting_count--;
+        if (dependent->moment <= s->now || task_delay(s, ticket_slot(ticket)) < 0)
+            task_ready(s, ticket_slot(ticket));
+    }
+}
+
+/* Dependents of finished tasks: ready, or finished too when an input failed; no recursion however long the chain. */
+void task_propagate(csched_t *s, uint32_t last)
+{
+    uint32_t first = last == NO_TASK ? s->completions.head : task_at(s, last)->next;
+    for (uint32_t slot = first; slot != NO_TASK; slot = task_at(s, slot)->next) {
+        uint32_t edge = graph_take_edges(&s->graph, slot);
+        while (edge != NO_EDGE) {
+            edge_t found = s->graph.edges[edge];
+            edge = graph_free_edge(&s->graph, edge);
+            deliver(s, task_at(s, slot), found.ticket, found.position);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/* A task on its way: ready, kept back, tried again, over.  Under the scheduler's lock, but where it says otherwise. */
+#ifndef CSCHED_TASK_H
+#define CSCHED_TASK_H
+
+#include "internal.h"
+
+typedef struct { /* one task as it is submitted */
+    uint32_t slot, function, run;
+    const void *data;
+    uint64_t size, pack_ns;
+    const csched_options_t *options; /* NULL: plain */
+    const uint64_t *earlier;         /* of a batch: tickets of its tasks before this one, `position` of them */
+    uint32_t position;
+} call_t;
+int64_t task_submit(csched_t *s, const call_t *call);
+
+bool task_again(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker); /* it failed */
+void task_cut(csched_t *s, uint32_t slot, uint32_t status, blob_t *result,
+              uint32_t detail); /* it ends without a result of its own */
+bool keeps_payload(uint32_t status);
+void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
+int task_inputs(task_t *task); /* room for them */
+int task_input(task_t *task, uint32_t position, const task_t *from); /* the result that it waits for */
+void release_inputs(csched_t *s, task_t *task);
+void drop_bundle(csched_t *s, task_t *task);
+void task_propagate(csched_t *s, uint32_t last); /* along the completions after this one, NO_TASK: all */
+void task_ready(csched_t *s, uint32_t slot);
+int message_push(csched_t *s, const csched_message_t *message);
+int task_delay(csched_t *s, uint32_t slot); /* until its moment */
+
+#endif

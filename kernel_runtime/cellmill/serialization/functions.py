@@ -34,7 +34,7 @@ from ..by_value.references import (
 )
 from ..by_value.watched import Watched
 from ..errors import PayloadError, UsageError, in_words
-from ..randomness import generators as randomness
+from ..randomness.generators import Board, Drawing
 from . import payload, read_only
 from .function_entries import Entry, Key, SharingEntry, Version
 from .shared import ShareError, packing
@@ -54,7 +54,7 @@ class FunctionBlob(NamedTuple):
     sources: dict[str, str]
     reads: Reads = {}  # noqa: RUF012  (data of modules, which is never changed)
     watched: bool = False  # it refers to what tasks could change
-    board: randomness.Board | None = None  # the generators among all that, which came before
+    board: Board | None = None  # the generators among all that, which came before
 
 
 class FunctionTable:
@@ -251,10 +251,10 @@ class FunctionTable:
             if versions:
                 self._release(versions.pop())
 
-    def _encoded(self, function: Any) -> tuple[Walk, payload.Encoded, set[int], randomness.Board]:
+    def _encoded(self, function: Any) -> tuple[Walk, payload.Encoded, set[int], Board]:
         """(what it refers to, its pickle, the shared objects and the generators in that), all of one moment."""
         for _ in range(MOST_TRIES):
-            needs, board = set[int](), randomness.Board()
+            needs, board = set[int](), Board()
             walk = walked(function)
             refer = self._refer and partial(self._refer, needs=needs)
             encoded = encode_function(function, refer, walk, board)
@@ -317,7 +317,7 @@ def encode_function(
     function: Any,
     refer: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None,
     walk: Walk | None = None,
-    board: randomness.Board | None = None,
+    board: Board | None = None,
 ) -> payload.Encoded:
     """Pickle a function for workers; raises `PayloadError` with the reason when it cannot be.
 
@@ -327,7 +327,7 @@ def encode_function(
     if refer is not None:
         with packing(refer):
             return encode_function(function, None, walk, board)
-    board = randomness.Board() if board is None else board
+    board = Board() if board is None else board
     blob = FunctionBlob(function_name(function), function, dict(sources_of(function)), board=board)
     if walk is not None:
         blob = blob._replace(reads=walk.reads, watched=walk.mutable or bool(walk.stores))
@@ -428,7 +428,7 @@ def load_function(view: memoryview) -> FunctionBlob:
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     function = _WithReads(blob) if blob.reads else blob.function
     if blob.board is not None:
-        function = randomness.Drawing(function, blob.board)
+        function = Drawing(function, blob.board)
     if blob.watched:
         function = Watched(function, blob.function, blob.name)
     return blob._replace(function=function)

@@ -26,7 +26,6 @@ from ..scheduled.cancellations import Cancellations
 from ..scheduled.failure_log import KEPT_BYTES, FailureLog
 from ..scheduled.inspecting import Inspector
 from ..scheduled.scheduler import held
-from . import streams
 from .call import Call, ChunkCall
 from .listening import ThreadListener
 from .names import Names
@@ -103,7 +102,7 @@ class ThreadsBackend(ScheduledBackend):
     def map(
         self, function: Any, iterables: tuple[Iterable[Any], ...], options: TaskOptions, run: Run, **how: Any
     ) -> MapIterator:
-        streams.look()
+        task_streams.look()
         if thread_context.in_thread():  # a thread that waits for others of its kind may wait for ever
             return InlineBackend(resources=...).map(function, iterables, options, run, **how)
         return super().map(function, iterables, options, run, **how)

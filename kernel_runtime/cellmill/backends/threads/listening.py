@@ -11,7 +11,6 @@ from ...cell_output.transcript import QUIET_SECONDS, Settings, Voice
 from ...task import NO_RUN
 from ..scheduled.scheduler import NO_ELEMENT, held
 from ..scheduled.transcripts import Transcripts
-from . import streams
 
 if TYPE_CHECKING:
     from .backend import ThreadsBackend
@@ -42,7 +41,7 @@ class ThreadListener(Transcripts):
         self._ending = threading.Lock()
         self._thread = threading.Thread(target=self._listen, name="cellmill-output", daemon=True)
         self._thread.start()
-        streams.begin()
+        task_streams.begin()
         self.hear_cells()
 
     def _listen(self) -> None:
@@ -108,7 +107,7 @@ class ThreadListener(Transcripts):
         if threading.current_thread() is not self._thread:
             self._thread.join(2)
         self.tell_all()
-        streams.end()
+        task_streams.end()
 
     def disown(self) -> None:
         """In a forked child: its parent's tasks are told there."""

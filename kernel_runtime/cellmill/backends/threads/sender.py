@@ -12,7 +12,7 @@ from ...diagnostics.signatures import check_call
 from ...futures import Future
 from ...process_context import thread_context
 from ...process_context.settings import context_now
-from ...randomness import streams as drawing
+from ...randomness import streams
 from ...serialization import shared
 from ...serialization.functions import function_name
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
@@ -24,9 +24,9 @@ from ..scheduled.retrying import RetriedFuture
 from ..scheduled.scheduler import NO_BLOCK, StaleInput, ffi, held
 from ..scheduled.sender import Sender
 from ..scheduled.stream import Chunk
-from . import streams
+from . import task_streams
 from .call import PARTS, AgainCall, Call, ChunkCall, add_after, packed
-from .streams import TaskStream
+from .task_streams import TaskStream
 
 if TYPE_CHECKING:
     from .backend import ThreadsBackend
@@ -68,11 +68,11 @@ class ThreadsSender(Sender):
         if shared.used:
             function, args, kwargs = shared.unshared((function, args, kwargs))
         if type(sys.stdout) is not TaskStream or type(sys.stderr) is not TaskStream:
-            streams.look()
+            task_streams.look()
         if options.batch:
             return self._submit_to_batch(function, args, kwargs, options, run)
         check_call(function, args, kwargs)
-        if drawing.seed is not None:
+        if streams.seed is not None:
             function = self._drawn.in_thread(function)
         if options.plain:
             for part in (*args, *kwargs.values()) if kwargs else args:
@@ -165,7 +165,7 @@ class ThreadsSender(Sender):
                 raise error from error.__cause__
             number, draws = self.functions.number(function), self._drawn.chunk(function, chunk)
             if draws is not None:
-                drawing.say_shared()
+                streams.say_shared()
                 body = {**body, "draws": draws}
             call = ChunkCall(
                 function, function_name(function), body, self._context(run), self._sources(inputs)

@@ -10,7 +10,7 @@ from ...errors import InternalError
 from ...process_context import thread_context
 from ..scheduled.scheduler import NO_BLOCK, ffi, held
 from .listening import Said
-from .streams import speaker
+from .task_streams import speaker
 
 if TYPE_CHECKING:
     from .pool import ThreadPool

@@ -26,6 +26,7 @@ from ..scheduled.cancellations import Cancellations
 from ..scheduled.failure_log import KEPT_BYTES, FailureLog
 from ..scheduled.inspecting import Inspector
 from ..scheduled.scheduler import held
+from . import task_streams
 from .call import Call, ChunkCall
 from .listening import ThreadListener
 from .names import Names

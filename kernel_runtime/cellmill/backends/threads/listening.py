@@ -11,6 +11,7 @@ from ...cell_output.transcript import QUIET_SECONDS, Settings, Voice
 from ...task import NO_RUN
 from ..scheduled.scheduler import NO_ELEMENT, held
 from ..scheduled.transcripts import Transcripts
+from . import task_streams
 
 if TYPE_CHECKING:
     from .backend import ThreadsBackend

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cellmill import Executor
-from cellmill.backends.local.cpus import available_cpus
+from cellmill.process_context.cpus import available_cpus
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pytest
 import cellmill
 from cellmill import BackendError, Executor, WorkerLostError
 from cellmill.backends.cluster.engines import dask
-from cellmill.backends.cluster.remote.entry import entry
+from cellmill.backends.cluster.remote import entry
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate
 

@@ -19,7 +19,7 @@ from cellmill import BackendError, WorkerLostError
 from cellmill.backends.cluster import clocks, lane, pack, page
 from cellmill.backends.cluster.backend import ClusterBackend
 from cellmill.backends.cluster.engines.protocol import Lanes, Place
-from cellmill.backends.cluster.remote.entry import entry
+from cellmill.backends.cluster.remote import entry
 from cellmill.task import DEFAULT_OPTIONS, NO_RUN
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate

@@ -20,7 +20,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.backends.cluster.engines.ray import RayEngine, find
-from cellmill.worker_process.zygote import descendants
+from cellmill.process_context.process_tree import descendants
 from tests.core import tasks
 from tests.core.helpers import Gate, start_script
 

@@ -19,7 +19,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
-from cellmill.worker_process.zygote import descendants
+from cellmill.process_context.process_tree import descendants
 from tests.core import tasks
 
 pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")

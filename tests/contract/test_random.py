@@ -15,7 +15,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.diagnostics import notices
-from cellmill.randomness.generators import streams
+from cellmill.randomness import streams
 from tests.contract import abilities
 from tests.contract.abilities import elsewhere
 from tests.core import tasks

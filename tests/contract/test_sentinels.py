@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cellmill import Executor
-from cellmill.by_value.wrappers import sentinels
+from cellmill.by_value import sentinels
 from tests.core import tasks
 from tests.core.helpers import SECONDS
 

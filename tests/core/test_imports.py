@@ -34,6 +34,11 @@ LAYERS = [
         "process_context.reporting",
         "process_context.native_threads",
         "process_context.settings",
+        "process_context.context",
+        "process_context.process_tree",
+        "process_context.cpus",
+        "process_context.machine",
+        "worker_process.protocol",
         "examples",
         "process_context.thread_context",
         "views.pace",
@@ -129,7 +134,6 @@ CIRCLES = {  # of files that know each other's types, by their room: how many fi
     "backends.threads": [7],
     "backends.local": [5],
     "by_value": [5],
-    "worker_process": [3],
     "serialization": [2],
     "magics": [2],
     "bench": [2],
@@ -195,6 +199,31 @@ def files() -> list[tuple[str, Path]]:
 @pytest.mark.parametrize(("package", "path"), files(), ids=lambda value: getattr(value, "stem", value))
 def test_arrows(package: str, path: Path) -> None:
     assert not list(wrong_arrows(module_name(package, path), path))
+
+
+DOORS = {  # rooms that only their own files import, but for these modules of theirs; and who does so nevertheless
+    "worker_process": (
+        ("protocol", "output_frames"),
+        {"cellmill.backends.threads.call"},
+    ),  # it runs chunks in threads
+    "backends.local": (("backend",), {"cellmill.bench.killer"}),  # it kills the zygote, too
+    "backends.cluster": (("backend", "engines"), set[str]()),
+}
+
+
+@pytest.mark.parametrize("place", DOORS)
+def test_rooms_are_entered_by_their_doors(place: str) -> None:
+    doors, others = DOORS[place]
+    inside = f"cellmill.{place}."
+    allowed = tuple(f"{inside}{door}" for door in doors)
+    wrong = {
+        module
+        for package, path in files()
+        if not (module := module_name(package, path)).startswith(inside)
+        for _, target in imports(module, path)
+        if target.startswith(inside) and not target.startswith(allowed)
+    }
+    assert wrong == others
 
 
 def test_every_module_has_a_layer() -> None:

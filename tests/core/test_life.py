@@ -19,7 +19,7 @@ import cellmill
 from cellmill import Executor, WorkerLostError
 from cellmill.backends.local import pool as local_pool
 from cellmill.backends.local import zygote_client
-from cellmill.worker_process.zygote import descendants
+from cellmill.process_context.process_tree import descendants
 from tests.core import tasks
 from tests.core.helpers import Gate, comes_down, ends, run_script, shared_maps, start_script
 

@@ -17,6 +17,7 @@ import cellmill
 from cellmill import Executor
 from cellmill.backends.local import memory
 from cellmill.backends.local.backend import LocalBackend
+from cellmill.process_context import machine
 from cellmill.task import Retry, memory_of
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate, ends
@@ -124,8 +125,8 @@ def test_an_idle_worker_that_keeps_too_much_is_replaced() -> None:
 
 
 def test_own_memory_is_without_what_is_shared() -> None:
-    assert memory.own_bytes(os.getpid()) > 1 << 20
-    left, total = memory.left_and_total()
+    assert machine.own_bytes(os.getpid()) > 1 << 20
+    left, total = machine.left_and_total()
     assert 0 < left < total
 
 

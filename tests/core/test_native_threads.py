@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from cellmill import Executor
-from cellmill.backends.local.cpus import available_cpus
+from cellmill.process_context.cpus import available_cpus
 from cellmill.process_context.native_threads import VARIABLES, shared_out
 from tests.core.helpers import SECONDS
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cellmill import DependencyError, Executor
-from cellmill.worker_process.worker import FLUSH_NS
+from cellmill.worker_process.protocol import FLUSH_NS
 from tests.threads.helpers import SOON, Thing, until
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import UsageError
+from ..process_context.machine import left_and_total
 from ..task import TaskOptions, amount_of, amount_text, check_name, memory_of, size_text
-from .local.machine import left_and_total
 
 MEMORY = "memory"
 MOST_NAMES = 63

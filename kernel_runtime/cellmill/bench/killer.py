@@ -10,7 +10,7 @@ import threading
 import time
 
 from ..backends.local import zygote_client
-from ..worker_process import zygote
+from ..process_context.process_tree import descendants
 
 PATIENCE_S = 120.0  # for a kill that is due; only a pool that stands still takes it
 AHEAD = 2  # kills that the tasks may be ahead of
@@ -68,7 +68,7 @@ class Killer(threading.Thread):
     def _kill_one(self) -> bool:
         """Kill one worker a moment from now; False when there was none."""
         parent = zygote_client.shared().process.pid
-        pids = zygote.descendants(parent)
+        pids = descendants(parent)
         if not pids:
             return False
         time.sleep(self._random.random() * 0.002)
@@ -76,7 +76,7 @@ class Killer(threading.Thread):
         with contextlib.suppress(OSError):
             handle = os.pidfd_open(pid)
             try:
-                if pid not in zygote.descendants(parent):  # its number may be another's now
+                if pid not in descendants(parent):  # its number may be another's now
                     return False
                 if self._random.random() < 0.25:
                     signal.pidfd_send_signal(handle, signal.SIGSTOP)

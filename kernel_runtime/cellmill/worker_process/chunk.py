@@ -11,7 +11,7 @@ from ..errors import is_a
 from ..randomness.generators import prepared
 from ..serialization.chunk_outcomes import Outcomes, run_batch
 from ..serialization.exceptions import encode_error
-from .worker import FLUSH_NS
+from .protocol import FLUSH_NS
 
 MOST_MARKED = 4096
 PAST_LIMIT = b""  # in the place of an element's error: it was stopped for its limit of time

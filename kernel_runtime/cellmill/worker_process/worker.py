@@ -21,6 +21,7 @@ from ..by_value import import_log, pickling, watched
 from ..by_value.module_reads import noting_own
 from ..by_value.watched import CHANGES
 from ..errors import InternalError, PayloadError
+from ..process_context.context import adopt
 from ..process_context.settings import under
 from ..randomness.generators import streams_of_their_own
 from ..serialization import payload, read_only
@@ -32,7 +33,7 @@ from . import fork
 from .blocks import Blocks
 from .output_capture import Speech
 from .plain_calls import PlainCalls
-from .zygote import adopt
+from .protocol import CALL, IMPORTS, INITIALIZER_FAILED, STOP, WORLD
 
 if TYPE_CHECKING:
     from ..serialization.chunk_outcomes import Outcomes
@@ -40,10 +41,6 @@ if TYPE_CHECKING:
 ITEM = struct.Struct("=IIIIQQQII")
 MOST_FUNCTIONS = 256
 MOST_CALLS = 256  # in C one after another, before signals are heard again
-FLUSH_NS = 100_000_000  # a chunk that runs longer than this shows its results so far
-STOP, WORLD, CALL = 1, 2, 3  # control requests
-IMPORTS = 2**32 - 1  # a reply that nobody asked for
-INITIALIZER_FAILED = 77  # exit code
 
 current: Worker | None = None
 

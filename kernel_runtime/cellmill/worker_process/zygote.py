@@ -6,7 +6,7 @@ reaps workers and tells how they ended. When the kernel is gone it kills the wor
 Every message is one pickled tuple in one packet (both ends are this package's own code):
 
     ("fork", token, config, number of descriptors) + descriptors   ("kill", pid, signal)
-    ("world", World)   ("preload", names)   ("forget",): modules of the user's own, to be read again
+    ("world", ProcessContext)   ("preload", names)   ("forget",): modules of the user's own, to be read again
     -> ("forked", token, pid) + pidfd  ("refused", token, errno)  ("exited", pid, wait status, peak bytes)
        ("preloaded", name, seconds, problem)
 
@@ -25,113 +25,15 @@ import signal
 import socket
 import sys
 import time
-from array import array
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..by_value import import_log
-from ..process_context import native_threads, reporting, settings
+from ..process_context import native_threads
+from ..process_context.context import ONE_THREAD, adopt
+from ..process_context.process_tree import descendants, kill_tree
 from ..process_context.reporting import Reporting
-from ..process_context.settings import Settings
-
-PACKET = 1 << 20
-WORKER_FDS = 4
-MOST_FDS = 16  # with one message
-
-
-class World(NamedTuple):
-    """What of the kernel's surroundings tasks must see."""
-
-    directory: str
-    environment: dict[str, str]
-    path: list[str]
-    reporting: Reporting = Reporting()
-    settings: Settings = Settings()
-    native_threads: int = 0  # of numeric libraries, unless the environment says otherwise; 0: as they like
-
-    def variables(self) -> dict[str, str]:
-        """The environment, with the number of native threads."""
-        if not self.native_threads:
-            return self.environment
-        return {**native_threads.shared_out(self.native_threads, self.environment), **self.environment}
-
-
-ONE_THREAD = dict.fromkeys(native_threads.VARIABLES, "1")
-
-
-def adopt(world: World, before: World | None = None) -> None:
-    """Make this process see what the kernel sees; a directory that is gone is left alone.
-
-    With ``before``, what it saw last, only differences are applied: what an initializer changed here stays.
-    """
-    if before is None:
-        before = World("", dict(os.environ), [])
-    if world.directory != before.directory:
-        with contextlib.suppress(OSError):
-            os.chdir(world.directory)
-    now, was = world.variables(), before.variables()
-    if world.native_threads and native_threads.changed(now, was):
-        if before.native_threads:
-            native_threads.find()  # tasks may have loaded some; those that the zygote has loaded are known
-        native_threads.follow(now, was)
-    _adopt_environment(now, was)
-    if world.path != before.path:
-        sys.path[:] = world.path
-        importlib.invalidate_caches()
-    reporting.apply(world.reporting, before.reporting)
-    if world.settings != before.settings:
-        settings.put(world.settings, before.settings)
-
-
-def _adopt_environment(now: dict[str, str], before: dict[str, str]) -> None:
-    for name in before.keys() - now.keys():
-        os.environ.pop(name, None)
-    for name, value in now.items():
-        if before.get(name) != value and not (name in ONE_THREAD and _set_here(name, before)):
-            os.environ[name] = value
-
-
-def _set_here(name: str, before: dict[str, str]) -> bool:
-    """An initializer or a task has set this variable by itself."""
-    return os.environ.get(name) != before.get(name)
-
-
-def descendants(pid: int) -> list[int]:
-    """Process ids below ``pid``, children before their children (read from /proc)."""
-    children: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    parent = int(file.read().rpartition(b")")[2].split()[1])
-            except (OSError, IndexError, ValueError):
-                continue
-            children.setdefault(parent, []).append(int(entry))
-    found: list[int] = []
-    todo = [pid]
-    while todo:
-        below = children.get(todo.pop(), [])
-        found += below
-        todo += below
-    return found
-
-
-def kill_tree(pid: int, number: int = signal.SIGKILL) -> None:
-    """Signal a process and everything it started."""
-    for target in [pid, *descendants(pid)]:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(target, number)
-
-
-def receive(end: socket.socket) -> tuple[bytes, list[int]]:
-    """One packet and its descriptors, which no program started from here inherits (`socket.recv_fds` lets them)."""
-    room = socket.CMSG_SPACE(MOST_FDS * array("i").itemsize)
-    data, ancillary, _, _ = end.recvmsg(PACKET, room, socket.MSG_CMSG_CLOEXEC)
-    fds = array("i")
-    for level, kind, content in ancillary:
-        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-            fds.frombytes(content[: len(content) // fds.itemsize * fds.itemsize])
-    return data, list(fds)
+from .protocol import WORKER_FDS, receive
 
 
 class Zygote:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...by_value.pickling import dumps
 from ...errors import BackendError
 from ...process_context.settings import Settings as Habits
-from ..local.zygote_client import current_world
+from ..scheduled.context_watch import current_context
 from ..scheduled.scheduler import free
 from . import clocks, diagnostics, pack
 from .engines.protocol import Engine
@@ -39,7 +39,7 @@ class Settings:
         keeper: Keeper | None,
     ) -> None:
         self._preloaded = preloaded  # may grow
-        self._base = current_world()
+        self._base = current_context()
         self._initializer = dumps((initializer, initargs)) if initializer is not None else None
         self._outside = None if keeper is None else dumps(keeper.outside)
 
@@ -49,7 +49,7 @@ class Settings:
             {
                 "page": page,
                 "boot": clocks.boot(),
-                "world": current_world()._replace(settings=settings),
+                "world": current_context()._replace(settings=settings),
                 "base": self._base,
                 "preload": list(self._preloaded),
                 "initializer": self._initializer,

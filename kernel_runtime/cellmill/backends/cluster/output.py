@@ -6,8 +6,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ...task import NO_RUN
-from ..local.listening import LAST_WORDS, Listener
-from ..local.pipes import WorkerPipes
+from ..scheduled.output_pipes import WorkerPipes
+from ..scheduled.output_reader import LAST_WORDS, Listener
 
 if TYPE_CHECKING:
     from .lane import Lane

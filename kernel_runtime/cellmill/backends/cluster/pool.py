@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import BackendError
 from ...serialization.exceptions import load_error
 from ...task import WorkerInfo
-from ..local.children import Exit
-from ..local.zygote_client import WorldWatch, current_world
+from ..scheduled.context_watch import ContextWatch, current_context
 from ..scheduled.requests import REPLY_SECONDS, Requests
+from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import info_of, infos
 from . import diagnostics
 from .engines.protocol import Engine, Place
@@ -54,7 +54,7 @@ class LanePool:
         self.preloaded = list(preload)
         self.restarts = 0
         self.closed = False
-        self.world = WorldWatch(backend.sender.plain.settings.base)
+        self.world = ContextWatch(backend.sender.plain.settings.base)
         self.settings = Settings(self.preloaded, initializer, initargs, backend.keeper)
         self.places: dict[Hashable, Place] = {}
         self.lanes: dict[Hashable, Lane] = {}  # by their places
@@ -243,7 +243,7 @@ class LanePool:
         """Send places what changed in the kernel's surroundings since the last look."""
         if not self.world.changed():
             return
-        world = current_world()._replace(settings=self.world.settings)
+        world = current_context()._replace(settings=self.world.settings)
         for index in list(self.members):
             self.requests.send(index, 0, (WORLD, world))
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from ...cell_output.transcript import OUTPUT_LINES
 from ...errors import BackendError
+from ...process_context.cpus import available_cpus
 from ...task import check_whole, memory_of
 from ..scheduled.backend import ScheduledBackend
+from ..scheduled.output_reader import Listener
 from . import memory as memory_watch
-from .cpus import available_cpus
-from .listening import Listener
 from .pool import Pool
 from .stopping import Stopper
 

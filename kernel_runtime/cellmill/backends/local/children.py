@@ -11,21 +11,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 
-from ...worker_process.zygote import kill_tree
+from ...process_context.process_tree import kill_tree
+from ..scheduled.worker_exit import Exit
 
 OnExit = Callable[["Exit"], None]
-
-
-class Exit:
-    """How a worker process ended; ``status`` is None where only a dead zygote could have known."""
-
-    def __init__(self, status: int | None, peak_rss: int | None) -> None:
-        self.signal = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
-        self.exitcode = os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None
-        self.peak_rss = peak_rss
-        self.task: int | None = None  # the one it ran
-        self.output = ""  # the last of what that printed
-        self.reason = ""  # why we ended it, in words that follow "the worker"
 
 
 class Child:

@@ -13,11 +13,11 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ...process_context.machine import left_and_total, own_bytes
 from ...task import size_text
 from ..scheduled.scheduler import NO_ELEMENT, held
 from ..scheduled.worker_infos import info_of
 from . import zygote_client
-from .machine import left_and_total
 
 if TYPE_CHECKING:
     from .backend import LocalBackend
@@ -41,16 +41,6 @@ def watch(backend: LocalBackend) -> None:
         if _thread is None or not _thread.is_alive():
             _thread = threading.Thread(target=_run, name="cellmill-memory", daemon=True)
             _thread.start()
-
-
-def own_bytes(pid: int) -> int:
-    """Resident memory of a process that is its own; 0 when it is gone."""
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
-    except (OSError, ValueError):
-        return 0
-    return (resident - shared) * PAGE
 
 
 def _run() -> None:

@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from ...by_value.pickling import dumps
 from ...errors import BackendError, CellmillError, UsageError, describe_exit
+from ...process_context.context import ProcessContext
+from ...process_context.cpus import available_cpus
 from ...serialization.exceptions import load_error
 from ...task import WorkerInfo
-from ...worker_process.worker import IMPORTS, INITIALIZER_FAILED, WORLD
-from ...worker_process.zygote import World
+from ...worker_process.protocol import IMPORTS, INITIALIZER_FAILED, WORLD
+from ..scheduled.context_watch import ContextWatch, current_context
+from ..scheduled.output_pipes import WorkerPipes
 from ..scheduled.requests import REPLY_SECONDS, Requests
 from ..scheduled.scheduler import advice, held
+from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import info_of, infos
 from . import zygote_client
-from .children import Exit, Member
-from .cpus import available_cpus
+from .children import Member
 from .failed_starts import FailedStarts
-from .pipes import WorkerPipes
 from .stale import StaleModules
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ class Pool:
         self._told = (0, 0)  # that so many workers of so many could be had
         self.requests = Requests(backend)
         self._lock = threading.RLock()
-        self.world = zygote_client.WorldWatch(backend.sender.plain.settings.base)
+        self.world = ContextWatch(backend.sender.plain.settings.base)
         self.modules = StaleModules(self)
         self._initializer = dumps((initializer, initargs)) if initializer is not None else None
         self._starter: threading.Thread | None = None
@@ -88,12 +90,12 @@ class Pool:
         if self.members and before != self._native_threads and zygote is not None:
             self._send_world(zygote.world)
 
-    def _send_world(self, world: World) -> None:
+    def _send_world(self, world: ProcessContext) -> None:
         # A worker that is being started is among these, or will be given what the zygote has heard by then.
         for index in list(self.members):
             self.requests.send(index, 0, (WORLD, self._of_worker(world)))
 
-    def _of_worker(self, world: World) -> World:
+    def _of_worker(self, world: ProcessContext) -> ProcessContext:
         return world._replace(settings=self.world.settings, native_threads=self._native_threads)
 
     def _start_missing(self) -> None:
@@ -316,7 +318,7 @@ class Pool:
         return self.world.touched() or self.modules.touched()
 
     def sync_world(self) -> None:
-        """Send workers what changed in the kernel's surroundings since the last look (see `WorldWatch.changed`); and
+        """Send workers what changed in the kernel's surroundings since the last look (see `ContextWatch.changed`); and
         let those go whose modules were edited.
         """
         self.modules.look()
@@ -325,7 +327,7 @@ class Pool:
         try:
             world = zygote_client.shared().update_world()
         except BackendError:
-            world = zygote_client.current_world()
+            world = current_context()
         self._send_world(world)
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...worker_process.zygote import descendants
+from ...process_context.process_tree import descendants
 from ..scheduled.scheduler import held
 from ..scheduled.stopping import GRACE_SECONDS, LOOK_SECONDS, MOST_SECONDS, Target, Targets
 from . import zygote_client

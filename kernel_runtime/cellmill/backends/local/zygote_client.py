@@ -15,14 +15,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ... import runs
 from ...errors import BackendError
-from ...process_context import reporting
-from ...process_context.reporting import Reporting, ReportingWatch
-from ...process_context.settings import Settings
-from ...worker_process.zygote import PACKET, World, receive
-from ..scheduled.scheduler import held
-from .children import Child, Exit, OnExit, disown, orphan, watch_orphans
+from ...process_context.context import ProcessContext
+from ...worker_process.protocol import PACKET, receive
+from ..scheduled.context_watch import current_context
+from ..scheduled.worker_exit import Exit
+from .children import Child, OnExit, disown, orphan, watch_orphans
 
 PACKAGE_PARENT = str(Path(__file__).resolve().parents[3])
 START = (
@@ -35,61 +33,6 @@ STOPPED_LOOKS = 3
 
 class NoWorker(BackendError):
     """A worker could not be forked just now; the next try may go well."""
-
-
-def current_world() -> World:
-    """This process's surroundings, as workers shall see them."""
-    try:
-        directory = os.getcwd()
-    except FileNotFoundError:
-        directory = "/"
-    return World(directory, dict(os.environ), list(sys.path), reporting.read())
-
-
-_RAW_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # compares without decoding
-
-
-class WorldWatch:
-    """Notices that the directory, the environment, the path, filters of warnings or log levels changed since the last
-    look.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        self._seen: tuple[str, dict[Any, Any], list[str], Reporting, Settings] | None = None
-        self.settings = settings  # that workers are to have
-        self.reporting = ReportingWatch()
-        runs.watch_cells(self.reporting)
-        self.digest = 0  # of the surroundings at the last look
-        self.path: list[str] = []
-
-    def touched(self) -> bool:
-        """The same at a glance of 0.4 us, which keeps the GIL; only in other C libraries than glibc not quite."""
-        return (
-            bool(held.csched_surroundings() != self.digest)
-            or (self._seen is not None and sys.path != self.path)
-            or self.reporting.touched()
-        )
-
-    def changed(self) -> bool:
-        """True at the first look and after every change."""
-        self.digest = held.csched_surroundings()
-        report = self.reporting.look()
-        try:
-            directory = os.getcwd()
-        except FileNotFoundError:
-            directory = "/"
-        seen = self._seen
-        if seen is not None and seen == (
-            directory,
-            _RAW_ENVIRONMENT,
-            sys.path,
-            report,
-            self.settings,
-        ):
-            return False
-        self.path = list(sys.path)
-        self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path, report, self.settings)
-        return True
 
 
 class _Request:
@@ -121,7 +64,7 @@ class Zygote:
                 f"the process that starts workers could not be started ({error}): close other programs, or "
                 "raise the limits on processes, open files (ulimit -n) and memory, then call again"
             ) from error
-        self.world = current_world()
+        self.world = current_context()
         self._send("world", self.world)
         if preloaded:
             self._send("preload", list(preloaded))
@@ -210,10 +153,10 @@ class Zygote:
         if child is not None:
             child.signal(number)
 
-    def update_world(self) -> World:
+    def update_world(self) -> ProcessContext:
         """Later workers shall see what is so now; that."""
         with self._looking:  # or another thread's earlier look could come to stand last
-            world = current_world()
+            world = current_context()
             if world != self.world:
                 self.world = world
                 self._send("world", world)

@@ -31,8 +31,8 @@ from .scheduler import held
 
 if TYPE_CHECKING:
     from ...futures import Future
-    from ..local.children import Exit
     from .backend import ScheduledBackend
+    from .worker_exit import Exit
 
 LIMIT = "memory_per_worker"  # in the reason for which a worker was ended
 _OF_NATIVE_CODE = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)

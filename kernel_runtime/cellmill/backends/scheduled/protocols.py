@@ -9,7 +9,7 @@ from ...cell_output.origin import Origin
 from ...task import WorkerInfo
 
 if TYPE_CHECKING:
-    from ..local.children import Exit
+    from .worker_exit import Exit
 
 
 class WorkerPool(Protocol):

@@ -13,7 +13,7 @@ from ...errors import BackendError, UsageError
 from ...serialization import payload
 from ...serialization.exceptions import encode_error, load_error
 from ...serialization.functions import encode_function
-from ...worker_process.worker import CALL
+from ...worker_process.protocol import CALL
 from . import outcomes
 from .scheduler import Full, check, held
 

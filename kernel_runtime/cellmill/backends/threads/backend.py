@@ -13,12 +13,12 @@ from ...diagnostics.naming import InputName
 from ...errors import UsageError, WorkerLostError
 from ...futures import Future
 from ...process_context import thread_context
+from ...process_context.cpus import available_cpus
 from ...runs import Run
 from ...serialization.functions import FunctionTable
 from ...serialization.shared import Shared
 from ...task import TaskOptions, check_whole, short_arguments
 from ..inline import InlineBackend
-from ..local.cpus import available_cpus
 from ..map_iterator import MapIterator
 from ..scheduled import outcomes
 from ..scheduled.backend import ScheduledBackend

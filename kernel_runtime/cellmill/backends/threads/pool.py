@@ -17,7 +17,7 @@ from .requests import ThreadRequests
 from .thread import WorkerThread
 
 if TYPE_CHECKING:
-    from ..local.children import Exit
+    from ..scheduled.worker_exit import Exit
     from .backend import ThreadsBackend
 
 CLOSE_SECONDS = 5.0

@@ -65,7 +65,7 @@ class WorkersSection:
         }
 
     def _machine(self, used: dict[int, tuple[float, float]]) -> schema.Machine:
-        from cellmill.backends.local.machine import left_and_total
+        from cellmill.process_context.machine import left_and_total
 
         free, total = left_and_total()
         return {
@@ -101,7 +101,7 @@ def cpu_seconds(pid: int) -> float | None:
 
 def memory_of(pid: int) -> int | None:
     """Bytes of a process's own, in whole megabytes; None when it is gone."""
-    from cellmill.backends.local.memory import own_bytes
+    from cellmill.process_context.machine import own_bytes
 
     found = own_bytes(pid)
     return found // MEGABYTE * MEGABYTE if found > 0 else None

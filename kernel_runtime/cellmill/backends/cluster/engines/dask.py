@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ....errors import BackendError, UsageError, in_words
-from ...local.cpus import available_cpus
+from ....process_context.cpus import available_cpus
 from ..remote import entry
 from ..values import folders
 from .protocol import Lanes, Place

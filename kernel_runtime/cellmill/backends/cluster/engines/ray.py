@@ -21,7 +21,7 @@ from collections.abc import Collection, Hashable
 from typing import Any
 
 from ....errors import BackendError, UsageError
-from ...local.cpus import available_cpus
+from ....process_context.cpus import available_cpus
 from .protocol import Lanes, Place
 from .raybridge.link import Link
 

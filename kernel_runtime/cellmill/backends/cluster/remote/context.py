@@ -14,22 +14,22 @@ from collections.abc import Callable
 from typing import Any
 
 from ....process_context import reporting, settings
+from ....process_context.context import ProcessContext, adopt
 from ....process_context.reporting import Reporting
 from ....process_context.settings import Settings
-from ....worker_process.zygote import World, adopt
 
 
 class Surroundings:
     """Of one lane."""
 
     def __init__(self) -> None:
-        self._before: World | None = None  # what was adopted last
+        self._before: ProcessContext | None = None  # what was adopted last
         self._home: tuple[str, dict[str, str], list[str], Any] | None = None
         self.own_process = True  # the caller's is another one
         self._settings = self._found = Settings()
         self._undo: list[Callable[[], Any]] | None = None  # of the settings; None: no pack runs
 
-    def settle_in(self, world: World, base: World | None) -> None:
+    def settle_in(self, world: ProcessContext, base: ProcessContext | None) -> None:
         """The first time. ``base``: the caller as it was; None: this process is the caller's own."""
         self._home = (_directory(), dict(os.environ), list(sys.path), reporting.read())
         self.own_process = base is not None
@@ -38,7 +38,7 @@ class Surroundings:
         if base is None:
             report = world.reporting._replace(handlers=frozenset())
             world = world._replace(reporting=report)
-            adopt(world, World("", dict(os.environ), [], reporting.read()))
+            adopt(world, ProcessContext("", dict(os.environ), [], reporting.read()))
         else:
             mine = list(sys.path)
             added = [
@@ -52,7 +52,7 @@ class Surroundings:
             )
         self._before = world
 
-    def adopt(self, world: World) -> None:
+    def adopt(self, world: ProcessContext) -> None:
         """What has changed since the last time."""
         if self._before is None:
             return
@@ -91,8 +91,8 @@ class Surroundings:
         now = self._before
         if now is not None:
             adopt(
-                World(directory, environment, path, report._replace(handlers=frozenset())),
-                World(directory, dict(os.environ), [], now.reporting),
+                ProcessContext(directory, environment, path, report._replace(handlers=frozenset())),
+                ProcessContext(directory, dict(os.environ), [], now.reporting),
             )
 
 

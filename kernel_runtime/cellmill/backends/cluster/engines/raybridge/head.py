@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .....worker_process.zygote import descendants
+from .....process_context.process_tree import descendants
 
 LONGEST_FOLDER = 40  # characters; Ray adds 64 for its sockets, and the system takes 107
 OWN_ENVIRONMENT = {

@@ -18,13 +18,13 @@ from ... import runs
 from ...cell_output.transcript import QUIET_SECONDS, Settings, Voice
 from ...task import NO_RUN
 from ...worker_process.output_frames import DISPLAY, END, FRAME, LOG, PART, PIPE_BYTES, STDERR, STDOUT
-from ..scheduled.scheduler import NO_ELEMENT, held
-from ..scheduled.transcripts import Transcripts
-from ..scheduled.worker_infos import info_of
-from .pipes import WorkerPipes
+from .output_pipes import WorkerPipes
+from .scheduler import NO_ELEMENT, held
+from .transcripts import Transcripts
+from .worker_infos import info_of
 
 if TYPE_CHECKING:
-    from ..scheduled.backend import ScheduledBackend
+    from .backend import ScheduledBackend
 
 PATIENCE_SECONDS = 0.02  # for a worker to take over by itself what native code wrote
 MOST_AT_ONCE = 1 << 22  # bytes of one worker, before others are heard

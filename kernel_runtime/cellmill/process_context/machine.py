@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
 CGROUP = Path("/sys/fs/cgroup")
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def left_and_total() -> tuple[int, int]:
@@ -25,3 +27,13 @@ def left_and_total() -> tuple[int, int]:
         if most - used < left:
             left, total = most - used, most
     return left, total
+
+
+def own_bytes(pid: int) -> int:
+    """Resident memory of a process that is its own; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+    except (OSError, ValueError):
+        return 0
+    return (resident - shared) * PAGE

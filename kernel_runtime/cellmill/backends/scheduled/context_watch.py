@@ -1,0 +1,69 @@
+"""What tasks must see of the kernel's process, and whether it has changed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from ... import runs
+from ...process_context import reporting
+from ...process_context.context import ProcessContext
+from ...process_context.reporting import Reporting, ReportingWatch
+from ...process_context.settings import Settings
+from .scheduler import held
+
+
+def current_context() -> ProcessContext:
+    """This process's surroundings, as workers shall see them."""
+    try:
+        directory = os.getcwd()
+    except FileNotFoundError:
+        directory = "/"
+    return ProcessContext(directory, dict(os.environ), list(sys.path), reporting.read())
+
+
+_RAW_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # compares without decoding
+
+
+class ContextWatch:
+    """Notices that the directory, the environment, the path, filters of warnings or log levels changed since the last
+    look.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._seen: tuple[str, dict[Any, Any], list[str], Reporting, Settings] | None = None
+        self.settings = settings  # that workers are to have
+        self.reporting = ReportingWatch()
+        runs.watch_cells(self.reporting)
+        self.digest = 0  # of the surroundings at the last look
+        self.path: list[str] = []
+
+    def touched(self) -> bool:
+        """The same at a glance of 0.4 us, which keeps the GIL; only in other C libraries than glibc not quite."""
+        return (
+            bool(held.csched_surroundings() != self.digest)
+            or (self._seen is not None and sys.path != self.path)
+            or self.reporting.touched()
+        )
+
+    def changed(self) -> bool:
+        """True at the first look and after every change."""
+        self.digest = held.csched_surroundings()
+        report = self.reporting.look()
+        try:
+            directory = os.getcwd()
+        except FileNotFoundError:
+            directory = "/"
+        seen = self._seen
+        if seen is not None and seen == (
+            directory,
+            _RAW_ENVIRONMENT,
+            sys.path,
+            report,
+            self.settings,
+        ):
+            return False
+        self.path = list(sys.path)
+        self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path, report, self.settings)
+        return True

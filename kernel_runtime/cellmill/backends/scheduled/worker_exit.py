@@ -1,0 +1,17 @@
+"""How workers end."""
+
+from __future__ import annotations
+
+import os
+
+
+class Exit:
+    """How a worker process ended; ``status`` is None where only a dead zygote could have known."""
+
+    def __init__(self, status: int | None, peak_rss: int | None) -> None:
+        self.signal = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
+        self.exitcode = os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None
+        self.peak_rss = peak_rss
+        self.task: int | None = None  # the one it ran
+        self.output = ""  # the last of what that printed
+        self.reason = ""  # why we ended it, in words that follow "the worker"

@@ -1,0 +1,25 @@
+"""What the kernel, the zygote and the workers say to each other, beside tasks and results."""
+
+from __future__ import annotations
+
+import socket
+from array import array
+
+PACKET = 1 << 20
+WORKER_FDS = 4
+MOST_FDS = 16  # with one message
+FLUSH_NS = 100_000_000  # a chunk that runs longer than this shows its results so far
+STOP, WORLD, CALL = 1, 2, 3  # control requests
+IMPORTS = 2**32 - 1  # a reply that nobody asked for
+INITIALIZER_FAILED = 77  # exit code
+
+
+def receive(end: socket.socket) -> tuple[bytes, list[int]]:
+    """One packet and its descriptors, which no program started from here inherits (`socket.recv_fds` lets them)."""
+    room = socket.CMSG_SPACE(MOST_FDS * array("i").itemsize)
+    data, ancillary, _, _ = end.recvmsg(PACKET, room, socket.MSG_CMSG_CLOEXEC)
+    fds = array("i")
+    for level, kind, content in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            fds.frombytes(content[: len(content) // fds.itemsize * fds.itemsize])
+    return data, list(fds)

@@ -142,7 +142,7 @@ def describe_exit(signal: int | None, exitcode: int | None) -> str:
     if signal is not None:
         name = _signal.Signals(signal).name if signal in _signal.valid_signals() else f"signal {signal}"
         causes = {
-            _signal.SIGKILL: "most often the operating system was out of memory, or somebody killed it",
+            _signal.SIGKILL: "most often the operating system was out of memory, or it was killed by hand",
             _signal.SIGSEGV: "native code touched memory that is not its own",
             _signal.SIGABRT: "native code gave up (an assertion or a corrupted heap)",
             _signal.SIGBUS: "native code read a mapped file that shrank, or shared memory ran out",

@@ -254,7 +254,7 @@ class Executor(BaseExecutor):
         found = self._single_runs.get(name)
         if found is not None and found[0] == runs._epoch and found[1].finished_ns is None:
             return found[1]
-        if self._closed:  # nobody would end the run
+        if self._closed:  # the run would never end
             raise RuntimeError("cannot schedule new futures after shutdown")
         run = runs.begin(self._backend, self._backend.open_run(), name, None, open_ended=True)
         self._single_runs[name] = (runs._epoch, run)
@@ -372,7 +372,7 @@ class Executor(BaseExecutor):
 
         Raises `UsageError` outside of notebooks.
         """
-        # by name: drawing lies above, and nothing here needs it until somebody asks
+        # by name: drawing lies above, and nothing here needs it before the first question
         importlib.import_module("cellmill.views.inline_dashboard").show(self)
 
     @bounded

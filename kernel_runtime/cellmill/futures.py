@@ -1,4 +1,4 @@
-"""Futures that cost little: `concurrent.futures.Future` objects whose condition is made only when somebody waits."""
+"""Futures that cost little: `concurrent.futures.Future` objects whose condition is made only when a thread waits."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class _Followers:
         self.callbacks: list[Any] = []
 
 
-# Held for an instant while a future gets its followers, and while futures without any are settled: whoever comes to
+# Held for an instant while a future gets its followers, and while futures without any are settled: who comes to
 # follow finds the state before or after, never in between. Taken again by finalizers that run inside.
 SETTLING = threading.RLock()
 os.register_at_fork(after_in_child=SETTLING._at_fork_reinit)  # type: ignore[attr-defined]
@@ -84,7 +84,7 @@ class Future(BaseFuture[Any]):
     """The result of a task. Also an awaitable; as an argument of another call it is a dependency."""
 
     # The standard library's `wait`, `as_completed` and `add_done_callback` use _condition, _waiters and
-    # _done_callbacks: properties here, made for a future that somebody follows.
+    # _done_callbacks: properties here, made for a future that is followed.
     # _of_call is set, to True, where a parallel function was called: code written for its value may get the future.
     __slots__ = ("_followers", "_home", "_of_call", "_state", "_ticket")
     _of_call: bool
@@ -94,7 +94,7 @@ class Future(BaseFuture[Any]):
     _exception = None
     _inputs: tuple[Future, ...] = ()
     _cancelled: object = None  # its text says what was cancelled, and by whom
-    _asks_to_be_seen = True  # its failure, where nobody asks for it
+    _asks_to_be_seen = True  # its failure, where it is not asked for
 
     def __init__(self, home: Home) -> None:  # on purpose without the base's, which makes a condition
         self._home = home

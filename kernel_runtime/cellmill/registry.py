@@ -72,7 +72,7 @@ def under_way() -> int:
 
 
 def _stop_all() -> None:
-    """Nobody waits for tasks any more: they are stopped, and then their workers."""
+    """No thread waits for tasks any more: they are stopped, and then their workers."""
     ours = [ex for ex in _ours() if not ex.closed or outstanding(ex)]
     for executor in ours:
         executor.stop()
@@ -97,7 +97,7 @@ def in_kernel() -> bool:
 
 
 def attend() -> None:
-    """An executor is made in a kernel: its cells are attended to, also where nobody loaded the extension."""
+    """An executor is made in a kernel: its cells are attended to, also where the extension was not loaded."""
     from IPython.core.getipython import get_ipython
 
     ip = get_ipython()
@@ -176,7 +176,7 @@ def _interruptibly(finish: Callable[[], None]) -> None:
         exec(_INTERRUPT)
 
 
-# An interrupt that leaves code given as text has the interpreter end as one that nobody caught: by the signal, once
+# An interrupt that leaves code given as text has the interpreter end as one that was not caught: by the signal, once
 # everything else has been seen to.
 _INTERRUPT = "raise KeyboardInterrupt"
 
@@ -185,7 +185,7 @@ def _finish_first() -> None:
     """Submitted work is finished, as with the standard executors.
 
     Threads of the program, its pools included, go on after its last line. Executors stay open for them, but those
-    that need thread pools themselves: these wait for the threads that nobody tells to end.
+    that need thread pools themselves: these wait for threads that are never told to end.
     """
     global ended
     while _threads(of_pools=False) and any(each._backend.needs_threads for each in open_executors()):
@@ -228,7 +228,7 @@ def _finish_last() -> None:
 
 
 def _give_up() -> None:
-    """Somebody pressed Ctrl-C: what is under way is dropped, as a loop would be left where it is."""
+    """Ctrl-C was pressed: what is under way is dropped, as a loop would be left where it is."""
     count = under_way()
     if count:
         tasks = "1 task was" if count == 1 else f"{count:,} tasks were"
@@ -249,7 +249,7 @@ def _let_go() -> None:
 
 
 def _ended_by_interrupt() -> bool:
-    """Whether the program ends by a Ctrl-C that nobody caught."""
+    """Whether the program ends by a Ctrl-C that was not caught."""
     last = getattr(sys, "last_type", None)
     return isinstance(last, type) and issubclass(last, KeyboardInterrupt) and not hasattr(sys, "ps1")
 

@@ -97,7 +97,7 @@ class Run:
         self.open_ended = False
         self.mishaps: Mishaps | None = None  # made with the first failure
         self.said: Tail | None = None  # the end of what its tasks printed
-        self.printed: Printed | None = None  # where somebody shows it: the lines of its cell, by task
+        self.printed: Printed | None = None  # where it is shown: the lines of its cell, by task
         self.tell_folded: Callable[[], None] | None = None  # what of it was not shown
         self._backend: _Counter | None = backend
         self._last = RunCounts()

@@ -79,7 +79,7 @@ class TaskOptions:
     ``resources={"gpu": 1}``: so much of each thing by that name is the task's own from the moment it is sent until
     that attempt ends, of what the executor has in all (``Executor(resources={"gpu": 2})``); others wait for it.
     ``memory`` reserves in the same way, of what this machine or its control group has (of the workers' limits, where
-    they have any): it says how many such tasks run at once. Nobody looks at what the task really takes: that is what
+    they have any): it says how many such tasks run at once. What the task really takes is not measured: that is what
     ``Executor(memory_per_worker=...)`` limits. A chunk of a map, or a batch, holds them once.
     """
 

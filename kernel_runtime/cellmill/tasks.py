@@ -55,7 +55,7 @@ def set_priority(what: Future | Run | int, priority: int) -> int:
 
 
 def inspector_of(executor: Executor | None = None) -> Inspector:
-    """Who answers for single tasks; raises `BackendError` where nobody does."""
+    """What answers for single tasks; raises `BackendError` where nothing does."""
     found = executor if executor is not None else peek_default_executor()
     if found is None:
         raise UsageError("there are no tasks yet: workers start with the first one")

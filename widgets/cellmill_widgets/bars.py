@@ -44,7 +44,7 @@ class View:
     began: float = 0.0
     failures: tuple[Mishap, ...] = ()
     states: str = ""
-    """The state of each task in their order, where somebody knows it: letters of `picture.LETTERS`."""
+    """The state of each task in their order, where it is known: letters of `picture.LETTERS`."""
 
     @property
     def cells(self) -> list[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""A progress bar for every running call, without anybody asking for it.
+"""A progress bar for every running call, without being asked for.
 
 `enable()` watches the runs that begin. One daemon thread polls their counters, at most five times
 a second and only while something runs; a run shorter than half a second leaves no trace.

@@ -77,14 +77,14 @@ class Terminal:
                 setattr(sys, name, self._heard[name])
 
     def leave(self) -> None:
-        """Leave the streams as they were, but one that somebody has replaced since."""
+        """Leave the streams as they were, but one that was replaced since."""
         for name, heard in self._heard.items():
             if getattr(sys, name) is heard:
                 setattr(sys, name, heard._under)
         self._heard.clear()
 
     def fresh_line(self) -> None:
-        """Somebody else has begun a new line, as an interactive shell does before each cell."""
+        """Other code has begun a new line, as an interactive shell does before each cell."""
         self._unfinished = False
 
     @contextmanager

@@ -81,7 +81,7 @@ class InlineMap:
             self._make(self._input.take_rest(refusal)[0], self._made.append)
 
     def run_out(self) -> None:
-        """Nobody reads: what is left runs, if it comes to an end."""
+        """It is not read: what is left runs, if it comes to an end."""
         if not self._input.exhausted:
             self._make(self._input.take_rest(endless(self._name, 0))[0], _forget)
             if self._input.error is not None:
@@ -114,7 +114,7 @@ class InlineMap:
         return [future.result() if error is None else error]
 
     async def arrival(self) -> None:
-        """See `map_iterator.Source`: nobody waits, what is asked for is called then."""
+        """See `map_iterator.Source`: there is no waiting, what is asked for is called then."""
 
     def progress(self) -> Progress:
         """See `map_iterator.Source`."""

@@ -16,7 +16,7 @@ LONGEST_SLEEP_S = 0.2  # of who waits in an event loop: limits of time are looke
 
 
 class Progress(NamedTuple):
-    """How far a map has come. ``total``: of its elements, None where nobody knows; ``read``: by who iterates."""
+    """How far a map has come. ``total``: of its elements, None where it is unknown; ``read``: by the loop over it."""
 
     name: str
     counts: RunCounts
@@ -28,7 +28,7 @@ class Progress(NamedTuple):
 class Source(Protocol):
     """Where results come from."""
 
-    begun: bool  # somebody reads
+    begun: bool  # whether it is read
 
     def next_piece(self) -> list[Any]:
         """The next results, the last of them first; empty at the end. Waits for them; raises an element's error."""
@@ -37,10 +37,10 @@ class Source(Protocol):
         """Return when `next_piece` need not wait."""
 
     def close(self) -> None:
-        """Nobody reads any more."""
+        """Its reader is gone."""
 
     def run_out(self) -> None:
-        """Nobody will read: everything runs to its end."""
+        """It will not be read: everything runs to its end."""
 
     def progress(self) -> Progress: ...
 

@@ -25,7 +25,7 @@ def machine_memory() -> int:
 class Resources:
     """The totals of one executor, by name; ``...`` in their place: whatever is asked for is there.
 
-    ``memory`` tells how many bytes there are where no total was given (0: nobody knows). ``tell(number, total)`` lets
+    ``memory`` tells how many bytes there are where no total was given (0: unknown). ``tell(number, total)`` lets
     the scheduler know of a total; it is false where a task asks for more.
     """
 

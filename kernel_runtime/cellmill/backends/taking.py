@@ -70,7 +70,7 @@ class Input:
         self.taken = 0  # elements so far
         self.watch: Watching | None = None  # asked before and after code of the user's runs
         self._source: Iterator[Any] = iter(iterables[0]) if single else zip(*iterables, strict=False)
-        numbers = {type(it) for it in iterables} <= _OF_NUMBERS  # which nobody can change
+        numbers = {type(it) for it in iterables} <= _OF_NUMBERS  # which cannot be changed
         self._packer = packer(self.quiet) if packer is not None and not numbers else None
         # elements are at hand: nothing is gained by taking few at first
         self.first_block, self.growth = (FIRST_BLOCK, 8) if self.whole else (1, 2)
@@ -78,7 +78,7 @@ class Input:
     def take(self, wanted: int) -> tuple[list[Any], int]:
         """The next elements, at most so many, and the bytes they are counted with.
 
-        Elements of a whole input that nobody can change are not counted: their owner has them anyway.
+        Elements of a whole input that cannot be changed are not counted: their owner has them anyway.
         """
         packer = self._packer
         made = packer.made if packer is not None else 0
@@ -119,7 +119,7 @@ class Input:
     def take_rest(self, endless: Exception) -> tuple[list[Any], int]:
         """All that is left, if it comes to an end; else nothing, and ``endless`` is the input's error.
 
-        An input that has an end is taken whole; of others nobody knows, so that there is a limit to the search.
+        An input that has an end is taken whole. Whether others have one is unknown, so the search has a limit.
         """
         items: list[Any] = []
         size, block, end = 0, 1, time.monotonic() + LONGEST_SEARCH_S
@@ -143,7 +143,7 @@ class Input:
 
 
 def endless(name: str, taken: int) -> RuntimeWarning:
-    """What is told of a map that nobody reads, where its input does not come to an end."""
+    """What is told of a map that is not read, where its input does not come to an end."""
     return RuntimeWarning(
         f"the results of a map of {name} were never read, and its input does not come to an end soon: the {taken:,} "
         "elements that were taken by then run, and no others. Read the results (for _ in results: pass), or pass a "

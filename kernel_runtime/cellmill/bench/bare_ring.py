@@ -2,7 +2,7 @@
 
 The kernel pickles ``(function number, arguments)`` into the ring of a worker, one cffi call each, and makes an empty
 result object; the worker unpickles, calls, and answers with the pickled value the same way. No scheduler, no records,
-no dependencies, no journeys, no futures, nobody notices a death.
+no dependencies, no journeys, no futures, no notice of deaths.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Census:
     shared: int  # mappings of shared memory, of all processes together
     futures: int
     runs: int  # that are not over
-    arena: int  # in blocks that somebody still refers to
+    arena: int  # in blocks that are still referred to
     file: int
     resident: int  # private memory of this process; shared memory is counted by the arena
     resident_below: int  # of the largest process below
@@ -87,7 +87,7 @@ def leaks(before: Census, after: Census) -> list[str]:
 
 
 def wait_for_rest(pool: Executor, looks: int = LOOKS) -> None:
-    """Return when so many looks find the same: all workers stand, nobody is starting one, all blocks came back.
+    """Return when so many looks find the same: all workers stand, none is starting, all blocks came back.
 
     Workers take back what is theirs between tasks, so that a few are run.
     """

@@ -286,6 +286,6 @@ BENCHMARK = Benchmark(
     once=True,
     notes=(
         "lost: of the tasks beside the one that crashes. run on: of the running ones, plus of the queued ones.",
-        "processes left: everything that the kernel and its children started, whoever adopted it.",
+        "processes left: everything that the kernel and its children started, whatever process adopted it.",
     ),
 )

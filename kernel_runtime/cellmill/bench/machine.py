@@ -45,7 +45,7 @@ def commit() -> str | None:
         if subprocess.run(
             [*git, "ls-files", "--error-unmatch", "__init__.py"], capture_output=True
         ).returncode:
-            return None  # installed inside somebody else's repository, or in none
+            return None  # installed inside another repository, or in none
         head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
         changed = subprocess.run(
             [*git, "status", "--porcelain", "--untracked-files=no"],

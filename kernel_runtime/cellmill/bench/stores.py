@@ -101,7 +101,7 @@ def _redis(folder: str, undo: contextlib.ExitStack) -> Any:
 
 
 class Over(rivals.Cellmill):
-    """Cellmill over somebody else's engine."""
+    """Cellmill over another engine."""
 
     def __init__(self, key: str) -> None:
         engine, _, how = key.partition(":")

@@ -88,7 +88,7 @@ class ImportLog:
         os.register_at_fork(after_in_child=self._be_silent)
 
     def _be_silent(self) -> None:
-        """What a child of a task imports concerns nobody."""
+        """What a child of a task imports is not told."""
         self._tell = None
 
     def _note(self, module: Imported) -> None:

@@ -1,7 +1,7 @@
 """Bare objects, as `MISSING = object()`: their identity is their only use, so it holds across processes.
 
 Each has a number, given by the process that sends it first, and is the same object wherever that number arrives. One
-that only this table refers to is dropped: nobody there can tell another object under its number from it.
+that only this table refers to is dropped: no code there can tell another object under its number from it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from .import_log import is_installed
 
-LEAST_SWEPT = 1024  # in the table before it is looked through for those that nobody else refers to
+LEAST_SWEPT = 1024  # in the table before it is looked through for those without another reference
 PICKLED = b"\x8c\x06object\x94\x93"  # what the pickle of one has in it, by the plain pickler
 
 _Key = tuple[int, int]  # the process that gave the number, and the number

@@ -20,7 +20,7 @@ from .references import ABSENT
 
 MOST_SHARE = 0.1  # of a worker's time for what is costly to compare, after the first tasks
 FIRST_LOOKS = 3
-CHANGES = 2**32 - 2  # the number of a reply that nobody asked for: (function, variables)
+CHANGES = 2**32 - 2  # the number of a reply without a request: (function, variables)
 
 
 class _Here(threading.local):

@@ -1,7 +1,7 @@
 """What the tasks of one cell of a notebook have printed, line by line, with whose each is; in bounded memory.
 
 All of it stands folded under the bars of the cell; the first lines come below these as well, as a plain loop would show
-them. Whoever draws the bars sees to it that this is there: see `Run.printed`.
+them. The bars' owner sets it: see `Run.printed`.
 """
 
 from __future__ import annotations

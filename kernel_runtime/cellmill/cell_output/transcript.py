@@ -142,7 +142,7 @@ class Transcript:
                 self.note(number, f"... {count:,} more lines are not shown; {where} has the last of them")
 
     def flush(self) -> None:
-        """Hand what was written to whoever shows it."""
+        """Hand what was written to the listener that shows it."""
         while self._touched:
             stream = self.origin.stream(self._touched.pop())
             if stream is not None:

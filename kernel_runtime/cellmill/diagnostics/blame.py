@@ -1,4 +1,4 @@
-"""Who cancels: said by whoever acts, and read where it is carried out, for the errors of what is cancelled."""
+"""What cancels: said where the action begins, and read where it is carried out, for the errors of what is cancelled."""
 
 from __future__ import annotations
 

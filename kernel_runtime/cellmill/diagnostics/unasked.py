@@ -1,8 +1,8 @@
-"""Failures of tasks that nobody asked for: told once, in the cell that made the call, or at the end of a script.
+"""Failures of tasks that were not asked for: told once, in the cell that made the call, or at the end of a script.
 
-A failure is noted when its future ends without a callback, and forgotten when somebody asks the future: for its result
+A failure is noted when its future ends without a callback, and forgotten when the future is asked: for its result
 or exception, by awaiting it or by a callback. To wait until it is done, or look whether it is, asks for nothing. In a
-notebook it is told when the future is gone, or when the kernel has idled for a moment: whoever runs the next cell right
+notebook it is told when the future is gone, or when the kernel has idled for a moment: who runs the next cell right
 away may ask there. In a script it may be asked until the end.
 """
 
@@ -55,7 +55,7 @@ class _Failure:
 
     @property
     def gone(self) -> bool:
-        """Nobody can ask any more."""
+        """It cannot be asked any more."""
         return self.future is None or self.future() is None
 
     @property
@@ -72,7 +72,7 @@ _looker: threading.Thread | None = None
 
 
 def note(future: Future, error: BaseException) -> None:
-    """A task has failed, and nobody follows its future."""
+    """A task has failed, and its future has no followers."""
     if is_a(error, CancelledError):
         return
     if is_a(error, DependencyError):
@@ -82,7 +82,7 @@ def note(future: Future, error: BaseException) -> None:
     find: Callable[[Future], origin.Origin] | None = getattr(future._home, "cell_of", None)
     failure = _Failure(future, error, origin.latest if find is None else find(future))
     with _lock:
-        if not future._asks_to_be_seen:  # somebody has asked since it ended
+        if not future._asks_to_be_seen:  # it was asked for since it ended
             return
         if len(_failures) >= MOST_KEPT:
             _fold()
@@ -109,7 +109,7 @@ def _number(future: Any) -> int | None:
 
 
 def forget(future: Future, error: BaseException) -> None:
-    """Somebody asks: the failure is seen, and the one that it comes from with it."""
+    """It is asked for: the failure is seen, and the one that it comes from with it."""
     future._asks_to_be_seen = False
     if not _failures:
         return

@@ -144,7 +144,7 @@ def _pfor(ip: InteractiveShell, rest: list[str], body: str) -> tuple[Iterable[st
 
 
 def _free_names(body: str, namespace: dict[str, Any]) -> list[str]:
-    """Names which the cell reads and nobody defines: what the loop's target is likely to be."""
+    """Names which the cell reads and no code defines: what the loop's target is likely to be."""
     try:
         names = [node for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)]
     except (SyntaxError, ValueError):

@@ -51,7 +51,7 @@ def place(error: BaseException, where: str) -> None:
 
 
 def show_in(ip: InteractiveShell) -> bool:
-    """Have the shell show these groups briefly; not where somebody else shows exceptions their own way."""
+    """Have the shell show these groups briefly; not where other code shows exceptions its own way."""
     if ip.custom_exceptions:
         return False
     ip.set_custom_exc(_GROUPS, _shown_by_ipython)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""What an item of a loop becomes in a worker, whoever changes it there, for the notebook's own objects.
+"""What an item of a loop becomes in a worker, by whatever code, for the notebook's own objects.
 
 Imports nothing of the notebook.
 """

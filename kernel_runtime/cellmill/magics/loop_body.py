@@ -22,7 +22,7 @@ MOST_BYTES = 4096  # of a value that an item brings along in case that no later 
 _SMALL = frozenset((int, float, complex, bool, type(None), str, bytes))
 _UNCHANGING = _SMALL | {tuple, range, frozenset, slice}
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-_looks: dict[str, Any] = {}  # of loops whose variables cost much to compare, until somebody asks
+_looks: dict[str, Any] = {}  # of loops whose variables cost much to compare, until the end of the loop
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ def finish(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
 
 
 def _comes_to_nothing(plan: Plan, harvest: Harvest) -> bool:
-    """Whether the items end with a value that nobody has."""
+    """Whether the items end with a value that goes nowhere."""
     last = plan.cell.tree.body[-1] if plan.cell.tree.body else None
     return isinstance(last, (ast.Assign, ast.AugAssign)) or any(value is not None for value in harvest.values)
 

@@ -114,7 +114,7 @@ class _Stop:
         vars(ip)["showtraceback"] = self._hook
 
     def close(self) -> None:
-        """The shell shows tracebacks as before, unless somebody else has come between."""
+        """The shell shows tracebacks as before, unless other code has come between."""
         if vars(self._ip).get("showtraceback") is self._hook:
             del vars(self._ip)["showtraceback"]
             if self._replaced is not None:

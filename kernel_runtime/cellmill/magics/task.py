@@ -104,7 +104,7 @@ class TaskFuture(Future):
         self.settle(self.outcome.value if self.outcome is not None else None, error)
 
     def _ended(self, source: BaseFuture[Any]) -> None:
-        """The task has ended; its callbacks run here, in the thread of all callbacks, whoever saw it first."""
+        """The task has ended; its callbacks run here, in the thread of all callbacks."""
         self.take()
         self.run_callbacks()
 
@@ -115,7 +115,7 @@ class TaskFuture(Future):
             self.take()
         return self._state in OVER
 
-    # -- whoever has waited for the task finds its variables
+    # -- a cell that has waited for the task finds its variables
 
     def _waited_for(self) -> None:
         if self.arrivals is not None and self._state in OVER:

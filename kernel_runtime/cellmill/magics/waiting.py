@@ -1,6 +1,6 @@
 """Cells of a notebook that a program runs: each waits for its tasks, as the kernel is killed after the last one.
 
-nbclient, papermill and nbconvert run cells one after another with `allow_stdin` false: nobody is there to be asked,
+nbclient, papermill and nbconvert run cells one after another with `allow_stdin` false: there is no user to be asked,
 or to come back to what runs in the background.
 """
 
@@ -50,7 +50,7 @@ class Waiting:
             self._kernel.do_shutdown = self._tell_and_shut_down
 
     def leave_hooks(self) -> None:
-        """Somebody else calls `before_cell` and `after_cell`, among others whose order matters."""
+        """Another object calls `before_cell` and `after_cell`, among others whose order matters."""
         for event, hook in self._hooks:
             self._ip.events.unregister(event, hook)
         self._hooks = ()

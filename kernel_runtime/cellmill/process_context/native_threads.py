@@ -2,7 +2,7 @@
 
 A library reads the environment once, when it is loaded; one that is loaded already is told by its own function. The
 zygote loads all of them with one thread, so that it can be forked. What a task, an initializer or a module has set by
-itself is nobody's to change: only a library that uses as many threads as the environment said is told anew.
+itself is left alone: only a library that uses as many threads as the environment said is told anew.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _told: dict[str, int] = {}  # by path: what was set here, as the library took it
 
 
 def shared_out(count: int, environment: Mapping[str, str]) -> dict[str, str]:
-    """What of these variables to set for so many threads, beside what somebody has set: that holds."""
+    """What of these variables to set for so many threads, beside what was set by hand: that holds."""
     if COMMON in environment:
         return {}  # for all of them
     return {name: str(count) for name in VARIABLES if name not in environment}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 _MARK = (
     object()
-)  # a level that nobody asks for, in the root logger's cache, which every change of a level clears
+)  # a level that is never asked for, in the root logger's cache, which every change of a level clears
 
 
 class Filter(NamedTuple):
@@ -143,8 +143,8 @@ _of_kernel: frozenset[tuple[str, ...]] = frozenset()
 class _KernelsHandler(logging.Handler):
     """Stands in a worker where the kernel has handlers: `basicConfig` sees that there are some.
 
-    It tells the records of processes that a task has forked, which reach nobody else. Else it is called only in a
-    process that is somebody else's, too, for records of no task, and does as if it was not there.
+    It tells the records of processes that a task has forked, which reach no other handler. Else it is called only in a
+    process of another owner, too, for records of no task, and does as if it was not there.
     """
 
     def emit(self, record: logging.LogRecord) -> None:

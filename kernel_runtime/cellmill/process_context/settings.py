@@ -191,7 +191,7 @@ def _numpy() -> Any:
 
 
 def _begun_with(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Where nobody has set anything."""
+    """Where nothing was set."""
     return contextvars.Context().run(read)
 
 

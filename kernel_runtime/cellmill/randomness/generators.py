@@ -206,7 +206,7 @@ class Drawing:
         self.board = board
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Beside tasks: the generators draw what nobody else draws."""
+        """Beside tasks: the generators draw from streams of their own."""
         return self.__wrapped__(*args, **kwargs)
 
 

@@ -1,4 +1,4 @@
-"""Objects that nobody can change, by their types, and what elements of maps weigh."""
+"""Objects that cannot be changed, by their types, and what elements of maps weigh."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 ATOM_BYTES = 32  # of most numbers
 _ATOMS: frozenset[type] = frozenset((int, float, complex, bool, type(None), type(Ellipsis)))
-FIXED: set[type] = {*_ATOMS, str, bytes, range}  # kinds of objects that nobody can change; numpy's are added
+FIXED: set[type] = {*_ATOMS, str, bytes, range}  # kinds of objects that cannot be changed; numpy's are added
 
 
 def fixed(items: list[Any]) -> bool:

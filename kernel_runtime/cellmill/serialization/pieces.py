@@ -1,6 +1,6 @@
 """Elements of maps, packed when they are taken: what is sent is what the element was then.
 
-An element that nobody can change (a number, text, a tuple of those) is kept as it is. Any other is pickled at once,
+An element that cannot be changed (a number, text, a tuple of those) is kept as it is. Any other is pickled at once,
 into a `Piece`: its bytes, and copies of its large buffers. Chunks carry pieces without looking into them, as often as
 they are sent; where a chunk is unpickled, the elements themselves come out. Futures, shared objects and classes stay
 references: they are looked at when the chunk is packed.

@@ -46,7 +46,7 @@ class Keeper(Protocol):
     """A backend's end."""
 
     def drop(self, place: Place) -> None:
-        """Nobody in the kernel has it any more, or it was closed; from any thread, finalizers too."""
+        """It is not referred to in the kernel any more, or it was closed; from any thread, finalizers too."""
 
 
 class Shared:

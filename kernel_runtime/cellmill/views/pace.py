@@ -17,12 +17,12 @@ SHARE = 1 / 80  # of all cores' time that pictures may take where no core is idl
 SLOWEST = 1.0  # seconds between pictures, at most: a picture is to be live
 IDLE_CORES = 0.7  # fewer are none: kernel and workers wait for each other now and then
 LOOK = 0.4  # seconds between looks at the machine
-ATTENTION = 1.0  # seconds for which somebody who does something looks at what comes of it
+ATTENTION = 1.0  # seconds after an action in a view during which its effect is watched
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def idle_seconds() -> float | None:
-    """Seconds that the machine's cores have been idle since it started, all together; None: nobody says (proc(5))."""
+    """Seconds that the machine's cores have been idle since it started, all together; None: unknown (proc(5))."""
     try:
         with open("/proc/stat", "rb") as stat:
             _, _, _, _, idle, waiting, *_ = stat.readline().split()
@@ -52,7 +52,7 @@ class Pace:
         self._hurry_until = 0.0
 
     def hurry(self) -> None:
-        """Somebody pressed a button, and looks at what comes of it."""
+        """A button was pressed, and its effect is watched."""
         self._hurry_until = self._clock() + ATTENTION
 
     def interval(self) -> float:

@@ -1,4 +1,4 @@
-"""What views of one executor are told, and when: counters always, sections while somebody watches them.
+"""What views of one executor are told, and when: counters always, sections while a view watches them.
 
 A publisher knows no transport. It is given a function that sends a frame to all views, and it answers a view's
 commands with the frames meant for that view alone. The panel's transport is `comm`, the widget's is in

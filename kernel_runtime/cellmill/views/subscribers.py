@@ -1,7 +1,7 @@
 """Who is told what a publisher sends: the views that show it, for as long as they are heard, and those who record.
 
 A page that crashes, or whose machine sleeps, says no goodbye. So a page that is sent something repeats what it
-watches every few seconds (see heartbeat.ts), and one that was sent frames and stays silent is dropped. Nobody has to
+watches every few seconds (see heartbeat.ts), and one that was sent frames and stays silent is dropped. No view has to
 speak while nothing is sent: an idle kernel stays idle. A page that wakes repeats its wish and is a new listener then.
 """
 
@@ -72,7 +72,7 @@ class Listeners:
                     known.unanswered = None
 
     def drop_silent(self, in_cell: bool) -> list[str]:
-        """Forget those who are gone; their names. ``in_cell``: the main thread is in a cell and hears nobody."""
+        """Forget those who are gone; their names. ``in_cell``: the main thread is in a cell and hears no view."""
         oldest = self._clock() - SILENCE
         with self._lock:
             gone = [

@@ -21,7 +21,7 @@ from typing import Any
 from .output_frames import DISPLAY, Channel
 
 WIDGET = (
-    "application/vnd.jupyter.widget-view+json"  # of a widget that lives in the worker: nobody could show it
+    "application/vnd.jupyter.widget-view+json"  # of a widget that lives in the worker: it could not be shown
 )
 INLINE = "matplotlib_inline.backend_inline"
 

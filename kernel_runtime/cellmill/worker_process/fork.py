@@ -1,6 +1,6 @@
 """A process that a task forks (by multiprocessing, a loader, `os.fork`) is none of the kernel's workers.
 
-It can compute, read its inputs and print (`frames.Channel` sees to that). What it publishes reaches nobody; should it
+It can compute, read its inputs and print (see `output_frames`). What it publishes reaches no kernel; should it
 come back from the task's function, it ends.
 """
 

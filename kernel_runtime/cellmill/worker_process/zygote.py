@@ -10,7 +10,7 @@ Every message is one pickled tuple in one packet (both ends are this package's o
     -> ("forked", token, pid) + pidfd  ("refused", token, errno)  ("exited", pid, wait status, peak bytes)
        ("preloaded", name, seconds, problem)
 
-Its own death ends nobody: workers watch the kernel themselves, and the kernel holds their pidfds.
+Its own death ends no worker: workers watch the kernel themselves, and the kernel holds their pidfds.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Zygote:
             if rest[0] in self.workers:
                 kill_tree(rest[0], rest[1])
         elif command == "world":
-            # what it does itself is nobody's to be told, and threads would not survive a fork
+            # what it does itself is not told, and threads would not survive a fork
             environment = {**rest[0].environment, **ONE_THREAD}
             adopt(rest[0]._replace(reporting=Reporting(), environment=environment))
         elif command == "preload":

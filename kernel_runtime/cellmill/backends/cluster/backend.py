@@ -1,4 +1,4 @@
-"""Tasks on somebody else's cluster: the scheduler stays here, and packs of tasks go there."""
+"""Tasks on a cluster: the scheduler stays here, and packs of tasks go there."""
 
 from __future__ import annotations
 

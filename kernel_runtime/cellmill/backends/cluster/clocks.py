@@ -9,7 +9,7 @@ now = time.monotonic_ns
 
 
 def boot() -> str:
-    """Names a clock: processes with the same one read the same CLOCK_MONOTONIC; empty where nobody knows."""
+    """Names a clock: processes with the same one read the same CLOCK_MONOTONIC; empty where it is unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

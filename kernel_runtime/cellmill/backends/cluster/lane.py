@@ -2,7 +2,7 @@
 
 The relay takes what lies in the lane's ring, sends it as a pack, and publishes what comes back. It waits in C, without
 the GIL. Two packs at most are outstanding: one runs, one waits there, and only while tasks are so short that the way
-back and forth matters. A pack holds about as much work as its budget; of tasks nobody knows it holds one.
+back and forth matters. A pack holds about as much work as its budget; of tasks of unknown length it holds one.
 """
 
 from __future__ import annotations

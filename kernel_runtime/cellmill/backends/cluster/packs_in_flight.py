@@ -41,7 +41,7 @@ class SentPacks:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._lanes: dict[int, Lane] = {}
-        self._abandoned: dict[int, Place] = {}  # by a pack that still runs where nobody could end it
+        self._abandoned: dict[int, Place] = {}  # by a pack that still runs where it could not be ended
         self._lock = threading.Lock()
 
     def add(self, lane: Lane) -> int:

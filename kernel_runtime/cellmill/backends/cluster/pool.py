@@ -184,11 +184,11 @@ class LanePool:
                 return
 
     def resize(self, count: int) -> None:
-        """So many places; of a cluster that is somebody else's at most that many are used."""
+        """So many places; of a borrowed cluster at most that many are used."""
         self.retiring.resize(count)
 
     def restart(self) -> None:
-        """Anew everywhere; what runs is finished first. An own cluster's processes are replaced, of somebody else's
+        """Anew everywhere; what runs is finished first. An own cluster's processes are replaced, of a borrowed one's
         only what Cellmill keeps there is.
         """
         self.retiring.restart()
@@ -212,7 +212,7 @@ class LanePool:
                 self.preloaded.append(name)
 
     def close(self, wait: bool) -> None:
-        """No lane is left, and nothing of ours in a cluster that is somebody else's."""
+        """No lane is left, and nothing of ours in a borrowed cluster."""
         with self.lock:
             if self.closed:
                 return

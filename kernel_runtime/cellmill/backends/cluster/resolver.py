@@ -23,7 +23,7 @@ class CarryingFuture(Future):
 
 
 class KeptFuture(Future):
-    """Its value is outside until somebody asks, and stays as long as this does: what hangs on it reads it there."""
+    """Its value is outside until it is asked for, and stays as long as this does: what hangs on it reads it there."""
 
     __slots__ = ()
 

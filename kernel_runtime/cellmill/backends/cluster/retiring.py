@@ -22,7 +22,7 @@ class Retiring:
         self._resizing = threading.Lock()
 
     def resize(self, count: int) -> None:
-        """So many places; of a cluster that is somebody else's at most that many are used."""
+        """So many places; of a borrowed cluster at most that many are used."""
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             raise UsageError(f"the number of workers must be a whole number of at least 1, not {count!r}")
         with self._pool.lock:
@@ -60,7 +60,7 @@ class Retiring:
         lane.wake()
 
     def restart(self) -> None:
-        """Anew everywhere; what runs is finished first. An own cluster's processes are replaced, of somebody else's
+        """Anew everywhere; what runs is finished first. An own cluster's processes are replaced, of a borrowed one's
         only what Cellmill keeps there is.
         """
         with self._pool.lock:

@@ -76,7 +76,7 @@ def orphan(pid: int) -> Child | None:
 def watch_orphans(children: dict[int, Child]) -> None:
     """Workers that lost their zygote go on; return when the last has ended, each end having been told.
 
-    Nobody of ours may wait for them: what their exit status was stays unknown.
+    No process of ours may wait for them: what their exit status was stays unknown.
     """
     _orphans.update(children)
     poller = select.poll()

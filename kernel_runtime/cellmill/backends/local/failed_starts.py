@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 MOST = 5  # deaths in a row before it looks like a rule
-LEAST_SECONDS = 1.0  # and for so long: whoever kills a few workers in an instant does not end the pool
+LEAST_SECONDS = 1.0  # and for so long: a few workers that are killed in an instant do not end the pool
 ROW_SECONDS = 10.0  # between two deaths of one row
 PAUSE_SECONDS = 0.1
 

@@ -228,7 +228,7 @@ class Zygote:
         if request is not None:
             request.done.set()
             return
-        if pidfd >= 0:  # it came too late: nobody knows it any more
+        if pidfd >= 0:  # it came too late: its request is gone
             os.close(pidfd)
         self.kill(pid)
 

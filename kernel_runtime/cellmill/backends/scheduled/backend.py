@@ -137,7 +137,7 @@ class ScheduledBackend:
         return self.max_workers / self._cpus
 
     def memory_in_all(self) -> int:
-        """Bytes that tasks can reserve together; 0: nobody knows."""
+        """Bytes that tasks can reserve together; 0: unknown."""
         machine = machine_memory()
         return min(machine, self.memory_per_worker * self.max_workers) if self.memory_per_worker else machine
 
@@ -294,7 +294,7 @@ class ScheduledBackend:
 
     def stop_run(self, run: int) -> int:
         self.cancellations.note(run, "stop() of its run")
-        with whole():  # what runs is stopped before anybody hears of what does not
+        with whole():  # what runs is stopped before the end of what does not is told
             dropped = [(stream, stream.drop_waiting()) for stream in list(self.streams(run))]
             count = self.stopper.stop_run(run)
             count += sum(stream.tell_cancelled(keys) for stream, keys in dropped)

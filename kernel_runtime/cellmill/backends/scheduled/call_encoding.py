@@ -105,6 +105,6 @@ def add_input(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:
             inputs.append(future)
             return
         future.exception()
-    if future.cancelled() or future._exception is not None:  # which nobody asked for
+    if future.cancelled() or future._exception is not None:  # which was not asked for
         raise FailedInput(future)
     note_over(backend, future, inputs)

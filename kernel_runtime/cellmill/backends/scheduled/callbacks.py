@@ -1,4 +1,4 @@
-"""Done-callbacks run in a thread of their own: what waits in one does not hold up whoever else waits for a result."""
+"""Done-callbacks run in a thread of their own: what waits in one does not hold up other threads."""
 
 from __future__ import annotations
 

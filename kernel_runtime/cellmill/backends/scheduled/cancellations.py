@@ -1,7 +1,7 @@
 """What an error says of a task that was cancelled: its call, by whom, and how much of its run was done.
 
 Who cancels says so before it is carried out, by run and serial numbers; each task looks that up when it ends. The text
-is put together when somebody asks: a million tasks may be cancelled in an instant.
+is put together on demand: a million tasks may be cancelled in an instant.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ class Chunk:
     def _lost(self, worker: int, element: int, status: int) -> None:
         """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere.
 
-        Between elements, while all of them are packed or unpacked, and in a batch nobody knows which it was: halves are
+        Between elements, while all of them are packed or unpacked, and in a batch, it is unknown which: halves are
         sent, until the culprit stands alone.
         """
         stream, good = self.stream, self.received

@@ -93,7 +93,7 @@ class Inspector:
         return found, matched
 
     def at(self, position: int) -> tuple[int, int | None] | None:
-        """The task at a position of the state map, and which element of it, if it has several; None: nobody knows."""
+        """The task at a position of the state map, and which element of it, if it has several; None: unknown."""
         query = free_ffi.new("csched_query_t *")
         query.kinds, query.order = sum(_BIT.values()), ORDERS.index("newest")
         query.by_position, query.position = 1, position
@@ -215,7 +215,7 @@ class Inspector:
         return self._backend.failures.groups(most)
 
     def arguments(self, task: int, element: int | None) -> str | None:
-        """Of a task that is not over, or whose failure is kept, as short text; None when nobody knows any more."""
+        """Of a task that is not over, or whose failure is kept, as short text; None when it is forgotten."""
         found = self.failure(task, element)
         if found is not None:
             return found.arguments

@@ -79,8 +79,8 @@ class MapResults:
         self._first = 0  # elements read
         self._added = 0
         self._over = False
-        self.begun = False  # somebody reads
-        self._unwanted = False  # nobody will read
+        self.begun = False  # whether it is read
+        self._unwanted = False  # whether it will never be read
         self._left = False  # the program ends
         self._refilling = threading.Lock()
         self._weights: dict[int, int] = {}  # bytes of the larger pieces, by their identity
@@ -146,7 +146,7 @@ class MapResults:
         self.stream.send()
 
     def _behind(self) -> int:
-        """Elements that need no room any more: they were read, or are over and nobody will read them."""
+        """Elements that need no room any more: they were read, or are over and will not be read."""
         return self._added - self.stream.unfinished if self._unwanted else self._first
 
     def _came(self) -> bool:
@@ -159,7 +159,7 @@ class MapResults:
         return self._there()
 
     def _cancelled_meanwhile(self) -> bool:
-        """Whether somebody ended the run while its input was read: nothing more is taken, and reading ends there."""
+        """Whether the run was ended while its input was read: nothing more is taken, and reading ends there."""
         if not self.stream.cancellations:
             return False
         self._input.exhausted = True
@@ -204,7 +204,7 @@ class MapResults:
     def receive_cancelled(self, keys: Sequence[Any]) -> None:
         """See `Receiver`: a million elements are one piece until they are read."""
         if self._over or self._unwanted:
-            return  # nobody reads any more
+            return  # its reader is gone
         if not self._ordered:
             self._arrived.append(_Cancelled(len(keys)))
         elif type(keys) is range:
@@ -337,10 +337,10 @@ class MapResults:
             _open.discard(self)
             self._run.finish()
 
-    # -- a map that nobody reads
+    # -- a map that is not read
 
     def run_out(self) -> None:
-        """Nobody will read: everything runs to its end, of an input without one what was taken."""
+        """It will not be read: everything runs to its end, of an input without one what was taken."""
         stream = self.stream
         if self._over or self._unwanted or stream.backend.foreign:
             return

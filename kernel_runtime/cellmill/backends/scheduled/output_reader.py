@@ -119,7 +119,7 @@ class Listener(Transcripts):
                 self.settle()
             except (
                 Exception
-            ) as error:  # of a stream that somebody put in the place of sys.stdout, most likely
+            ) as error:  # of a stream that was put in the place of sys.stdout, most likely
                 self._backend.report(error)
         with self._lock:  # `stop` writes to it
             self._epoll.close()
@@ -216,7 +216,7 @@ class Listener(Transcripts):
             self._end(pipes, ticket)
 
     def _read_natives(self, pipes: WorkerPipes, ticket: int) -> int:
-        """What native code has written and nobody has taken over, as output of this task or the latest one."""
+        """What native code has written and its worker has not taken over, as output of this task or the latest one."""
         total = 0
         for fd, kind in pipes.natives.items():
             for data in _pieces(fd):
@@ -225,7 +225,7 @@ class Listener(Transcripts):
         return total
 
     def _read_along(self, pipes: WorkerPipes, ticket: int) -> bool:
-        """The native output of a task that runs on, or of nobody (0); its worker says when it ends.
+        """The native output of a task that runs on, or of none (0); its worker says when it ends.
 
         False when the worker is at it: what it has read by now comes first, in frames.
         """
@@ -288,7 +288,7 @@ class Listener(Transcripts):
 
 
 def _hung_up(fd: int) -> bool:
-    """Nobody is left to write to it."""
+    """No writer is left."""
     poller = select.poll()
     poller.register(fd, 0)
     return bool(poller.poll(0))

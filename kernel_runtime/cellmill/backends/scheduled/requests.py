@@ -104,7 +104,7 @@ class Requests:
     def _came(self, answer: Answer) -> bool:
         """Whether it is there, after a look for it."""
         if not answer.came.is_set():
-            self._backend.scheduler.wait(10)  # nobody else drains while no task is outstanding
+            self._backend.scheduler.wait(10)  # no other thread drains while no task is outstanding
             self._backend.resolver.resolve()
         return answer.came.is_set()
 

@@ -108,7 +108,7 @@ class Resolver:
         self._callbacks.drain(seconds)
 
     def _background(self) -> None:
-        """For futures nobody waits for in a way of ours: callbacks, `concurrent.futures.wait`, asyncio."""
+        """For futures that are not waited for in a way of ours: callbacks, `concurrent.futures.wait`, asyncio."""
         from .scheduler import free
 
         handle = self.scheduler.free_handle
@@ -132,7 +132,7 @@ class Resolver:
             slots, statuses = scheduler.slots_and_statuses(n)
             values = self._small_values(n, slots, statuses)
             rest: list[int] = []
-            # Futures nobody follows with nothing or a small value, most of a flood of small tasks, are settled here
+            # Futures without followers, with nothing or a small value, most of a flood of small tasks, are settled here
             # under one lock: storing their state is all there is to do (see `Future._finish`).
             with SETTLING:
                 for place, slot in enumerate(slots):

@@ -1,4 +1,4 @@
-"""What tasks of one backend share: put at the first use, known to the scheduler as a function that nobody calls.
+"""What tasks of one backend share: put at the first use, known to the scheduler as a function that is never called.
 
 So it travels as functions do: once to each worker, ahead of the first task that refers to it, again to one that takes
 the place of a dead worker; its block stays until no task needs it and no worker reads it. What refers to it (a task, a

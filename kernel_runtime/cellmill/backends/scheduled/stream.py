@@ -53,7 +53,7 @@ class Receiver(Protocol):
 
 
 class CancelledItem:
-    """What the error of a cancelled item of a batch says. ``by``: whoever cancelled it alone."""
+    """What the error of a cancelled item of a batch says. ``by``: what cancelled it alone."""
 
     def __init__(self, stream: Stream, key: Any, error: CancelledError, by: str = "") -> None:
         run = None if by else find(stream.run, stream.backend)
@@ -283,7 +283,7 @@ class Stream:
         return None
 
     def is_running(self, future: Future) -> bool:
-        """An element that was sent may run: nobody asks the worker."""
+        """An element that was sent may run: the worker is not asked."""
         with self._lock:
             return future not in self.waiting
 

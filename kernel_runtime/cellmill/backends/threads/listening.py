@@ -56,7 +56,7 @@ class ThreadListener(Transcripts):
                 self.settle()
             except (
                 Exception
-            ) as error:  # of a stream that somebody put in the place of sys.stdout, most likely
+            ) as error:  # of a stream that was put in the place of sys.stdout, most likely
                 self._backend.report(error)
 
     def _tell_members(self) -> None:

@@ -54,7 +54,7 @@ class TaskStream:
 
 
 def look() -> None:
-    """Stand before what is there now: somebody may have put another stream in place. In the thread of whoever submits,
+    """Stand before what is there now: another stream may have been put in place. In the submitting thread,
     which is the one that would have done so.
     """
     for number, name in STREAMS.items():

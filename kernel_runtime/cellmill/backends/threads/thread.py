@@ -87,7 +87,7 @@ class WorkerThread:
     def emit(self, kind: int, detail: int) -> None:
         """A message beside the results."""
         if self.abandoned:
-            raise SystemExit  # out of the user's code: nobody waits for the rest
+            raise SystemExit  # out of the user's code: the rest is not waited for
         while held.csched_worker_emit(self.handle, kind, detail, ffi.NULL, 0, NO_BLOCK) == _AGAIN:
             self._scheduler.wait(1)
 
@@ -106,7 +106,7 @@ class WorkerThread:
         self.telling = True
         try:
             self.pool.backend.listener.end_of(self.said)
-        except Exception as error:  # of a stream that somebody put in the place of sys.stdout
+        except Exception as error:  # of a stream that was put in the place of sys.stdout
             self.pool.backend.report(error)
         finally:
             self.telling = False
@@ -115,6 +115,6 @@ class WorkerThread:
         """See `chunk.Runner`: at the end of the task, the loop in C sees to it."""
 
     def disown(self) -> None:
-        """In a forked child: what it publishes reaches nobody; should it come back from its task, it ends."""
+        """In a forked child: what it publishes reaches no kernel; should it come back from its task, it ends."""
         self.form.abandoned = 1
         held.csched_worker_forked(self.handle)

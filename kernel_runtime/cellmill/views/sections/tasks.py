@@ -7,7 +7,7 @@ from cellmill.executor import Executor
 from cellmill.telemetry import schema
 from cellmill.views.commands.tasks import list_tasks, record_tasks
 
-UNASKED = 0  # of a request that nobody made; pages count theirs from other numbers
+UNASKED = 0  # of no request; pages count theirs from other numbers
 ROWS = 100  # of the first page
 MOST_TOLD = 100_000  # tasks that are remembered as told
 

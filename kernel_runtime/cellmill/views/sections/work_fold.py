@@ -29,7 +29,7 @@ def _seconds(ns: int) -> float:
 
 
 def scheduler_of(executor: Executor) -> Scheduler | None:
-    """The scheduler that keeps an executor's journeys; None where nobody does."""
+    """The scheduler that keeps an executor's journeys; None where there is none."""
     return getattr(executor._backend, "scheduler", None)
 
 

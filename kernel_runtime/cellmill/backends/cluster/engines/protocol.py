@@ -80,7 +80,7 @@ class Engine(Protocol):
         """Ask for that many places. Those in ``gone`` have nothing to do any more: they go first.
 
         Raises:
-            UsageError: the cluster is somebody else's.
+            UsageError: the cluster is borrowed.
         """
 
     def close(self) -> None:

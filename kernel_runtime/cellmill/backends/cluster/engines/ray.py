@@ -27,7 +27,7 @@ from .raybridge.link import Link
 
 OPEN_SECONDS = 240.0  # a machine that is very busy takes two minutes to start a Ray
 ASK_SECONDS = 10.0
-PROBE_SECONDS = 5.0  # to find out whether anybody listens at an address
+PROBE_SECONDS = 5.0  # to find out whether a server listens at an address
 AGAIN_SECONDS = 60.0  # an own Ray that is lost is started anew, but not twice within this
 INSTALL = "Ray is not installed here: pip install 'cellmill[ray]' (or use another backend)."
 
@@ -269,7 +269,7 @@ def _connected(ray: Any) -> str | None:
 
 
 def probe(address: str) -> None:
-    """Raise `BackendError` within seconds where nobody listens: Ray itself would try for minutes."""
+    """Raise `BackendError` within seconds where no server listens: Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not port.isdigit():
         return

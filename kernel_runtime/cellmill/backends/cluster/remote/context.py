@@ -1,6 +1,6 @@
 """What a task sees around it at a place: the caller's directory, environment, path, filters and levels.
 
-A place is somebody else's process. Only what differs from how the caller stood when the lanes were opened is applied,
+A place is a process of the cluster's. Only what has changed at the caller since the lanes were opened is applied,
 and taken back when the caller leaves. Entries of the caller's path are added where they exist; so is its directory.
 """
 

@@ -1,4 +1,4 @@
-"""The other end of a lane: what engines call in a worker of somebody else's cluster.
+"""The other end of a lane: what engines call in a worker of the cluster.
 
 `run` and `hear` are all that an engine calls. Nothing here needs the C scheduler; what a place knows (functions by
 number, the caller's surroundings) it keeps in a `Home`, one for each lane.
@@ -62,7 +62,7 @@ def in_task() -> bool:
     homes = list(_homes.values())
     if any(home.thread == here for home in homes):
         return True
-    # a thread that a task has started: only where this process is nobody's kernel
+    # a thread that a task has started: only where this process is no kernel
     return "cellmill._csched_held" not in sys.modules and any(home.ticket for home in homes)
 
 

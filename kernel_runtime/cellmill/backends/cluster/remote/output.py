@@ -1,7 +1,7 @@
 """What tasks print at a place: frames by task and stream, gathered until the pack's reply.
 
 sys.stdout and sys.stderr of the process are routed by thread: the thread that runs tasks, and threads that tasks have
-started while nobody else's do, write into frames; everybody else writes where they did before.
+started while no other kernel's do, write into frames; other code writes where it did before.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Speech:
         return frames
 
     def leave(self) -> None:
-        """Streams as they were found, unless somebody else's tasks are here."""
+        """Streams as they were found, unless another kernel's tasks are here."""
         from . import entry
 
         if entry._homes:

@@ -1,7 +1,7 @@
 """Large values as files that every process of this machine maps into its memory, or reads from a shared file system.
 
 A connector of ProxyStore's kind, over its own for files: a value is written in one go from the pieces it consists of,
-and nobody knows its key before.
+and its key is unknown before.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MappedFiles(FileConnector):
 
     def set_parts(self, key: FileKey, parts: Iterable[tuple[int, Any]]) -> None:
         path = self._path(key)
-        # nobody knows the key before it is complete
+        # its key is unknown before it is complete
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             for offset, part in parts:

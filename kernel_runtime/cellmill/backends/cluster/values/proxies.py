@@ -2,7 +2,7 @@
 
 What is large is put into a store (ProxyStore's connectors: files, Redis, endpoints), and a reference of some hundred
 bytes travels in its place, through the scheduler, packs and replies. Neither functions nor who reads a result see it: a
-reference unpickles to the value. Of a single call's result the kernel keeps the reference until somebody asks; tasks
+reference unpickles to the value. Of a single call's result the kernel keeps the reference until the value is wanted; tasks
 that take it as an input read it where they run.
 
 Ownership: what was put for a call goes when the call is over, a result when its future is gone (dependents hold theirs
@@ -91,7 +91,7 @@ class Outside:
 
 
 class Keeper:
-    """The kernel's end, of one backend: puts arguments, evicts what nobody needs any more."""
+    """The kernel's end, of one backend: puts arguments, evicts what is needed no more."""
 
     def __init__(self, token: bytes, outside: Outside, made: Any) -> None:
         self.token = token
@@ -126,7 +126,7 @@ class Keeper:
             self._count += change
 
     def release(self, key: Any) -> None:
-        """Nobody needs it any more; from any thread, finalizers too."""
+        """It is needed no more; from any thread, finalizers too."""
         self._leaving.put(key)
 
     def release_when(self, over: Callable[[], bool], lease: Lease) -> None:
@@ -138,7 +138,7 @@ class Keeper:
         self.taken.clear()
 
     def close(self) -> None:
-        """Nothing is left in the store; results that somebody may still ask for come here."""
+        """Nothing is left in the store; results that may still be asked for come here."""
         if self._closed:
             return
         self._closed = True
@@ -200,7 +200,7 @@ class Lease:
 
 
 class Kept(Lease):
-    """The result of a call, where nobody has asked for it yet."""
+    """The result of a call, not asked for yet."""
 
     __slots__ = ("_lock", "_source", "_value", "size")
 

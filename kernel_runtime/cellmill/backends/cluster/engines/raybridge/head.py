@@ -122,7 +122,7 @@ def _no_dashboard(node: Any, *_: Any, **__: Any) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens at now, and that no connection gets by chance before they are used."""
+    """Ports without a listener now, and that no connection gets by chance before they are used."""
     try:
         lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except (OSError, ValueError, IndexError):

@@ -27,7 +27,7 @@ class Wire:
         self._lock = threading.Lock()
 
     def send(self, head: tuple[Any, ...], buffers: Sequence[Any] = ()) -> bool:
-        """Whether there was still somebody to send it to."""
+        """Whether the other end was still there."""
         packed = pickle.dumps(head, protocol=5)
         views = [memoryview(each).cast("B") for each in buffers]
         sizes = struct.pack(f"<{len(views)}Q", *(view.nbytes for view in views))

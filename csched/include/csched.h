@@ -348,7 +348,7 @@ int csched_worker_attach(const int fds[4], csched_worker_t **worker);
 int csched_worker_detach(csched_worker_t *w);
 int csched_worker_watch(csched_worker_t *w, int kernel_pidfd); /* starts the thread that dies with the kernel */
 int csched_worker_forks(csched_worker_t *w, int begins); /* 1 before a task forks a child, 0 after it in the worker */
-int csched_worker_forked(csched_worker_t *w); /* in a child forked by a task: what it publishes reaches nobody */
+int csched_worker_forked(csched_worker_t *w); /* in a child forked by a task: what it publishes reaches no kernel */
 int csched_worker_ready(csched_worker_t *w);
 int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item);
 int csched_worker_await(csched_worker_t *w, uint32_t timeout_ms); /* CSCHED_OK: there may be something for next */
@@ -384,7 +384,7 @@ uint32_t csched_worker_place(csched_worker_t *w); /* the element of a chunk that
 int csched_worker_listen(csched_worker_t *w, const int native[2]);
 int csched_worker_output_turn(csched_worker_t *w, int take); /* see csched_output_turn */
 
-/* A lane: a worker that lives elsewhere, on somebody else's cluster.  Its end of the rings belongs to one thread of this
+/* A lane: a worker that lives elsewhere, on a cluster.  Its end of the rings belongs to one thread of this
  * process, its relay, which puts tasks into packs and publishes what comes back (lane.c).  Without the GIL. */
 int csched_lane_open(csched_t *s, uint32_t *index, csched_lane_t **lane);
 int csched_lane_close(csched_lane_t *l); /* with what it has taken and not published: csched_worker_lost */
@@ -404,7 +404,7 @@ int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32_t alone);
 int csched_lane_take_back(csched_lane_t *l, uint32_t count); /* the same of the newest */
 uint32_t csched_lane_outstanding(const csched_lane_t *l); /* tasks that were taken and have no outcome */
 uint32_t csched_lane_oldest(const csched_lane_t *l, uint32_t most, uint64_t *tickets); /* of them */
-/* Who ran the oldest task ended in it, in this element of a chunk (2^32-1: nobody knows): csched_worker_lost follows. */
+/* Who ran the oldest task ended in it, in this element of a chunk (2^32-1: unknown): csched_worker_lost follows. */
 int csched_lane_blame(csched_lane_t *l, uint32_t element);
 int csched_lane_wait(csched_lane_t *l, uint32_t timeout_ms); /* until it is woken */
 int csched_lane_wake(csched_lane_t *l); /* any thread */

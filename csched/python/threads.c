@@ -12,7 +12,7 @@ int csched_thread_attach(const int fds[4], csched_worker_t **worker)
 {
     int rc = csched_worker_attach(fds, worker);
     if (rc == CSCHED_OK)
-        shutdown(fds[2], SHUT_RD); /* nobody listens for regions: there are no payloads */
+        shutdown(fds[2], SHUT_RD); /* no thread listens for regions: there are no payloads */
     return rc;
 }
 
@@ -83,7 +83,7 @@ static uint32_t failures_of(PyObject *call)
     return (uint32_t)found;
 }
 
-/* Its ring is full only when nobody drains: this thread does so itself then. */
+/* Its ring is full only when no thread drains: this thread does so itself then. */
 static int publish(csched_thread_t *t, uint32_t status, uint32_t failures)
 {
     int rc;

@@ -6,7 +6,7 @@
  * Memory without use: pages of blocks that stay free go back to the system (arena_trim); what is written there later finds
  * new ones.
  * What a killed owner leaves behind: blocks that others still read; the kernel keeps the mapping until the last
- * reference goes.  Who repairs it: nobody; the next worker starts with a new arena.
+ * reference goes.  Repair: none; the next worker starts with a new arena.
  */
 #ifndef CSCHED_ARENA_H
 #define CSCHED_ARENA_H

@@ -10,7 +10,7 @@ void blob_retain(blob_t *blob); /* NULL is None: nothing to do */
 void blob_release(csched_t *s, blob_t *blob);
 const uint8_t *blob_data(const csched_t *s, const blob_t *blob);
 int region_add(csched_t *s, int fd, int readonly, void *base, uint32_t worker, uint32_t *region);
-void region_close(csched_t *s, region_t *r); /* unmaps it, whoever refers to it */
+void region_close(csched_t *s, region_t *r); /* unmaps it, whatever refers to it */
 void region_orphan(csched_t *s, uint32_t region); /* its process is dead: unmap it with its last blob */
 void regions_tell(csched_t *s, worker_t *worker); /* what it has not heard yet, as far as its socket takes it */
 int kernel_spill(csched_t *s, uint64_t size, uint64_t *offset); /* a block in the kernel's file */

@@ -15,7 +15,7 @@
 enum {
     TICK_MS = 1,     /* a look at the rings while only one result is waited for: windows hold twice as much work */
     PATIENCE_MS = 5, /* so long other results may lie there meanwhile */
-    IDLE_NS = 50000000, /* after so long the workers sleep, and one wakes sooner when nobody spins beside it */
+    IDLE_NS = 50000000, /* after so long the workers sleep, and one wakes sooner when no thread spins beside it */
 };
 
 /* Some worker's tasks are so short that the next result comes within a spin, or nothing is known of them. */

@@ -61,7 +61,7 @@ static uint32_t take_back(csched_t *s, uint32_t index, uint32_t most, uint32_t b
     return taken;
 }
 
-static bool somebody_idles(const csched_t *s)
+static bool a_worker_idles(const csched_t *s)
 {
     bool idle = false, more = false;
     for (uint32_t i = 0; i < s->worker_count; i++) {
@@ -125,8 +125,8 @@ static bool steal(csched_t *s)
 {
     theft_t theft;
     if (!s->policy->steal)
-        return s->graph.resources.held && somebody_idles(s) && share_recall(s);
-    if (!somebody_idles(s))
+        return s->graph.resources.held && a_worker_idles(s) && share_recall(s);
+    if (!a_worker_idles(s))
         return false;
     look_at_running(s);
     return s->policy->steal(s->loads, s->worker_count, &theft) && take_back(s, theft.from, theft.count, UINT32_MAX) > 0;
@@ -193,7 +193,7 @@ static uint32_t choose(csched_t *s, const task_t *task)
     return ready_first(&s->graph) == ticket_slot(task->ticket) ? index : NO_SHARE;
 }
 
-/* Not a queue in front of which others stand: what it holds there would be nobody's.  NO_CHOICE: none has room;
+/* Not a queue in front of which others stand: what it holds there would serve no queue.  NO_CHOICE: none has room;
  * NO_SHARE: what it asks for is not there, and its queue stands aside now. */
 static uint32_t choose_with_share(csched_t *s, const task_t *task)
 {
@@ -269,7 +269,7 @@ static uint64_t first_sent(csched_t *s, worker_t *worker)
     return UINT64_MAX;
 }
 
-/* It is at no task, has some to begin with, and does not: it is stopped, or somebody keeps its interpreter. */
+/* It is at no task, has some to begin with, and does not: it is stopped, or its interpreter is kept. */
 static bool is_silent(csched_t *s, uint32_t index)
 {
     worker_t *worker = s->workers[index];

@@ -15,7 +15,7 @@
 enum { LOSES_NOTHING = 0, LOSES_TASK = 1, MAY_LOSE_TASK = 2 };
 
 #define FAULT_POINTS(POINT)                                                                                            \
-    POINT(attached, LOSES_NOTHING)         /* its memory is mapped, nobody knows */                                    \
+    POINT(attached, LOSES_NOTHING)         /* its memory is mapped, unknown to all */                                  \
     POINT(said_ready, LOSES_NOTHING)       /* the bell is not rung */                                                  \
     POINT(region_heard, MAY_LOSE_TASK)     /* by the thread beside the tasks: a descriptor received, */                \
     POINT(region_mapped, MAY_LOSE_TASK)    /* its memory mapped, */                                                    \

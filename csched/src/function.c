@@ -1,6 +1,6 @@
-/* Functions: added once, sent once to each worker that needs them, dropped when nobody will call them again.
+/* Functions: added once, sent once to each worker that needs them, dropped when they will not be called again.
  *
- * What many tasks share is one that nobody calls: tasks, and functions that refer to it, need it. */
+ * What many tasks share is one that is never called: tasks, and functions that refer to it, need it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -77,7 +77,7 @@ int heap_free(heap_t *heap, uint64_t offset)
     if (offset < heap->memory.limit)
         return arena_free(&heap->memory, offset);
     int rc = file->fd < 0 ? CSCHED_EINVAL : arena_free(file, offset - heap->memory.limit);
-    if (!rc && !file->used && ftruncate(file->fd, 0) == 0) /* nobody reads it: references are counted */
+    if (!rc && !file->used && ftruncate(file->fd, 0) == 0) /* it has no readers: references are counted */
         arena_open(file, file->base, file->fd, file->limit, file_grow);
     return rc;
 }

@@ -1,8 +1,8 @@
 /* The helper thread: drains and dispatches when no Python thread does, and never touches the GIL.
  *
  *   deep  nothing outstanding for a while: asleep until a submit kicks it
- *   tick  somebody polls often enough: looks again every millisecond
- *   act   work outstanding and nobody polled for a millisecond: drains, and sleeps on the bell in between
+ *   tick  a thread polls often enough: looks again every millisecond
+ *   act   work outstanding and no thread polled for a millisecond: drains, and sleeps on the bell in between
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 enum { TICK_NS = 1000000, DEEP_NS = 20000000 };
 
-/* Results that nobody fetches for a while: the resolver thread shall. */
+/* Results that are not fetched for a while: the resolver thread shall. */
 static void wake_resolver(csched_t *s, uint64_t patience_ns)
 {
     if (!u32_relaxed(&s->available) || u32_relaxed(&s->waiting) ||
@@ -37,7 +37,7 @@ static void act(csched_t *s)
         bell_ring(s); /* a waiter fell asleep before these came */
     wake_resolver(s, TICK_NS);
     if (!taken && bell_sleep(s, u64_relaxed(&s->outstanding) ? 1 : 20) > 0 && u32_relaxed(&s->waiting))
-        bell_ring(s); /* somebody began to wait meanwhile: the ring was meant for both, and only the waiter looks now */
+        bell_ring(s); /* a thread began to wait meanwhile: the ring was meant for both, and only the waiter looks now */
     u32_add(&s->sleepers, (uint32_t)-1);
 }
 

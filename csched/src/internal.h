@@ -134,7 +134,8 @@ struct csched {
     csched_stats_t stats;
     uint64_t next_tick;
     uint64_t next_trim;
-    uint64_t now; /* the latest look at the clock; whoever takes the lock and may ready or send tasks looks first */
+    uint64_t
+        now; /* the latest look at the clock; a thread that takes the lock and may ready or send tasks looks first */
 
     int bell; /* eventfd: workers ring it when kernel_sleeping is set in their segment */
     shared_u32 waiting;   /* threads in csched_wait */

@@ -1,4 +1,4 @@
-/* Lanes: workers that live elsewhere, behind somebody else's cluster.
+/* Lanes: workers that live elsewhere, behind a cluster.
  *
  * The scheduler sees a worker like any other: a segment with its rings, a window, results in the order of the tasks.
  * At the other end of the rings is a relay, one thread of this process.  It copies tasks out into a pack, whose bytes
@@ -6,7 +6,7 @@
  * what a result has to repeat.  So there are neither a region of its own nor a socket: results that do not fit into
  * the ring lie in blocks of the kernel's.
  *
- * Who may call at once: one relay, and anybody csched_lane_wake.  What is taken and not published when the worker is
+ * Who may call at once: one relay, and any thread csched_lane_wake.  What is taken and not published when the worker is
  * declared lost is lost; csched_lane_give_back, before that, says what was not begun. */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ CSCHED_EXPORT int csched_lane_ready(csched_lane_t *l)
     return CSCHED_OK;
 }
 
-/* What runs now, as far as anybody here can know: the oldest task without a result. */
+/* What runs now, as far as can be known here: the oldest task without a result. */
 void lane_say_what_runs(csched_lane_t *l)
 {
     segment_t *segment = l->segment;

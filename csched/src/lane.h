@@ -26,6 +26,6 @@ static inline taken_t *taken_at(const csched_lane_t *l, uint32_t i)
     return &l->taken[(l->head + i) & (l->capacity - 1)];
 }
 
-void lane_say_what_runs(csched_lane_t *l); /* the oldest task without a result, as far as anybody here can know */
+void lane_say_what_runs(csched_lane_t *l); /* the oldest task without a result, as far as can be known here */
 
 #endif

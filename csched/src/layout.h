@@ -7,7 +7,7 @@
  *   | result ring ends: tail (worker) | head (kernel) | sleeping   |
  *   | claim (worker):   ticket, slot, element, since, ready, heard |
  *   | orders (kernel):  kernel_sleeping, retire, interrupt, hot   |
- *   | frees ring: offsets of this worker's blocks nobody reads     |
+ *   | frees ring: offsets of this worker's blocks without readers  |
  *   +--------------------------------------------------------------+ SEGMENT_HEADER_BYTES
  *   | task ring data: ring_bytes                                   |
  *   +--------------------------------------------------------------+
@@ -67,7 +67,7 @@ typedef struct {
 
     _Alignas(LINE) shared_u32 kernel_sleeping; /* ring the bell after the next result that matters */
     shared_u32 retire;
-    shared_u64 wanted; /* the task whose result somebody waits for, or WANT_ */
+    shared_u64 wanted; /* the task whose result is waited for, or WANT_ */
     shared_u64 interrupt_ticket; /* the task that a signal is meant for, */
     shared_u32 interrupt_element; /* and which element of it; NO_ELEMENT: whatever runs of it */
     shared_u64 hot; /* bytes without use that it may keep from the system */

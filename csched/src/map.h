@@ -1,7 +1,7 @@
 /* The state map: what became of each task, one byte each, in the order of submission.  Private memory of the kernel,
  * under the scheduler's lock.  An element of a chunk counts as a task; one that is submitted again keeps its position.
  * What full means: the oldest positions are overwritten; a reader learns where those begin that are known.
- * What runs is not written by the task's path: whoever looks at the map asks the workers first (map_look). */
+ * What runs is not written by the task's path: a look at the map asks the workers first (map_look). */
 #ifndef CSCHED_MAP_H
 #define CSCHED_MAP_H
 

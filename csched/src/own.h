@@ -1,6 +1,6 @@
 /* Payloads that their reader may write to.
  *
- * Readers map the regions of others copy on write: a page that is written becomes the reader's own and nobody else's, and
+ * Readers map the regions of others copy on write: a page that is written becomes the reader's own, and
  * from then on it shows nothing of what its owner puts there.  So what lies in such a payload begins and ends with a
  * page of its own (payload.py), and when its holder lets go of it, pages that were written are dropped before the kernel
  * hears of it: the next block in that place is seen as it is.  One holder in a process reads in place; a second one

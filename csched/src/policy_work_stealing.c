@@ -1,6 +1,6 @@
 #include "policy.h"
 
-/* Where its inputs are, else where the one before went: tasks stay together until somebody has nothing and steals. */
+/* Where its inputs are, else where the one before went: tasks stay together until a worker has nothing and steals. */
 static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers, uint32_t warm)
 {
     if (warm < workers && has_room(&loads[warm]))

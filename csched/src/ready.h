@@ -20,7 +20,7 @@ typedef struct { /* the tasks of one run and priority that ask for the same */
     uint64_t mean_ns;    /* of its tasks lately; 0: unknown */
     uint32_t demand;     /* what each of its tasks asks for; 0: nothing but a worker */
     uint32_t count;      /* tasks */
-    uint32_t before, after; /* in its line, NO_QUEUE: nobody */
+    uint32_t before, after; /* in its line, NO_QUEUE: none */
     uint8_t line, from;  /* the line it stands in, or was called from: a resource, counted from 1; 0: none */
     uint8_t tries;       /* so often it was called and something else was missing */
 } queue_t;
@@ -39,7 +39,7 @@ typedef struct {
     uint32_t named;  /* queues that stand for a run */
     uint32_t last;   /* the queue of the last push: most pushes follow one of the same run */
     uint32_t buckets[READY_BUCKETS];
-    uint64_t clock[READY_PRIORITIES]; /* `used` of the queue served last: nobody saves up time while away */
+    uint64_t clock[READY_PRIORITIES]; /* `used` of the queue served last: no queue saves up time while it is empty */
     uint64_t count;  /* tasks */
     bool mixed;      /* there has been another priority than the default */
 } ready_t;

@@ -2,10 +2,10 @@
  *
  * A resource has a total.  A task holds its share of each that it asks for from its dispatch until that attempt ends.
  * All tasks of a ready queue ask for the same.  A queue whose first task lacks something leaves the heap and stands in
- * the line of that resource: whoever asks for nothing, or for something else, goes past it.
+ * the line of that resource: a queue that asks for nothing, or for something else, goes past it.
  *
  * Who is served first in a line is who comes first among the ready ones: a higher priority, then the run that has
- * used less time.  Nobody takes of a resource past somebody before it in its line, so that who asks for little cannot
+ * used less time.  No queue takes of a resource past one before it in its line, so that who asks for little cannot
  * keep out who asks for much.  Who asks for several things, and KEEP_AFTER times had its turn for one when another was
  * taken, has all of them kept until it got them; so is one queue at a time.
  *
@@ -25,7 +25,7 @@ enum { RESOURCES_MOST = 64, NEEDS_MOST = 8, KEEP_AFTER = 4, DEMAND_BUCKETS = 64 
 typedef struct {
     uint64_t total, used;
     uint32_t holders;     /* tasks with a share */
-    uint32_t first, last; /* of its line; NO_QUEUE: nobody waits */
+    uint32_t first, last; /* of its line; NO_QUEUE: none waits */
 } resource_t;
 
 typedef struct {

@@ -3,9 +3,9 @@
  * Who may call at once: one producer thread and one consumer thread; each side keeps its own position in private
  * memory, so that a corrupted peer can stop the ring but never make this side read or write outside it.
  * What full means: ring_reserve returns CSCHED_EFULL and nothing has changed.
- * What a killed producer leaves behind: at most a reserved entry beyond the tail, which nobody sees.
+ * What a killed producer leaves behind: at most a reserved entry beyond the tail, which is not seen.
  * What a killed consumer leaves behind: entries between head and tail; the kernel knows them from its own list.
- * Who repairs it: nobody; the kernel makes a new segment for the next worker.
+ * Repair: none; the kernel makes a new segment for the next worker.
  */
 #ifndef CSCHED_RING_H
 #define CSCHED_RING_H

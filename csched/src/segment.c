@@ -23,7 +23,7 @@ int memory_create(const char *label, uint64_t bytes, int *fd)
     int made = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (made < 0)
         return CSCHED_ESYSTEM;
-    /* Its descriptors are handed over; nobody opens it anew for writing, nor changes what is sealed.  No seal against
+    /* Its descriptors are handed over; it is not opened anew for writing, nor changes what is sealed.  No seal against
      * writes: the owner puts what is new by pwrite (heap_fill). */
     if ((bytes && ftruncate(made, (off_t)bytes) < 0) || fchmod(made, S_IRUSR) < 0 ||
         fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0) {
@@ -140,7 +140,7 @@ int file_grow(int fd, uint64_t from, uint64_t to)
 {
     struct statvfs disk;
     if (fstatvfs(fd, &disk) == 0 && to - from > disk.f_bavail * disk.f_frsize)
-        return CSCHED_EDISK; /* at once, and nobody else meets a full disk meanwhile */
+        return CSCHED_EDISK; /* at once, and no other process meets a full disk meanwhile */
     int error;
     do {
         error = posix_fallocate(fd, (off_t)from, (off_t)(to - from)); /* or writing to it would be a SIGBUS */

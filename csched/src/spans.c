@@ -158,7 +158,7 @@ void spans_add(spans_t *spans, const piece_t *piece)
     uint32_t last = spans->last[piece->worker];
     if (last != UINT32_MAX) {
         span_t *span = &spans->of[last];
-        /* elements of a chunk that nobody told apart: one span, or it would be drawn as often */
+        /* elements of a chunk that were not told apart: one span, or it would be drawn as often */
         bool same = piece->ticket == span->ticket && piece->start == span->start && piece->end == span->end;
         if (same || fits(spans, span, piece->start, piece->end)) {
             touch(spans, span, piece);

@@ -11,7 +11,7 @@
 #include "shares.h"
 #include "task.h"
 
-enum { SUBMIT_POLL_NS = 200000 }; /* nobody polls while the caller submits: the rings are kept moving from here */
+enum { SUBMIT_POLL_NS = 200000 }; /* no thread polls while the caller submits: the rings are kept moving from here */
 
 static void count_submitted(csched_t *s, const task_t *task)
 {
@@ -139,7 +139,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
             return rc;
     }
     if (o->timeout_ns)
-        task->flags |= FLAG_ALONE; /* or nobody could tell when it began */
+        task->flags |= FLAG_ALONE; /* or it would be unknown when it began */
     task->moment = o->not_before;
     task->state = TASK_WAITING;
     int rc = o->beside ? need(s, task, o) : CSCHED_OK;

@@ -55,7 +55,7 @@ static void drop_region(csched_worker_t *w, uint32_t region)
     uint64_t base = page ? u64_relaxed(&page[region % REGION_PAGE]) : 0;
     if (!base)
         return;
-    u64_store_relaxed(&page[region % REGION_PAGE], 0); /* numbers are not used twice: nobody asks for it again */
+    u64_store_relaxed(&page[region % REGION_PAGE], 0); /* numbers are not used twice: it is not asked for again */
     memory_unmap((void *)(uintptr_t)(base & ~FILE_MAPPED), worker_region_bytes(w));
 }
 
@@ -112,7 +112,7 @@ static int kill_below(void)
     }
     if (all)
         closedir(all);
-    for (int i = 0; i < count; i++) /* all were found first: the children of a dead one are nobody's */
+    for (int i = 0; i < count; i++) /* all were found first: the children of a dead one have no parent to be found by */
         kill(found[i], SIGKILL);
     return count;
 }

@@ -58,7 +58,7 @@ CSCHED_EXPORT uint64_t csched_worker_index(csched_worker_t *w)
     return w->segment->index;
 }
 
-/* Whether the result of this task is worth waking the kernel for: somebody waits for it, others depend on it, or this
+/* Whether the result of this task is worth waking the kernel for: a thread waits for it, others depend on it, or this
  * worker has nothing left to do.  The others it takes when it looks by itself, within a tick. */
 static bool matters(csched_worker_t *w, const task_entry_t *task)
 {

@@ -49,7 +49,7 @@ static inline uint64_t worker_region_bytes(const csched_worker_t *w)
 /* Where a region is mapped as far as `offset`, or NULL. */
 uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset);
 bool output_waits(csched_worker_t *w, uint64_t now); /* a look at what native code wrote; at most one a task says so */
-void take_frees(csched_worker_t *w); /* blocks that nobody reads any more */
+void take_frees(csched_worker_t *w); /* blocks without readers */
 void worker_trim(csched_worker_t *w); /* once a second; see trim.c */
 
 #endif

@@ -83,7 +83,7 @@ CSCHED_EXPORT int csched_zero_start(const int *fds, uint32_t workers, csched_zer
         const int *own = fds + 4 * (size_t)made->count;
         rc = csched_worker_attach(own, &made->workers[made->count]);
         if (!rc) {
-            shutdown(own[2], SHUT_RD); /* nobody listens for regions: results without payloads need none */
+            shutdown(own[2], SHUT_RD); /* no thread listens for regions: results without payloads need none */
             rc = csched_worker_ready(made->workers[made->count++]);
         }
     }

@@ -117,9 +117,7 @@ class Listener(Transcripts):
                         self._hear(fd, events, pipes)
                 self._read_patient()
                 self.settle()
-            except (
-                Exception
-            ) as error:  # of a stream that was put in the place of sys.stdout, most likely
+            except Exception as error:  # of a stream that was put in the place of sys.stdout, most likely
                 self._backend.report(error)
         with self._lock:  # `stop` writes to it
             self._epoll.close()

@@ -54,9 +54,7 @@ class ThreadListener(Transcripts):
                 self._word.clear()
                 self._tell_members()
                 self.settle()
-            except (
-                Exception
-            ) as error:  # of a stream that was put in the place of sys.stdout, most likely
+            except Exception as error:  # of a stream that was put in the place of sys.stdout, most likely
                 self._backend.report(error)
 
     def _tell_members(self) -> None:

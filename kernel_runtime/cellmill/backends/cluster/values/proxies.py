@@ -2,7 +2,7 @@
 
 What is large is put into a store (ProxyStore's connectors: files, Redis, endpoints), and a reference of some hundred
 bytes travels in its place, through the scheduler, packs and replies. Neither functions nor who reads a result see it: a
-reference unpickles to the value. Of a single call's result the kernel keeps the reference until the value is wanted; tasks
+reference unpickles to the value. Of a single call's result the kernel keeps the reference until it is read; tasks
 that take it as an input read it where they run.
 
 Ownership: what was put for a call goes when the call is over, a result when its future is gone (dependents hold theirs

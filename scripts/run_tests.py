@@ -1,8 +1,8 @@
 """Run the test suites, two at a time, go on after a failure, and end with one line of counts.
 
 ``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python backends browser notebooks (all of
-these without arguments), c-long or long. The exit status is 1 when anything failed, a suite whose runner failed
-included.
+these without arguments), quick (what answers within two minutes), c-long or long. The exit status is 1 when anything
+failed, a suite whose runner failed included.
 """
 
 from __future__ import annotations
@@ -109,6 +109,21 @@ def pytest(name: str, markers: str, *more: str) -> Outcome:
     return Outcome(totals["tests"] - failed - totals["skipped"], failed, totals["skipped"], error)
 
 
+BRIEF = (  # files that take a few seconds each, and meet most of what is often edited
+    "tests/contract",
+    *(
+        f"tests/core/test_{name}.py"
+        for name in (
+            *("bad_input", "batch", "circles", "control", "dependencies", "fairness", "functions", "futures"),
+            *("hostile", "imports", "map", "parallel", "payloads", "pieces", "policy", "random", "resources"),
+            *("settings", "share", "submit", "tracebacks"),
+        )
+    ),
+    *(f"tests/magics/test_{name}.py" for name in ("parallel", "pfor", "pfor_refusals", "task", "tracebacks")),
+    "tests/telemetry/test_schema.py",
+    "tests/telemetry/test_commands.py",
+)
+
 SUITES: dict[str, Callable[[], Outcome]] = {
     "check": check,
     "c": c_tests,
@@ -126,12 +141,16 @@ SUITES: dict[str, Callable[[], Outcome]] = {
     "backends": lambda: pytest("backends", "not long", "--durations=10", "tests/contract", "tests/cluster"),
     "browser": lambda: pytest("browser", "browser and not long", "--durations=5", "tests/browser"),
     "notebooks": lambda: pytest("notebooks", "notebook and not long", "--durations=5", "tests/notebooks"),
+    "brief": lambda: pytest(
+        "brief", "not long and not notebook", "-k", "not dask and not ray and not threads", *BRIEF
+    ),
     "c-long": lambda: c_tests("test-long"),
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
 }
 # In the order in which they begin. Most wait more than they compute, so two of them share two cores: what takes
 # longest runs beside the rest, and what computes on both cores comes last.
 DEFAULT = ["python", "backends", "check", "packaging", "c", "typescript", "browser", "notebooks"]
+GROUPS = {"quick": ["brief", "check"]}
 LANES = 2
 ALONE = {"c-long", "long"}  # what nothing may run beside
 _print = threading.Lock()
@@ -160,9 +179,12 @@ def run_suites(names: list[str]) -> list[tuple[str, Outcome, float]]:
 
 
 def main(names: list[str]) -> int:
+    names = [suite for name in names for suite in GROUPS.get(name, [name])]
     unknown = [name for name in names if name not in SUITES]
     if unknown:
-        print(f"unknown suite {', '.join(unknown)}; there are: {', '.join(SUITES)}", file=sys.stderr)
+        print(
+            f"unknown suite {', '.join(unknown)}; there are: {', '.join([*GROUPS, *SUITES])}", file=sys.stderr
+        )
         return 2
     REPORTS.mkdir(parents=True, exist_ok=True)
     rows = run_suites(names or DEFAULT)

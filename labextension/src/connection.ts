@@ -140,7 +140,7 @@ export class KernelLink implements IDisposable {
     return this._context.session?.kernel ?? null;
   }
 
-  /** Whether somebody in the kernel understands commands. */
+  /** Whether the kernel understands commands. */
   private get _hears(): boolean {
     return this.model.presence === 'loaded' || this.model.presence === 'live';
   }
@@ -261,7 +261,7 @@ export class KernelLink implements IDisposable {
         return;
       }
       if (Object.keys(reply.content.comms).length > 0) {
-        await this._openControl(); // its answer is the state, whether somebody is looking or not
+        await this._openControl(); // its answer is the state, whether a view is shown or not
       } else if (this.model.presence === 'unknown') {
         this.model.reset('absent');
         this._changed.emit();
@@ -323,7 +323,7 @@ export class KernelLink implements IDisposable {
     });
   }
 
-  /** Close the comm when nobody is looking; what was sent on it comes before its end. */
+  /** Close the comm when no view is shown; what was sent on it comes before its end. */
   private _hangUp(): void {
     if (!this._watched && this._pending.length === 0) {
       this._closeControl();

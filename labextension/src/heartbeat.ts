@@ -5,7 +5,7 @@ export const BEAT = 5000;
 /** Milliseconds after which an answer is not waited for any more: a kernel may hear pages between cells alone. */
 const PATIENCE = 60_000;
 
-/** Calls `beat` when frames have come since the last sign; while nothing comes nobody has to speak. */
+/** Calls `beat` when frames have come since the last sign; while nothing comes there is nothing to answer. */
 export class Heartbeat {
   /** `beat` says what is watched; it is fulfilled when the kernel has heard it. `clock` tells milliseconds. */
   constructor(

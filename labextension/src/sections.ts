@@ -16,7 +16,7 @@ import { TimelineModel } from './timeline';
 
 /** Each view that looks closely at the map has one; parts that other pages asked for come here, too. */
 const MOST_PARTS = 8;
-/** The number of the request that nobody made (see sections/tasks.py). */
+/** The number of no request (see sections/tasks.py). */
 const UNASKED = 0;
 
 /** The latest answers about single tasks, of whichever view asked: each knows its own by their requests. */
@@ -30,16 +30,16 @@ export class TaskAnswers {
 
 /** The sections of one kernel; views read them, frames change them. */
 export class Sections {
-  /** the worker processes; null before anybody asked */
+  /** the worker processes; null before the first request */
   workers: Workers | null = null;
   /** what hangs on what */
   graph: TaskGraph | null = null;
-  /** where the time of the tasks went; null before anybody asked */
+  /** where the time of the tasks went; null before the first request */
   journey: Journey | null = null;
   /** what the workers did when */
   timeline = new TimelineModel();
 
-  /** the state of every task; null before anybody asked */
+  /** the state of every task; null before the first request */
   stateMap: StateMap | null = null;
 
   /** parts of the state map that were asked for, by the number of the request: the newest few */

@@ -25,7 +25,7 @@ export interface Entry {
   readonly link: KernelLink;
 }
 
-/** Somebody who looks at a kernel. */
+/** A viewer of a kernel. */
 export interface Viewer {
   /** whose kernel it shows, null for none */
   readonly entry: Entry | null;
@@ -51,7 +51,7 @@ export class Sessions implements IDisposable {
     return this._changed;
   }
 
-  /** Emitted when a kernel asks for the panel; whoever opens it answers. */
+  /** Emitted when a kernel asks for the panel; what opens it answers. */
   get asked(): ISignal<this, { readonly link: KernelLink; readonly request: number }> {
     return this._asked;
   }

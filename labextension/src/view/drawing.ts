@@ -1,9 +1,9 @@
 /**
- * When to draw: soon after something came, but not oftener than somebody wants to see it.
+ * When to draw: soon after something came, but not oftener than is useful to see.
  *
  * Whatever small part of it changes, a picture costs the page a pass through layout, paint and compositor. So what is
  * due soon comes along when another one is drawn. The views change in a task of their own and not in the animation
- * frame, where layout and paint follow without a pause: on a machine that is full nobody waits for both at once.
+ * frame, where layout and paint follow without a pause: on a busy machine nothing waits for both at once.
  */
 
 /** Milliseconds between pictures which only time changes. */
@@ -45,7 +45,7 @@ export class Drawing {
     }
   }
 
-  /** Draw nothing more until somebody asks. */
+  /** Draw nothing more until asked. */
   stop(): void {
     window.clearTimeout(this._clock);
     window.clearTimeout(this._wait);

@@ -129,7 +129,7 @@ export class Transport {
     }
   }
 
-  /** Say again what is watched. Nobody presses a button for that, so nobody is told that it waits. */
+  /** Say again what is watched. No button is pressed for that, so no notice says that it waits. */
   private _beat(): Promise<void> {
     return new Promise(heard => {
       if (this._ready && this._watch !== null) {

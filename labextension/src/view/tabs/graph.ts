@@ -36,7 +36,7 @@ class GraphTab implements Tab {
     this._picture = new GraphPicture(canvas, {
       label: (graph, node) => labelOf(trans, graph, node),
       marked: () => this._drawInfo(),
-      // whoever shows single tasks is asked to show this one
+      // the view of single tasks is asked to show this one
       open: ticket =>
         canvas.dispatchEvent(
           new CustomEvent('cellmill-task', { bubbles: true, detail: { task: String(ticket) } })

@@ -19,7 +19,7 @@ import { onThemeChange } from '../theme';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
-/** What a click on a single task tells whoever listens further up. */
+/** What a click on a single task tells listeners further up. */
 export interface TaskChosen {
   /** its number in the present piece of work, from 1 */
   readonly task: number;
@@ -176,7 +176,7 @@ class MapTab implements Tab {
     this._drawCursor();
   }
 
-  /** The cell pointed at: a single task is told to whoever listens, of several the part around them is shown. */
+  /** The cell pointed at: a single task is told to listeners, of several the part around them is shown. */
   private _choose(): void {
     const picture = this._picture;
     const cell = this._cursor;

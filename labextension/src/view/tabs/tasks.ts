@@ -15,7 +15,7 @@ import type { Tab, TabKind, TabOptions } from './tab';
 /** Milliseconds between lists while it shows; twice that, and so on, behind each so many rows: they cost more. */
 const INTERVAL = 1000;
 const DEEP = 10_000;
-/** Tasks per second from which on nobody reads the news row by row: lists come half as often. */
+/** Tasks per second from which on the news cannot be read row by row: lists come half as often. */
 const FLOOD = 1000;
 /** Milliseconds after which an answer is not waited for any more. */
 const PATIENCE = 10_000;
@@ -92,7 +92,7 @@ class TasksTab implements Tab {
       this._show(rerun.task, null);
     }
     if (state.refusal !== '' && this._position !== null) {
-      this._position = null; // nobody knows that task any more
+      this._position = null; // that task is forgotten
     }
     const { detail } = tasks;
     if (detail !== null && detail.request === this._detailed && detail !== this._told) {

@@ -36,7 +36,7 @@ export function axis(from: number, to: number, width: number): Axis {
   }
   const step = roundStep((span * 75) / width);
   const [unit, name] = UNITS.find(([least]) => step >= least * 0.9999) ?? [1e-9, 'ns'];
-  // A mark "1234567 µs" tells nobody anything: far from zero, small steps count from a round second or millisecond.
+  // A mark "1234567 µs" is hard to read: far from zero, small steps count from a round second or millisecond.
   const coarse = unit * 1000;
   const base = unit < 1 && from >= coarse ? Math.floor(from / coarse + 1e-9) * coarse : 0;
   const digits = Math.max(0, -Math.floor(Math.log10((step / unit) * 1.0001)));

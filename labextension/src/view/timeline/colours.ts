@@ -1,4 +1,4 @@
-/** The theme's colours for the canvas: the style sheet resolves them on elements that nobody sees. */
+/** The theme's colours for the canvas: the style sheet resolves them on hidden elements. */
 
 import { child } from '../dom';
 import type { Palette } from './painter';

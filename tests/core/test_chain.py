@@ -27,7 +27,7 @@ def gil_is_kept() -> Iterator[None]:
 
 @pytest.mark.usefixtures("gil_is_kept")
 def test_a_chain_needs_no_gil(fresh: Executor) -> None:
-    from cellmill.backends.scheduled.scheduler import ffi, held
+    from cellmill.backends.scheduled.scheduler import ffi, with_gil
 
     assert fresh.submit(tasks.same, 0).result() == 0
     scheduler = fresh._backend.scheduler  # type: ignore[attr-defined]
@@ -35,7 +35,7 @@ def test_a_chain_needs_no_gil(fresh: Executor) -> None:
     future = fresh.submit(tasks.same, 7)
     chain = [future := fresh.submit(tasks.same, future) for _ in range(LINKS)]
     give_up = time.monotonic() + SECONDS
-    while held.csched_stats(handle, stats) == 0 and stats.succeeded < LINKS + 2:  # drains nothing
+    while with_gil.csched_stats(handle, stats) == 0 and stats.succeeded < LINKS + 2:  # drains nothing
         assert time.monotonic() < give_up
     end = time.monotonic_ns()
     assert future.result() == 7

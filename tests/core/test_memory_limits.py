@@ -13,7 +13,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.backends.scheduled.scheduler import ffi, held
+from cellmill.backends.scheduled.scheduler import ffi, with_gil
 from tests.core import tasks
 from tests.core.helpers import Gate, run_script
 
@@ -38,7 +38,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
 def figures(executor: Executor) -> Any:
     """The scheduler's csched_stats_t."""
     found = ffi.new("csched_stats_t *")
-    held.csched_stats(executor._backend.scheduler.handle, found)  # type: ignore[attr-defined]
+    with_gil.csched_stats(executor._backend.scheduler.handle, found)  # type: ignore[attr-defined]
     return found
 
 

@@ -168,10 +168,10 @@ def test_map_of_arrays_gives_memory_back(pool: Executor) -> None:
 
 def arena_used(executor: Executor) -> int:
     """Bytes of the kernel's payload blocks in use."""
-    from cellmill.backends.scheduled.scheduler import ffi, held
+    from cellmill.backends.scheduled.scheduler import ffi, with_gil
 
     stats = ffi.new("csched_stats_t *")
-    held.csched_stats(executor._backend.scheduler.handle, stats)  # type: ignore[attr-defined]
+    with_gil.csched_stats(executor._backend.scheduler.handle, stats)  # type: ignore[attr-defined]
     return int(stats.arena_used)
 
 

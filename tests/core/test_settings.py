@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor
-from cellmill.backends.scheduled.scheduler import held
+from cellmill.backends.scheduled.scheduler import with_gil
 from cellmill.backends.scheduled.settings_watch import WORDS, SettingsWatch
 from cellmill.process_context import settings
 from cellmill.task import NO_RUN
@@ -214,14 +214,14 @@ def test_each_field_of_a_decimal_context_is_seen(change: Any) -> None:
     assert WORDS
     watch = SettingsWatch()
     Decimal(1) / 3
-    assert not held.csched_settings_changed(watch.form, 1)
+    assert not with_gil.csched_settings_changed(watch.form, 1)
     with decimal.localcontext() as context:
-        assert not held.csched_settings_changed(watch.form, 1)
+        assert not with_gil.csched_settings_changed(watch.form, 1)
         change(context)
-        assert held.csched_settings_changed(watch.form, 1)
+        assert with_gil.csched_settings_changed(watch.form, 1)
         own = watch.own()
         assert own is not None
-    assert not held.csched_settings_changed(watch.form, 1)
+    assert not with_gil.csched_settings_changed(watch.form, 1)
     with settings.under(own):
         assert settings.read() == own
     assert watch.own() is None
@@ -233,4 +233,4 @@ def test_a_base_can_be_told_from_what_equals_it() -> None:
     assert watch.own() is not None
     np.seterr(over="warn")  # another object with the same content
     assert watch.own() is None
-    assert not held.csched_settings_changed(watch.form, 0)
+    assert not with_gil.csched_settings_changed(watch.form, 0)

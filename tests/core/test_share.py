@@ -17,7 +17,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, PayloadError
-from cellmill.backends.scheduled.scheduler import ffi, held
+from cellmill.backends.scheduled.scheduler import ffi, with_gil
 from tests.core import sharing, tasks
 from tests.core.helpers import SECONDS, Gate
 from tests.core.sharing import Heavy, Model
@@ -36,7 +36,7 @@ def used(executor: Executor) -> int:
     backend: Any = executor._backend
     backend.scheduler.poll()
     stats = ffi.new("csched_stats_t *")
-    held.csched_stats(backend.scheduler.handle, stats)
+    with_gil.csched_stats(backend.scheduler.handle, stats)
     return int(stats.arena_used + stats.file_used)
 
 

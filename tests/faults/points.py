@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cellmill import DependencyError, Executor, Future, WorkerLostError
-from cellmill.backends.scheduled.scheduler import held
+from cellmill.backends.scheduled.scheduler import with_gil
 from cellmill.bench import census
 from tests.core import tasks
 from tests.core.helpers import comes_down
@@ -94,7 +94,7 @@ class Trial:
                 index = next(i for i, member in members.items() if member.pid == self.victim)
                 number = signal.SIGKILL if self.how == "kill" else signal.SIGSTOP
                 handle = pool._backend.scheduler.handle  # type: ignore[attr-defined]
-                assert held.csched_fault_arm(handle, index, self.point.encode(), self.visit, number) == 0
+                assert with_gil.csched_fault_arm(handle, index, self.point.encode(), self.visit, number) == 0
             if self.how == "stop":
                 threading.Thread(target=self._kill_stopped, args=(members,), daemon=True).start()
             if self.point.startswith("region_"):

@@ -11,7 +11,7 @@ import os
 import signal
 import time
 
-from ..backends.scheduled.scheduler import Scheduler, check, ffi, held
+from ..backends.scheduled.scheduler import Scheduler, check, ffi, with_gil
 
 
 def rate(workers: int, seconds: float, most: int) -> tuple[float, int]:
@@ -20,14 +20,14 @@ def rate(workers: int, seconds: float, most: int) -> tuple[float, int]:
     children = [_start_worker(scheduler) for _ in range(workers)]
     try:
         stats = ffi.new("csched_stats_t *")
-        while held.csched_stats(scheduler.handle, stats) == 0 and stats.ready_workers < workers:
+        while with_gil.csched_stats(scheduler.handle, stats) == 0 and stats.ready_workers < workers:
             scheduler.wait(10)
-        check(held.csched_reserve(scheduler.handle, most), "reserving tasks")
+        check(with_gil.csched_reserve(scheduler.handle, most), "reserving tasks")
         probe = min(5000, most)
         count = max(probe, min(most, int(_go(scheduler, probe) * seconds)))
         return _go(scheduler, count), count
     finally:
-        held.csched_stop(scheduler.handle)
+        with_gil.csched_stop(scheduler.handle)
         for child in children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
@@ -35,7 +35,7 @@ def rate(workers: int, seconds: float, most: int) -> tuple[float, int]:
 
 
 def _go(scheduler: Scheduler, count: int) -> float:
-    handle, submit = scheduler.handle, held.csched_submit
+    handle, submit = scheduler.handle, with_gil.csched_submit
     nothing = ffi.NULL
     start = time.perf_counter_ns()
     for slot in range(count):
@@ -45,7 +45,7 @@ def _go(scheduler: Scheduler, count: int) -> float:
         if scheduler.poll(20) <= 0:
             scheduler.wait(50)
         found = scheduler.collect()
-        held.csched_commit(handle, found)
+        with_gil.csched_commit(handle, found)
         done += found
     return count * 1e9 / (time.perf_counter_ns() - start)
 
@@ -66,19 +66,19 @@ def _start_worker(scheduler: Scheduler) -> int:
 def _serve(fds: list[int]) -> None:
     """The worker process: take, answer, again, until the scheduler stops."""
     out = ffi.new("csched_worker_t **")
-    check(held.csched_worker_attach(ffi.new("int[4]", fds), out), "attaching")
+    check(with_gil.csched_worker_attach(ffi.new("int[4]", fds), out), "attaching")
     worker, item = out[0], ffi.new("csched_item_t *")
-    take, publish = held.csched_worker_next, held.csched_worker_publish
-    started, finished = held.csched_worker_started, held.csched_worker_finished
-    none, again = held.CSCHED_NONE, held.CSCHED_EAGAIN
-    held.csched_worker_ready(worker)
+    take, publish = with_gil.csched_worker_next, with_gil.csched_worker_publish
+    started, finished = with_gil.csched_worker_started, with_gil.csched_worker_finished
+    none, again = with_gil.CSCHED_NONE, with_gil.CSCHED_EAGAIN
+    with_gil.csched_worker_ready(worker)
     while True:
         rc = take(worker, 50, 500, item)
         if rc == again:
             continue
         if rc < 0:
             return
-        if item.kind == held.CSCHED_TASK:
+        if item.kind == with_gil.CSCHED_TASK:
             started(worker)
             finished(worker)
             while publish(worker, none, 0, b"", 0, 2**64 - 1) == again:

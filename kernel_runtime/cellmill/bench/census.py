@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..backends.scheduled.scheduler import Scheduler, ffi, held
+from ..backends.scheduled.scheduler import Scheduler, ffi, with_gil
 from ..executor import Executor
 from ..futures import Future
 from ..runs import active_runs
@@ -114,7 +114,7 @@ def _scheduler(pool: Executor) -> Scheduler:
 def _scheduler_stats(pool: Executor) -> ffi.CData:
     """The scheduler's csched_stats_t."""
     found = ffi.new("csched_stats_t *")
-    held.csched_stats(_scheduler(pool).handle, found)
+    with_gil.csched_stats(_scheduler(pool).handle, found)
     return found
 
 

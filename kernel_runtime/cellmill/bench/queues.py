@@ -37,13 +37,13 @@ def metrics(sizes: Sizes) -> list[Metric]:
 
 def missing(key: str) -> str | None:
     """What the scheduler says to a policy's name."""
-    from ..backends.scheduled.scheduler import Scheduler, held
+    from ..backends.scheduled.scheduler import Scheduler, with_gil
 
     kind, _, policy = key.partition(":")
     if kind != "policy":
         return None
     scheduler = Scheduler()
-    known = held.csched_set_policy(scheduler.handle, policy.encode()) == 0
+    known = with_gil.csched_set_policy(scheduler.handle, policy.encode()) == 0
     return None if known else "the scheduler has no such policy"
 
 

@@ -122,33 +122,33 @@ class ZeroWorld:
     """The C scheduler with zero workers in this process; stopped with the process."""
 
     def __init__(self, workers: int, policy: str) -> None:
-        from ..backends.scheduled.scheduler import Scheduler, check, ffi, held
+        from ..backends.scheduled.scheduler import Scheduler, check, ffi, with_gil
 
-        self._ffi, self._held, self._check = ffi, held, check
+        self._ffi, self._with_gil, self._check = ffi, with_gil, check
         self._scheduler = Scheduler(
             arena_bytes=1 << 20, file_bytes=1 << 20, ring_bytes=1 << 17 if workers > 1 else 0
         )
         handle = self._handle = self._scheduler.handle
-        check(held.csched_set_policy(handle, policy.encode()), "choosing a policy")
+        check(with_gil.csched_set_policy(handle, policy.encode()), "choosing a policy")
         fds = ffi.new("int[]", 4 * workers)
         for i in range(workers):
             fds[4 * i : 4 * i + 4] = self._scheduler.add_worker()[1]
         zero = ffi.new("csched_zero_t **")
-        check(held.csched_zero_start(fds, workers, zero), "starting zero workers")
+        check(with_gil.csched_zero_start(fds, workers, zero), "starting zero workers")
         self._zero = zero[0]
         stats = ffi.new("csched_stats_t *")
-        while held.csched_stats(handle, stats) == 0 and stats.ready_workers < workers:
+        while with_gil.csched_stats(handle, stats) == 0 and stats.ready_workers < workers:
             self._scheduler.poll(50)
         self._freed = ffi.new("uint32_t[]", BATCH)
 
     def __del__(self) -> None:
         if hasattr(self, "_zero"):
-            self._held.csched_stop(self._handle)
-            self._held.csched_zero_stop(self._zero)
+            self._with_gil.csched_stop(self._handle)
+            self._with_gil.csched_zero_stop(self._zero)
 
     def run(self, graph: Graph) -> float:
         """Submit the graph and wait for its last task; seconds."""
-        held, handle, ffi = self._held, self._handle, self._ffi
+        held, handle, ffi = self._with_gil, self._handle, self._ffi
         tasks = graph.tasks
         self._check(held.csched_reserve(handle, tasks), "reserving tasks")
         kept = (array("I", range(tasks)), array("Q", bytes(8 * tasks)), graph.ends, graph.inputs)
@@ -171,7 +171,7 @@ class ZeroWorld:
         return time.perf_counter() - start
 
     def _submit(self, batch: Any) -> None:
-        count = self._check(self._held.csched_submit_many(self._handle, batch), "submitting a batch")
+        count = self._check(self._with_gil.csched_submit_many(self._handle, batch), "submitting a batch")
         if count != batch.count:
             raise RuntimeError(f"{count} of {batch.count} tasks were submitted")
 

@@ -7,38 +7,38 @@ import weakref
 from functools import partial
 from typing import Any
 
-from ..backends.scheduled.scheduler import Fill, ffi, fill, free, held
+from ..backends.scheduled.scheduler import Fill, ffi, fill, nogil, with_gil
 from ..errors import PayloadError
 from ..serialization.payload import Encoded
 
 # The wait is short: what lets go of earlier results may be a task that waits for this very one.
 MEMORY_PATIENCE_S, DISK_PATIENCE_S = 0.2, 2.0
 _CHARS = ffi.typeof("char *")
-_EFULL, _ETOOBIG, _EDISK = held.CSCHED_EFULL, held.CSCHED_ETOOBIG, held.CSCHED_EDISK
+_EFULL, _ETOOBIG, _EDISK = with_gil.CSCHED_EFULL, with_gil.CSCHED_ETOOBIG, with_gil.CSCHED_EDISK
 
 
 class Blocks:
     """Of one worker: in memory, or soon in memory, or in a file, or none."""
 
-    def __init__(self, handle: Any, free_handle: Any) -> None:
+    def __init__(self, handle: Any, nogil_handle: Any) -> None:
         self._handle = handle
-        self._free_handle = free_handle
+        self._free_handle = nogil_handle
         self._full = False
-        self._fill: Fill = partial(held.csched_worker_fill, handle)
-        self._fill_long: Fill = partial(free.csched_worker_fill, free_handle)
+        self._fill: Fill = partial(with_gil.csched_worker_fill, handle)
+        self._fill_long: Fill = partial(nogil.csched_worker_fill, nogil_handle)
 
     def store(self, encoded: Encoded) -> int:
         """Write a payload to a block; its offset. Raises `PayloadError` when there is no room."""
         out = ffi.new("uint64_t[2]")
         end = time.monotonic() + (0 if self._full else MEMORY_PATIENCE_S)
-        while (rc := held.csched_worker_alloc(self._handle, encoded.size, out, out + 1)) == _EFULL:
+        while (rc := with_gil.csched_worker_alloc(self._handle, encoded.size, out, out + 1)) == _EFULL:
             if time.monotonic() > end:
                 break
             time.sleep(0.005)
         self._full = rc == _EFULL  # waiting was of no use: nor will it be until some room has come
         if rc in (_EFULL, _ETOOBIG):
             end += DISK_PATIENCE_S
-            while (rc := free.csched_worker_spill(self._free_handle, encoded.size, out, out + 1)) == _EDISK:
+            while (rc := nogil.csched_worker_spill(self._free_handle, encoded.size, out, out + 1)) == _EDISK:
                 if time.monotonic() > end:
                     break
                 time.sleep(0.05)
@@ -53,10 +53,10 @@ class Blocks:
     def own(self, lives: list[weakref.ref[Any]], address: int, offset: int, size: int) -> memoryview | None:
         """Of a payload at this address; see `payload.Area`. What has to be kept meanwhile is added to ``lives``."""
         out, at = ffi.new("uint64_t *"), address + offset
-        if held.csched_worker_own(self._handle, at, size, out) < 0:
+        if with_gil.csched_worker_own(self._handle, at, size, out) < 0:
             return None
         # no Python runs when it goes, which an interrupt could leave half done
-        end = partial(held.csched_worker_disown, self._handle, at, size)
+        end = partial(with_gil.csched_worker_disown, self._handle, at, size)
         memory = ffi.gc(ffi.cast(_CHARS, out[0]), end, size)
         lives.append(weakref.ref(memory))
         return memoryview(ffi.buffer(memory, size))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Protocol
 
-from ..backends.scheduled.scheduler import NO_ELEMENT, held
+from ..backends.scheduled.scheduler import NO_ELEMENT, with_gil
 from ..by_value.watched import bare, look
 from ..errors import is_a
 from ..randomness.generators import prepared
@@ -37,7 +37,7 @@ class Runner(Protocol):
 
 def run_chunk(worker: Runner, function: Any, name: str, count: int, arguments: dict[str, Any]) -> None:
     """Run ``{"items": [...], "batch": bool, "star": bool}`` and publish its outcomes."""
-    held.csched_worker_started(worker.handle)
+    with_gil.csched_worker_started(worker.handle)
     worker.in_user_code = True
     # the items are popped, so that nothing refers to them any more when the outcomes are published
     looked_at, function = function, bare(function)
@@ -54,16 +54,16 @@ def run_chunk(worker: Runner, function: Any, name: str, count: int, arguments: d
         outcomes, failures = run(worker, function, name, arguments.pop("items"), arguments["star"])
     worker.in_user_code = False
     look(looked_at)
-    held.csched_worker_finished(worker.handle)
+    with_gil.csched_worker_finished(worker.handle)
     worker.end_output()
-    worker.publish(held.CSCHED_VALUE, failures, worker.encode_outcomes(outcomes, name))
+    worker.publish(with_gil.CSCHED_VALUE, failures, worker.encode_outcomes(outcomes, name))
 
 
 def _run_elements(
     worker: Runner, function: Any, name: str, items: list[Any], star: bool
 ) -> tuple[Outcomes, int]:
     handle = worker.handle
-    element, since_flush = held.csched_worker_element, held.csched_worker_since_flush
+    element, since_flush = with_gil.csched_worker_element, with_gil.csched_worker_since_flush
     calls = itertools.starmap(function, items) if star else map(function, items)
     outcomes = Outcomes(0)
     values = outcomes.values
@@ -78,7 +78,7 @@ def _run_elements(
             outcomes.errors[i] = worker.encode_error(error, name)
             values.append(None)
             failures += 1
-            if is_a(error, KeyboardInterrupt) and held.csched_worker_interrupted(handle):
+            if is_a(error, KeyboardInterrupt) and with_gil.csched_worker_interrupted(handle):
                 rest = range(i + 1, len(items))  # Stop is meant for all of them
                 outcomes.errors.update(dict.fromkeys(rest, outcomes.errors[i]))
                 values.extend([None] * len(rest))
@@ -96,9 +96,9 @@ def _run_elements(
 
 def _flush(worker: Runner, outcomes: Outcomes, end: int, name: str) -> Outcomes:
     """Send what there is of the elements before ``end``; where the next ones go."""
-    held.csched_worker_element(worker.handle, NO_ELEMENT)
+    with_gil.csched_worker_element(worker.handle, NO_ELEMENT)
     worker.end_output(native=True)
-    worker.emit(held.CSCHED_PARTIAL, end, worker.encode_outcomes(outcomes, name))
+    worker.emit(with_gil.CSCHED_PARTIAL, end, worker.encode_outcomes(outcomes, name))
     return Outcomes(end)
 
 
@@ -118,13 +118,15 @@ def _run_limited(
         try:
             error = _limited(handle, i, function, name, items[i] if star else (items[i],), outcomes.values)
         except KeyboardInterrupt:
-            held.csched_worker_element(handle, NO_ELEMENT)
+            with_gil.csched_worker_element(handle, NO_ELEMENT)
         if outcomes.first + len(outcomes.values) == i:
-            ended = 1 if error == PAST_LIMIT or not held.csched_worker_interrupted(handle) else len(items) - i
+            ended = (
+                1 if error == PAST_LIMIT or not with_gil.csched_worker_interrupted(handle) else len(items) - i
+            )
             outcomes.errors.update(dict.fromkeys(range(i, i + ended), error))  # Stop is meant for all of them
             outcomes.values.extend([None] * ended)
             failures += ended
-        elif i + 1 < len(items) and held.csched_worker_since_flush(handle) > FLUSH_NS:
+        elif i + 1 < len(items) and with_gil.csched_worker_since_flush(handle) > FLUSH_NS:
             outcomes = _flush(worker, outcomes, i + 1, name)
     return outcomes, failures
 
@@ -134,11 +136,11 @@ def _limited(handle: Any, i: int, function: Any, name: str, arguments: Any, valu
     for a limit.
     """
     try:
-        held.csched_worker_element(handle, i)
+        with_gil.csched_worker_element(handle, i)
         values.append(function(*arguments))
-        held.csched_worker_element(handle, NO_ELEMENT)
+        with_gil.csched_worker_element(handle, NO_ELEMENT)
         return PAST_LIMIT
     except BaseException as raised:
-        error = PAST_LIMIT if held.csched_worker_overdue(handle) else encode_error(raised, name)
-        held.csched_worker_element(handle, NO_ELEMENT)
+        error = PAST_LIMIT if with_gil.csched_worker_overdue(handle) else encode_error(raised, name)
+        with_gil.csched_worker_element(handle, NO_ELEMENT)
         return error

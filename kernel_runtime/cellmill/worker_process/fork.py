@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..backends.scheduled.scheduler import held
+from ..backends.scheduled.scheduler import with_gil
 
 
 def watch(handle: Any) -> None:
     """From now on children forked from this worker leave its rings alone."""
     os.register_at_fork(
-        before=lambda: held.csched_worker_forks(handle, 1),
-        after_in_parent=lambda: held.csched_worker_forks(handle, 0),
-        after_in_child=lambda: held.csched_worker_forked(handle),
+        before=lambda: with_gil.csched_worker_forks(handle, 1),
+        after_in_parent=lambda: with_gil.csched_worker_forks(handle, 0),
+        after_in_child=lambda: with_gil.csched_worker_forked(handle),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..backends.scheduled.scheduler import held
+from ..backends.scheduled.scheduler import with_gil
 from ..cell_output import log_records
 from .displays import Displays
 from .output_frames import NOWHERE, Channel, Place
@@ -21,24 +21,24 @@ class Speech:
         self._tell = tell
         self.spoke: list[Any] = []  # not empty: there is something to do at the end of the task in hand
         self.channel = Channel(pipes, self._place, self.spoke, self._turn)
-        held.csched_worker_listen(handle, self.channel.natives)
+        with_gil.csched_worker_listen(handle, self.channel.natives)
         self._displays = Displays(self.channel)
         self.streams = StandardStreams(self.channel)
         log_records.forward(self._records)
 
     def _place(self) -> Place:
         """Of what the main thread prints now."""
-        ticket = held.csched_worker_current(self._handle)
+        ticket = with_gil.csched_worker_current(self._handle)
         if not ticket:
             return NOWHERE
-        return Place(held.csched_worker_place(self._handle), self._item.function, ticket)
+        return Place(with_gil.csched_worker_place(self._handle), self._item.function, ticket)
 
     def _records(self) -> Channel | None:
         """Where log records go; None: this is a child that a task has forked."""
         return None if self.channel.left else self.channel
 
     def _turn(self, take: bool) -> bool:
-        return bool(held.csched_worker_output_turn(self._handle, take))
+        return bool(with_gil.csched_worker_output_turn(self._handle, take))
 
     def end(self, native: bool = False) -> None:
         """Before a task's result: all of it leaves this process, ``native`` output taken over too."""

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..backends.scheduled.scheduler import NO_BLOCK, ffi, free, free_cast, held
+from ..backends.scheduled.scheduler import NO_BLOCK, ffi, nogil, nogil_cast, with_gil
 from ..by_value import import_log, pickling, watched
 from ..by_value.module_reads import noting_own
 from ..by_value.watched import CHANGES
@@ -45,15 +45,24 @@ MOST_CALLS = 256  # in C one after another, before signals are heard again
 current: Worker | None = None
 
 # The calls of every task, bound once: each look-up on a cffi library costs as much as a short call.
-_STARTED, _FINISHED = held.csched_worker_started, held.csched_worker_finished
-_CALLS, _PUBLISH, _RAISED = held.csched_worker_calls, held.csched_worker_publish, held.CSCHED_RAISED
-_UNSENT = (held.CSCHED_EFULL, held.CSCHED_EHEARD)
-_ASIDE = (held.CSCHED_RAISED, held.CSCHED_RETURNED, *_UNSENT)
-_TASK, _FUNCTION, _NONE, _VALUE = held.CSCHED_TASK, held.CSCHED_FUNCTION, held.CSCHED_NONE, held.CSCHED_VALUE
+_STARTED, _FINISHED = with_gil.csched_worker_started, with_gil.csched_worker_finished
+_CALLS, _PUBLISH, _RAISED = (
+    with_gil.csched_worker_calls,
+    with_gil.csched_worker_publish,
+    with_gil.CSCHED_RAISED,
+)
+_UNSENT = (with_gil.CSCHED_EFULL, with_gil.CSCHED_EHEARD)
+_ASIDE = (with_gil.CSCHED_RAISED, with_gil.CSCHED_RETURNED, *_UNSENT)
+_TASK, _FUNCTION, _NONE, _VALUE = (
+    with_gil.CSCHED_TASK,
+    with_gil.CSCHED_FUNCTION,
+    with_gil.CSCHED_NONE,
+    with_gil.CSCHED_VALUE,
+)
 _NULL, _CHARS = ffi.NULL, ffi.typeof("char *")
 _NOTHING: dict[str, Any] = {}
-_EAGAIN, _EFULL, _ESTOPPED = held.CSCHED_EAGAIN, held.CSCHED_EFULL, held.CSCHED_ESTOPPED
-_EHEARD, _AGAIN = held.CSCHED_EHEARD, (held.CSCHED_EAGAIN, held.CSCHED_EHEARD)
+_EAGAIN, _EFULL, _ESTOPPED = with_gil.CSCHED_EAGAIN, with_gil.CSCHED_EFULL, with_gil.CSCHED_ESTOPPED
+_EHEARD, _AGAIN = with_gil.CSCHED_EHEARD, (with_gil.CSCHED_EAGAIN, with_gil.CSCHED_EHEARD)
 
 
 class Worker:
@@ -61,13 +70,13 @@ class Worker:
 
     def __init__(self, fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, Any]) -> None:
         out = ffi.new("csched_worker_t **")
-        if held.csched_worker_attach(ffi.new("int[4]", fds), out) < 0:
+        if with_gil.csched_worker_attach(ffi.new("int[4]", fds), out) < 0:
             raise InternalError("a worker could not attach to its memory")
         self.handle = out[0]
-        self.free_handle = free_cast("csched_worker_t *", int(ffi.cast("uintptr_t", self.handle)))
-        if held.csched_worker_watch(self.handle, kernel_pidfd) < 0:
+        self.nogil_handle = nogil_cast("csched_worker_t *", int(ffi.cast("uintptr_t", self.handle)))
+        if with_gil.csched_worker_watch(self.handle, kernel_pidfd) < 0:
             raise InternalError("a worker could not start its watching thread")
-        self.index = int(held.csched_worker_index(self.handle))
+        self.index = int(with_gil.csched_worker_index(self.handle))
         self.config = config
         self.blobs: dict[int, memoryview] = {}
         self.function_memory: dict[int, weakref.ref[Any]] = {}  # of those read in place
@@ -77,14 +86,14 @@ class Worker:
         self.item = ffi.new("csched_item_t *")
         watched.here.tell = self.tell_change
         payload.inputs.thawing = read_only.thawed
-        self.speech = Speech(pipes, self.handle, self.item, lambda: self.emit(held.CSCHED_OUTPUT, 0, b""))
+        self.speech = Speech(pipes, self.handle, self.item, lambda: self.emit(with_gil.CSCHED_OUTPUT, 0, b""))
         self.end_output = self.speech.end
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
         # (ticket or function, memory) still referred to
         self.kept: list[tuple[int, list[weakref.ref[Any]]]] = []
         self.in_user_code = False
         self.failures = 1  # that an error tells; 0 when the arguments could not be unpickled, and nothing ran
-        self.blocks = Blocks(self.handle, self.free_handle)
+        self.blocks = Blocks(self.handle, self.nogil_handle)
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
         self.calls = PlainCalls(self.functions, self.speech.spoke)
         self.imports = import_log.log or import_log.start_log()
@@ -98,7 +107,7 @@ class Worker:
         fields = ffi.buffer(item)
         unpack = ITEM.unpack_from
         spin = self.config["spin_us"]
-        awaited, free_handle = free.csched_worker_await, self.free_handle
+        awaited, nogil_handle = nogil.csched_worker_await, self.nogil_handle
         while True:
             try:
                 self.in_user_code = True
@@ -106,7 +115,7 @@ class Worker:
                 self.in_user_code = False
                 self.speech.streams.look()
                 if rc == _EAGAIN:  # nothing there, so sleep without the GIL; what comes is taken with it
-                    if awaited(free_handle, 500) == _EAGAIN:
+                    if awaited(nogil_handle, 500) == _EAGAIN:
                         self.let_go()
                         self.imports.tell()
                     continue
@@ -128,7 +137,7 @@ class Worker:
             except KeyboardInterrupt as error:
                 self.in_user_code = False
                 self.calls.aside.clear()
-                if held.csched_worker_current(
+                if with_gil.csched_worker_current(
                     self.handle
                 ):  # it came while the task's outcome was being stored
                     self.publish_error(error, self.names.get(int(item.function), "?"))
@@ -244,10 +253,10 @@ class Worker:
 
     def load_input(self, position: int) -> Any:
         status, place = self._input_out
-        rc = held.csched_worker_input(self.handle, position, status, place, place + 1)
+        rc = with_gil.csched_worker_input(self.handle, position, status, place, place + 1)
         if rc < 0:
             raise InternalError(f"input {position} of a task cannot be read ({rc})")
-        if status[0] == held.CSCHED_NONE:
+        if status[0] == with_gil.CSCHED_NONE:
             return None
         return self.load(int(place[0]), int(place[1]), common=self.item.count > 1)
 
@@ -271,15 +280,15 @@ class Worker:
         self.in_place.clear()
         if not alive:
             return 0
-        self.kept.append((int(held.csched_worker_current(self.handle)), alive))
-        return int(held.CSCHED_KEEPS)
+        self.kept.append((int(with_gil.csched_worker_current(self.handle)), alive))
+        return int(with_gil.CSCHED_KEEPS)
 
     def let_go(self) -> None:
         """Tell the kernel of inputs that nothing refers to any more."""
         for entry in list(self.kept):
             if all(memory() is None for memory in entry[1]):
                 self.kept.remove(entry)
-                while held.csched_worker_let_go(self.handle, entry[0]) == _EAGAIN:
+                while with_gil.csched_worker_let_go(self.handle, entry[0]) == _EAGAIN:
                     pass
 
     def publish_value(self, value: Any, number: int, function: Any = None) -> None:
@@ -298,7 +307,7 @@ class Worker:
     def publish_error(self, error: BaseException, name: str) -> None:
         self.end_output()
         failures, self.failures = self.failures, 1
-        self.publish(held.CSCHED_ERROR, failures, encode_error(error, name))
+        self.publish(with_gil.CSCHED_ERROR, failures, encode_error(error, name))
 
     encode_error = staticmethod(encode_error)
 
@@ -320,7 +329,7 @@ class Worker:
     def emit(self, kind: int, detail: int, encoded: payload.Encoded | bytes) -> None:
         """Send a message beside the results; waits as `publish` does."""
         data, size, block = self.placed(encoded)
-        while (rc := held.csched_worker_emit(self.handle, kind, detail, data, size, block)) == _EAGAIN:
+        while (rc := with_gil.csched_worker_emit(self.handle, kind, detail, data, size, block)) == _EAGAIN:
             pass
         _check_write(rc)
 
@@ -336,16 +345,16 @@ class Worker:
 
     def on_interrupt(self, *_: Any) -> None:
         """SIGINT: raise only in the task it is meant for, and only in user code."""
-        if self.in_user_code and held.csched_worker_interrupted(self.handle):
-            held.csched_worker_heard(self.handle)
+        if self.in_user_code and with_gil.csched_worker_interrupted(self.handle):
+            with_gil.csched_worker_heard(self.handle)
             raise KeyboardInterrupt
 
     def send_imports(self, modules: list[import_log.Imported], inherited: bool = False) -> None:
-        self.emit(held.CSCHED_REPLY, IMPORTS, pickle.dumps((inherited, modules)))
+        self.emit(with_gil.CSCHED_REPLY, IMPORTS, pickle.dumps((inherited, modules)))
 
     def tell_change(self, function: str, variables: tuple[str, ...]) -> None:
         """A task has changed what stays here."""
-        self.emit(held.CSCHED_REPLY, CHANGES, pickle.dumps((function, variables)))
+        self.emit(with_gil.CSCHED_REPLY, CHANGES, pickle.dumps((function, variables)))
 
     def control(self, number: int, view: memoryview) -> bool:
         """A request from the kernel; True ends the worker."""
@@ -364,7 +373,7 @@ class Worker:
             except BaseException as error:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
             self.end_output(native=True)
-            self.emit(held.CSCHED_REPLY, number, encoded)
+            self.emit(with_gil.CSCHED_REPLY, number, encoded)
         return False
 
 
@@ -392,9 +401,9 @@ def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, 
             with noting_own():
                 initializer(*initargs)
         except BaseException as error:
-            worker.emit(held.CSCHED_REPLY, 0, encode_error(error, "the initializer"))
+            worker.emit(with_gil.CSCHED_REPLY, 0, encode_error(error, "the initializer"))
             return INITIALIZER_FAILED
         worker.speech.streams.keep()
         worker.end_output(native=True)
-    held.csched_worker_ready(worker.handle)
+    with_gil.csched_worker_ready(worker.handle)
     return worker.run()

@@ -13,7 +13,7 @@ from ...by_value.pickling import dumps
 from ...errors import BackendError
 from ...process_context.settings import Settings as Habits
 from ..scheduled.context_watch import current_context
-from ..scheduled.scheduler import free
+from ..scheduled.scheduler import nogil
 from . import clocks, diagnostics, pack
 from .engines.protocol import Engine
 from .remote import entry
@@ -70,7 +70,7 @@ def greet(lane: Lane) -> bool:
         asked = lane.dispatch(pack.HELLO, 0, [settings] if count == 0 else [])
         deadline = time.monotonic() + GREETING_SECONDS
         while not asked.over and lane.lost is None:
-            free.csched_lane_wait(lane.handle, SLICE_MS)
+            nogil.csched_lane_wait(lane.handle, SLICE_MS)
             if lane.pool.closed or lane.retiring:
                 return False
             if time.monotonic() > deadline:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..scheduled.scheduler import check, free, free_ffi, held
+from ..scheduled.scheduler import check, nogil, nogil_ffi, with_gil
 from . import clocks, diagnostics, pack
 from .engines.protocol import Place
 from .handshake import greet
@@ -45,8 +45,8 @@ class Lane:
         self.number = number
         self.pid = place.pid
         scheduler = pool.backend.scheduler
-        index, out = free_ffi.new("uint32_t *"), free_ffi.new("csched_lane_t **")
-        check(free.csched_lane_open(scheduler.free_handle, index, out), "opening a lane")
+        index, out = nogil_ffi.new("uint32_t *"), nogil_ffi.new("csched_lane_t **")
+        check(nogil.csched_lane_open(scheduler.nogil_handle, index, out), "opening a lane")
         self.index = int(index[0])
         self.handle = out[0]
         self._taken = Taken(self.handle)
@@ -63,9 +63,9 @@ class Lane:
         self._withdrawn: deque[tuple[dict[int, int], threading.Event]] = deque()  # answers of the place
         self._patient = False  # nothing more is sent until what runs there has come back
         self._alone = False  # what is outstanding has the lane for itself
-        self._room = free_ffi.new("char[]", FIRST_ROOM)
-        self._records = free_ffi.new("csched_packed_t[]", MOST_RECORDS)
-        self._used = free_ffi.new("uint64_t *")
+        self._room = nogil_ffi.new("char[]", FIRST_ROOM)
+        self._records = nogil_ffi.new("csched_packed_t[]", MOST_RECORDS)
+        self._used = nogil_ffi.new("uint64_t *")
         self.page = Page(pool.folder, number)
         self._thread = threading.Thread(target=self._relay, name=f"cellmill-lane-{self.index}", daemon=True)
 
@@ -81,7 +81,7 @@ class Lane:
     def wake(self) -> None:
         with self._lock:
             if not self._closed:
-                free.csched_lane_wake(self.handle)
+                nogil.csched_lane_wake(self.handle)
 
     def answered(self, number: int, answer: Any, error: BaseException | None) -> None:
         """A pack's reply, or why there is none."""
@@ -133,7 +133,7 @@ class Lane:
         try:
             if greet(self):
                 self.ready = True
-                free.csched_lane_ready(self.handle)
+                nogil.csched_lane_ready(self.handle)
                 self.pool.backend.scheduler.poll()
                 self._serve()
         except BaseException as error:
@@ -147,9 +147,9 @@ class Lane:
             self._publish_answers()
             self._take_back()
             if not self._may_send():
-                free.csched_lane_wait(handle, SLICE_MS)
+                nogil.csched_lane_wait(handle, SLICE_MS)
                 continue
-            n = free.csched_lane_take(
+            n = nogil.csched_lane_take(
                 handle,
                 SLICE_MS,
                 self._most(),
@@ -161,14 +161,14 @@ class Lane:
             )
             if n > 0:
                 self._send(n)
-            elif n == held.CSCHED_ETOOBIG:
-                self._room = free_ffi.new("char[]", int(self._used[0]) + FIRST_ROOM)
-            elif n == held.CSCHED_EAGAIN:  # the next one waits until nothing is outstanding
-                free.csched_lane_wait(handle, SLICE_MS)
-            elif n == held.CSCHED_ESTOPPED:
+            elif n == with_gil.CSCHED_ETOOBIG:
+                self._room = nogil_ffi.new("char[]", int(self._used[0]) + FIRST_ROOM)
+            elif n == with_gil.CSCHED_EAGAIN:  # the next one waits until nothing is outstanding
+                nogil.csched_lane_wait(handle, SLICE_MS)
+            elif n == with_gil.CSCHED_ESTOPPED:
                 if not self.packs:
                     return
-                free.csched_lane_wait(handle, SLICE_MS)
+                nogil.csched_lane_wait(handle, SLICE_MS)
             else:
                 check(n, "taking tasks for a cluster")
 
@@ -201,16 +201,16 @@ class Lane:
         return max(1, min(MOST_TASKS, int(PACK_NS / self._mean_ns)))
 
     def _send(self, n: int) -> None:
-        records = bytes(free_ffi.buffer(self._records, n * pack.PACKED.size))
+        records = bytes(nogil_ffi.buffer(self._records, n * pack.PACKED.size))
         count = len(self._taken) - sum(p.tasks for p in self.packs)
         self._alone = bool(self._records[n - 1].alone)
-        data = bytes(free_ffi.buffer(self._room, int(self._used[0])))
+        data = bytes(nogil_ffi.buffer(self._room, int(self._used[0])))
         if self._unheard:
             records, data = pack.with_words(self._unheard, records, data)
         words = pack.words(records, data) if n > count or self._unheard else []
         self._unheard = []
         if len(self._room) > MOST_ROOM and len(data) < FIRST_ROOM:
-            self._room = free_ffi.new("char[]", FIRST_ROOM)
+            self._room = nogil_ffi.new("char[]", FIRST_ROOM)
         self.dispatch(pack.TASKS, count, [records, data], words)
 
     def dispatch(self, kind: int, tasks: int, body: list[Any], words: Sequence[pack.Word] = ()) -> SentPack:
@@ -274,8 +274,8 @@ class Lane:
         self.pool.ended(self)  # not under our lock: the pool wakes lanes under its own
         with self._lock:
             self._closed = True
-            free.csched_worker_lost(backend.scheduler.free_handle, self.index)
-            free.csched_lane_close(self.handle)
+            nogil.csched_worker_lost(backend.scheduler.nogil_handle, self.index)
+            nogil.csched_lane_close(self.handle)
             self.page.close()
         self.over.set()
         self.pool.after_end(self)

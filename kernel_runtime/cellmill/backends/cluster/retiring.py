@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError
-from ..scheduled.scheduler import held
+from ..scheduled.scheduler import with_gil
 from . import diagnostics
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Retiring:
     def retire(self, lane: Lane) -> None:
         """It gets no new work, and ends when it has none."""
         lane.retiring = True
-        held.csched_worker_retire(self._pool.backend.scheduler.handle, lane.index)
+        with_gil.csched_worker_retire(self._pool.backend.scheduler.handle, lane.index)
         lane.wake()
 
     def restart(self) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...serialization.payload import Encoded
 from ...serialization.shared import Place
-from ..scheduled.scheduler import held
+from ..scheduled.scheduler import with_gil
 from ..scheduled.sharing import Sharing
 from .remote.shared import Lent
 from .values.proxies import Lease
@@ -37,7 +37,7 @@ class ClusterSharing(Sharing):
         lease, keeper = self._leases.pop(place.number, None), self.backend.keeper
         if lease is not None and keeper is not None and not self.backend.foreign:
             scheduler, number = self.scheduler, place.number
-            keeper.release_when(lambda: held.csched_function_users(scheduler.handle, number) < 0, lease)
+            keeper.release_when(lambda: with_gil.csched_function_users(scheduler.handle, number) < 0, lease)
 
     def _stored(self, encoded: Encoded, needs: Collection[int]) -> Place:
         keeper = self.backend.keeper

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ...task import NO_RUN
-from ..scheduled.scheduler import ffi, held
+from ..scheduled.scheduler import ffi, with_gil
 from .pack import INTERRUPT
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MOST_TARGETS = 1 << 16
 def place_of(handle: Any, ticket: int) -> int | None:
     """The lane that has taken a task, or has it in its ring."""
     why = ffi.new("csched_why_t *")
-    held.csched_why(handle, ticket, why)
+    with_gil.csched_why(handle, ticket, why)
     return int(why.worker) if why.worker != NO_RUN else None
 
 
@@ -38,14 +38,14 @@ class PlaceStopper:
         """Cancel the tasks of a run (those later than the serial number) and stop those that run; how many."""
         found = ffi.new("csched_target_t[]", MOST_TARGETS)
         cancelled = ffi.new("uint32_t *")
-        count = held.csched_stop_run(self._handle, run, after, found, MOST_TARGETS, cancelled)
+        count = with_gil.csched_stop_run(self._handle, run, after, found, MOST_TARGETS, cancelled)
         self._end([(int(found[i].worker), int(found[i].ticket)) for i in range(count)])
         return int(cancelled[0] + count)
 
     def stop_task(self, ticket: int) -> bool | None:
         """True: it had not begun and is cancelled; False: it is stopped; None: it is over."""
         found = ffi.new("csched_target_t *")
-        rc = held.csched_stop_task(self._handle, ticket, found)
+        rc = with_gil.csched_stop_task(self._handle, ticket, found)
         if rc == 2:
             self._end([(int(found.worker), ticket)])
         return None if rc == 0 else rc == 1
@@ -53,7 +53,7 @@ class PlaceStopper:
     def overdue(self, ticket: int, element: int) -> None:
         """A task ran past its time limit."""
         found = ffi.new("csched_target_t *")
-        if held.csched_interrupt(self._handle, ticket, element, found):
+        if with_gil.csched_interrupt(self._handle, ticket, element, found):
             self._end([(int(found.worker), ticket)])
 
     def _end(self, targets: list[tuple[int, int]]) -> None:

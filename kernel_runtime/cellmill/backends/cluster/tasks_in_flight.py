@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import PayloadError
 from ...serialization.exceptions import encode_error
-from ..scheduled.scheduler import check, free, free_ffi, held
+from ..scheduled.scheduler import check, nogil, nogil_ffi, with_gil
 from . import pack
 
 
@@ -18,7 +18,7 @@ class Taken:
         self._handle = handle
 
     def __len__(self) -> int:
-        return int(free.csched_lane_outstanding(self._handle))
+        return int(nogil.csched_lane_outstanding(self._handle))
 
     def publish(self, reply: pack.Reply, ahead: int) -> bool:
         """The oldest have these outcomes, stamped by a clock that is so many nanoseconds ahead; False: it is late, the
@@ -28,7 +28,7 @@ class Taken:
         count = reply.rows
         while True:
             n = self._publish(count - at, records, at, data, ahead)
-            if n == held.CSCHED_ESTOPPED:
+            if n == with_gil.CSCHED_ESTOPPED:
                 return False
             check(n, "publishing what came from a cluster")
             at += n
@@ -39,8 +39,8 @@ class Taken:
     def fail(self, count: int, problem: BaseException) -> None:
         """So many of the oldest fail by this."""
         failed = encode_error(problem, "the task")
-        tickets = free_ffi.new("uint64_t[]", max(1, count))
-        n = int(free.csched_lane_oldest(self._handle, count, tickets))
+        tickets = nogil_ffi.new("uint64_t[]", max(1, count))
+        n = int(nogil.csched_lane_oldest(self._handle, count, tickets))
         now = time.monotonic_ns()
         rows = b"".join(
             pack.OUTCOME.pack(pack.TASK, pack.ERROR, 1, 0, tickets[i], len(failed), now, now, now)
@@ -50,11 +50,11 @@ class Taken:
 
     def _publish(self, count: int, records: Any, at: int, data: Any, ahead: int) -> int:
         return int(
-            free.csched_lane_publish(
+            nogil.csched_lane_publish(
                 self._handle,
                 count,
-                free_ffi.cast("csched_outcome_t *", free_ffi.from_buffer(records)) + at,
-                free_ffi.from_buffer(data),
+                nogil_ffi.cast("csched_outcome_t *", nogil_ffi.from_buffer(records)) + at,
+                nogil_ffi.from_buffer(data),
                 ahead,
             )
         )
@@ -63,11 +63,11 @@ class Taken:
 
     def give_back(self, count: int) -> None:
         """The oldest have not begun."""
-        check(free.csched_lane_give_back(self._handle, count, 0), "tasks that come back")
+        check(nogil.csched_lane_give_back(self._handle, count, 0), "tasks that come back")
 
     def give_back_newest(self, count: int) -> None:
         """Neither have these."""
-        check(free.csched_lane_take_back(self._handle, count), "tasks that come back")
+        check(nogil.csched_lane_take_back(self._handle, count), "tasks that come back")
 
     def give_back_suspects(self, count: int, dead: bool) -> None:
         """All go back; among so many of the oldest is the one that ran. ``dead``: it may have killed its place, so each
@@ -75,23 +75,23 @@ class Taken:
         """
         outstanding = len(self)
         suspects = min(count, outstanding)
-        free.csched_lane_give_back(self._handle, suspects, dead)
-        free.csched_lane_give_back(self._handle, outstanding - suspects, 0)
+        nogil.csched_lane_give_back(self._handle, suspects, dead)
+        nogil.csched_lane_give_back(self._handle, outstanding - suspects, 0)
 
     def give_back_but(self, ticket: int, element: int) -> None:
         """All go back but the one that ran, at this element; 0: none did."""
         outstanding = len(self)
-        tickets = free_ffi.new("uint64_t[]", outstanding)
-        free.csched_lane_oldest(self._handle, outstanding, tickets)
+        tickets = nogil_ffi.new("uint64_t[]", outstanding)
+        nogil.csched_lane_oldest(self._handle, outstanding, tickets)
         before = (
             next((i for i in range(outstanding) if tickets[i] == ticket), outstanding)
             if ticket
             else outstanding
         )
-        free.csched_lane_give_back(self._handle, before, 0)
+        nogil.csched_lane_give_back(self._handle, before, 0)
         if before < outstanding:
-            free.csched_lane_blame(self._handle, element)
-            free.csched_lane_give_back(self._handle, outstanding - before - 1, 0)
+            nogil.csched_lane_blame(self._handle, element)
+            nogil.csched_lane_give_back(self._handle, outstanding - before - 1, 0)
 
 
 def _too_large(

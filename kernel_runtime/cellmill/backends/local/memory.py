@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...process_context.machine import left_and_total, own_bytes
 from ...task import size_text
-from ..scheduled.scheduler import NO_ELEMENT, held
+from ..scheduled.scheduler import NO_ELEMENT, with_gil
 from ..scheduled.worker_infos import info_of
 from . import zygote_client
 
@@ -78,7 +78,7 @@ def check(backend: LocalBackend) -> None:
         ticket = int(info_of(backend, index).ticket)
         if not ticket:
             backend.pool.replace(index)
-        elif held.csched_worker_condemn(backend.scheduler.handle, index, ticket, NO_ELEMENT):
+        elif with_gil.csched_worker_condemn(backend.scheduler.handle, index, ticket, NO_ELEMENT):
             backend.pool.kill(
                 index,
                 f"was stopped: it used {size_text(size)} of memory, more than memory_per_worker, "

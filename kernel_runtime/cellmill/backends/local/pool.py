@@ -21,7 +21,7 @@ from ...worker_process.protocol import IMPORTS, INITIALIZER_FAILED, WORLD
 from ..scheduled.context_watch import ContextWatch, current_context
 from ..scheduled.output_pipes import WorkerPipes
 from ..scheduled.requests import REPLY_SECONDS, Requests
-from ..scheduled.scheduler import advice, held
+from ..scheduled.scheduler import advice, with_gil
 from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import info_of, infos
 from . import zygote_client
@@ -174,7 +174,7 @@ class Pool:
             with self._lock:
                 self.members.pop(index, None)
             self.backend.listener.ended(index, 0)
-            held.csched_worker_lost(self.backend.scheduler.handle, index)
+            with_gil.csched_worker_lost(self.backend.scheduler.handle, index)
             raise
         finally:
             member.known.set()
@@ -187,7 +187,7 @@ class Pool:
             pipes = WorkerPipes()
         except OSError:
             self.backend.scheduler.close_passed()
-            held.csched_worker_lost(self.backend.scheduler.handle, index)
+            with_gil.csched_worker_lost(self.backend.scheduler.handle, index)
             raise
         self.backend.listener.add(index, pipes)
         return pipes
@@ -212,7 +212,7 @@ class Pool:
 
     def _retire(self, member: Member) -> None:
         member.retiring = True
-        held.csched_worker_retire(self.backend.scheduler.handle, member.index)
+        with_gil.csched_worker_retire(self.backend.scheduler.handle, member.index)
 
     def _ended(self, member: Member, ended: Exit) -> None:
         """A worker process is gone; called by the thread that listens to the zygote."""
@@ -233,7 +233,7 @@ class Pool:
                     self._failed_starts.add()
             self.members.pop(member.index, None)
             self.modules.gone(member.index)
-        held.csched_worker_lost(self.backend.scheduler.handle, member.index)
+        with_gil.csched_worker_lost(self.backend.scheduler.handle, member.index)
         member.gone.set()
         if self.closed or member.retiring:
             return

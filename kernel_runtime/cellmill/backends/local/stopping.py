@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...process_context.process_tree import descendants
-from ..scheduled.scheduler import held
+from ..scheduled.scheduler import with_gil
 from ..scheduled.stopping import GRACE_SECONDS, LOOK_SECONDS, MOST_SECONDS, Target, Targets
 from . import zygote_client
 
@@ -46,7 +46,7 @@ class Stopper(Targets):
 
     def _is_over(self, target: Target, late: float) -> bool:
         """Whether nothing is left of it; after the grace, see to that."""
-        unheard = int(held.csched_unheard(self._handle, target.ticket, target.element))
+        unheard = int(with_gil.csched_unheard(self._handle, target.ticket, target.element))
         runs = unheard >= 0
         if late < 0:
             if unheard == 1 and time.monotonic() - target.signalled > AGAIN_SECONDS:
@@ -54,7 +54,7 @@ class Stopper(Targets):
             if runs or any(map(_lives, target.children)):
                 return False
         elif runs and late < MOST_SECONDS:
-            if not held.csched_worker_condemn(self._handle, target.worker, target.ticket, target.element):
+            if not with_gil.csched_worker_condemn(self._handle, target.worker, target.ticket, target.element):
                 return False
             self._backend.pool.kill(target.worker)
         for child in target.children:

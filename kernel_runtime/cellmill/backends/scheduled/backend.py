@@ -42,7 +42,7 @@ from .inspecting import Inspector
 from .mapping import MapResults, streams_of
 from .protocols import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
-from .scheduler import NO_WORKER, Scheduler, StaleInput, check, ffi, held
+from .scheduler import NO_WORKER, Scheduler, StaleInput, check, ffi, with_gil
 from .sender import Sender
 from .sharing import Sharing
 from .sizes import Paces
@@ -142,7 +142,7 @@ class ScheduledBackend:
         return min(machine, self.memory_per_worker * self.max_workers) if self.memory_per_worker else machine
 
     def _tell_total(self, resource: int, total: int) -> bool:
-        return int(held.csched_resource_set(self.scheduler.handle, resource, total)) == 0
+        return int(with_gil.csched_resource_set(self.scheduler.handle, resource, total)) == 0
 
     def check_process(self) -> None:
         """Waiting in a forked child would be for ever, and draining there would steal the parent's results."""
@@ -216,7 +216,7 @@ class ScheduledBackend:
     def cancel_sent(self, run: int) -> int:
         """Cancel tasks of a run that are in the scheduler."""
         self.cancellations.note(run, "cancel() of its run")
-        count = int(held.csched_cancel_run(self.scheduler.handle, run))
+        count = int(with_gil.csched_cancel_run(self.scheduler.handle, run))
         self.resolver.resolve()
         return count
 
@@ -229,7 +229,7 @@ class ScheduledBackend:
         if self.foreign or not future._ticket:
             return False
         self.cancellations.one(future._ticket, "cancel() of its future")
-        cancelled = bool(held.csched_cancel(self.scheduler.handle, future._ticket))
+        cancelled = bool(with_gil.csched_cancel(self.scheduler.handle, future._ticket))
         if cancelled:
             self.cancellations.explain(future, future._ticket & SLOT, NO_RUN)
         else:
@@ -239,12 +239,12 @@ class ScheduledBackend:
     def is_running(self, future: Future) -> bool:
         if self.foreign or self.resolver.stopped:
             return False
-        return int(held.csched_task_state(self.scheduler.handle, future._ticket)) >= 3
+        return int(with_gil.csched_task_state(self.scheduler.handle, future._ticket)) >= 3
 
     def is_stopping(self, future: Future) -> bool:
         if self.foreign or self.resolver.stopped:
             return False
-        return int(held.csched_task_state(self.scheduler.handle, future._ticket)) == 4
+        return int(with_gil.csched_task_state(self.scheduler.handle, future._ticket)) == 4
 
     def cell_of(self, future: Future) -> Origin:
         """The cell that made its call."""
@@ -266,12 +266,12 @@ class ScheduledBackend:
 
     def open_run(self) -> int:
         number = ffi.new("uint32_t *")
-        check(held.csched_run_open(self.scheduler.handle, number), "opening a run")
+        check(with_gil.csched_run_open(self.scheduler.handle, number), "opening a run")
         return int(number[0])
 
     def run_counts(self, run: int) -> RunCounts:
         counts = ffi.new("csched_run_t *")
-        held.csched_run_counts(self.scheduler.handle, run, counts)
+        with_gil.csched_run_counts(self.scheduler.handle, run, counts)
         return RunCounts(counts.submitted, counts.succeeded, counts.failed, counts.cancelled, counts.stopping)
 
     def running_in_run(self, run: int) -> int:
@@ -281,7 +281,7 @@ class ScheduledBackend:
         self, run: int, *, submitted: int = 0, succeeded: int = 0, failed: int = 0, cancelled: int = 0
     ) -> None:
         """Correct the counts for what the scheduler does not see."""
-        held.csched_run_adjust(self.scheduler.handle, run, submitted, succeeded, failed, cancelled)
+        with_gil.csched_run_adjust(self.scheduler.handle, run, submitted, succeeded, failed, cancelled)
 
     def cancel_run(self, run: int) -> int:
         count = sum(s.cancel_all() for s in list(self.streams(run)))
@@ -308,7 +308,7 @@ class ScheduledBackend:
         if self.foreign:
             return
         self.cancellations.new_cell()
-        self._cell_began = int(held.csched_serial(self.scheduler.handle))
+        self._cell_began = int(with_gil.csched_serial(self.scheduler.handle))
         stats = self.stats()
         if stats.done >= stats.submitted and self._cell_began != self._works[1]:
             self._works = (self._works[1], self._cell_began)
@@ -316,7 +316,7 @@ class ScheduledBackend:
     def work_began(self) -> int:
         """The serial number after which the present piece of work was submitted; 0: with the first task."""
         before, latest = self._works
-        return before if int(held.csched_serial(self.scheduler.handle)) == latest else latest
+        return before if int(with_gil.csched_serial(self.scheduler.handle)) == latest else latest
 
     def stop_cell(self) -> int:
         """Stop what the present cell submitted outside of any run."""
@@ -331,14 +331,14 @@ class ScheduledBackend:
         return ending.cancel_everything(self)
 
     def close_run(self, run: int) -> None:
-        held.csched_run_close(self.scheduler.handle, run)
+        with_gil.csched_run_close(self.scheduler.handle, run)
 
     def stats(self) -> Stats:
         s = ffi.new("csched_stats_t *")
-        held.csched_stats(self.scheduler.handle, s)
+        with_gil.csched_stats(self.scheduler.handle, s)
         if s.ready_workers < self.max_workers and not self.foreign:
             self.scheduler.poll()  # hears of workers that have become ready, also while nothing runs
-            held.csched_stats(self.scheduler.handle, s)
+            with_gil.csched_stats(self.scheduler.handle, s)
         over = s.succeeded + s.failed + s.cancelled
         queued = max(0, s.submitted - over - s.running - s.waiting)
         return Stats(
@@ -396,7 +396,7 @@ class ScheduledBackend:
         self.resources.refresh()
 
     def set_policy(self, name: str) -> None:
-        if held.csched_set_policy(self.scheduler.handle, name.encode()) < 0:
+        if with_gil.csched_set_policy(self.scheduler.handle, name.encode()) < 0:
             raise UsageError(f"unknown policy {name!r}; there are: {', '.join(POLICIES)}")
         self.policy = name
 
@@ -408,7 +408,7 @@ class ScheduledBackend:
         self.pool.restart()
 
     def pause(self, on: bool) -> None:
-        held.csched_pause(self.scheduler.handle, on)
+        with_gil.csched_pause(self.scheduler.handle, on)
 
     def restart(self) -> None:
         self.broken = None

@@ -18,7 +18,7 @@ from ...serialization.functions import function_name
 from ...serialization.preview import preview
 from ...serialization.unpacked import function_of
 from ...task import NO_RUN, short_arguments
-from .scheduler import ffi, held
+from .scheduler import ffi, with_gil
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -79,7 +79,7 @@ class Cancellations:
 
     def note(self, run: int | None, default: str, after: int = 0, to: int | None = None) -> None:
         """What there is of this run (None: of any), with later serial numbers than ``after``, is being cancelled."""
-        last = int(held.csched_serial(self._backend.scheduler.handle)) if to is None else to
+        last = int(with_gil.csched_serial(self._backend.scheduler.handle)) if to is None else to
         self._records.append((run, after, last, who(default)))
 
     def by(self, run: int, serial: int) -> str:
@@ -106,7 +106,7 @@ class Cancellations:
             future._cancelled = f"the task was cancelled by {by}"
             return
         ended = ffi.new("csched_ended_t *")
-        if held.csched_ended(self._backend.scheduler.handle, slot, ended) or ended.ticket != (
+        if with_gil.csched_ended(self._backend.scheduler.handle, slot, ended) or ended.ticket != (
             future._ticket or ended.ticket
         ):
             return

@@ -13,7 +13,7 @@ from ...serialization.functions import function_name
 from ...task import short_repr
 from . import outcomes, state_map
 from .salvage import mark_in, salvage
-from .scheduler import NO_ELEMENT, ffi, held
+from .scheduler import NO_ELEMENT, ffi, with_gil
 
 if TYPE_CHECKING:
     from .stream import Stream
@@ -162,13 +162,13 @@ class Chunk:
     def _mark(self, place: int, error: BaseException, over: bool) -> None:
         """For its journey, once the chunk is over: the scheduler knows that some failed, and not which."""
         ended = (
-            held.CSCHED_RETRIED
+            with_gil.CSCHED_RETRIED
             if not over
-            else held.CSCHED_CANCELLED
+            else with_gil.CSCHED_CANCELLED
             if is_a(error, CancelledError)
-            else held.CSCHED_TIMEOUT
+            else with_gil.CSCHED_TIMEOUT
             if is_a(error, TaskTimeoutError)
-            else held.CSCHED_ERROR
+            else with_gil.CSCHED_ERROR
         )
         if self.marks is None:
             self.marks = {}
@@ -178,18 +178,22 @@ class Chunk:
         """The chunk is over; called by the resolver, again if an interrupt came in between."""
         stream = self.stream
         if not self.over:
-            if status in (held.CSCHED_VALUE, held.CSCHED_NONE) and view is not None:  # NONE: from a thread
+            if (
+                status in (with_gil.CSCHED_VALUE, with_gil.CSCHED_NONE) and view is not None
+            ):  # NONE: from a thread
                 error = None
                 first, values, errors = self._outcomes(view)
                 self._take(first, values, errors, _bytes_of(view, values))
                 stream.ran(len(self.items), run_ns)
-            elif status == held.CSCHED_LOST or (status == held.CSCHED_TIMEOUT and len(self.items) > 1):
+            elif status == with_gil.CSCHED_LOST or (
+                status == with_gil.CSCHED_TIMEOUT and len(self.items) > 1
+            ):
                 error = None
                 self._lost(worker, detail, status)
-            elif status == held.CSCHED_DEPENDENCY or self._not_loaded(status, detail):
+            elif status == with_gil.CSCHED_DEPENDENCY or self._not_loaded(status, detail):
                 error = None
                 self._not_run()
-            elif status == held.CSCHED_TIMEOUT:
+            elif status == with_gil.CSCHED_TIMEOUT:
                 error = self._timeout(0)
             else:
                 assert not isinstance(view, tuple)
@@ -201,7 +205,7 @@ class Chunk:
                 self._fail_rest(status, error)
             for ended, places in (self.marks or {}).items():
                 handle = stream.backend.scheduler.handle
-                held.csched_mark_elements(
+                with_gil.csched_mark_elements(
                     handle, self.slot, ended, ffi.new("uint32_t[]", places), len(places)
                 )
             self.over = True
@@ -211,7 +215,7 @@ class Chunk:
 
     def _not_loaded(self, status: int, detail: int) -> bool:
         """Whether the worker could not unpickle the elements, and ran none."""
-        return bool(status == held.CSCHED_ERROR and detail == NOT_LOADED and len(self.items) > 1)
+        return bool(status == with_gil.CSCHED_ERROR and detail == NOT_LOADED and len(self.items) > 1)
 
     def _fail_rest(self, status: int, error: BaseException) -> None:
         """What has no outcome yet ends so; the scheduler counted the whole chunk."""
@@ -225,9 +229,9 @@ class Chunk:
                 self._mark(self.received, error, over=False)
             self.received += 1
         stream = self.stream
-        if status == held.CSCHED_CANCELLED:
+        if status == with_gil.CSCHED_CANCELLED:
             stream.backend.adjust_run(stream.run, succeeded=good, cancelled=-good)
-        elif status != held.CSCHED_VALUE:
+        elif status != with_gil.CSCHED_VALUE:
             stream.backend.adjust_run(stream.run, succeeded=good, failed=-good - retried)
 
     def _not_run(self) -> None:
@@ -252,7 +256,7 @@ class Chunk:
         """Of an element that was stopped because it ran past its limit."""
         call = f"{function_name(self.stream.function)}({short_repr(self.items[place])})"
         call = outcomes.with_number(call, self._name(place))
-        return outcomes.error_of(held.CSCHED_TIMEOUT, None, call, self.stream.options.timeout)
+        return outcomes.error_of(with_gil.CSCHED_TIMEOUT, None, call, self.stream.options.timeout)
 
     def _lost(self, worker: int, element: int, status: int) -> None:
         """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere.
@@ -271,14 +275,14 @@ class Chunk:
             key, item = self.keys[culprit], self.items[culprit]
             error: BaseException = (
                 self._timeout(culprit)
-                if status == held.CSCHED_TIMEOUT
+                if status == with_gil.CSCHED_TIMEOUT
                 else outcomes.lost(
                     stream.backend.pool.exits.get(worker), function_name(stream.function), short_repr(item)
                 )
             )
             self._put(good, len(self.items), state_map.CANCELLED if self.cancelled else state_map.QUEUED)
             self._put(
-                culprit, culprit + 1, state_map.LOST if status == held.CSCHED_LOST else state_map.FAILED
+                culprit, culprit + 1, state_map.LOST if status == with_gil.CSCHED_LOST else state_map.FAILED
             )
             if self.cancelled:
                 over = True

@@ -11,7 +11,7 @@ from ...process_context import reporting
 from ...process_context.context import ProcessContext
 from ...process_context.reporting import Reporting, ReportingWatch
 from ...process_context.settings import Settings
-from .scheduler import held
+from .scheduler import with_gil
 
 
 def current_context() -> ProcessContext:
@@ -42,14 +42,14 @@ class ContextWatch:
     def touched(self) -> bool:
         """The same at a glance of 0.4 us, which keeps the GIL; only in other C libraries than glibc not quite."""
         return (
-            bool(held.csched_surroundings() != self.digest)
+            bool(with_gil.csched_surroundings() != self.digest)
             or (self._seen is not None and sys.path != self.path)
             or self.reporting.touched()
         )
 
     def changed(self) -> bool:
         """True at the first look and after every change."""
-        self.digest = held.csched_surroundings()
+        self.digest = with_gil.csched_surroundings()
         report = self.reporting.look()
         try:
             directory = os.getcwd()

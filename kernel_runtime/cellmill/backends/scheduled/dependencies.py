@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ... import _csched
-from .scheduler import check, free
+from .scheduler import check, nogil
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -23,7 +23,7 @@ class DependencyPicture:
         self._scheduler = backend.scheduler
         self._process = os.getpid()
         out = _ffi.new("csched_dag_t **")
-        check(free.csched_dag_open(self._scheduler.free_handle, out), "a picture of the dependencies")
+        check(nogil.csched_dag_open(self._scheduler.nogil_handle, out), "a picture of the dependencies")
         self._handle = out[0]
         self._info = _ffi.new("csched_dag_info_t *")
         self.tasks = self.dependencies = self.structure = self.changes = 0
@@ -31,12 +31,12 @@ class DependencyPicture:
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None and os.getpid() == self._process:
-            free.csched_dag_close(self._handle)
+            nogil.csched_dag_close(self._handle)
 
     def look(self) -> None:
         """Bring it up to date, with the present piece of work."""
         info = self._info
-        rc = free.csched_dag_look(self._handle, self._backend.work_began(), info)
+        rc = nogil.csched_dag_look(self._handle, self._backend.work_began(), info)
         check(rc, "the picture of the dependencies")
         self.tasks, self.dependencies, self.partial = info.nodes, info.edges, bool(info.partial)
         self.structure, self.changes = info.structure, info.changes
@@ -46,21 +46,21 @@ class DependencyPicture:
         tickets = _ffi.new("uint64_t[]", self.tasks)
         functions, depths = _ffi.new("uint32_t[]", self.tasks), _ffi.new("uint32_t[]", self.tasks)
         pairs = _ffi.new("uint32_t[]", 2 * self.dependencies)
-        free.csched_dag_nodes(self._handle, tickets, functions, depths, _ffi.NULL, _ffi.NULL)
-        free.csched_dag_edges(self._handle, pairs)
+        nogil.csched_dag_nodes(self._handle, tickets, functions, depths, _ffi.NULL, _ffi.NULL)
+        nogil.csched_dag_edges(self._handle, pairs)
         return bytes_of(tickets), bytes_of(functions), bytes_of(depths), bytes_of(pairs)
 
     def states(self) -> tuple[bytes, bytes]:
         """States and seconds of the tasks."""
         states, seconds = _ffi.new("uint8_t[]", self.tasks), _ffi.new("float[]", self.tasks)
-        free.csched_dag_nodes(self._handle, _ffi.NULL, _ffi.NULL, _ffi.NULL, states, seconds)
+        nogil.csched_dag_nodes(self._handle, _ffi.NULL, _ffi.NULL, _ffi.NULL, states, seconds)
         return bytes_of(states), bytes_of(seconds)
 
     def fold(self, most: int) -> tuple[bytes, bytes, int]:
         """Groups, what hangs on what among them, and how many depths each one holds."""
         groups, links = _ffi.new("csched_dag_group_t *[1]"), _ffi.new("csched_dag_link_t *[1]")
         counts = _ffi.new("uint32_t[3]")
-        rc = free.csched_dag_fold(self._handle, most, groups, counts, links, counts + 1, counts + 2)
+        rc = nogil.csched_dag_fold(self._handle, most, groups, counts, links, counts + 1, counts + 2)
         check(rc, "folding the dependencies")
         return (
             bytes(_ffi.buffer(groups[0], counts[0] * _ffi.sizeof("csched_dag_group_t"))),

@@ -12,7 +12,7 @@ from ...errors import CellmillError, WorkerLostError
 from ...futures import Future
 from ...runs import finish_all
 from .mapping import streams_of, take_rest
-from .scheduler import held
+from .scheduler import with_gil
 from .stream import Stream
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def break_down(backend: ScheduledBackend, error: CellmillError) -> None:
             if entry.settle(None, failure):
                 backend.resolver.call_back(entry)
             table[slot] = None
-    held.csched_cancel_all(backend.scheduler.handle)  # chunks hear of it as cancelled
+    with_gil.csched_cancel_all(backend.scheduler.handle)  # chunks hear of it as cancelled
     backend.resolver.resolve()
 
 
@@ -54,7 +54,7 @@ def cancel_everything(backend: ScheduledBackend) -> int:
     before = backend.stats().cancelled
     for stream in _streams(backend):
         stream.cancel_all()
-    held.csched_cancel_all(backend.scheduler.handle)
+    with_gil.csched_cancel_all(backend.scheduler.handle)
     while (
         not backend.resolver.resolve()
     ):  # another thread resolves: it may have begun before the cancellation
@@ -99,7 +99,7 @@ def _let_begin(backend: ScheduledBackend) -> None:
 def _finish(backend: ScheduledBackend) -> None:
     resolver = backend.resolver
     work_off(backend)
-    held.csched_close(backend.scheduler.handle)
+    with_gil.csched_close(backend.scheduler.handle)
     work_off(backend)  # what another thread was submitting at that moment
     resolver.resolve()
     backend.pool.close(True)
@@ -111,7 +111,7 @@ def _finish(backend: ScheduledBackend) -> None:
 
 def work_off(backend: ScheduledBackend) -> None:
     """Return when all that was submitted is over."""
-    held.csched_pause(backend.scheduler.handle, 0)  # paused, what is outstanding would never be over
+    with_gil.csched_pause(backend.scheduler.handle, 0)  # paused, what is outstanding would never be over
     while not backend.resolver.stopped and backend.broken is None and _busy(backend):
         backend.resolver.resolve()
         backend.scheduler.wait(50)

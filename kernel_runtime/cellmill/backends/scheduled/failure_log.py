@@ -29,7 +29,7 @@ from ...serialization.preview import preview
 from ...serialization.shared import packing
 from ...serialization.unpacked import function_of
 from ...task import short_arguments
-from .scheduler import ffi, held
+from .scheduler import ffi, with_gil
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -162,9 +162,9 @@ class FailureLog:
         ended = self._ended(slot)
         if ended is None:
             return
-        if status in (held.CSCHED_VALUE, held.CSCHED_NONE):  # its result does not unpickle
-            held.csched_mark_elements(
-                self._backend.scheduler.handle, slot, held.CSCHED_ERROR, ffi.new("uint32_t *", 0), 1
+        if status in (with_gil.CSCHED_VALUE, with_gil.CSCHED_NONE):  # its result does not unpickle
+            with_gil.csched_mark_elements(
+                self._backend.scheduler.handle, slot, with_gil.CSCHED_ERROR, ffi.new("uint32_t *", 0), 1
             )
         name = self._backend.functions.names.get(ended.function, "?")
         if name == "?":
@@ -212,7 +212,7 @@ class FailureLog:
 
     def _ended(self, slot: int) -> Any:
         ended = ffi.new("csched_ended_t *")
-        return ended if held.csched_ended(self._backend.scheduler.handle, slot, ended) == 0 else None
+        return ended if with_gil.csched_ended(self._backend.scheduler.handle, slot, ended) == 0 else None
 
     def _add(self, ended: Any, element: int, name: str, error: BaseException) -> Failure | None:
         """Count it; the record to be filled in, None when it was seen before (an interrupt came in between)."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...futures import Future
 from .. import forked_backend
-from .scheduler import held
+from .scheduler import with_gil
 from .stream import Chunk
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _disown() -> None:
         if backend.foreign:  # a child of such a child: all is closed, and the numbers are others' by now
             continue
         backend.foreign = backend.closed = True
-        held.csched_forked(backend.scheduler.handle)
+        with_gil.csched_forked(backend.scheduler.handle)
         backend.scheduler.close_passed()
         backend.listener.disown()
         for future in _unfinished(backend):

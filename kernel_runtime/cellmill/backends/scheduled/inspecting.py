@@ -12,7 +12,7 @@ from ...serialization.functions import check_batch
 from ...serialization.preview import preview
 from ...task import NO_RUN, PRIORITIES, check_whole, short_arguments
 from .failure_log import LOOKED_AT_BYTES, Failure, Group
-from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, ffi, free, free_ffi, held
+from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, ffi, nogil, nogil_ffi, with_gil
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -61,7 +61,7 @@ class Inspector:
         ``run`` is the scheduler's number. ``text``: a part of the function's name, or of the error or the arguments of
         a failure that is kept. ``task``: a ticket or a serial number.
         """
-        query = free_ffi.new("csched_query_t *")
+        query = nogil_ffi.new("csched_query_t *")
         query.kinds = sum(_BIT[kind] for kind in kinds)
         query.order = ORDERS.index(order)
         if run is not None:
@@ -74,12 +74,12 @@ class Inspector:
             failed = self._backend.failures.search(text)
             tickets = sorted({ticket for ticket, _ in failed})
             query.functions, query.function_words = words, len(words)
-        named = free_ffi.new("uint64_t[]", tickets)
+        named = nogil_ffi.new("uint64_t[]", tickets)
         if text or task is not None:
             query.by_text, query.tickets, query.ticket_count = 1, named, len(tickets)
         query.offset, wanted = offset, max(1, min(most, MOST_ROWS))
-        rows = free_ffi.new("csched_row_t[]", wanted)
-        count = free.csched_find(self._backend.scheduler.free_handle, query, wanted, rows)
+        rows = nogil_ffi.new("csched_row_t[]", wanted)
+        count = nogil.csched_find(self._backend.scheduler.nogil_handle, query, wanted, rows)
         found = [self._row(rows[i]) for i in range(count)]
         matched = int(rows[0].matched)
         if failed:  # of a chunk, the elements that are meant
@@ -94,11 +94,11 @@ class Inspector:
 
     def at(self, position: int) -> tuple[int, int | None] | None:
         """The task at a position of the state map, and which element of it, if it has several; None: unknown."""
-        query = free_ffi.new("csched_query_t *")
+        query = nogil_ffi.new("csched_query_t *")
         query.kinds, query.order = sum(_BIT.values()), ORDERS.index("newest")
         query.by_position, query.position = 1, position
-        rows = free_ffi.new("csched_row_t[]", 1)
-        if free.csched_find(self._backend.scheduler.free_handle, query, 1, rows) < 1:
+        rows = nogil_ffi.new("csched_row_t[]", 1)
+        if nogil.csched_find(self._backend.scheduler.nogil_handle, query, 1, rows) < 1:
             return None
         row = self._row(rows[0])
         place = (position - row.position) & NO_ELEMENT
@@ -112,12 +112,12 @@ class Inspector:
         words = [0] * (max(numbers, default=0) // 64 + 1)
         for number in numbers:
             words[number // 64] |= 1 << number % 64
-        return free_ffi.new("uint64_t[]", words)
+        return nogil_ffi.new("uint64_t[]", words)
 
     def _row(self, row: Any) -> Row:
-        place = free_ffi.addressof(row, "journey")
+        place = nogil_ffi.addressof(row, "journey")
         ticket, run, function, element, worker, _, attempt, *stamps, pack_ns, position = JOURNEY.unpack(
-            free_ffi.buffer(place)
+            nogil_ffi.buffer(place)
         )
         kind = _NAME[int(row.kind)]
         return Row(
@@ -153,9 +153,9 @@ class Inspector:
 
     def why(self, task: int) -> Waits:
         """Why it waits, or what it does instead."""
-        found = free_ffi.new("csched_why_t *")
-        free.csched_why(self._backend.scheduler.free_handle, self.ticket(task), found)
-        now = int(held.csched_now())
+        found = nogil_ffi.new("csched_why_t *")
+        nogil.csched_why(self._backend.scheduler.nogil_handle, self.ticket(task), found)
+        now = int(with_gil.csched_now())
         runs_there = int(found.ticket)
         return Waits(
             reason=_REASONS[found.reason],
@@ -199,7 +199,9 @@ class Inspector:
 
     def _named(self, ticket: int) -> tuple[int, str]:
         ended = ffi.new("csched_ended_t *")
-        known = held.csched_ended(self._handle, int(ticket) & NO_RUN, ended) == 0 and ended.ticket == ticket
+        known = (
+            with_gil.csched_ended(self._handle, int(ticket) & NO_RUN, ended) == 0 and ended.ticket == ticket
+        )
         return int(ticket), self._backend.functions.names.get(int(ended.function), "?") if known else "a task"
 
     def failure(self, task: int, element: int | None = None) -> Failure | None:
@@ -219,13 +221,13 @@ class Inspector:
         found = self.failure(task, element)
         if found is not None:
             return found.arguments
-        size = int(held.csched_payload(self._handle, task, ffi.NULL, 0))
+        size = int(with_gil.csched_payload(self._handle, task, ffi.NULL, 0))
         if size < 0:
             return None
         if size > LOOKED_AT_BYTES:
             return f"<{size:,} bytes>"
         data = ffi.new("char[]", max(1, size))
-        if held.csched_payload(self._handle, task, data, size) != size:
+        if with_gil.csched_payload(self._handle, task, data, size) != size:
             return None  # it ended meanwhile
         try:
             return _shown(preview(memoryview(ffi.buffer(data, size))) if size else (), element)
@@ -252,7 +254,7 @@ class Inspector:
     def set_priority(self, task: int, priority: int) -> bool:
         """Of a task that has not begun; False when it has."""
         check_whole("priority", priority, PRIORITIES)
-        return int(held.csched_set_priority(self._handle, self.ticket(task), priority)) > 0
+        return int(with_gil.csched_set_priority(self._handle, self.ticket(task), priority)) > 0
 
     def set_run_priority(self, run: int, priority: int) -> int:
         """Of what a run has not begun, and of what comes; how many elements and calls of it wait now."""
@@ -261,7 +263,9 @@ class Inspector:
         for stream in list(self._backend.streams(run)):
             stream.options = stream.options.changed(priority=priority)
             waiting += len(stream.waiting)
-        return waiting + int(free.csched_set_run_priority(self._backend.scheduler.free_handle, run, priority))
+        return waiting + int(
+            nogil.csched_set_run_priority(self._backend.scheduler.nogil_handle, run, priority)
+        )
 
     def cancel(self, task: int) -> bool:
         """Cancel it, or stop it when it runs; False when it is over."""

@@ -23,7 +23,7 @@ from ..map_iterator import Progress, woken
 from ..taking import LARGEST_BLOCK, Input, endless
 from . import outcomes
 from .cancellations import done_of
-from .scheduler import Closed, held
+from .scheduler import Closed, with_gil
 from .sizes import ReadAhead
 from .stream import Stream
 from .watching import Watch
@@ -292,7 +292,7 @@ class MapResults:
                     raise TimeoutError(f"map: no result within {self._timeout:g} s")
                 slice_ms = min(slice_ms, int(left * 1000) + 1)
             if not self._there():
-                scheduler.wait(slice_ms if held.csched_poll(scheduler.handle, 0) <= 0 else 1)
+                scheduler.wait(slice_ms if with_gil.csched_poll(scheduler.handle, 0) <= 0 else 1)
 
     async def arrival(self) -> None:
         """See `map_iterator.Source`."""

@@ -27,7 +27,7 @@ from ...serialization.functions import function_name
 from ...serialization.preview import preview
 from ...serialization.unpacked import function_of
 from ...task import short_arguments
-from .scheduler import held
+from .scheduler import with_gil
 
 if TYPE_CHECKING:
     from ...futures import Future
@@ -132,24 +132,24 @@ def _last_lines(output: str) -> str:
 
 def error_of(status: int, view: memoryview | None, name: str, timeout: float | None) -> BaseException:
     """The exception for a task that did not end with a value."""
-    if status == held.CSCHED_ERROR and view is not None:
+    if status == with_gil.CSCHED_ERROR and view is not None:
         return load_error(view)
-    if status == held.CSCHED_CANCELLED:
+    if status == with_gil.CSCHED_CANCELLED:
         return cancelled()
-    if status == held.CSCHED_TIMEOUT:
+    if status == with_gil.CSCHED_TIMEOUT:
         limit = f" of {timeout:g} s" if timeout else ""
         return TaskTimeoutError(
             f"{name} ran past its time limit{limit} and was stopped, with all that it had started. Raise timeout=, or "
             "split the work; retries= would try it again."
         )
-    if status == held.CSCHED_NOROOM:
+    if status == with_gil.CSCHED_NOROOM:
         return PayloadError(
             f"the inputs of {name} found no room, in memory or on disk, and no task runs that could give some. Let go "
             "of results that this process still refers to, or free the disk."
         )
     return (
         CellmillError("not run")
-        if status <= held.CSCHED_NOROOM
+        if status <= with_gil.CSCHED_NOROOM
         else InternalError(f"unknown status {status}")
     )
 
@@ -202,6 +202,6 @@ def cut_short(
         arguments = short_arguments(args, kwargs)
     except Exception:
         arguments = "<arguments that cannot be shown>"
-    if status == held.CSCHED_LOST:
+    if status == with_gil.CSCHED_LOST:
         return lost(backend.pool.exits.get(worker), name, arguments)
     return error_of(status, None, with_number(f"{name}({arguments})", task), limit)

@@ -19,7 +19,7 @@ from ...cell_output.transcript import QUIET_SECONDS, Settings, Voice
 from ...task import NO_RUN
 from ...worker_process.output_frames import DISPLAY, END, FRAME, LOG, PART, PIPE_BYTES, STDERR, STDOUT
 from .output_pipes import WorkerPipes
-from .scheduler import NO_ELEMENT, held
+from .scheduler import NO_ELEMENT, with_gil
 from .transcripts import Transcripts
 from .worker_infos import info_of
 
@@ -229,14 +229,14 @@ class Listener(Transcripts):
         """
         handle = self._backend.scheduler.handle
         pipes.at_length = ticket
-        held.csched_worker_overhear(handle, pipes.index, ticket)
-        if held.csched_output_turn(handle, pipes.index, True) != 1:
+        with_gil.csched_worker_overhear(handle, pipes.index, ticket)
+        if with_gil.csched_output_turn(handle, pipes.index, True) != 1:
             return False
         try:
             self._read_frames(pipes)
             self._read_natives(pipes, ticket)
         finally:
-            held.csched_output_turn(handle, pipes.index, False)
+            with_gil.csched_output_turn(handle, pipes.index, False)
         if ticket and self._running(pipes.index) != ticket:  # it may have looked before it was told
             self._read_frames(pipes)
             self._end(pipes, ticket)
@@ -263,7 +263,7 @@ class Listener(Transcripts):
     def _run_of(self, pipes: WorkerPipes, ticket: int) -> int:
         if ticket == pipes.run_of[0]:
             return pipes.run_of[1]
-        run = int(held.csched_task_run(self._backend.scheduler.handle, ticket))
+        run = int(with_gil.csched_task_run(self._backend.scheduler.handle, ticket))
         if run == NO_RUN:
             for row in reversed(self._backend.scheduler.latest_journeys(ROWS_BACK)):
                 if row[0] == ticket:

@@ -13,7 +13,7 @@ from ...futures import Future
 from ...process_context.reporting import ReportingWatch
 from ...randomness import streams
 from ...serialization.functions import FunctionTable
-from .scheduler import check, ffi, held
+from .scheduler import check, ffi, with_gil
 from .settings_watch import SettingsWatch
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class PlainSubmit:
             self._keep(name)
         made: list[Any] = []
         owner, out = (ffi.cast("void *", id(thing)) for thing in (self, made))
-        check(held.csched_plain_submit(self.form, owner, out), "preparing to submit")
+        check(with_gil.csched_plain_submit(self.form, owner, out), "preparing to submit")
         self.call: Callable[[Any, tuple[Any, ...], int, int], Future | None]
         self.submit: Callable[..., Future]
         self.call, self.submit, futures.track = made
@@ -125,7 +125,7 @@ class PlainSubmit:
     def _rebase(self) -> None:
         """Workers get the present settings for good, where no task is left that was sent without its own."""
         stats = self._stats
-        check(held.csched_stats(self.form.s, stats), "asking for figures")
+        check(with_gil.csched_stats(self.form.s, stats), "asking for figures")
         if stats.waiting + stats.queued + stats.running == 0 and self.settings.rebase():
             self._backend.pool.world.settings = self.settings.base
 

@@ -15,7 +15,7 @@ from ...serialization.exceptions import encode_error, load_error
 from ...serialization.functions import encode_function
 from ...worker_process.protocol import CALL
 from . import outcomes
-from .scheduler import Full, check, held
+from .scheduler import Full, check, with_gil
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -55,8 +55,8 @@ class Requests:
     def _hand_over(self, index: int, number: int, data: bytes) -> None:
         while True:
             try:
-                rc = held.csched_control(self._backend.scheduler.handle, index, number, data, len(data))
-                if rc != held.CSCHED_EINVAL:  # else that worker has just gone
+                rc = with_gil.csched_control(self._backend.scheduler.handle, index, number, data, len(data))
+                if rc != with_gil.CSCHED_EINVAL:  # else that worker has just gone
                     check(rc, "a request to a worker")
                 return
             except Full:

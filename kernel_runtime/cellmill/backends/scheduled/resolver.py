@@ -18,7 +18,7 @@ from ...serialization.payload import BUFFER_MIN
 from . import changes, outcomes
 from .callbacks import Callbacks
 from .retrying import RetriedFuture
-from .scheduler import BATCH, MESSAGE, Completion, Scheduler, held
+from .scheduler import BATCH, MESSAGE, Completion, Scheduler, with_gil
 from .stream import Chunk
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SLICE_MS = 50  # no sleep is longer: signals are looked at in between
 SPIN_US = 20
 _LATER = object()
 ALONE = frozenset((bool, int, float, str, bytes))  # types of values that refer to nothing
-CANCELLED, NONE, VALUE = held.CSCHED_CANCELLED, held.CSCHED_NONE, held.CSCHED_VALUE
+CANCELLED, NONE, VALUE = with_gil.CSCHED_CANCELLED, with_gil.CSCHED_NONE, with_gil.CSCHED_VALUE
 
 
 class Resolver:
@@ -66,7 +66,7 @@ class Resolver:
                         continue
                     size = len(self.table)
                     grown = max(4096, 2 * size)
-                    held.csched_reserve(self.scheduler.handle, grown)
+                    with_gil.csched_reserve(self.scheduler.handle, grown)
                     self.table.extend([None] * (grown - size))
                     self.slots.extend(array("I", range(grown - 1, size - 1, -1)))
 
@@ -109,11 +109,11 @@ class Resolver:
 
     def _background(self) -> None:
         """For futures that are not waited for in a way of ours: callbacks, `concurrent.futures.wait`, asyncio."""
-        from .scheduler import free
+        from .scheduler import nogil
 
-        handle = self.scheduler.free_handle
+        handle = self.scheduler.nogil_handle
         while not self.stopped:
-            if free.csched_wait_background(handle, 200) > 0:
+            if nogil.csched_wait_background(handle, 200) > 0:
                 try:
                     self.resolve()
                 except Exception as error:
@@ -155,7 +155,7 @@ class Resolver:
                         rest.append(place)
             for place in rest:
                 self._settle(scheduler.completion(place))
-            held.csched_commit(scheduler.handle, n)
+            with_gil.csched_commit(scheduler.handle, n)
             self.settled(slots)
             self.slots.frombytes(scheduler.slot_bytes(n))
             if n < BATCH:
@@ -196,7 +196,7 @@ class Resolver:
                 value, error = self._outcome(entry, done)
                 if error is not None:
                     note_failure(done.run, self.backend, error)
-                    came = done.status in (held.CSCHED_LOST, held.CSCHED_TIMEOUT) and done.size
+                    came = done.status in (with_gil.CSCHED_LOST, with_gil.CSCHED_TIMEOUT) and done.size
                     arguments = self.scheduler.view(done.address, done.size) if came else None
                     self.backend.failures.of_task(entry, done.slot, done.status, error, arguments)
                 called = entry.settle(value, error)
@@ -229,9 +229,9 @@ class Resolver:
             if size < BUFFER_MIN:  # it has no buffers in it: nothing refers to its memory after unpickling
                 return outcomes.load_value(scheduler.buffer(done.address, size), pickle.loads)
             return outcomes.load_value(scheduler.lasting_view(done.blob, done.address, size), scheduler.load)
-        if status == held.CSCHED_ERROR:
+        if status == with_gil.CSCHED_ERROR:
             return None, load_error(scheduler.view(done.address, size))
-        if status == held.CSCHED_DEPENDENCY:
+        if status == with_gil.CSCHED_DEPENDENCY:
             before = future._inputs[done.detail] if done.detail < len(future._inputs) else None
             return None, outcomes.dependency_failed(before, done.detail)
         arguments = scheduler.view(done.address, size) if size else None
@@ -255,21 +255,21 @@ class Resolver:
                 return
             rows = MESSAGE.iter_unpack(scheduler.message_rows(n))
             for kind, worker, slot, detail, run, function, ticket, blob, address, size, limit_ns in rows:
-                if kind == held.CSCHED_OUTPUT:
+                if kind == with_gil.CSCHED_OUTPUT:
                     self.backend.listener.end_of_task(worker, ticket, run)
-                elif kind == held.CSCHED_PARTIAL:
+                elif kind == with_gil.CSCHED_PARTIAL:
                     entry = self.table[slot]
                     if (
                         type(entry) is Chunk
                         and (came := self._came_early(slot, detail, blob, address, size)) is not None
                     ):
                         entry.partial(came)
-                elif kind == held.CSCHED_REPLY and detail == CHANGES:
+                elif kind == with_gil.CSCHED_REPLY and detail == CHANGES:
                     named = self.backend.functions.by_name
                     changes.hear(bytes(scheduler.view(address, size)), named)
-                elif kind == held.CSCHED_REPLY:
+                elif kind == with_gil.CSCHED_REPLY:
                     self.backend.pool.reply(worker, detail, bytes(scheduler.view(address, size)))
-                elif kind == held.CSCHED_ATTEMPT:
+                elif kind == with_gil.CSCHED_ATTEMPT:
                     failed = Completion(
                         slot, detail, worker, 0, 0, blob, address, size, limit_ns, function, run
                     )
@@ -278,7 +278,7 @@ class Resolver:
                     self.backend.stopper.overdue(ticket, detail)
                 else:  # its memory does not hold what it must
                     self.backend.pool.kill(worker)
-            held.csched_messages_commit(scheduler.handle, n)
+            with_gil.csched_messages_commit(scheduler.handle, n)
 
     def _again(self, ticket: int, failed: Completion) -> None:
         """An attempt failed: whether there is another one."""
@@ -291,7 +291,7 @@ class Resolver:
     def stop(self) -> None:
         """No more background resolving; the thread is joined unless it is the caller."""
         self.stopped = True
-        held.csched_wake(self.scheduler.handle)
+        with_gil.csched_wake(self.scheduler.handle)
         if threading.current_thread() is not self._thread:
             self._thread.join(2)
         self._callbacks.stop()

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...futures import Future, Home
 from ...task import Retry
-from .scheduler import held
+from .scheduler import with_gil
 
 
 class RetriedFuture(Future):
@@ -26,6 +26,6 @@ class RetriedFuture(Future):
         self.attempt += 1
         if delay is None:
             self.last = error
-            held.csched_give_up(handle, ticket, status)
+            with_gil.csched_give_up(handle, ticket, status)
         else:
-            held.csched_retry(handle, ticket, int(delay * 1e9))
+            with_gil.csched_retry(handle, ticket, int(delay * 1e9))

@@ -1,6 +1,6 @@
 """The binding to csched: opaque handles, return codes as exceptions, payload views that own their memory.
 
-Calls through ``held`` keep the GIL: they are bounded and do no I/O. Calls through ``free`` release it: they sleep
+Calls through ``with_gil`` keep the GIL: they are bounded and do no I/O. Calls through ``nogil`` release it: they sleep
 or copy much.
 """
 
@@ -28,9 +28,9 @@ except ImportError as error:  # pragma: no cover - a build without the C part
         "on Linux (x86-64, arm64) with a C compiler: reinstall with `pip install --force-reinstall cellmill`."
     ) from error
 
-ffi, held = _csched_held.ffi, _csched_held.lib
-free, free_ffi = _csched.lib, _csched.ffi
-free_cast: Callable[[str, int], Any] = _csched.ffi.cast
+ffi, with_gil = _csched_held.ffi, _csched_held.lib
+nogil, nogil_ffi = _csched.lib, _csched.ffi
+nogil_cast: Callable[[str, int], Any] = _csched.ffi.cast
 
 NO_BLOCK = 2**64 - 1
 COMPLETION = struct.Struct("=IHHIIQQQQII")
@@ -90,21 +90,21 @@ def check(rc: int, what: str) -> int:
     """Turn a negative return code into the exception it means."""
     if rc >= 0:
         return rc
-    if rc == held.CSCHED_EFULL:
+    if rc == with_gil.CSCHED_EFULL:
         raise Full
-    if rc == held.CSCHED_EDISK:
+    if rc == with_gil.CSCHED_EDISK:
         raise DiskFull
-    if rc == held.CSCHED_ESTALE:
+    if rc == with_gil.CSCHED_ESTALE:
         raise StaleInput
-    if rc == held.CSCHED_ETOOBIG:
+    if rc == with_gil.CSCHED_ETOOBIG:
         raise PayloadError(f"{what}: larger than what can be sent at once; send it in parts or by file")
-    if rc == held.CSCHED_ESTOPPED:
+    if rc == with_gil.CSCHED_ESTOPPED:
         raise Closed("cannot schedule new futures after shutdown")
-    name = ffi.string(held.csched_error_name(rc)).decode()
-    if rc in (held.CSCHED_ENOMEM, held.CSCHED_ESYSTEM):
-        code = ffi.errno if rc == held.CSCHED_ESYSTEM else errno.ENOMEM
+    name = ffi.string(with_gil.csched_error_name(rc)).decode()
+    if rc in (with_gil.CSCHED_ENOMEM, with_gil.CSCHED_ESYSTEM):
+        code = ffi.errno if rc == with_gil.CSCHED_ESYSTEM else errno.ENOMEM
         raise BackendError(f"{what}: {os.strerror(code)}. {advice(code)}")
-    if rc == held.CSCHED_EINVAL:
+    if rc == with_gil.CSCHED_EINVAL:
         raise UsageError(f"{what}: {name}")
     raise InternalError(f"{what}: {name} ({rc}); please report this with what you ran")
 
@@ -134,8 +134,8 @@ class _Life:
 
     __slots__ = ("_handles", "_over", "_process", "_views")
 
-    def __init__(self, handle: Any, free_handle: Any) -> None:
-        self._handles = [(handle, free_handle)]
+    def __init__(self, handle: Any, nogil_handle: Any) -> None:
+        self._handles = [(handle, nogil_handle)]
         self._views: set[int] = set()
         self._over = False
         self._process = os.getpid()
@@ -148,7 +148,7 @@ class _Life:
 
         def release(_: Any) -> None:
             if os.getpid() == self._process:
-                held.csched_blob_release(handle, blob)
+                with_gil.csched_blob_release(handle, blob)
                 self._views.discard(number)
                 self._destroy()
 
@@ -163,7 +163,7 @@ class _Life:
         # in a forked child the memory is the parent's to manage
         if self._over and not self._views and os.getpid() == self._process:
             with contextlib.suppress(IndexError):  # another thread is at it
-                free.csched_destroy(self._handles.pop()[1])
+                nogil.csched_destroy(self._handles.pop()[1])
 
 
 class Scheduler:
@@ -196,12 +196,12 @@ class Scheduler:
             },
         )
         out = ffi.new("csched_t **")
-        check(held.csched_create(config, out), "starting the scheduler")
+        check(with_gil.csched_create(config, out), "starting the scheduler")
         self.handle = out[0]
-        self.free_handle = free_cast("csched_t *", int(ffi.cast("uintptr_t", self.handle)))
-        self._life = _Life(self.handle, self.free_handle)
-        self._fill: Fill = partial(held.csched_block_fill, self.handle)
-        self._fill_long: Fill = partial(free.csched_block_fill, self.free_handle)
+        self.nogil_handle = nogil_cast("csched_t *", int(ffi.cast("uintptr_t", self.handle)))
+        self._life = _Life(self.handle, self.nogil_handle)
+        self._fill: Fill = partial(with_gil.csched_block_fill, self.handle)
+        self._fill_long: Fill = partial(nogil.csched_block_fill, self.nogil_handle)
         self._completions = ffi.new("csched_completion_t[]", BATCH)
         self._completion_bytes = memoryview(ffi.buffer(self._completions))
         self._completion_slots = self._completion_bytes.cast("I")[:: COMPLETION.size // 4]
@@ -224,8 +224,8 @@ class Scheduler:
     def store(self, encoded: Encoded) -> int:
         """Copy an encoded payload into a block in memory; returns its offset. Raises `Full` or `TooLarge`."""
         out = ffi.new("uint64_t[2]")
-        rc = held.csched_block_alloc(self.handle, encoded.size, out, out + 1)
-        if rc == held.CSCHED_ETOOBIG:
+        rc = with_gil.csched_block_alloc(self.handle, encoded.size, out, out + 1)
+        if rc == with_gil.CSCHED_ETOOBIG:
             raise TooLarge
         check(rc, f"a payload of {encoded.size:,} bytes")
         return self._filled(int(out[0]), encoded)
@@ -233,7 +233,7 @@ class Scheduler:
     def spill(self, encoded: Encoded) -> int:
         """The same in a file. Raises `DiskFull`."""
         out = ffi.new("uint64_t[2]")
-        rc = free.csched_block_spill(self.free_handle, encoded.size, out, out + 1)
+        rc = nogil.csched_block_spill(self.nogil_handle, encoded.size, out, out + 1)
         check(rc, f"a payload of {encoded.size:,} bytes")
         return self._filled(int(out[0]), encoded)
 
@@ -243,19 +243,19 @@ class Scheduler:
 
     def drop(self, offset: int) -> None:
         """Give back a block that was stored but not submitted."""
-        held.csched_block_free(self.handle, offset)
+        with_gil.csched_block_free(self.handle, offset)
 
     def add_function(self, encoded: Encoded) -> int:
         """Register a function's pickle; returns its number."""
         number = ffi.new("uint32_t *")
         if not encoded.buffers and encoded.size <= INLINE_MAX:
-            rc = held.csched_function_add(self.handle, encoded.data, encoded.size, NO_BLOCK, number)
+            rc = with_gil.csched_function_add(self.handle, encoded.data, encoded.size, NO_BLOCK, number)
         else:
             try:
                 offset = self.store(encoded)
             except Full:
                 offset = self.spill(encoded)
-            rc = held.csched_function_add(self.handle, ffi.NULL, encoded.size, offset, number)
+            rc = with_gil.csched_function_add(self.handle, ffi.NULL, encoded.size, offset, number)
         check(rc, "registering a function")
         return int(number[0])
 
@@ -271,11 +271,11 @@ class Scheduler:
 
     def drop_function(self, number: int) -> None:
         """Forget a function as soon as no task is left that calls it."""
-        held.csched_function_drop(self.handle, number)
+        with_gil.csched_function_drop(self.handle, number)
 
     def lasting_view(self, blob: int, address: int, size: int) -> memoryview:
         """Memory of a payload that lives as long as anything refers to the view."""
-        held.csched_blob_retain(self.handle, blob)
+        with_gil.csched_blob_retain(self.handle, blob)
         owner = ffi.gc(ffi.cast("char *", address), self._life.viewed(blob), size)
         return memoryview(ffi.buffer(owner, size)).toreadonly()
 
@@ -283,10 +283,10 @@ class Scheduler:
         """A part of such a view that its holder may write to; see `payload.Area`. It keeps the payload, too."""
         whole, out = _from_buffer(view), ffi.new("uint64_t *")
         at = int(ffi.cast("uintptr_t", whole)) + offset
-        if held.csched_own(self.handle, at, size, out) < 0:
+        if with_gil.csched_own(self.handle, at, size, out) < 0:
             return None
         # no Python runs when it goes, which an interrupt could leave half done
-        end = partial(held.csched_disown, self.handle, whole, at, size)
+        end = partial(with_gil.csched_disown, self.handle, whole, at, size)
         return memoryview(ffi.buffer(ffi.gc(ffi.cast(_CHARS, out[0]), end, size), size))
 
     def load(self, view: memoryview) -> Any:
@@ -297,15 +297,15 @@ class Scheduler:
 
     def poll(self, spin_us: int = 0) -> int:
         """Drain; how many completions and messages lie there."""
-        return int(held.csched_poll(self.handle, spin_us))
+        return int(with_gil.csched_poll(self.handle, spin_us))
 
     def wait(self, timeout_ms: int, ticket: int = 0) -> int:
         """The same, asleep, without the GIL, for one slice of at most 50 ms; for one task's result, or for any."""
-        return int(free.csched_wait_for(self.free_handle, ticket, timeout_ms))
+        return int(nogil.csched_wait_for(self.nogil_handle, ticket, timeout_ms))
 
     def collect(self) -> int:
         """How many of the oldest completions lie ready to be read, at most `BATCH`."""
-        return int(held.csched_collect(self.handle, BATCH, self._completions))
+        return int(with_gil.csched_collect(self.handle, BATCH, self._completions))
 
     def completion(self, place: int) -> Completion:
         """One of those just collected."""
@@ -325,7 +325,7 @@ class Scheduler:
 
     def messages(self) -> int:
         """How many of the oldest messages lie ready to be read, at most `BATCH`."""
-        return int(held.csched_messages(self.handle, BATCH, self._messages))
+        return int(with_gil.csched_messages(self.handle, BATCH, self._messages))
 
     def message_rows(self, n: int) -> memoryview:
         """Those, in the format `MESSAGE`."""
@@ -335,15 +335,15 @@ class Scheduler:
         """Rows of the journey ring, oldest first, in the format `JOURNEY`."""
         cursor, dropped = ffi.new("uint64_t *"), ffi.new("uint64_t *")
         rows = ffi.new("csched_journey_t[]", BATCH)
-        while n := held.csched_journeys(self.handle, cursor, BATCH, rows, dropped):
+        while n := with_gil.csched_journeys(self.handle, cursor, BATCH, rows, dropped):
             yield from JOURNEY.iter_unpack(ffi.buffer(rows)[: n * JOURNEY.size])
 
     def latest_journeys(self, most: int) -> list[tuple[int, ...]]:
         """The newest of them."""
         stats, rows = ffi.new("csched_stats_t *"), ffi.new("csched_journey_t[]", most)
-        held.csched_stats(self.handle, stats)
+        with_gil.csched_stats(self.handle, stats)
         cursor, dropped = ffi.new("uint64_t *", max(0, stats.journeys - most)), ffi.new("uint64_t *")
-        n = held.csched_journeys(self.handle, cursor, most, rows, dropped)
+        n = with_gil.csched_journeys(self.handle, cursor, most, rows, dropped)
         return list(JOURNEY.iter_unpack(ffi.buffer(rows)[: n * JOURNEY.size]))
 
     # -- workers
@@ -351,7 +351,7 @@ class Scheduler:
     def add_worker(self) -> tuple[int, list[int]]:
         """A new worker's number and the four descriptors its process needs, to be closed by `close_passed`."""
         index = ffi.new("uint32_t *")
-        check(held.csched_worker_add(self.handle, index, self._passed), "adding a worker")
+        check(with_gil.csched_worker_add(self.handle, index, self._passed), "adding a worker")
         return int(index[0]), list(self._passed)
 
     def keep_passed(self) -> None:

@@ -29,7 +29,7 @@ from .drawn import Drawn
 from .payload_blocks import Room
 from .plain import PlainSubmit
 from .retrying import RetriedFuture
-from .scheduler import NO_BLOCK, StaleInput, check, ffi, held
+from .scheduler import NO_BLOCK, StaleInput, check, ffi, with_gil
 from .stream import CancelledItem, Chunk, Stream
 
 if TYPE_CHECKING:
@@ -196,13 +196,13 @@ class Sender:
         handle = self.scheduler.handle
         if options.plain and not inputs and not inputs.needs:
             if block == NO_BLOCK:
-                ticket = held.csched_submit(handle, slot, number, run, data, encoded.size, pack_ns)
+                ticket = with_gil.csched_submit(handle, slot, number, run, data, encoded.size, pack_ns)
             else:
-                ticket = held.csched_submit_block(handle, slot, number, run, block, encoded.size, pack_ns)
+                ticket = with_gil.csched_submit_block(handle, slot, number, run, block, encoded.size, pack_ns)
         else:
             future._inputs = tuple(inputs)
             form, _keep = self._form(options, inputs, block)
-            ticket = held.csched_submit_with(handle, slot, number, run, data, encoded.size, pack_ns, form)
+            ticket = with_gil.csched_submit_with(handle, slot, number, run, data, encoded.size, pack_ns, form)
         if ticket < 0:
             if block != NO_BLOCK:
                 self.scheduler.drop(block)
@@ -240,7 +240,7 @@ class Sender:
     def _tell_over(self, ticket: int, number: int, over: list[int]) -> None:
         """Inputs whose values went along are shown as such."""
         tickets = ffi.new("uint64_t[]", over)
-        held.csched_depended(self.scheduler.handle, ticket, number, tickets, len(over))
+        with_gil.csched_depended(self.scheduler.handle, ticket, number, tickets, len(over))
 
     def _undo(self, slot: int, code: int) -> None:
         """A submit was refused: its slot is free again, and the reason is raised."""
@@ -343,7 +343,7 @@ class Sender:
             form.count, form.retries, form.ask, form.attempt = count, 0, 0, chunk.attempt
             form.position = 0 if chunk.position is None else chunk.position + 1
             form.not_before = _NOW() + int(chunk.delay * 1e9) if chunk.delay else 0
-            ticket = held.csched_submit_with(
+            ticket = with_gil.csched_submit_with(
                 self.scheduler.handle, slot, number, run, data, encoded.size, _NOW() - start, form
             )
             if ticket >= 0:

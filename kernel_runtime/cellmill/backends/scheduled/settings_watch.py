@@ -13,7 +13,7 @@ from typing import Any
 
 from ...process_context import settings
 from ...process_context.settings import Settings
-from .scheduler import ffi, held
+from .scheduler import ffi, with_gil
 
 WORD = 4
 _GET = ctypes.cast(ctypes.pythonapi.PyContextVar_Get, ctypes.c_void_p).value
@@ -60,7 +60,7 @@ class _Seen:
         self.blind = False  # a decimal context that cannot be compared
 
     def __del__(self) -> None:
-        held.csched_settings_forget(self.form)
+        with_gil.csched_settings_forget(self.form)
 
     def note(self) -> None:
         """It is the present one."""
@@ -78,10 +78,10 @@ class _Seen:
         self.blind = found[2] is not None and not WORDS
         form.words[0 : len(WORDS)] = WORDS
         form.word_count = len(WORDS)
-        held.csched_settings_note(form)
+        with_gil.csched_settings_note(form)
 
     def changed(self) -> bool:
-        return self.blind or bool(held.csched_settings_changed(self.form, 0))
+        return self.blind or bool(with_gil.csched_settings_changed(self.form, 0))
 
 
 def _pointer(thing: Any) -> Any:

@@ -16,7 +16,7 @@ from ...errors import PayloadError
 from ...serialization import read_only
 from ...serialization.payload import INLINE_MAX, Encoded, explain_shared
 from ...serialization.shared import Place, Shared, ShareError, packing, reference
-from .scheduler import DiskFull, Full, StaleInput, check, ffi, held
+from .scheduler import DiskFull, Full, StaleInput, check, ffi, with_gil
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -60,7 +60,9 @@ class Sharing:
         """A function, or what is like one, that refers to these. Raises `StaleInput` when one was closed meanwhile."""
         number = self.scheduler.add_function(encoded)
         rc = (
-            held.csched_function_needs(self.scheduler.handle, number, list(needs), len(needs)) if needs else 0
+            with_gil.csched_function_needs(self.scheduler.handle, number, list(needs), len(needs))
+            if needs
+            else 0
         )
         if rc < 0:
             self.scheduler.drop_function(number)
@@ -120,10 +122,10 @@ class Sharing:
         where = IN_LINE
         if encoded.buffers or encoded.size > INLINE_MAX:
             stats = ffi.new("csched_stats_t *")
-            held.csched_stats(self.scheduler.handle, stats)
+            with_gil.csched_stats(self.scheduler.handle, stats)
             before = stats.file_used
             number = self.add(encoded, needs)
-            held.csched_stats(self.scheduler.handle, stats)
+            with_gil.csched_stats(self.scheduler.handle, stats)
             where = IN_FILE if stats.file_used >= before + encoded.size else IN_MEMORY
         else:
             number = self.add(encoded, needs)

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .scheduler import Scheduler, check, ffi, free, free_cast, held
+from .scheduler import Scheduler, check, ffi, nogil, nogil_cast, with_gil
 
-WAITING, QUEUED, RUNNING = held.CSCHED_MAP_WAITING, held.CSCHED_MAP_QUEUED, held.CSCHED_MAP_RUNNING
-DONE, FAILED = held.CSCHED_MAP_DONE, held.CSCHED_MAP_FAILED
-CANCELLED, LOST = held.CSCHED_MAP_CANCELLED, held.CSCHED_MAP_LOST
+WAITING, QUEUED, RUNNING = (
+    with_gil.CSCHED_MAP_WAITING,
+    with_gil.CSCHED_MAP_QUEUED,
+    with_gil.CSCHED_MAP_RUNNING,
+)
+DONE, FAILED = with_gil.CSCHED_MAP_DONE, with_gil.CSCHED_MAP_FAILED
+CANCELLED, LOST = with_gil.CSCHED_MAP_CANCELLED, with_gil.CSCHED_MAP_LOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class States:
     @property
     def next(self) -> int:
         """How many positions were ever given."""
-        return int(held.csched_map_next(self._scheduler.handle))
+        return int(with_gil.csched_map_next(self._scheduler.handle))
 
     def picture(self, first: int, last: int, span: int, most: int) -> Picture:
         """At most ``most`` cells of ``span`` tasks, a power of two, from position ``first`` on. Without the GIL."""
@@ -47,24 +51,24 @@ class States:
         cells, packed = ffi.new("uint8_t[]", most), ffi.new("uint8_t[]", most + most // 128 + 1)
         scheduler = self._scheduler
         form, to = _free("csched_map_t *", wanted), _free("uint8_t *", cells)
-        check(free.csched_map(scheduler.free_handle, form, to, most), "drawing the map")
-        size = held.csched_map_pack(cells, wanted.cells, packed)
+        check(nogil.csched_map(scheduler.nogil_handle, form, to, most), "drawing the map")
+        size = with_gil.csched_map_pack(cells, wanted.cells, packed)
         return Picture(
             wanted.first, wanted.last, span, tuple(wanted.counts), bytes(ffi.buffer(packed)[:size])
         )
 
     def position(self, slot: int) -> int:
         """Of the first element of the task in this slot, which is not committed yet."""
-        return int(held.csched_task_position(self._scheduler.handle, slot))
+        return int(with_gil.csched_task_position(self._scheduler.handle, slot))
 
     def put(self, position: int | None, count: int, state: int) -> None:
         """Write the state of so many tasks; those without a position get the next ones."""
         if position is None:
-            held.csched_map_add(self._scheduler.handle, count, state)
+            with_gil.csched_map_add(self._scheduler.handle, count, state)
         else:
-            held.csched_map_set(self._scheduler.handle, position, count, state)
+            with_gil.csched_map_set(self._scheduler.handle, position, count, state)
 
 
 def _free(kind: str, pointer: object) -> object:
     """The same pointer for the module that releases the GIL."""
-    return free_cast(kind, int(ffi.cast("uintptr_t", pointer)))
+    return nogil_cast(kind, int(ffi.cast("uintptr_t", pointer)))

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .scheduler import NO_ELEMENT, ffi, held
+from .scheduler import NO_ELEMENT, ffi, with_gil
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -43,14 +43,14 @@ class Targets:
         """Cancel the tasks of a run (those later than the serial number) and stop those that run; how many."""
         found = ffi.new("csched_target_t[]", MOST_TARGETS)  # more than there are workers
         cancelled = ffi.new("uint32_t *")
-        count = held.csched_stop_run(self._handle, run, after, found, MOST_TARGETS, cancelled)
+        count = with_gil.csched_stop_run(self._handle, run, after, found, MOST_TARGETS, cancelled)
         self._end([_target(found[i]) for i in range(count)])
         return int(cancelled[0] + count)
 
     def stop_task(self, ticket: int) -> bool | None:
         """True: it had not begun and is cancelled; False: it is stopped; None: it is over."""
         found = ffi.new("csched_target_t *")
-        rc = held.csched_stop_task(self._handle, ticket, found)
+        rc = with_gil.csched_stop_task(self._handle, ticket, found)
         if rc == 2:
             self._end([_target(found)])
         return None if rc == 0 else rc == 1
@@ -58,7 +58,7 @@ class Targets:
     def overdue(self, ticket: int, element: int) -> None:
         """A task ran past its time limit, or this element of a chunk."""
         found = ffi.new("csched_target_t *")
-        if held.csched_interrupt(self._handle, ticket, element, found):
+        if with_gil.csched_interrupt(self._handle, ticket, element, found):
             self._end([_target(found)])
 
     def _end(self, targets: list[Target]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import _csched
-from .scheduler import Scheduler, check, free
+from .scheduler import Scheduler, check, nogil
 
 ffi = _csched.ffi  # of the module whose calls release the GIL
 SPAN_BYTES = int(ffi.sizeof("csched_span_t"))
@@ -44,30 +44,30 @@ class Timeline:
 
     def __init__(self) -> None:
         out = ffi.new("csched_timeline_t **")
-        check(free.csched_timeline_open(out), "folding journeys")
-        self._handle = ffi.gc(out[0], free.csched_timeline_close)
+        check(nogil.csched_timeline_open(out), "folding journeys")
+        self._handle = ffi.gc(out[0], nogil.csched_timeline_close)
         self._state = ffi.new("csched_timeline_state_t *")
         self._spans = ffi.new("csched_span_t[]", MOST_SPANS)
 
     def begin(self, scheduler: Scheduler, since_ns: int, run: int = EVERY_RUN) -> None:
         """Start anew, with the tasks submitted since then (monotonic nanoseconds), of one run or of all."""
-        free.csched_timeline_begin(self._handle, scheduler.free_handle, since_ns, run)
+        nogil.csched_timeline_begin(self._handle, scheduler.nogil_handle, since_ns, run)
 
     def fold(self, scheduler: Scheduler) -> Any:
         """Read what came since; the state (csched_timeline_state_t), valid until the next call."""
-        free.csched_timeline_fold(self._handle, scheduler.free_handle, self._state)
+        nogil.csched_timeline_fold(self._handle, scheduler.nogil_handle, self._state)
         return self._state
 
     def spans(self, after: int | None) -> bytes:
         """The spans that changed after that fold; None: all of them."""
         number = 2**64 - 1 if after is None else after
-        n = free.csched_timeline_spans(self._handle, number, MOST_SPANS, self._spans)
+        n = nogil.csched_timeline_spans(self._handle, number, MOST_SPANS, self._spans)
         return bytes(ffi.buffer(self._spans, n * SPAN_BYTES))
 
     def figures(self) -> list[FunctionFigures]:
         """What each function's tasks took."""
         rows = ffi.new("csched_figures_t[]", MOST_FIGURES)
-        n = free.csched_timeline_figures(self._handle, MOST_FIGURES, rows)
+        n = nogil.csched_timeline_figures(self._handle, MOST_FIGURES, rows)
         return [
             FunctionFigures(
                 row.function,
@@ -83,7 +83,7 @@ class Timeline:
 def running_spans(scheduler: Scheduler) -> bytes:
     """A span for each task that runs now."""
     spans = ffi.new("csched_span_t[]", MOST_RUNNING)
-    n = free.csched_timeline_running(scheduler.free_handle, MOST_RUNNING, spans)
+    n = nogil.csched_timeline_running(scheduler.nogil_handle, MOST_RUNNING, spans)
     return bytes(ffi.buffer(spans, n * SPAN_BYTES))
 
 
@@ -91,7 +91,7 @@ def window(scheduler: Scheduler, start_ns: int, end_ns: int, most: int) -> tuple
     """A span for each task that ran between these times, or for an even choice of `most` of them; how many did."""
     spans, found = ffi.new("csched_span_t[]", most), ffi.new("uint64_t *")
     n = check(
-        free.csched_timeline_window(scheduler.free_handle, start_ns, end_ns, most, spans, found),
+        nogil.csched_timeline_window(scheduler.nogil_handle, start_ns, end_ns, most, spans, found),
         "a part of the timeline",
     )
     return bytes(ffi.buffer(spans, n * SPAN_BYTES)), int(found[0])

@@ -21,7 +21,7 @@ from ...cell_output.transcript import QUIET_SECONDS, Settings, Transcript, Voice
 from ...serialization.functions import function_name
 from ...task import NO_RUN
 from ...worker_process.output_frames import STDERR, STDOUT
-from .scheduler import held
+from .scheduler import with_gil
 from .stream import Chunk
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Transcripts:
 
     def new_cell(self, cell: origin.Origin) -> None:
         """What is submitted from now on belongs to this cell."""
-        serial = int(held.csched_serial(self._backend.scheduler.handle)) + 1
+        serial = int(with_gil.csched_serial(self._backend.scheduler.handle)) + 1
         with self._lock:
             self._cells.append((serial, cell))
             del self._cells[1:-MOST_CELLS]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...task import WorkerInfo
-from .scheduler import NO_ELEMENT, ffi, held
+from .scheduler import NO_ELEMENT, ffi, with_gil
 
 if TYPE_CHECKING:
     from .backend import ScheduledBackend
@@ -18,7 +18,7 @@ STATES = ("lost", "starting", "idle", "lost")
 def info_of(backend: ScheduledBackend, index: int) -> Any:
     """What the scheduler knows of one worker (csched_worker_info_t)."""
     out = ffi.new("csched_worker_info_t *")
-    held.csched_worker_info(backend.scheduler.handle, index, out)
+    with_gil.csched_worker_info(backend.scheduler.handle, index, out)
     return out
 
 
@@ -26,7 +26,7 @@ def running_in_run(backend: ScheduledBackend, run: int) -> int:
     """Tasks of this run that are in user code now."""
     out = ffi.new("csched_worker_info_t *")
     handle, index, count = backend.scheduler.handle, 0, 0
-    while held.csched_worker_info(handle, index, out) == 0:
+    while with_gil.csched_worker_info(handle, index, out) == 0:
         count += bool(out.ticket) and out.run == run
         index += 1
     return count

@@ -25,7 +25,7 @@ from ..scheduled.backend import ScheduledBackend
 from ..scheduled.cancellations import Cancellations
 from ..scheduled.failure_log import KEPT_BYTES, FailureLog
 from ..scheduled.inspecting import Inspector
-from ..scheduled.scheduler import held
+from ..scheduled.scheduler import with_gil
 from . import task_streams
 from .call import Call, ChunkCall
 from .listening import ThreadListener
@@ -114,7 +114,7 @@ class ThreadsBackend(ScheduledBackend):
         """The error of a task, such as "#12", that was lost, or ran past its limit of so many seconds."""
         name = self.functions.names.get(function, "a task")
         arguments = shown(call)
-        if status == held.CSCHED_LOST:
+        if status == with_gil.CSCHED_LOST:
             return WorkerLostError(
                 f"the thread that ran {outcomes.with_number(f'{name}({arguments})', task)} ended",
                 function=name,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ... import runs
 from ...cell_output.transcript import QUIET_SECONDS, Settings, Voice
 from ...task import NO_RUN
-from ..scheduled.scheduler import NO_ELEMENT, held
+from ..scheduled.scheduler import NO_ELEMENT, with_gil
 from ..scheduled.transcripts import Transcripts
 from . import task_streams
 
@@ -64,7 +64,7 @@ class ThreadListener(Transcripts):
 
     def say(self, member: WorkerThread, number: int, text: str) -> None:
         """In a task: kept, in no more than a step, because a Stop may come in between any two."""
-        element = held.csched_worker_place(member.handle)
+        element = with_gil.csched_worker_place(member.handle)
         place = (0 if element == NO_ELEMENT else element, member.function, int(member.form.ticket))
         member.said.waiting.append((number, place, text))
         member.form.spoke = 1
@@ -79,7 +79,7 @@ class ThreadListener(Transcripts):
                 if voice is None:
                     element, function, ticket = place
                     run = (
-                        int(held.csched_task_run(self._backend.scheduler.handle, ticket))
+                        int(with_gil.csched_task_run(self._backend.scheduler.handle, ticket))
                         if ticket
                         else NO_RUN
                     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BackendError, UsageError, in_words
 from ...task import WorkerInfo
-from ..scheduled.scheduler import check, ffi, held
+from ..scheduled.scheduler import check, ffi, with_gil
 from ..scheduled.worker_infos import infos
 from .requests import ThreadRequests
 from .thread import WorkerThread
@@ -84,10 +84,10 @@ class ThreadPool:
         index, fds = scheduler.add_worker()
         out = ffi.new("csched_worker_t **")
         try:
-            check(held.csched_thread_attach(ffi.new("int[4]", fds), out), "starting a worker thread")
+            check(with_gil.csched_thread_attach(ffi.new("int[4]", fds), out), "starting a worker thread")
         except BaseException:
             scheduler.close_passed()
-            held.csched_worker_lost(scheduler.handle, index)
+            with_gil.csched_worker_lost(scheduler.handle, index)
             raise
         scheduler.keep_passed()
         member = self.members[index] = WorkerThread(self, index, out[0])
@@ -95,7 +95,7 @@ class ThreadPool:
             member.thread.start()
         except BaseException:
             del self.members[index]
-            held.csched_worker_lost(scheduler.handle, index)
+            with_gil.csched_worker_lost(scheduler.handle, index)
             member.detach()
             raise
 
@@ -141,7 +141,7 @@ class ThreadPool:
 
     def _retire(self, member: WorkerThread) -> None:
         member.retiring = True
-        held.csched_worker_retire(self.backend.scheduler.handle, member.index)
+        with_gil.csched_worker_retire(self.backend.scheduler.handle, member.index)
 
     def ended(self, member: WorkerThread) -> None:
         """The last thing that a thread does."""
@@ -150,7 +150,7 @@ class ThreadPool:
             return
         with self._lock:
             del self.members[member.index]
-            held.csched_worker_lost(self.backend.scheduler.handle, member.index)
+            with_gil.csched_worker_lost(self.backend.scheduler.handle, member.index)
             member.detach()
         if not self.backend.foreign and self.backend.broken is None:
             self._start_missing()
@@ -159,10 +159,10 @@ class ThreadPool:
         """Give up a thread that is still in this task: the task ends, and a new thread takes its place."""
         with self._lock:
             member = self.members.get(index)
-            if member is None or not held.csched_thread_abandon(member.form, index, ticket):
+            if member is None or not with_gil.csched_thread_abandon(member.form, index, ticket):
                 return False
             del self.members[index]
-            held.csched_worker_lost(self.backend.scheduler.handle, index)
+            with_gil.csched_worker_lost(self.backend.scheduler.handle, index)
             self.restarts += 1
         self.backend.listener.end_of(member.said)
         self._start_missing()

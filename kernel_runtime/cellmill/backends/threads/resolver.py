@@ -8,12 +8,12 @@ from ...futures import Future
 from ...serialization.exceptions import here_and_now
 from ..scheduled.resolver import _LATER, NONE, Resolver
 from ..scheduled.retrying import RetriedFuture
-from ..scheduled.scheduler import Completion, held
+from ..scheduled.scheduler import Completion, with_gil
 
 if TYPE_CHECKING:
     from .backend import ThreadsBackend
 
-VALUE, ERROR = held.CSCHED_VALUE, held.CSCHED_ERROR
+VALUE, ERROR = with_gil.CSCHED_VALUE, with_gil.CSCHED_ERROR
 UNKNOWN = MemoryError("the error of the task could not be kept")
 
 
@@ -58,7 +58,7 @@ class ThreadsResolver(Resolver):
             and not (type(future) is RetriedFuture and future.last is not None)
         ):
             return None, here_and_now(UNKNOWN if call.error is None else call.error)
-        if status in (held.CSCHED_LOST, held.CSCHED_TIMEOUT):
+        if status in (with_gil.CSCHED_LOST, with_gil.CSCHED_TIMEOUT):
             task = self.backend.failures.name_of(done.slot)
             return None, self.backend.explain_end(call, status, done.function, done.time_ns / 1e9, task)
         return super()._outcome(future, done)

@@ -21,7 +21,7 @@ from ..scheduled import outcomes
 from ..scheduled.call_encoding import FailedInput, Inputs
 from ..scheduled.drawn import Drawn
 from ..scheduled.retrying import RetriedFuture
-from ..scheduled.scheduler import NO_BLOCK, StaleInput, ffi, held
+from ..scheduled.scheduler import NO_BLOCK, StaleInput, ffi, with_gil
 from ..scheduled.sender import Sender
 from ..scheduled.stream import Chunk
 from . import task_streams
@@ -89,7 +89,7 @@ class ThreadsSender(Sender):
         slot = self.resolver.take_slot()
         self.resolver.table[slot] = future
         self.calls[slot] = call
-        ticket = held.csched_submit(self.scheduler.handle, slot, number, run, ffi.NULL, 0, 0)
+        ticket = with_gil.csched_submit(self.scheduler.handle, slot, number, run, ffi.NULL, 0, 0)
         if ticket < 0:
             del self.calls[slot]
             self._undo(slot, ticket)
@@ -123,7 +123,7 @@ class ThreadsSender(Sender):
             self.resolver.table[slot], self.calls[slot] = future, call
             future._inputs = tuple(inputs)
             form, _keep = self._form(options, inputs, NO_BLOCK)
-            ticket = held.csched_submit_with(
+            ticket = with_gil.csched_submit_with(
                 self.scheduler.handle, slot, number, run, ffi.NULL, 0, _NOW() - start, form
             )
             if ticket < 0:
@@ -178,7 +178,7 @@ class ThreadsSender(Sender):
             form.count, form.retries, form.ask, form.attempt = count, 0, 0, chunk.attempt
             form.position = 0 if chunk.position is None else chunk.position + 1
             form.not_before = _NOW() + int(chunk.delay * 1e9) if chunk.delay else 0
-            ticket = held.csched_submit_with(
+            ticket = with_gil.csched_submit_with(
                 self.scheduler.handle, slot, number, run, ffi.NULL, 0, _NOW() - start, form
             )
             if ticket >= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ..scheduled.scheduler import held
+from ..scheduled.scheduler import with_gil
 from ..scheduled.stopping import GRACE_SECONDS, LOOK_SECONDS, MOST_SECONDS, Target, Targets
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ class ThreadStopper(Targets):
 
     def _is_over(self, target: Target, late: float) -> bool:
         """Whether the task has ended; after the grace, see to that."""
-        unheard = int(held.csched_unheard(self._handle, target.ticket, target.element))
+        unheard = int(with_gil.csched_unheard(self._handle, target.ticket, target.element))
         if unheard < 0 or late > MOST_SECONDS:
             return True
         member = self._backend.pool.members.get(target.worker)
         if member is None:
             return True
         if unheard:
-            held.csched_thread_interrupt(member.form, target.ticket)
+            with_gil.csched_thread_interrupt(member.form, target.ticket)
         return late >= 0 and self._backend.pool.abandon(target.worker, target.ticket)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InternalError
 from ...process_context import thread_context
-from ..scheduled.scheduler import NO_BLOCK, ffi, held
+from ..scheduled.scheduler import NO_BLOCK, ffi, with_gil
 from .listening import Said
 from .task_streams import speaker
 
 if TYPE_CHECKING:
     from .pool import ThreadPool
 
-_ABANDONED, _CONTROL, _STOPPED = held.CSCHED_OK, held.CSCHED_CONTROL, held.CSCHED_ESTOPPED
-_AGAIN = held.CSCHED_EAGAIN
+_ABANDONED, _CONTROL, _STOPPED = with_gil.CSCHED_OK, with_gil.CSCHED_CONTROL, with_gil.CSCHED_ESTOPPED
+_AGAIN = with_gil.CSCHED_EAGAIN
 
 
 class WorkerThread:
@@ -57,7 +57,7 @@ class WorkerThread:
             good = self.pool.initialized()
             self.tell()
             if good:
-                held.csched_worker_ready(self.handle)
+                with_gil.csched_worker_ready(self.handle)
                 self._serve()
         except Exception as error:
             self.pool.backend.report(error)
@@ -68,7 +68,7 @@ class WorkerThread:
 
     def _serve(self) -> None:
         while True:
-            rc = held.csched_thread_serve(self.form, self._item)
+            rc = with_gil.csched_thread_serve(self.form, self._item)
             if rc == _CONTROL:
                 self.pool.requests.answer(self.function)
                 self.tell()
@@ -80,7 +80,7 @@ class WorkerThread:
     def detach(self) -> None:
         """Its memory goes; nothing uses the form from now on."""
         self.form.ticket = 0
-        held.csched_worker_detach(self.handle)
+        with_gil.csched_worker_detach(self.handle)
 
     # -- of the task in hand, in this thread
 
@@ -88,7 +88,7 @@ class WorkerThread:
         """A message beside the results."""
         if self.abandoned:
             raise SystemExit  # out of the user's code: the rest is not waited for
-        while held.csched_worker_emit(self.handle, kind, detail, ffi.NULL, 0, NO_BLOCK) == _AGAIN:
+        while with_gil.csched_worker_emit(self.handle, kind, detail, ffi.NULL, 0, NO_BLOCK) == _AGAIN:
             self._scheduler.wait(1)
 
     @property
@@ -117,4 +117,4 @@ class WorkerThread:
     def disown(self) -> None:
         """In a forked child: what it publishes reaches no kernel; should it come back from its task, it ends."""
         self.form.abandoned = 1
-        held.csched_worker_forked(self.handle)
+        with_gil.csched_worker_forked(self.handle)

@@ -14,7 +14,7 @@ from cellmill.backends.cluster.values import folders
 
 MAKE = """
 import sys
-from cellmill.backends.cluster import folders
+from cellmill.backends.cluster.values import folders
 print(folders.private("lanes"), flush=True)
 sys.stdin.read()
 """

@@ -171,8 +171,8 @@ def test_a_kernel_that_is_killed_leaves_no_files(tmp_path: Path, how: str) -> No
     """Its places remove them; and if there are none, the next one that starts."""
     code = """
 import os, pickle, signal, sys
-from cellmill import payload
-from cellmill.backends.cluster import proxies
+from cellmill.serialization import payload
+from cellmill.backends.cluster.values import proxies
 keeper = proxies.keeper(b"0123456789abcdef", None, 1000, True)
 kept = keeper.put(payload.encode(b"x" * 20_000))
 sys.stdout.buffer.write(pickle.dumps(keeper.outside)); sys.stdout.flush()

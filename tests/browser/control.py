@@ -47,7 +47,7 @@ def waits_long():
 WATCH = """
 import datetime, itertools, json, threading, time, cellmill
 from concurrent.futures import CancelledError
-from cellmill import comm
+from cellmill.views import comm
 from cellmill.bench import machine
 ex, seen, over = cellmill.default_executor(), [], threading.Event()
 offset = time.time_ns() - time.monotonic_ns()

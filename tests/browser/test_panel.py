@@ -29,7 +29,7 @@ def work(item):
 # The publisher's clock for silent pages stands still, so that the page before the reload is known for as long as the
 # test likes; then it leaps, and only who speaks is known again.
 STOP_CLOCK = """
-from cellmill import comm
+from cellmill.views import comm
 listeners = comm.publisher()._listeners
 listeners._clock = lambda: 0.0
 """

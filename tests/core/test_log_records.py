@@ -124,7 +124,7 @@ def test_records_of_no_task_in_a_process_of_somebody_elses(tmp_path: Path) -> No
         tmp_path,
         """
         import logging, sys
-        from cellmill import reporting
+        from cellmill.process_context import reporting
 
         logging.getLogger("x").addHandler(logging.StreamHandler(sys.stdout))
         kernels = reporting.Reporting(handlers=frozenset({("x", "a handler", ""), ("root", "a handler", "")}))

@@ -263,6 +263,7 @@ def replayed(
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(done.stdout.split()[-1])
+    page.bring_to_front()
     page.wait_for_selector(".cellmill-dashboard[data-done='20'][data-failed='2']")
     page.screenshot(path=SCREENSHOTS / "replay-light.png")
     page.evaluate(

@@ -119,8 +119,6 @@ static bool share_recall(csched_t *s)
     return recalled > 0;
 }
 
-/* -- */
-
 static bool steal(csched_t *s)
 {
     theft_t theft;

@@ -28,6 +28,9 @@ def test_without_out_values_go_nowhere_and_a_line_says_so(notebook: Notebook) ->
         output = notebook.run(f"%%pfor x in range(2) {head}\n{body}").ok()
         assert "go nowhere" not in output.stderr
     assert "go nowhere" not in notebook.run("%%pfor x in []\nx").ok().stderr
+    notebook.run("rows = [{'a': i} for i in range(3)]\ndef stamp(r): r['c'] = 1; return r['a']").ok()
+    for body in ("r['b'] = r['a'] ** 2", "r['b'] += 1", "stamp(r)"):
+        assert "go nowhere" not in notebook.run(f"%%pfor r in rows\n{body}").ok().stderr
 
 
 def test_tuple_targets(notebook: Notebook) -> None:

@@ -148,9 +148,9 @@ class ZeroWorld:
 
     def run(self, graph: Graph) -> float:
         """Submit the graph and wait for its last task; seconds."""
-        held, handle, ffi = self._with_gil, self._handle, self._ffi
+        with_gil, handle, ffi = self._with_gil, self._handle, self._ffi
         tasks = graph.tasks
-        self._check(held.csched_reserve(handle, tasks), "reserving tasks")
+        self._check(with_gil.csched_reserve(handle, tasks), "reserving tasks")
         kept = (array("I", range(tasks)), array("Q", bytes(8 * tasks)), graph.ends, graph.inputs)
         slots, tickets, ends, inputs = (ffi.from_buffer(a) for a in kept)
         slots, tickets = ffi.cast("uint32_t *", slots), ffi.cast("uint64_t *", tickets)
@@ -164,10 +164,10 @@ class ZeroWorld:
                 batch.count = min(BATCH, tasks - begin)
                 batch.slots, batch.tickets = slots + begin, tickets + begin
                 self._submit(batch)
-                done += held.csched_discard(handle, BATCH, self._freed)
+                done += with_gil.csched_discard(handle, BATCH, self._freed)
         while done < tasks:
-            held.csched_poll(handle, 50)
-            done += held.csched_discard(handle, BATCH, self._freed)
+            with_gil.csched_poll(handle, 50)
+            done += with_gil.csched_discard(handle, BATCH, self._freed)
         return time.perf_counter() - start
 
     def _submit(self, batch: Any) -> None:

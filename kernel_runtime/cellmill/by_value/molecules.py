@@ -24,9 +24,12 @@ def reduced(value: Any, *, caches: bool) -> tuple[Any, ...] | None:
     for module, name in _KINDS:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(value, kind):
+            data = value.ToBinary(_ALL if caches else _ALL & ~_COMPUTED)
+            if type(value).__module__ == module and not value.__dict__:  # all of it is in its data
+                return type(value), (data,)
             found = value.__reduce_ex__(2)
             if type(found) is tuple and type(found[1]) is tuple and tuple(map(type, found[1])) == (bytes,):
-                return found[0], (value.ToBinary(_ALL if caches else _ALL & ~_COMPUTED),), *found[2:]
+                return found[0], (data,), *found[2:]
     return None
 
 

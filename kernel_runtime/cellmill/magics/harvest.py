@@ -174,7 +174,10 @@ class Harvest:
         pairs = [(own[number], copies[number]) for number in result.moved]
         for old, new in pairs:
             if not can_move(old, new):
-                raise item_changed(plan, f"of a {type(old).__name__} the worker has a copy")
+                raise item_changed(
+                    plan,
+                    f"a {type(old).__name__} cannot be given here what its copy in the worker has become",
+                )
             self.moved[id(old)] = old
             self.moved |= {id(base): base for base in (getattr(old, "base", None),) if is_array(base)}
         translate([result.log, result.bindings, copies], by_copy)

@@ -14,6 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import cellmill
 from cellmill.magics.cells import explain_unsendable, read_cell
 from cellmill.magics.failures import group_of, place
+from cellmill.magics.flow import target_names
 from cellmill.magics.harvest import Harvest, Source, apply, assign_names, say
 from cellmill.magics.lines import (
     CHUNKSIZE,
@@ -151,7 +152,8 @@ def finish(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
         ip.user_ns[loop.out] = harvest.values
     if harvest.failures or harvest.broken is not None:
         _raise(loop, harvest)
-    if loop.out is None and not plan.sites and harvest.values and _comes_to_nothing(plan, harvest):
+    changes = plan.sites or harvest.moved
+    if loop.out is None and not changes and harvest.values and _comes_to_nothing(plan, harvest):
         say(
             "%%pfor: the values of the items go nowhere; to keep them write `-> NAME` at the end of the first line"
         )
@@ -160,7 +162,10 @@ def finish(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
 def _comes_to_nothing(plan: Plan, harvest: Harvest) -> bool:
     """Whether the items end with a value that goes nowhere."""
     last = plan.cell.tree.body[-1] if plan.cell.tree.body else None
-    return isinstance(last, (ast.Assign, ast.AugAssign)) or any(value is not None for value in harvest.values)
+    if isinstance(last, (ast.Assign, ast.AugAssign)):
+        targets = last.targets if isinstance(last, ast.Assign) else [last.target]
+        return any(map(target_names, targets))  # else it has changed an object
+    return any(value is not None for value in harvest.values)
 
 
 def _raise(loop: Loop, harvest: Harvest) -> NoReturn:

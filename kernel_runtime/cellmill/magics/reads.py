@@ -12,7 +12,7 @@ from cellmill.by_value.capture import MOST_LIGHT
 from cellmill.by_value.capture_entries import ITEM
 from cellmill.by_value.capture_kinds import Walk
 from cellmill.magics.accumulation import root_of
-from cellmill.magics.receivers import is_array
+from cellmill.magics.items import is_array
 
 _NO_KEY = object()
 _EAGER = frozenset(

@@ -10,6 +10,8 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
+from cellmill.magics.items import is_array
+
 MOST_SEEN = 100  # of the members of a container
 UNKNOWN: Any = object()  # what cannot be told before the loop runs
 
@@ -95,10 +97,6 @@ def _table_type(receiver: Any, method: str) -> type | None:
         if known in _SILENT:
             return known if found is getattr(known, method, None) else None
     return None
-
-
-def is_array(value: Any) -> bool:
-    return (type(value).__module__, type(value).__name__) == ("numpy", "ndarray")
 
 
 def standing_for(node: ast.expr, world: Mapping[str, Any]) -> Any:

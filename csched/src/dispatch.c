@@ -2,16 +2,16 @@
  *
  * A task of a higher priority does not wait behind lower ones that have not begun: they are taken back first.
  */
+#include "allocations.h"
 #include "dispatch.h"
 #include "doorbell.h"
 #include "internal.h"
-#include "shares.h"
 #include "task.h"
 #include "window.h"
 
 enum { INPUTS_LOOKED_AT = 8, FEW = 2, NEWCOMER = 2 };
 enum { SILENT_TIMES = 16 }; /* of config.window_ns: longer than a busy machine keeps a process waiting, mostly */
-#define NO_SHARE (NO_CHOICE - 1)
+#define CHOOSE_AGAIN (NO_CHOICE - 1)
 
 /* The worker in whose arena the largest input lies, or NO_CHOICE. */
 static uint32_t warm_at(const csched_t *s, const task_t *task)
@@ -71,16 +71,16 @@ static bool a_worker_idles(const csched_t *s)
     return idle && more;
 }
 
-/* A task with a share should run soon, since others wait for what it holds.  So it goes to a worker with nothing to do
- * where there is one, whatever the policy says; else behind what a window holds, as any other.  Should a worker have
- * nothing to do before it began, it is taken back for that one: by stealing, and here under policies that never steal. */
+/* A task with an allocation should run soon, since others wait for the resources that it holds.  It goes to an idle
+ * worker if there is one, whatever the policy says; else into a window, like any other task.  When a worker becomes idle
+ * before the task has begun, the task moves there: by stealing, or by allocation_recall under policies that do not steal. */
 
 static bool is_idle(const load_t *load)
 {
     return load->window && !load->held;
 }
 
-static uint32_t share_worker(const csched_t *s, uint32_t warm)
+static uint32_t idle_worker(const csched_t *s, uint32_t warm)
 {
     uint32_t found = NO_CHOICE;
     if (warm < s->worker_count && is_idle(&s->loads[warm]))
@@ -95,13 +95,13 @@ static uint32_t share_worker(const csched_t *s, uint32_t warm)
     return found;
 }
 
-/* The newest one that a worker holds and has not begun. */
+/* Takes back the newest task with an allocation that the worker has not begun. */
 static bool recall_one(csched_t *s, worker_t *worker)
 {
     for (uint32_t i = worker->held_count; i-- > 0;) {
         uint32_t slot = held_at(worker, i)->slot;
         task_t *task = slot != NO_TASK ? task_at(s, slot) : NULL;
-        if (!task || !(task->flags & FLAG_HOLDS) || !window_revoke(s, task, slot))
+        if (!task || !(task->flags & FLAG_ALLOCATED) || !window_revoke(s, task, slot))
             continue;
         ready_push_front(&s->graph, slot);
         return true;
@@ -109,7 +109,7 @@ static bool recall_one(csched_t *s, worker_t *worker)
     return false;
 }
 
-static bool share_recall(csched_t *s)
+static bool allocation_recall(csched_t *s)
 {
     uint32_t idle = 0, recalled = 0;
     for (uint32_t i = 0; i < s->worker_count; i++)
@@ -123,7 +123,7 @@ static bool steal(csched_t *s)
 {
     theft_t theft;
     if (!s->policy->steal)
-        return s->graph.resources.held && a_worker_idles(s) && share_recall(s);
+        return s->graph.resources.allocations && a_worker_idles(s) && allocation_recall(s);
     if (!a_worker_idles(s))
         return false;
     look_at_running(s);
@@ -175,7 +175,7 @@ static uint32_t make_room(csched_t *s, uint32_t priority)
     return best != NO_CHOICE && take_lower(s, best, priority) ? best : NO_CHOICE;
 }
 
-/* NO_SHARE: another task is the first one now, since what came back for this one gave back what that one asks for. */
+/* CHOOSE_AGAIN: another task is the first one now, since what came back for this one gave back what that one asks for. */
 static uint32_t choose(csched_t *s, const task_t *task)
 {
     uint32_t index = s->policy->choose(&s->policy_state, s->loads, s->worker_count, warm_at(s, task));
@@ -188,16 +188,16 @@ static uint32_t choose(csched_t *s, const task_t *task)
         if (worth_taking_back(&s->loads[index]))
             take_lower(s, index, task->priority);
     }
-    return ready_first(&s->graph) == ticket_slot(task->ticket) ? index : NO_SHARE;
+    return ready_first(&s->graph) == ticket_slot(task->ticket) ? index : CHOOSE_AGAIN;
 }
 
 /* Not a queue in front of which others stand: what it holds there would serve no queue.  NO_CHOICE: none has room;
- * NO_SHARE: what it asks for is not there, and its queue stands aside now. */
-static uint32_t choose_with_share(csched_t *s, const task_t *task)
+ * CHOOSE_AGAIN: what it asks for is not there, and its queue stands aside now. */
+static uint32_t choose_allocated(csched_t *s, const task_t *task)
 {
     if (!line_pass(&s->graph))
-        return NO_SHARE;
-    uint32_t idle = share_worker(s, warm_at(s, task));
+        return CHOOSE_AGAIN;
+    uint32_t idle = idle_worker(s, warm_at(s, task));
     return idle != NO_CHOICE ? idle : choose(s, task);
 }
 
@@ -225,9 +225,9 @@ static void send_ready(csched_t *s)
             s->workers[i]->state == WORKER_READY && !u32_relaxed(&s->workers[i]->segment->tasks.sleeping);
     while ((slot = ready_first(&s->graph)) != NO_TASK) {
         task_t *task = task_at(s, slot);
-        bool asks = task->flags & FLAG_ASKS;
-        uint32_t index = asks ? choose_with_share(s, task) : choose(s, task), queue = task->queue;
-        if (index == NO_SHARE)
+        bool asks = task->flags & FLAG_DEMANDS;
+        uint32_t index = asks ? choose_allocated(s, task) : choose(s, task), queue = task->queue;
+        if (index == CHOOSE_AGAIN)
             continue;
         if (index == NO_CHOICE)
             break;
@@ -246,7 +246,7 @@ static void send_ready(csched_t *s)
             continue;
         }
         if (asks)
-            share_take(s, task, queue);
+            allocation_take(s, task, queue);
         touched[index / 64 % 4] |= UINT64_C(1) << index % 64;
     }
     if (aside_count && !any_held(s)) { /* nothing that ends could give room */

@@ -23,8 +23,8 @@ enum {
     FLAG_ASK = 4,
     FLAG_ASKED = 8,
     FLAG_ALONE = 16,
-    FLAG_ASKS = 32,
-    FLAG_HOLDS = 64
+    FLAG_DEMANDS = 32,
+    FLAG_ALLOCATED = 64
 };
 
 typedef struct { /* one entry of a worker's task ring, as the kernel remembers it */

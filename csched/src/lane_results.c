@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocations.h"
 #include "blob.h"
 #include "dispatch.h"
-#include "shares.h"
-#include "task.h"
-#include "window.h"
 #include "lane.h"
 #include "segment.h"
+#include "task.h"
+#include "window.h"
 
 enum { ROOM_NS = 1000000 };
 
@@ -159,8 +159,8 @@ static void put_back(csched_t *s, held_t *held, uint32_t index, bool alone)
         task_cut(s, slot, CSCHED_CANCELLED, task->payload, 0);
         return;
     }
-    if (task->flags & FLAG_HOLDS)
-        share_return(s, task);
+    if (task->flags & FLAG_ALLOCATED)
+        allocation_return(s, task);
     if (alone)
         task->flags |= FLAG_ALONE;
     ready_push_front(&s->graph, slot);

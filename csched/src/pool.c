@@ -6,16 +6,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "allocations.h"
 #include "blob.h"
 #include "dispatch.h"
 #include "doorbell.h"
 #include "drain.h"
 #include "internal.h"
 #include "pool.h"
-#include "shares.h"
+#include "segment.h"
 #include "task.h"
 #include "window.h"
-#include "segment.h"
 
 static int free_index(csched_t *s, uint32_t *index)
 {
@@ -190,8 +190,8 @@ static void give_back(csched_t *s, worker_t *worker)
                                                                   : CSCHED_LOST;
         drop_bundle(s, task);
         if (held_revoke(worker, held)) {
-            if (task->flags & FLAG_HOLDS)
-                share_return(s, task);
+            if (task->flags & FLAG_ALLOCATED)
+                allocation_return(s, task);
             ready_push_front(&s->graph, held->slot);
         } else if (!task_again(s, held->slot, status, task->payload, task->worker)) {
             blob_retain(task->payload); /* the arguments take the place of the result: the error message shows them */

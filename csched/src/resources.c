@@ -263,7 +263,7 @@ void line_take(graph_t *graph, uint32_t at, uint32_t demand)
     queue->from = queue->tries = 0;
     if (resources->keeper == at)
         resources->keeper = NO_QUEUE;
-    resources->held++;
+    resources->allocations++;
     for (uint32_t i = 0; i < asked->count; i++) {
         resource_t *resource = &resources->of[asked->of[i].resource];
         resource->used += asked->of[i].amount;
@@ -277,7 +277,7 @@ void line_return(graph_t *graph, uint32_t demand)
 {
     resources_t *resources = &graph->resources;
     const demand_t *asked = &resources->demands[demand];
-    resources->held--;
+    resources->allocations--;
     for (uint32_t i = 0; i < asked->count; i++) {
         resources->of[asked->of[i].resource].used -= asked->of[i].amount;
         resources->of[asked->of[i].resource].holders--;

@@ -24,7 +24,7 @@ enum { RESOURCES_MOST = 64, NEEDS_MOST = 8, KEEP_AFTER = 4, DEMAND_BUCKETS = 64 
 
 typedef struct {
     uint64_t total, used;
-    uint32_t holders;     /* tasks with a share */
+    uint32_t holders;     /* tasks that hold some */
     uint32_t first, last; /* of its line; NO_QUEUE: none waits */
 } resource_t;
 
@@ -41,7 +41,7 @@ typedef struct {
     uint32_t demand_count, demand_capacity, demand_free;
     uint32_t buckets[DEMAND_BUCKETS];
     uint32_t keeper; /* the queue for which all is kept that it asks for; NO_QUEUE: none */
-    uint32_t held;   /* tasks with a share of anything */
+    uint32_t allocations; /* tasks that hold any resource */
 } resources_t;
 
 struct graph;

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "blob.h"
 #include "dispatch.h"
 #include "drain.h"
 #include "function.h"
 #include "helper.h"
 #include "internal.h"
-#include "shares.h"
 #include "task.h"
 
 enum { SUBMIT_POLL_NS = 200000 }; /* no thread polls while the caller submits: the rings are kept moving from here */
@@ -134,7 +134,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
     task->flags = o->ask ? FLAG_ASK : 0;
     task->timeout_ns = o->timeout_ns;
     if (o->need_count) {
-        int rc = share_ask(s, task, o);
+        int rc = allocation_request(s, task, o);
         if (rc < 0)
             return rc;
     }
@@ -179,8 +179,8 @@ static void undo(csched_t *s, task_t *task, uint64_t position)
     if (!position)
         s->map.next -= task->count; /* nothing was submitted since */
     function_over(s, task->function);
-    if (task->flags & FLAG_ASKS)
-        share_over(s, task);
+    if (task->flags & FLAG_DEMANDS)
+        allocation_end(s, task);
     *task = (task_t){0};
 }
 

@@ -1,12 +1,12 @@
 /* A task on its way: ready, kept back, tried again, over; and what that means for the tasks that wait for it. */
 #include <stdlib.h>
 
+#include "allocations.h"
 #include "blob.h"
 #include "function.h"
 #include "internal.h"
-#include "shares.h"
-#include "task.h"
 #include "segment.h"
+#include "task.h"
 
 int message_push(csched_t *s, const csched_message_t *message)
 {
@@ -139,8 +139,8 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
         task->payload = NULL;
     }
     function_over(s, task->function);
-    if (task->flags & FLAG_ASKS)
-        share_over(s, task);
+    if (task->flags & FLAG_DEMANDS)
+        allocation_end(s, task);
     task->state = TASK_DONE;
     task->status = (uint8_t)status;
     task->result = result;
@@ -205,8 +205,8 @@ bool task_again(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
     uint64_t row = journey_record_cut(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
     journey_resolved(&s->journey, row, 1, s->now);
     drop_bundle(s, task);
-    if (task->flags & FLAG_HOLDS)
-        share_return(s, task);
+    if (task->flags & FLAG_ALLOCATED)
+        allocation_return(s, task);
     task->attempt++;
     task->flags &= (uint8_t)~FLAG_OVERDUE; /* the limit holds for each attempt */
     if (!(task->flags & FLAG_ASK))

@@ -127,7 +127,7 @@ static void count_before(const task_t *other, uint64_t ticket, csched_why_t *why
 static void name_holder(const csched_t *s, const task_t *other, csched_why_t *why)
 {
     const uint32_t room = sizeof why->holders / sizeof *why->holders;
-    if (why->reason == CSCHED_WHY_RESOURCE && other->flags & FLAG_HOLDS && why->holder_count < room &&
+    if (why->reason == CSCHED_WHY_RESOURCE && other->flags & FLAG_ALLOCATED && why->holder_count < room &&
         demand_of(&s->graph.resources, other->demand, why->resource))
         why->holders[why->holder_count++] = other->ticket;
 }

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "blob.h"
 #include "doorbell.h"
 #include "internal.h"
-#include "shares.h"
+#include "segment.h"
 #include "task.h"
 #include "window.h"
-#include "segment.h"
 
 enum { WINDOW_MIN = 2 };
 #define LONGEST_NS UINT64_C(3600000000000)
@@ -250,8 +250,8 @@ bool window_revoke(csched_t *s, task_t *task, uint32_t slot)
             worker->held_count--; /* no result will ask for them, and who looks from the newest finds a task at once */
         s->loads[task->worker].held--;
         drop_bundle(s, task);
-        if (task->flags & FLAG_HOLDS)
-            share_return(s, task);
+        if (task->flags & FLAG_ALLOCATED)
+            allocation_return(s, task);
         return true;
     }
     return false;

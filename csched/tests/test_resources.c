@@ -73,7 +73,7 @@ static void end(scene_t *scene, uint32_t which)
 static void close_scene(scene_t *scene)
 {
     const resources_t *resources = &scene->graph.resources;
-    EQUAL(resources->held, 0);
+    EQUAL(resources->allocations, 0);
     EQUAL(scene->graph.ready.parked, 0);
     EQUAL(resources->keeper, NO_QUEUE);
     for (uint32_t i = 0; i < RESOURCES_MOST; i++) {

@@ -44,7 +44,7 @@ static void nothing_is_held(world_t *w)
 {
     EQUAL(resource_of(w, GPU).used, 0);
     EQUAL(resource_of(w, GPU).holders, 0);
-    EQUAL(w->s->graph.resources.held, 0);
+    EQUAL(w->s->graph.resources.allocations, 0);
     EQUAL(w->s->graph.ready.parked, 0);
     world_close(w);
 }

@@ -1,39 +1,41 @@
-/* The shares that tasks hold of resources: from the moment a task is sent until it is over, failed, or came back. */
+/* What tasks hold of resources: an allocation lasts from the dispatch of a task until its attempt ends or it is taken
+ * back. */
+#include "allocations.h"
 #include "internal.h"
-#include "shares.h"
 
-int share_ask(csched_t *s, task_t *task, const csched_options_t *options)
+int allocation_request(csched_t *s, task_t *task, const csched_options_t *options)
 {
     if (options->need_count > NEEDS_MOST)
         return CSCHED_EINVAL;
     int rc = demand_take(&s->graph.resources, options->needs, (uint32_t)options->need_count, &task->demand);
     if (rc < 0)
         return rc;
-    task->flags |= FLAG_ASKS | FLAG_ALONE; /* on a lane too its share is held while it runs, and not while others do */
+    task->flags |=
+        FLAG_DEMANDS | FLAG_ALONE; /* alone in its lane: or it would hold its allocation while others of its pack run */
     map_task(&s->map, task, CSCHED_MAP_WAITING);
     return CSCHED_OK;
 }
 
-void share_take(csched_t *s, task_t *task, uint32_t queue)
+void allocation_take(csched_t *s, task_t *task, uint32_t queue)
 {
-    task->flags |= FLAG_HOLDS;
+    task->flags |= FLAG_ALLOCATED;
     map_task(&s->map, task, CSCHED_MAP_QUEUED);
     line_take(&s->graph, queue, task->demand);
 }
 
-void share_return(csched_t *s, task_t *task)
+void allocation_return(csched_t *s, task_t *task)
 {
-    task->flags &= (uint8_t)~FLAG_HOLDS;
+    task->flags &= (uint8_t)~FLAG_ALLOCATED;
     map_task(&s->map, task, CSCHED_MAP_WAITING);
     line_return(&s->graph, task->demand);
 }
 
-void share_over(csched_t *s, task_t *task)
+void allocation_end(csched_t *s, task_t *task)
 {
-    if (task->flags & FLAG_HOLDS)
+    if (task->flags & FLAG_ALLOCATED)
         line_return(&s->graph, task->demand);
     demand_drop(&s->graph.resources, task->demand);
-    task->flags &= (uint8_t)~(FLAG_ASKS | FLAG_HOLDS);
+    task->flags &= (uint8_t)~(FLAG_DEMANDS | FLAG_ALLOCATED);
 }
 
 CSCHED_EXPORT int csched_resource_info(csched_t *s, uint32_t resource, csched_resource_t *info)

@@ -196,7 +196,7 @@ typedef struct { /* why a task waits, or what it does instead */
     uint32_t holder_count; /* of those that have some: how many are in `holders` */
     uint64_t wanted, used, total; /* of it */
     uint64_t holders[8]; /* tickets */
-    uint64_t first; /* who gets some before it, and asks for `first_wanted`: the first in line; 0: none */
+    uint64_t first; /* the task that gets some before it and asks for `first_wanted`; 0: none */
     uint64_t first_wanted;
 } csched_why_t;
 

@@ -20,20 +20,20 @@ void allocation_take(csched_t *s, task_t *task, uint32_t queue)
 {
     task->flags |= FLAG_ALLOCATED;
     map_task(&s->map, task, CSCHED_MAP_QUEUED);
-    line_take(&s->graph, queue, task->demand);
+    resources_take(&s->graph, queue, task->demand);
 }
 
 void allocation_return(csched_t *s, task_t *task)
 {
     task->flags &= (uint8_t)~FLAG_ALLOCATED;
     map_task(&s->map, task, CSCHED_MAP_WAITING);
-    line_return(&s->graph, task->demand);
+    resources_return(&s->graph, task->demand);
 }
 
 void allocation_end(csched_t *s, task_t *task)
 {
     if (task->flags & FLAG_ALLOCATED)
-        line_return(&s->graph, task->demand);
+        resources_return(&s->graph, task->demand);
     demand_drop(&s->graph.resources, task->demand);
     task->flags &= (uint8_t)~(FLAG_DEMANDS | FLAG_ALLOCATED);
 }

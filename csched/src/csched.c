@@ -206,7 +206,7 @@ CSCHED_EXPORT int csched_stats(csched_t *s, csched_stats_t *stats)
 {
     pthread_mutex_lock(&s->lock);
     *stats = s->stats;
-    uint64_t parked = line_tasks(&s->graph);
+    uint64_t parked = wait_queue_tasks(&s->graph);
     stats->waiting = s->graph.waiting_count + parked;
     stats->queued = s->graph.ready.count - parked;
     stats->running = stats->ready_workers = 0;
@@ -323,7 +323,7 @@ CSCHED_EXPORT int csched_resource_set(csched_t *s, uint32_t resource, uint64_t t
     if (!rc) {
         look_at_clock(s);
         s->graph.resources.of[resource].total = total;
-        line_call_first(&s->graph, resource);
+        wait_queue_wake_first(&s->graph, resource);
         dispatch(s);
     }
     pthread_mutex_unlock(&s->lock);

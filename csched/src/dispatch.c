@@ -191,11 +191,11 @@ static uint32_t choose(csched_t *s, const task_t *task)
     return ready_first(&s->graph) == ticket_slot(task->ticket) ? index : CHOOSE_AGAIN;
 }
 
-/* Not a queue in front of which others stand: what it holds there would serve no queue.  NO_CHOICE: none has room;
- * CHOOSE_AGAIN: what it asks for is not there, and its queue stands aside now. */
+/* An idle worker is preferred: in a window, behind other tasks, the allocation would be held without use.  NO_CHOICE: no
+ * worker has room; CHOOSE_AGAIN: a resource is missing, and the ready queue has entered a wait queue. */
 static uint32_t choose_allocated(csched_t *s, const task_t *task)
 {
-    if (!line_pass(&s->graph))
+    if (!resources_admit(&s->graph))
         return CHOOSE_AGAIN;
     uint32_t idle = idle_worker(s, warm_at(s, task));
     return idle != NO_CHOICE ? idle : choose(s, task);

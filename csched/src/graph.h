@@ -114,7 +114,7 @@ static inline uint32_t ticket_slot(uint64_t ticket)
     return (uint32_t)ticket;
 }
 
-/* What it asks for is not there: its queue stands in a line. */
+/* Whether its ready queue is in a wait queue. */
 static inline bool graph_parked(const graph_t *graph, const task_t *task)
 {
     return task->state == TASK_QUEUED && graph->ready.queues[task->queue].place == PARKED;

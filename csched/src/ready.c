@@ -74,8 +74,8 @@ static void deactivate(graph_t *graph, uint32_t queue)
     const queue_t *empty = &ready->queues[queue];
     if (empty->place != PARKED)
         ready_leave(ready, queue);
-    if (empty->demand | empty->line | empty->from)
-        line_emptied(graph, queue);
+    if (empty->demand | empty->waits_for | empty->woken_by)
+        wait_queue_emptied(graph, queue);
     if (queue && ready->named > ready->active + ready->parked + REMEMBERED)
         forget(ready, queue);
 }
@@ -193,7 +193,7 @@ void ready_push_front(graph_t *graph, uint32_t slot)
         return;
     }
     if (queue->place == PARKED) /* its turn may be another one now */
-        line_call(graph, at);
+        wait_queue_wake(graph, at);
     ready_sift(ready, queue->place);
 }
 

@@ -15,7 +15,7 @@ void resources_open(resources_t *resources)
         resources->of[i].first = resources->of[i].last = NO_QUEUE;
     resources->demand_count = 1;
     resources->demand_free = NO_DEMAND;
-    resources->keeper = NO_QUEUE;
+    resources->reserved_for = NO_QUEUE;
 }
 
 void resources_close(resources_t *resources)
@@ -119,12 +119,12 @@ uint64_t demand_of(const resources_t *resources, uint32_t demand, uint32_t resou
     return 0;
 }
 
-/* -- lines */
+/* -- wait queues */
 
 static void unlink_queue(graph_t *graph, uint32_t at)
 {
     queue_t *queues = graph->ready.queues, *queue = &queues[at];
-    resource_t *resource = &graph->resources.of[queue->line - 1];
+    resource_t *resource = &graph->resources.of[queue->waits_for - 1];
     if (queue->before != NO_QUEUE)
         queues[queue->before].after = queue->after;
     else
@@ -133,37 +133,38 @@ static void unlink_queue(graph_t *graph, uint32_t at)
         queues[queue->after].before = queue->before;
     else
         resource->last = queue->before;
-    queue->line = 0;
+    queue->waits_for = 0;
     queue->place = NO_QUEUE;
     graph->ready.parked--;
 }
 
-void line_call(graph_t *graph, uint32_t at)
+void wait_queue_wake(graph_t *graph, uint32_t at)
 {
-    uint8_t line = graph->ready.queues[at].line;
+    uint8_t resource = graph->ready.queues[at].waits_for;
     unlink_queue(graph, at);
-    graph->ready.queues[at].from = line;
+    graph->ready.queues[at].woken_by = resource;
     ready_join(&graph->ready, at);
 }
 
-void line_call_first(graph_t *graph, uint32_t resource)
+void wait_queue_wake_first(graph_t *graph, uint32_t resource)
 {
     if (graph->resources.of[resource].first != NO_QUEUE)
-        line_call(graph, graph->resources.of[resource].first);
+        wait_queue_wake(graph, graph->resources.of[resource].first);
 }
 
-/* As the ready ones, but that who has all kept for it comes before others of its priority: they wait for it. */
+/* The order of the ready queues, except that the queue with a reservation precedes others of its priority: they wait
+ * for it. */
 static bool comes_first(const graph_t *graph, uint32_t a, uint32_t b)
 {
     const queue_t *queues = graph->ready.queues;
-    uint32_t keeper = graph->resources.keeper;
-    if ((a == keeper || b == keeper) && queues[a].priority == queues[b].priority)
-        return a == keeper;
+    uint32_t reserved_for = graph->resources.reserved_for;
+    if ((a == reserved_for || b == reserved_for) && queues[a].priority == queues[b].priority)
+        return a == reserved_for;
     return ready_before(&graph->ready, a, b);
 }
 
-/* The newest ones are the last, as a rule: the look for a place begins there. */
-static void line_enter(graph_t *graph, uint32_t at, uint32_t resource)
+/* Searches for its place from the end: new queues mostly come last. */
+static void wait_queue_enter(graph_t *graph, uint32_t at, uint32_t resource)
 {
     ready_t *ready = &graph->ready;
     resource_t *of = &graph->resources.of[resource];
@@ -174,76 +175,77 @@ static void line_enter(graph_t *graph, uint32_t at, uint32_t resource)
     queue_t *queue = &ready->queues[at];
     queue->before = before;
     queue->after = after;
-    queue->line = (uint8_t)(resource + 1);
+    queue->waits_for = (uint8_t)(resource + 1);
     queue->place = PARKED;
     ready->parked++;
     *(before == NO_QUEUE ? &of->first : &ready->queues[before].after) = at;
     *(after == NO_QUEUE ? &of->last : &ready->queues[after].before) = at;
 }
 
-/* It lacks some of this resource.  If it had its turn for another one, that is the next one's. */
+/* Moves a queue whose first task lacks this resource from the heap to the wait queue.  If another resource had woken it,
+ * the next queue that waits for that one is woken instead. */
 static void park(graph_t *graph, uint32_t at, uint32_t resource)
 {
     queue_t *queue = &graph->ready.queues[at];
-    uint32_t from = queue->from;
-    queue->from = 0;
+    uint32_t from = queue->woken_by;
+    queue->woken_by = 0;
     bool in_vain = from && from != resource + 1;
-    if (in_vain && queue->tries < KEEP_AFTER)
+    if (in_vain && queue->tries < RESERVE_AFTER)
         queue->tries++;
-    if (in_vain && queue->tries == KEEP_AFTER && graph->resources.keeper == NO_QUEUE)
-        graph->resources.keeper = at;
+    if (in_vain && queue->tries == RESERVE_AFTER && graph->resources.reserved_for == NO_QUEUE)
+        graph->resources.reserved_for = at;
     ready_leave(&graph->ready, at);
-    line_enter(graph, at, resource);
+    wait_queue_enter(graph, at, resource);
     if (in_vain)
-        line_call_first(graph, from - 1);
+        wait_queue_wake_first(graph, from - 1);
 }
 
-static void forget_keeper(graph_t *graph)
+static void end_reservation(graph_t *graph)
 {
     resources_t *resources = &graph->resources;
-    uint32_t demand = graph->ready.queues[resources->keeper].demand;
-    resources->keeper = NO_QUEUE;
+    uint32_t demand = graph->ready.queues[resources->reserved_for].demand;
+    resources->reserved_for = NO_QUEUE;
     for (uint32_t i = 0; i < resources->demands[demand].count; i++)
-        line_call_first(graph, resources->demands[demand].of[i].resource);
+        wait_queue_wake_first(graph, resources->demands[demand].of[i].resource);
 }
 
-/* Who comes next in its line may ask for less; so may who would come after it, had it had its turn. */
-void line_emptied(graph_t *graph, uint32_t at)
+/* Wakes the queue behind it, which may ask for less. */
+void wait_queue_emptied(graph_t *graph, uint32_t at)
 {
     queue_t *queue = &graph->ready.queues[at];
-    uint32_t line = queue->line ? queue->line : queue->from;
-    bool first = !queue->line || queue->before == NO_QUEUE;
-    if (queue->line)
+    uint32_t resource = queue->waits_for ? queue->waits_for : queue->woken_by;
+    bool first = !queue->waits_for || queue->before == NO_QUEUE;
+    if (queue->waits_for)
         unlink_queue(graph, at);
-    queue->from = queue->tries = 0;
-    if (line && first)
-        line_call_first(graph, line - 1);
-    if (graph->resources.keeper == at)
-        forget_keeper(graph);
+    queue->woken_by = queue->tries = 0;
+    if (resource && first)
+        wait_queue_wake_first(graph, resource - 1);
+    if (graph->resources.reserved_for == at)
+        end_reservation(graph);
 }
 
-/* How much of a resource the queue must leave to the one for which it is kept. */
-static uint64_t kept_from(const graph_t *graph, uint32_t at, uint32_t resource)
+/* How much of a resource this queue must leave to the queue with the reservation. */
+static uint64_t reserved_from(const graph_t *graph, uint32_t at, uint32_t resource)
 {
     const resources_t *resources = &graph->resources;
-    const queue_t *keeper = &graph->ready.queues[resources->keeper];
-    if (resources->keeper == at || keeper->priority < graph->ready.queues[at].priority)
+    const queue_t *other = &graph->ready.queues[resources->reserved_for];
+    if (resources->reserved_for == at || other->priority < graph->ready.queues[at].priority)
         return 0;
-    return demand_of(resources, keeper->demand, resource);
+    return demand_of(resources, other->demand, resource);
 }
 
 static bool may_have(const graph_t *graph, uint32_t at, const csched_need_t *need)
 {
     const resource_t *resource = &graph->resources.of[need->resource];
     uint64_t wanted = need->amount + resource->used;
-    if (graph->resources.keeper != NO_QUEUE)
-        wanted += kept_from(graph, at, need->resource);
+    if (graph->resources.reserved_for != NO_QUEUE)
+        wanted += reserved_from(graph, at, need->resource);
     if (wanted > resource->total)
         return false;
     return resource->first == NO_QUEUE || !comes_first(graph, resource->first, at);
 }
 
-bool line_pass(graph_t *graph)
+bool resources_admit(graph_t *graph)
 {
     uint32_t at = graph->ready.heap[0];
     const demand_t *demand = &graph->resources.demands[graph_task(graph, graph->ready.queues[at].head)->demand];
@@ -255,25 +257,25 @@ bool line_pass(graph_t *graph)
     return true;
 }
 
-void line_take(graph_t *graph, uint32_t at, uint32_t demand)
+void resources_take(graph_t *graph, uint32_t at, uint32_t demand)
 {
     resources_t *resources = &graph->resources;
     const demand_t *asked = &resources->demands[demand];
     queue_t *queue = &graph->ready.queues[at];
-    queue->from = queue->tries = 0;
-    if (resources->keeper == at)
-        resources->keeper = NO_QUEUE;
+    queue->woken_by = queue->tries = 0;
+    if (resources->reserved_for == at)
+        resources->reserved_for = NO_QUEUE;
     resources->allocations++;
     for (uint32_t i = 0; i < asked->count; i++) {
         resource_t *resource = &resources->of[asked->of[i].resource];
         resource->used += asked->of[i].amount;
         resource->holders++;
         if (resource->used < resource->total)
-            line_call_first(graph, asked->of[i].resource);
+            wait_queue_wake_first(graph, asked->of[i].resource);
     }
 }
 
-void line_return(graph_t *graph, uint32_t demand)
+void resources_return(graph_t *graph, uint32_t demand)
 {
     resources_t *resources = &graph->resources;
     const demand_t *asked = &resources->demands[demand];
@@ -281,11 +283,11 @@ void line_return(graph_t *graph, uint32_t demand)
     for (uint32_t i = 0; i < asked->count; i++) {
         resources->of[asked->of[i].resource].used -= asked->of[i].amount;
         resources->of[asked->of[i].resource].holders--;
-        line_call_first(graph, asked->of[i].resource);
+        wait_queue_wake_first(graph, asked->of[i].resource);
     }
 }
 
-uint64_t line_tasks(const graph_t *graph)
+uint64_t wait_queue_tasks(const graph_t *graph)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; graph->ready.parked && i < RESOURCES_MOST; i++)

@@ -38,13 +38,13 @@ static uint64_t first_of(csched_t *s, uint32_t queue)
     return task_at(s, s->graph.ready.queues[queue].head)->ticket;
 }
 
-/* What it lacks, and who comes first: in its line, or for whom all is kept. */
+/* The resource it lacks, and the task that gets it first: at the head of the wait queue, or with the reservation. */
 static void describe_parked(csched_t *s, const task_t *task, csched_why_t *why)
 {
     const resources_t *resources = &s->graph.resources;
-    uint32_t queue = task->queue, resource = s->graph.ready.queues[queue].line - 1u;
+    uint32_t queue = task->queue, resource = s->graph.ready.queues[queue].waits_for - 1u;
     const resource_t *of = &resources->of[resource];
-    uint32_t first = of->first != queue ? of->first : resources->keeper;
+    uint32_t first = of->first != queue ? of->first : resources->reserved_for;
     why->reason = CSCHED_WHY_RESOURCE;
     why->resource = resource;
     why->wanted = demand_of(resources, task->demand, resource);

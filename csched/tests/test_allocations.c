@@ -149,7 +149,7 @@ static void totals_change(void)
     nothing_is_held(w);
 }
 
-/* Whatever way a task ends. */
+/* A task gives its allocation back however it ends. */
 static void every_end_gives_back(void)
 {
     world_t *w = open_with(1, 1);
@@ -187,7 +187,7 @@ static void every_end_gives_back(void)
     nothing_is_held(w);
 }
 
-/* Between two attempts others may have it. */
+/* Between two attempts other tasks may have it. */
 static void a_retry_that_waits_holds_nothing(void)
 {
     world_t *w = open_with(1, 1);
@@ -245,7 +245,7 @@ static void pause_and_cancel(void)
     nothing_is_held(w);
 }
 
-/* A worker with nothing to do comes first, also in turn; what it holds is not kept from it behind a long task. */
+/* An idle worker comes first; a task with an allocation does not stay behind a long task. */
 static void not_behind_others(void)
 {
     for (uint32_t i = 0; i < 4; i++) {
@@ -278,8 +278,8 @@ static void not_behind_others(void)
     }
 }
 
-/* What came back for a higher priority gave back what a still higher one waits for. */
-static void a_line_moves_while_room_is_made(void)
+/* A task taken back for a higher priority returns the resource that a still higher priority waits for. */
+static void a_wait_queue_moves_while_room_is_made(void)
 {
     world_t *w = open_with(0, 1);
     csched_worker_t *worker = by_hand(w);
@@ -308,7 +308,7 @@ static void a_line_moves_while_room_is_made(void)
     nothing_is_held(w);
 }
 
-/* Many tasks that ask for this and that, on threads and under every policy: never too much at once, and all run. */
+/* Many tasks with different demands, on threads and under every policy: never too much at once, and all run. */
 static void all_of_many_run(void)
 {
     uint32_t count = SCALED(4000);
@@ -341,4 +341,5 @@ MAIN({"least-loaded", as_many_at_once_as_there_are}, {"round-robin", as_many_at_
      {"random", as_many_at_once_as_there_are}, {"work-stealing", as_many_at_once_as_there_are},
      TEST(why_it_waits_for_another_one), TEST(requests_that_make_no_sense), TEST(totals_change),
      TEST(every_end_gives_back), TEST(a_retry_that_waits_holds_nothing), TEST(what_is_stopped_gives_back),
-     TEST(pause_and_cancel), TEST(not_behind_others), TEST(a_line_moves_while_room_is_made), TEST(all_of_many_run))
+     TEST(pause_and_cancel), TEST(not_behind_others), TEST(a_wait_queue_moves_while_room_is_made),
+     TEST(all_of_many_run))

@@ -45,12 +45,12 @@ static void pass(scene_t *scene, uint32_t most)
     graph_t *graph = &scene->graph;
     for (uint32_t slot; most && (slot = ready_first(graph)) != NO_TASK;) {
         task_t *task = graph_task(graph, slot);
-        if (task->demand && !line_pass(graph))
+        if (task->demand && !resources_admit(graph))
             continue;
         uint32_t queue = task->queue;
         EQUAL(ready_take(graph), slot);
         if (task->demand)
-            line_take(graph, queue, task->demand);
+            resources_take(graph, queue, task->demand);
         task->state = TASK_SENT;
         scene->running[scene->running_count++] = slot;
         most--;
@@ -66,7 +66,7 @@ static void end(scene_t *scene, uint32_t which)
     task->state = TASK_FREE;
     if (!task->demand)
         return;
-    line_return(&scene->graph, task->demand);
+    resources_return(&scene->graph, task->demand);
     demand_drop(&scene->graph.resources, task->demand);
 }
 
@@ -75,7 +75,7 @@ static void close_scene(scene_t *scene)
     const resources_t *resources = &scene->graph.resources;
     EQUAL(resources->allocations, 0);
     EQUAL(scene->graph.ready.parked, 0);
-    EQUAL(resources->keeper, NO_QUEUE);
+    EQUAL(resources->reserved_for, NO_QUEUE);
     for (uint32_t i = 0; i < RESOURCES_MOST; i++) {
         EQUAL(resources->of[i].used, 0);
         EQUAL(resources->of[i].holders, 0);
@@ -142,14 +142,14 @@ static void others_go_past(void)
     push(&scene, 5, 0, 0, 0, 1);
     pass(&scene, UINT32_MAX);
     EQUAL(scene.running_count, 4);
-    EQUAL(line_tasks(&scene.graph), 2);
+    EQUAL(wait_queue_tasks(&scene.graph), 2);
     CHECK(graph_parked(&scene.graph, graph_task(&scene.graph, 2)));
     CHECK(graph_parked(&scene.graph, graph_task(&scene.graph, 3)));
     EQUAL(scene.graph.resources.of[GPU].used, 2);
     end(&scene, 0); /* slot 0 */
     pass(&scene, UINT32_MAX);
     EQUAL(scene.running[scene.running_count - 1], 2); /* in order */
-    EQUAL(line_tasks(&scene.graph), 1);
+    EQUAL(wait_queue_tasks(&scene.graph), 1);
     while (scene.running_count) {
         end(&scene, 0);
         pass(&scene, UINT32_MAX);
@@ -158,8 +158,8 @@ static void others_go_past(void)
     close_scene(&scene);
 }
 
-/* A larger priority comes first in a line as well, although it came later, and also past one that asks for more. */
-static void priorities_in_a_line(void)
+/* A higher priority comes first in a wait queue too, although it came later and before one that asks for more. */
+static void priorities_in_a_wait_queue(void)
 {
     scene_t scene;
     open_scene(&scene, 2, 0);
@@ -187,7 +187,7 @@ static void priorities_in_a_line(void)
     close_scene(&scene);
 }
 
-/* Runs that ask for 1 keep both busy, in turn; the one that asks for 2 gets them all the same. */
+/* Runs that ask for 1 keep both busy, in turn; the one that asks for 2 gets them too. */
 static void small_ones_do_not_keep_out_a_big_one(void)
 {
     scene_t scene;
@@ -213,8 +213,8 @@ static void small_ones_do_not_keep_out_a_big_one(void)
     close_scene(&scene);
 }
 
-/* When its turn for one thing comes, the other one is taken, for ever: until both are kept for it. */
-static void who_asks_for_two_things_gets_them(void)
+/* Whenever one resource is free, the other one is taken: both are reserved after some tries. */
+static void a_demand_for_two_resources_is_met(void)
 {
     scene_t scene;
     uint32_t slot = 0;
@@ -231,7 +231,7 @@ static void who_asks_for_two_things_gets_them(void)
         end(&scene, 0); /* one at a time: the other is always taken */
         pass(&scene, UINT32_MAX);
     }
-    CHECK(ended > KEEP_AFTER); /* it was not kept at once */
+    CHECK(ended > RESERVE_AFTER); /* not reserved at once */
     while (scene.running_count) {
         end(&scene, 0);
         pass(&scene, UINT32_MAX);
@@ -240,8 +240,8 @@ static void who_asks_for_two_things_gets_them(void)
     close_scene(&scene);
 }
 
-/* Who stands first, had its turn, or has all kept for it may vanish: what it held up goes on. */
-static void those_in_front_are_cancelled(void)
+/* Cancelling the first queue, or a woken one, lets those behind it go on. */
+static void queues_in_front_are_cancelled(void)
 {
     scene_t scene;
     open_scene(&scene, 2, 1);
@@ -252,7 +252,7 @@ static void those_in_front_are_cancelled(void)
     push(&scene, 2, 2, 0, 1, 0);
     pass(&scene, UINT32_MAX);
     EQUAL(scene.running_count, 1);
-    ready_remove(&scene.graph, 1); /* first in its line */
+    ready_remove(&scene.graph, 1); /* first in its wait queue */
     demand_drop(&scene.graph.resources, graph_task(&scene.graph, 1)->demand);
     pass(&scene, UINT32_MAX);
     EQUAL(scene.running_count, 2);
@@ -260,7 +260,7 @@ static void those_in_front_are_cancelled(void)
     push(&scene, 4, 4, 0, 1, 0);
     pass(&scene, UINT32_MAX);
     end(&scene, 0);
-    end(&scene, 0); /* 3 has been called, and nobody looked */
+    end(&scene, 0); /* 3 has been woken and not been served */
     ready_remove(&scene.graph, 3);
     demand_drop(&scene.graph.resources, graph_task(&scene.graph, 3)->demand);
     pass(&scene, UINT32_MAX);
@@ -270,21 +270,21 @@ static void those_in_front_are_cancelled(void)
 }
 
 /* After a pass nothing waits that could run. */
-static void check_lines(scene_t *scene)
+static void check_wait_queues(scene_t *scene)
 {
     const graph_t *graph = &scene->graph;
     EQUAL(graph->ready.active, 0);
     for (uint32_t i = 0; i < 2; i++) {
         const resource_t *of = &graph->resources.of[i];
         CHECK(of->used <= of->total);
-        if (of->first != NO_QUEUE && graph->resources.keeper == NO_QUEUE) {
+        if (of->first != NO_QUEUE && graph->resources.reserved_for == NO_QUEUE) {
             const queue_t *first = &graph->ready.queues[of->first];
             CHECK(demand_of(&graph->resources, first->demand, i) > of->total - of->used);
         }
         for (uint32_t at = of->first; at != NO_QUEUE; at = graph->ready.queues[at].after) {
             uint32_t after = graph->ready.queues[at].after;
             CHECK(graph->ready.queues[at].count > 0);
-            CHECK(after == NO_QUEUE || at == graph->resources.keeper || !ready_before(&graph->ready, after, at));
+            CHECK(after == NO_QUEUE || at == graph->resources.reserved_for || !ready_before(&graph->ready, after, at));
         }
     }
     CHECK(scene->running_count || !graph->ready.count);
@@ -296,7 +296,7 @@ static void come_back(scene_t *scene, uint32_t which)
     memmove(&scene->running[which], &scene->running[which + 1],
             (--scene->running_count - which) * sizeof *scene->running);
     if (graph_task(&scene->graph, slot)->demand)
-        line_return(&scene->graph, graph_task(&scene->graph, slot)->demand);
+        resources_return(&scene->graph, graph_task(&scene->graph, slot)->demand);
     ready_push_front(&scene->graph, slot);
 }
 
@@ -331,7 +331,7 @@ static void anything_at_random(void)
                 end(&scene, (uint32_t)(next_random(&state) >> 8) % scene.running_count);
             if (dice / 1024 % 3) {
                 pass(&scene, UINT32_MAX);
-                check_lines(&scene);
+                check_wait_queues(&scene);
             } else {
                 pass(&scene, (uint32_t)(dice / 4096 % 3)); /* workers have no more room */
             }
@@ -340,15 +340,15 @@ static void anything_at_random(void)
         while (scene.running_count) {
             end(&scene, 0);
             pass(&scene, UINT32_MAX);
-            check_lines(&scene);
+            check_wait_queues(&scene);
         }
         EQUAL(scene.graph.ready.count, 0);
         close_scene(&scene);
     }
 }
 
-/* A task of every size waits: each that ends costs a look at the first in line, and not at all of them. */
-static void many_queues_in_a_line(void)
+/* A task of every size waits: an end looks at the first queue, not at all of them. */
+static void many_queues_wait_for_one_resource(void)
 {
     scene_t scene;
     open_scene(&scene, SLOTS, 0);
@@ -359,7 +359,7 @@ static void many_queues_in_a_line(void)
         pass(&scene, UINT32_MAX);
     }
     EQUAL(scene.graph.ready.parked, SLOTS - 1);
-    EQUAL(line_tasks(&scene.graph), SLOTS - 1);
+    EQUAL(wait_queue_tasks(&scene.graph), SLOTS - 1);
     while (scene.running_count) {
         end(&scene, 0);
         pass(&scene, UINT32_MAX);
@@ -369,6 +369,7 @@ static void many_queues_in_a_line(void)
     close_scene(&scene);
 }
 
-MAIN(TEST(demands_that_make_no_sense), TEST(demands_are_kept_once), TEST(others_go_past), TEST(priorities_in_a_line),
-     TEST(small_ones_do_not_keep_out_a_big_one), TEST(who_asks_for_two_things_gets_them),
-     TEST(those_in_front_are_cancelled), TEST(anything_at_random), TEST(many_queues_in_a_line))
+MAIN(TEST(demands_that_make_no_sense), TEST(demands_are_kept_once), TEST(others_go_past),
+     TEST(priorities_in_a_wait_queue), TEST(small_ones_do_not_keep_out_a_big_one),
+     TEST(a_demand_for_two_resources_is_met), TEST(queues_in_front_are_cancelled), TEST(anything_at_random),
+     TEST(many_queues_wait_for_one_resource))

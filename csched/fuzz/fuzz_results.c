@@ -123,7 +123,7 @@ static void answer(hostile_t *h, input_t *in)
         entry->head.kind = ENTRY_MESSAGE;
         entry->count = below(in, 7);
     } else if (below(in, 3) == 0) {
-        entry->head.claim = CSCHED_KEEPS;
+        entry->head.claim = CSCHED_PINS;
     }
     if (entry->payload.region < 2)
         entry->payload.offset = (uint64_t)64 << below(in, 20);

@@ -146,7 +146,7 @@ static void publish(scene_t *scene, input_t *in)
         }
         break;
     case 3:
-        csched_worker_let_go(scene->w, number(in));
+        csched_worker_unpin(scene->w, number(in));
         break;
     default:
         csched_worker_publish(scene->w, CSCHED_VALUE, 0, data, size, NO_BLOCK);

@@ -43,7 +43,7 @@ enum {
     CSCHED_TIMEOUT = 6,    /* stopped at its time limit */
     CSCHED_NOROOM = 7,     /* its inputs found no room in memory nor on disk */
     CSCHED_RETRIED = 8,    /* in journeys: an attempt that failed, and another one followed */
-    CSCHED_KEEPS = 256     /* or-ed to what a worker publishes: it still refers to the task's inputs in place */
+    CSCHED_PINS = 256     /* or-ed to the status that a worker publishes: it still reads the task's inputs in place */
 };
 
 /* what csched_worker_next found */
@@ -54,7 +54,7 @@ enum {
     CSCHED_OUTPUT = 1,  /* what a task printed lies in its worker's pipe, up to its end */
     CSCHED_PARTIAL = 2, /* results of the first elements of a chunk that still runs */
     CSCHED_REPLY = 3,   /* the worker's answer to a control entry */
-    CSCHED_LETGO = 5,   /* nothing in the worker refers to the inputs of task `ticket` any more: stays in C */
+    CSCHED_UNPIN = 5,   /* the worker no longer reads the inputs of task `ticket` in place; not passed to Python */
     CSCHED_OVERDUE = 4, /* a task ran past its time limit on worker `worker`; ticket 0: that worker makes no sense */
     CSCHED_ATTEMPT = 6  /* an attempt failed, `detail` says how: csched_retry or csched_give_up answers */
 };
@@ -363,7 +363,8 @@ int csched_worker_fill(csched_worker_t *w, uint64_t at, const void *data, uint64
 int csched_worker_free(csched_worker_t *w, uint64_t offset);
 int csched_worker_own(csched_worker_t *w, uint64_t address, uint64_t size, uint64_t *mapped); /* see csched_own */
 int csched_worker_disown(csched_worker_t *w, uint64_t address, uint64_t size, char *mapped);
-int csched_worker_let_go(csched_worker_t *w, uint64_t ticket); /* after a result with CSCHED_KEEPS */
+int csched_worker_unpin(csched_worker_t *w,
+                        uint64_t ticket); /* ends what CSCHED_PINS began, for a task or a function */
 /* 1: the task had its result already, which stands; a block stays the caller's.
  * A task with neither payload nor inputs starts when it is received; one that was not reported finished ends here. */
 int csched_worker_publish(csched_worker_t *w, uint32_t status, uint32_t failures, const void *data, uint64_t size,

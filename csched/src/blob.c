@@ -143,7 +143,7 @@ void region_close(csched_t *s, region_t *r)
         close(gone.file);
 }
 
-/* With the last reference nothing in any worker reads the region any more: what user code keeps is counted (kept). */
+/* With the last reference no worker reads the region any more: what user code still reads is pinned, and so counted. */
 static void region_unmap(csched_t *s, region_t *r)
 {
     news_spread(s, (uint32_t)(r - s->regions), TAG_DROP);
@@ -266,46 +266,46 @@ void region_orphan(csched_t *s, uint32_t region)
         region_unmap(s, r);
 }
 
-static int keep(worker_t *worker, uint64_t ticket, blob_t *blob)
+static int pin(worker_t *worker, uint64_t ticket, blob_t *blob)
 {
     if (!blob || blob->region == REGION_INLINE)
         return CSCHED_OK; /* it came in the ring: nothing can refer to it after the task */
-    if (worker->kept_count == worker->kept_capacity) {
-        uint32_t capacity = worker->kept_capacity ? 2 * worker->kept_capacity : 16;
-        kept_t *grown = realloc(worker->kept, capacity * sizeof *grown);
+    if (worker->pin_count == worker->pin_capacity) {
+        uint32_t capacity = worker->pin_capacity ? 2 * worker->pin_capacity : 16;
+        pin_t *grown = realloc(worker->pins, capacity * sizeof *grown);
         if (!grown)
             return CSCHED_ENOMEM;
-        worker->kept = grown;
-        worker->kept_capacity = capacity;
+        worker->pins = grown;
+        worker->pin_capacity = capacity;
     }
     blob_retain(blob);
-    worker->kept[worker->kept_count++] = (kept_t){ticket, blob};
+    worker->pins[worker->pin_count++] = (pin_t){ticket, blob};
     return CSCHED_OK;
 }
 
-int keep_inputs(worker_t *worker, const task_t *task)
+int pin_inputs(worker_t *worker, const task_t *task)
 {
-    int rc = keep(worker, task->ticket, task->payload);
+    int rc = pin(worker, task->ticket, task->payload);
     const inputs_t *inputs = task->inputs;
     for (uint32_t i = 0; !rc && inputs && i < inputs->count; i++)
-        rc = keep(worker, task->ticket, inputs->of[i].blob);
-    return !rc && inputs ? keep(worker, task->ticket, inputs->bundle) : rc;
+        rc = pin(worker, task->ticket, inputs->of[i].blob);
+    return !rc && inputs ? pin(worker, task->ticket, inputs->bundle) : rc;
 }
 
-int keep_function(worker_t *worker, uint32_t function, blob_t *blob)
+int pin_function(worker_t *worker, uint32_t function, blob_t *blob)
 {
-    return keep(worker, function, blob);
+    return pin(worker, function, blob);
 }
 
-void let_go(csched_t *s, worker_t *worker, uint64_t ticket)
+void unpin(csched_t *s, worker_t *worker, uint64_t ticket)
 {
-    for (uint32_t i = 0; i < worker->kept_count;) {
-        if (ticket && worker->kept[i].ticket != ticket) {
+    for (uint32_t i = 0; i < worker->pin_count;) {
+        if (ticket && worker->pins[i].ticket != ticket) {
             i++;
             continue;
         }
-        blob_t *blob = worker->kept[i].blob;
-        worker->kept[i] = worker->kept[--worker->kept_count];
+        blob_t *blob = worker->pins[i].blob;
+        worker->pins[i] = worker->pins[--worker->pin_count];
         blob_release(s, blob);
     }
 }

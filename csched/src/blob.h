@@ -15,8 +15,9 @@ void region_orphan(csched_t *s, uint32_t region); /* its process is dead: unmap 
 void regions_tell(csched_t *s, worker_t *worker); /* what it has not heard yet, as far as its socket takes it */
 int kernel_spill(csched_t *s, uint64_t size, uint64_t *offset); /* a block in the kernel's file */
 void frees_flush(worker_t *worker);
-int keep_inputs(worker_t *worker, const task_t *task); /* until the worker lets go of them or dies */
-int keep_function(worker_t *worker, uint32_t function, blob_t *blob);
-void let_go(csched_t *s, worker_t *worker, uint64_t ticket); /* 0: of all */
+int pin_inputs(worker_t *worker,
+               const task_t *task); /* references for a worker that still reads them; until it unpins them or dies */
+int pin_function(worker_t *worker, uint32_t function, blob_t *blob);
+void unpin(csched_t *s, worker_t *worker, uint64_t ticket); /* 0: everything */
 
 #endif

@@ -57,7 +57,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
         return rc;
     if (entry->returned > s->now)
         look_at_clock(s); /* what follows from this result carries a later stamp than the result */
-    if (u32_relaxed(&entry->head.claim) & CSCHED_KEEPS && (rc = keep_inputs(worker, task)) < 0) {
+    if (u32_relaxed(&entry->head.claim) & CSCHED_PINS && (rc = pin_inputs(worker, task)) < 0) {
         blob_release(s, result);
         return rc;
     }
@@ -97,8 +97,8 @@ static bool makes_sense(csched_t *s, uint32_t index, const result_entry_t *entry
 static int take_message(csched_t *s, uint32_t index, const result_entry_t *entry, const uint8_t *base)
 {
     blob_t *blob;
-    if (entry->count == CSCHED_LETGO) {
-        let_go(s, s->workers[index], entry->ticket);
+    if (entry->count == CSCHED_UNPIN) {
+        unpin(s, s->workers[index], entry->ticket);
         return CSCHED_OK;
     }
     if (!makes_sense(s, index, entry))

@@ -9,7 +9,7 @@
 #include "segment.h"
 #include "worker.h"
 
-static void let_go_of(int *fd)
+static void close_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
@@ -19,7 +19,7 @@ static void let_go_of(int *fd)
 static void leave_worker(worker_t *worker)
 {
     memory_unmap(worker->segment, worker->segment_bytes);
-    let_go_of(&worker->control);
+    close_fd(&worker->control);
     *worker =
         (worker_t){.state = WORKER_FREE, .control = -1}; /* its lists stay where they are: a torn one cannot be freed */
 }
@@ -35,8 +35,8 @@ CSCHED_EXPORT int csched_forked(csched_t *s)
         leave_worker(s->workers[i]);
     for (uint32_t i = 0; i < s->region_count; i++) {
         region_t *r = &s->regions[i];
-        let_go_of(&r->readonly);
-        let_go_of(&r->file);
+        close_fd(&r->readonly);
+        close_fd(&r->file);
         r->fd = -1;
         if (r->base && !r->viewed) {
             memory_unmap(r->base, region_bytes(s));
@@ -44,9 +44,9 @@ CSCHED_EXPORT int csched_forked(csched_t *s)
         }
     }
     own_leave(&s->own);
-    let_go_of(&s->heap.memory.fd);
-    let_go_of(&s->heap.file.fd);
-    let_go_of(&s->bell);
+    close_fd(&s->heap.memory.fd);
+    close_fd(&s->heap.file.fd);
+    close_fd(&s->bell);
     return CSCHED_OK;
 }
 
@@ -73,10 +73,10 @@ CSCHED_EXPORT int csched_worker_forked(csched_worker_t *w)
     own_leave(&w->own);
     heap_leave(&w->heap);
     w->watched = false;
-    let_go_of(&w->bell);
-    let_go_of(&w->control);
-    let_go_of(&w->kernel);
-    let_go_of(&w->watch_pipe[0]);
-    let_go_of(&w->watch_pipe[1]);
+    close_fd(&w->bell);
+    close_fd(&w->control);
+    close_fd(&w->kernel);
+    close_fd(&w->watch_pipe[0]);
+    close_fd(&w->watch_pipe[1]);
     return CSCHED_OK;
 }

@@ -62,7 +62,7 @@ static void forget(worker_t *worker, uint32_t function)
     forgets_flush(worker);
 }
 
-/* Its block stays until every worker that read it in place has let go (keep_function). */
+/* Its block stays until every worker that reads it in place has unpinned it. */
 static void release(csched_t *s, uint32_t function)
 {
     function_t *gone = &s->functions[function];

@@ -36,7 +36,7 @@ typedef struct { /* one entry of a worker's task ring, as the kernel remembers i
 typedef struct {
     uint64_t ticket; /* of the task, or a function's number: no ticket is so small */
     blob_t *blob;
-} kept_t;
+} pin_t;
 
 typedef struct {
     uint32_t state;
@@ -67,8 +67,8 @@ typedef struct {
     uint32_t known_words;
     uint32_t *forgets; /* functions dropped since, of which its ring has to tell it */
     uint32_t forget_count, forget_capacity;
-    kept_t *kept; /* what is read in place there: functions, inputs of finished tasks that it still refers to */
-    uint32_t kept_count, kept_capacity;
+    pin_t *pins; /* what the worker reads in place: functions, inputs of finished tasks that it still refers to */
+    uint32_t pin_count, pin_capacity;
     uint64_t *unfreed; /* frees that did not fit into the frees ring */
     uint32_t unfreed_count, unfreed_capacity;
 } worker_t;

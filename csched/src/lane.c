@@ -217,7 +217,7 @@ static void drop_function(csched_lane_t *l, const task_entry_t *entry)
     if (entry->head.kind != ENTRY_FUNCTION || entry->payload.region != REGION_KERNEL)
         return;
     pthread_mutex_lock(&l->s->lock);
-    let_go(l->s, l->s->workers[l->index], entry->function);
+    unpin(l->s, l->s->workers[l->index], entry->function);
     pthread_mutex_unlock(&l->s->lock);
 }
 

@@ -96,7 +96,7 @@ static void close_worker(worker_t *worker)
     free(worker->held);
     free(worker->known);
     free(worker->forgets);
-    free(worker->kept);
+    free(worker->pins);
     free(worker->news);
     free(worker->unfreed);
     *worker = (worker_t){.state = WORKER_FREE, .control = -1};
@@ -214,7 +214,7 @@ CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
         s->loads[index] = (load_t){0};
         give_back(s, worker);
         task_propagate(s, last);
-        let_go(s, worker, 0);
+        unpin(s, worker, 0);
         u32_store_release(&worker->segment->retire, 1); /* if it lives after all, it ends; partner: worker_next */
         worker_wake(worker);
         if (!worker->lane)

@@ -134,7 +134,7 @@ static int push_function(csched_t *s, worker_t *worker, uint32_t function)
         rc = push_function(s, worker, pushed->needs[i]); /* of smaller numbers: no circle */
     if (!rc && blob->size)
         rc = ring_reserve(&worker->tasks, sizeof(task_entry_t) + inline_bytes(blob), &entry);
-    if (rc < 0 || (rc = keep_function(worker, function, blob)) < 0)
+    if (rc < 0 || (rc = pin_function(worker, function, blob)) < 0)
         return rc;
     worker->known[function / 64] |= UINT64_C(1) << function % 64;
     if (!blob->size)

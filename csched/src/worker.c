@@ -324,9 +324,9 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
         if (sizeof(result_entry_t) + marks * sizeof(uint64_t) + INLINE_MAX > ring_largest(&w->results))
             marks = 0; /* a small ring: the chunk's own stamps have to do */
     }
-    result_entry_t form = {.head = {.slot = task->head.slot, .claim = status & CSCHED_KEEPS},
+    result_entry_t form = {.head = {.slot = task->head.slot, .claim = status & CSCHED_PINS},
                            .ticket = task->ticket,
-                           .status = status & ~(uint32_t)CSCHED_KEEPS,
+                           .status = status & ~(uint32_t)CSCHED_PINS,
                            .detail = failures,
                            .payload = {.size = size},
                            .received = w->received,
@@ -372,8 +372,8 @@ CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t
     return rc;
 }
 
-CSCHED_EXPORT int csched_worker_let_go(csched_worker_t *w, uint64_t ticket)
+CSCHED_EXPORT int csched_worker_unpin(csched_worker_t *w, uint64_t ticket)
 {
-    result_entry_t form = {.head = {.slot = UINT32_MAX}, .ticket = ticket, .count = CSCHED_LETGO};
+    result_entry_t form = {.head = {.slot = UINT32_MAX}, .ticket = ticket, .count = CSCHED_UNPIN};
     return send(w, ENTRY_MESSAGE, &form, NULL, 0, NO_BLOCK);
 }

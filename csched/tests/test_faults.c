@@ -143,11 +143,11 @@ static void with_blocks(walk_t *walk)
     UNTIL(all_over(walk));
 }
 
-static void with_kept_inputs(walk_t *walk)
+static void with_pinned_inputs(walk_t *walk)
 {
     for (uint32_t i = 0; i < 3; i++) {
         csched_options_t options = plain();
-        job_t job = {JOB_KEEP, walk->w->next_slot, 0};
+        job_t job = {JOB_PIN, walk->w->next_slot, 0};
         uint64_t address;
         OK(csched_block_alloc(walk->w->s, 100000, &options.block, &address));
         memcpy((void *)(uintptr_t)address, &job, sizeof job);
@@ -253,7 +253,7 @@ static uint64_t walk_the_path(const char *fault, uint32_t retries, uint32_t *dea
         OK(csched_fault_arm(walk.w->s, walk.w->hands[walk.hand].index, "element_begun", 3, SIGKILL));
     with_elements(&walk);
     with_blocks(&walk);
-    with_kept_inputs(&walk);
+    with_pinned_inputs(&walk);
     with_one_taken_back(&walk);
     with_a_full_ring(&walk);
     after_a_sleep(&walk);

@@ -38,7 +38,7 @@ static void a_dropped_function_goes_with_its_last_reader(void)
     csched_item_t item = next_item(worker, CSCHED_FUNCTION);
     EQUAL(item.function, function);
     EQUAL(item.size, 0);
-    OK(csched_worker_let_go(worker, function));
+    OK(csched_worker_unpin(worker, function));
     UNTIL((csched_poll(w->s, 0), stats_of(w).arena_used == 0));
     OK(csched_worker_detach(worker));
     world_close(w);
@@ -191,7 +191,7 @@ static void what_is_shared_takes_its_functions_along(void)
         csched_item_t item = next_item(worker, CSCHED_FUNCTION);
         EQUAL(item.size, 0);
         forgotten |= 1u << item.function;
-        OK(csched_worker_let_go(worker, item.function));
+        OK(csched_worker_unpin(worker, item.function));
     }
     EQUAL(forgotten, 1u << shared | 1u << nested | 1u << function);
     UNTIL((csched_poll(w->s, 0), stats_of(w).arena_used == 0));

@@ -228,8 +228,8 @@ static void more_frees_than_their_ring_holds(void)
     world_close(w);
 }
 
-/* What user code keeps of its inputs stays, until the worker lets go or ends. */
-static void kept_inputs_stay(void)
+/* Inputs that user code still reads stay until the worker unpins them or ends. */
+static void pinned_inputs_stay(void)
 {
     world_t *w = world_open(0);
     csched_worker_t *worker = by_hand(w);
@@ -243,11 +243,11 @@ static void kept_inputs_stay(void)
     }
     for (int i = 0; i < 2; i++) {
         next_item(worker, CSCHED_TASK);
-        OK(csched_worker_publish(worker, CSCHED_NONE | CSCHED_KEEPS, 0, NULL, 0, IN_LINE));
+        OK(csched_worker_publish(worker, CSCHED_NONE | CSCHED_PINS, 0, NULL, 0, IN_LINE));
     }
     finish(w, 2);
     CHECK(stats_of(w).arena_used > 200000);
-    OK(csched_worker_let_go(worker, ticket[0]));
+    OK(csched_worker_unpin(worker, ticket[0]));
     csched_poll(w->s, 0);
     uint64_t used = stats_of(w).arena_used;
     CHECK(used > 100000 && used < 200000);
@@ -312,4 +312,4 @@ static void a_full_result_ring_says_so(void)
 MAIN(TEST(attaching_checks_what_it_gets), TEST(nothing_to_do), TEST(the_stages_of_a_task),
      TEST(a_turn_publishes_and_takes), TEST(inputs_from_everywhere), TEST(inputs_that_are_not_there),
      TEST(frees_that_cannot_be_are_not_followed), TEST(blocks_come_home), TEST(more_frees_than_their_ring_holds),
-     TEST(kept_inputs_stay), TEST(interrupts_name_their_task), TEST(a_full_result_ring_says_so))
+     TEST(pinned_inputs_stay), TEST(interrupts_name_their_task), TEST(a_full_result_ring_says_so))

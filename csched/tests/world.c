@@ -112,13 +112,13 @@ static void run_chunk(csched_worker_t *worker, const csched_item_t *item, uint64
     publish(worker, CSCHED_VALUE, (uint32_t)failures, &failures, sizeof failures, IN_LINE);
 }
 
-static void keep(csched_worker_t *worker, uint64_t ticket)
+static void pin(csched_worker_t *worker, uint64_t ticket)
 {
-    static uint64_t kept;
-    while (kept && csched_worker_let_go(worker, kept) == CSCHED_EAGAIN)
+    static uint64_t pinned;
+    while (pinned && csched_worker_unpin(worker, pinned) == CSCHED_EAGAIN)
         continue;
-    kept = ticket;
-    publish(worker, CSCHED_NONE | CSCHED_KEEPS, 0, NULL, 0, IN_LINE);
+    pinned = ticket;
+    publish(worker, CSCHED_NONE | CSCHED_PINS, 0, NULL, 0, IN_LINE);
 }
 
 static void run_plain(csched_worker_t *worker, const csched_item_t *item, const job_t *job)
@@ -161,8 +161,8 @@ void run_job(csched_worker_t *worker, const csched_item_t *item)
         return_block(worker, job.tag, job.value);
     else if (job.kind == JOB_CHUNK)
         run_chunk(worker, item, job.value);
-    else if (job.kind == JOB_KEEP)
-        keep(worker, item->ticket);
+    else if (job.kind == JOB_PIN)
+        pin(worker, item->ticket);
     else if (job.kind == JOB_CORRUPT)
         publish_nonsense(worker);
     else if (job.kind == JOB_ECHO && item->size <= INLINE_LIMIT)

@@ -36,7 +36,7 @@ typedef enum {
     JOB_PUBLISH_AND_DIE, /* dies between publish and the next claim */
     JOB_CORRUPT,  /* publishes an entry that makes no sense */
     JOB_TWICE,    /* publishes two results */
-    JOB_KEEP      /* keeps its inputs until the next one of these */
+    JOB_PIN      /* pins its inputs until the next job of this kind */
 } job_kind_t;
 
 typedef struct {

@@ -90,7 +90,7 @@ class Worker:
         self.end_output = self.speech.end
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
         # (ticket or function, memory) still referred to
-        self.kept: list[tuple[int, list[weakref.ref[Any]]]] = []
+        self.pinned: list[tuple[int, list[weakref.ref[Any]]]] = []
         self.in_user_code = False
         self.failures = 1  # that an error tells; 0 when the arguments could not be unpickled, and nothing ran
         self.blocks = Blocks(self.handle, self.nogil_handle)
@@ -116,7 +116,7 @@ class Worker:
                 self.speech.streams.look()
                 if rc == _EAGAIN:  # nothing there, so sleep without the GIL; what comes is taken with it
                     if awaited(nogil_handle, 500) == _EAGAIN:
-                        self.let_go()
+                        self.unpin()
                         self.imports.tell()
                     continue
                 if rc == _ESTOPPED:
@@ -128,8 +128,8 @@ class Worker:
                     raise InternalError(f"a worker cannot use its rings ({rc})")
                 elif kind == _TASK:
                     self.task(function, count, address, size, inputs)
-                    if self.kept:
-                        self.let_go()
+                    if self.pinned:
+                        self.unpin()
                 elif kind == _FUNCTION:
                     self.learn(function, address, size)
                 elif self.control(function, self.memory(address, size)):
@@ -172,8 +172,8 @@ class Worker:
             for known in (self.functions, self.blobs, self.names, self.shares):
                 known.pop(number, None)
             if number in self.function_memory:
-                self.kept.append((number, [self.function_memory.pop(number)]))
-                self.let_go()
+                self.pinned.append((number, [self.function_memory.pop(number)]))
+                self.unpin()
             return
         buffer = ffi.buffer(ffi.cast(_CHARS, address), size)
         view = memoryview(buffer)
@@ -274,21 +274,21 @@ class Worker:
             memoryview(buffer), partial(self.blocks.own, self.in_place, address), common
         )
 
-    def keeps(self) -> int:
-        """When a task publishes: the flag for its result if something still refers to its inputs."""
+    def pin_inputs(self) -> int:
+        """CSCHED_PINS for the status of the current task if something still refers to its inputs, else 0."""
         alive = [memory for memory in self.in_place if memory() is not None]
         self.in_place.clear()
         if not alive:
             return 0
-        self.kept.append((int(with_gil.csched_worker_current(self.handle)), alive))
-        return int(with_gil.CSCHED_KEEPS)
+        self.pinned.append((int(with_gil.csched_worker_current(self.handle)), alive))
+        return int(with_gil.CSCHED_PINS)
 
-    def let_go(self) -> None:
-        """Tell the kernel of inputs that nothing refers to any more."""
-        for entry in list(self.kept):
+    def unpin(self) -> None:
+        """Tell the kernel which pinned inputs nothing refers to any more."""
+        for entry in list(self.pinned):
             if all(memory() is None for memory in entry[1]):
-                self.kept.remove(entry)
-                while with_gil.csched_worker_let_go(self.handle, entry[0]) == _EAGAIN:
+                self.pinned.remove(entry)
+                while with_gil.csched_worker_unpin(self.handle, entry[0]) == _EAGAIN:
                     pass
 
     def publish_value(self, value: Any, number: int, function: Any = None) -> None:
@@ -320,7 +320,7 @@ class Worker:
         """Put a result where the kernel finds it; waits, interruptibly, while its ring is full."""
         data, size, block = self.placed(encoded)
         if self.in_place:
-            status |= self.keeps()
+            status |= self.pin_inputs()
         while (rc := _PUBLISH(self.handle, status, failures, data, size, block)) in _AGAIN:
             if rc == _EHEARD:
                 self.end_output(native=True)

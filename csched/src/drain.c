@@ -69,14 +69,14 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     window_learn(s, index, entry->finished - entry->received);
     ready_learn(&s->graph, task->run, task->priority, task->demand, entry->finished - entry->received);
     uint32_t status = task->flags & (FLAG_STOPPING | FLAG_OVERDUE) ? status_of_stopped(task, entry) : entry->status;
-    if ((status == CSCHED_ERROR || status == CSCHED_TIMEOUT) && task_again(s, slot, status, result, index)) {
+    if ((status == CSCHED_ERROR || status == CSCHED_TIMEOUT) && task_retry(s, slot, status, result, index)) {
         blob_release(s, result);
         return CSCHED_OK;
     }
     if (status != entry->status) {
         blob_release(s, result);
         blob_retain(task->payload);
-        task_cut(s, slot, status, task->payload, 0);
+        task_abort(s, slot, status, task->payload, 0);
         return CSCHED_OK;
     }
     journey_record(&s->journey, task, entry, (const uint64_t *)(base + sizeof *entry), index);

@@ -70,7 +70,8 @@ void journey_record(journey_t *journey, task_t *task, const result_entry_t *entr
     }
 }
 
-uint64_t journey_record_cut(journey_t *journey, const task_t *task, uint32_t index, uint32_t status, uint64_t received)
+uint64_t journey_record_incomplete(journey_t *journey, const task_t *task, uint32_t index, uint32_t status,
+                                   uint64_t received)
 {
     uint64_t number = journey->written;
     csched_journey_t *row = journey_append(journey);

@@ -37,7 +37,8 @@ void journey_record(journey_t *journey, task_t *task, const result_entry_t *entr
                     uint32_t index);
 /* One that did not end by itself, or not for good: one row, however many elements; its number.  NO_WORKER: it did not
  * run.  `received`: when the worker took it. */
-uint64_t journey_record_cut(journey_t *journey, const task_t *task, uint32_t index, uint32_t status, uint64_t received);
+uint64_t journey_record_incomplete(journey_t *journey, const task_t *task, uint32_t index, uint32_t status,
+                                   uint64_t received);
 /* One row of a task has another status after all, if it is still there. */
 void journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t status);
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);

@@ -193,9 +193,9 @@ static void give_back(csched_t *s, worker_t *worker)
             if (task->flags & FLAG_ALLOCATED)
                 allocation_return(s, task);
             ready_push_front(&s->graph, held->slot);
-        } else if (!task_again(s, held->slot, status, task->payload, task->worker)) {
+        } else if (!task_retry(s, held->slot, status, task->payload, task->worker)) {
             blob_retain(task->payload); /* the arguments take the place of the result: the error message shows them */
-            task_cut(s, held->slot, status, task->payload, element);
+            task_abort(s, held->slot, status, task->payload, element);
         }
     }
 }

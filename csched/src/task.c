@@ -164,17 +164,18 @@ static uint64_t taken_at(const csched_t *s, const task_t *task)
     return worker->segment ? u64_relaxed(&worker->segment->claim_since) : 0;
 }
 
-/* Its outcome is not its own: it was lost, stopped, or ran too long.  Takes over the reference to `result`. */
-void task_cut(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
+/* Ends a task without a result of its own: it was lost, stopped, or overran its limit.  Takes over the reference to
+ * `result`. */
+void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
 {
     task_t *task = task_at(s, slot);
-    task->row = journey_record_cut(&s->journey, task, task->worker, status, taken_at(s, task));
+    task->row = journey_record_incomplete(&s->journey, task, task->worker, status, taken_at(s, task));
     task_finish(s, slot, status, result, detail);
 }
 
-/* An attempt failed.  True: there will be another one, or who submitted the task decides; `result` stays the
+/* After a failed attempt.  True: another one follows, or the submitter decides (FLAG_ASK).  `result` stays the
  * caller's. */
-bool task_again(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker)
+bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker)
 {
     task_t *task = task_at(s, slot);
     if (task->flags & FLAG_STOPPING || task->attempt >= task->retries)
@@ -202,7 +203,7 @@ bool task_again(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
         blob_retain(result); /* the message's */
         task->flags |= FLAG_ASKED;
     }
-    uint64_t row = journey_record_cut(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
+    uint64_t row = journey_record_incomplete(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
     journey_resolved(&s->journey, row, 1, s->now);
     drop_bundle(s, task);
     if (task->flags & FLAG_ALLOCATED)
@@ -222,7 +223,7 @@ static bool has_value(uint32_t status)
 static void finish_dependent(csched_t *s, task_t *dependent, uint32_t position)
 {
     s->graph.waiting_count--;
-    dependent->row = journey_record_cut(&s->journey, dependent, NO_WORKER, CSCHED_DEPENDENCY, 0);
+    dependent->row = journey_record_incomplete(&s->journey, dependent, NO_WORKER, CSCHED_DEPENDENCY, 0);
     task_finish(s, ticket_slot(dependent->ticket), CSCHED_DEPENDENCY, NULL, position);
 }
 

@@ -242,7 +242,7 @@ int csched_stats(csched_t *s, csched_stats_t *stats);
 uint64_t csched_now(void);
 uint64_t csched_surroundings(void); /* another one when this process's directory or environment has changed */
 
-/* workers: fds = segment, bell, control socket, arena (all close-on-exec, to be passed on and closed) */
+/* workers: fds = segment, doorbell, control socket, arena (all close-on-exec, to be passed on and closed) */
 int csched_worker_add(csched_t *s, uint32_t *index, int fds[4]);
 int csched_worker_lost(csched_t *s, uint32_t index); /* it is dead: give its work to others */
 int csched_worker_retire(csched_t *s, uint32_t index); /* no new work; it stops when its ring is empty */

@@ -44,7 +44,7 @@ CSCHED_EXPORT int csched_cancel(csched_t *s, uint64_t ticket)
     after_cancel(s, last);
     pthread_mutex_unlock(&s->lock);
     if (won)
-        bell_ring(s);
+        doorbell_ring(s);
     return won;
 }
 
@@ -61,7 +61,7 @@ static int cancel_where(csched_t *s, uint32_t run, bool every)
     after_cancel(s, last);
     pthread_mutex_unlock(&s->lock);
     if (count)
-        bell_ring(s);
+        doorbell_ring(s);
     return count;
 }
 

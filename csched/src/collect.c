@@ -68,15 +68,15 @@ static int drain_for(csched_t *s, uint64_t wanted)
     return over ? there : 0;
 }
 
-/* One sleep on the bell, armed; what is there after it, or -1: interrupted. */
+/* One sleep on the doorbell, armed; what is there after it, or -1: interrupted. */
 static int sleep_for(csched_t *s, uint64_t wanted, uint32_t timeout_ms)
 {
     int rung = 0;
     u32_add(&s->sleepers, 1);
-    bell_arm(s, u32_relaxed(&s->waiting) > 1 ? WANT_ANY : wanted);
+    doorbell_arm(s, u32_relaxed(&s->waiting) > 1 ? WANT_ANY : wanted);
     int there = drain_for(s, wanted);
     if (!there)
-        rung = bell_sleep(s, timeout_ms);
+        rung = doorbell_sleep(s, timeout_ms);
     u32_add(&s->sleepers, (uint32_t)-1);
     if (!there)
         there = drain_for(s, wanted);
@@ -101,7 +101,7 @@ CSCHED_EXPORT int csched_wait_for(csched_t *s, uint64_t wanted, uint32_t timeout
     }
     u32_add(&s->waiting, (uint32_t)-1);
     if (there > 0)
-        bell_ring(s); /* one ring wakes one sleeper: it passes it on */
+        doorbell_ring(s); /* one ring wakes one sleeper: it passes it on */
     return there > 0 ? there : (int)u32_relaxed(&s->available);
 }
 

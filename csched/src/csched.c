@@ -82,12 +82,12 @@ CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **schedu
     s->heap.memory.fd = s->heap.file.fd = -1;
     s->functions = calloc(1, sizeof *s->functions);
     s->function_count = 1;
-    s->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    s->doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     int rc = graph_open(&s->graph);
     u64_store_relaxed(&s->last_poll, now_ns());
     u64_store_relaxed(&s->last_collect, now_ns());
     if (!rc)
-        rc = !s->functions ? CSCHED_ENOMEM : s->bell < 0 ? CSCHED_ESYSTEM : CSCHED_OK;
+        rc = !s->functions ? CSCHED_ENOMEM : s->doorbell < 0 ? CSCHED_ESYSTEM : CSCHED_OK;
     if (!rc)
         rc = journey_open(&s->journey, s->config.journey_rows);
     if (!rc)
@@ -166,8 +166,8 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     journey_close(&s->journey);
     lineage_close(&s->lineage);
     map_close(&s->map);
-    if (s->bell >= 0)
-        close(s->bell);
+    if (s->doorbell >= 0)
+        close(s->doorbell);
     free(s->workers);
     free(s->loads);
     free(s->regions);

@@ -1,4 +1,4 @@
-/* Waking who sleeps: the kernel's threads by its bell, a worker by its ring. */
+/* Waking sleepers: the kernel's threads by the doorbell (an eventfd), a worker by the futex of its task ring. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -8,9 +8,9 @@
 #include "internal.h"
 #include "segment.h"
 
-/* Asks every worker to ring the bell after its next result that matters: WANT_ANY every one, else that of the task
- * `wanted`, those that others depend on, and the last one a worker has work for. */
-void bell_arm(csched_t *s, uint64_t wanted)
+/* Asks every worker to ring the doorbell after its next result that matters.  WANT_ANY: any result; else the result of
+ * the task `wanted`, of a task that others depend on, or of the last task in the worker's ring. */
+void doorbell_arm(csched_t *s, uint64_t wanted)
 {
     pthread_mutex_lock(&s->lock);
     for (uint32_t i = 0; i < s->worker_count; i++)
@@ -19,22 +19,22 @@ void bell_arm(csched_t *s, uint64_t wanted)
             u32_store_relaxed(&s->workers[i]->segment->kernel_sleeping, 1);
         }
     pthread_mutex_unlock(&s->lock);
-    fence_seq_cst(); /* flag before the last look at the rings; partner: ring_bell in worker.c */
+    fence_seq_cst(); /* flag before the last look at the rings; partner: ring_doorbell in worker.c */
 }
 
-void bell_ring(csched_t *s)
+void doorbell_ring(csched_t *s)
 {
     uint64_t one = 1;
-    if (u32_relaxed(&s->sleepers) && write(s->bell, &one, sizeof one) < 0 && errno != EAGAIN)
-        return; /* a sleeper wakes at the end of its slice all the same */
+    if (u32_relaxed(&s->sleepers) && write(s->doorbell, &one, sizeof one) < 0 && errno != EAGAIN)
+        return; /* a sleeper wakes at the end of its slice anyway */
 }
 
-int bell_sleep(csched_t *s, uint32_t timeout_ms)
+int doorbell_sleep(csched_t *s, uint32_t timeout_ms)
 {
-    struct pollfd bell = {.fd = s->bell, .events = POLLIN};
+    struct pollfd doorbell = {.fd = s->doorbell, .events = POLLIN};
     uint64_t rung;
-    int rc = poll(&bell, 1, (int)(timeout_ms < SLICE_MS ? timeout_ms : SLICE_MS));
-    return rc > 0 && read(s->bell, &rung, sizeof rung) > 0 ? 1 : rc < 0 ? -1 : 0;
+    int rc = poll(&doorbell, 1, (int)(timeout_ms < SLICE_MS ? timeout_ms : SLICE_MS));
+    return rc > 0 && read(s->doorbell, &rung, sizeof rung) > 0 ? 1 : rc < 0 ? -1 : 0;
 }
 
 CSCHED_EXPORT int csched_wake(csched_t *s)
@@ -42,7 +42,7 @@ CSCHED_EXPORT int csched_wake(csched_t *s)
     uint64_t one = 1;
     u32_exchange(&s->background_word, 1);
     futex_wake(&s->background_word);
-    return write(s->bell, &one, sizeof one) < 0 && errno != EAGAIN ? CSCHED_ESYSTEM : CSCHED_OK;
+    return write(s->doorbell, &one, sizeof one) < 0 && errno != EAGAIN ? CSCHED_ESYSTEM : CSCHED_OK;
 }
 
 void worker_wake(worker_t *worker)

@@ -46,7 +46,7 @@ CSCHED_EXPORT int csched_forked(csched_t *s)
     own_leave(&s->own);
     close_fd(&s->heap.memory.fd);
     close_fd(&s->heap.file.fd);
-    close_fd(&s->bell);
+    close_fd(&s->doorbell);
     return CSCHED_OK;
 }
 
@@ -73,7 +73,7 @@ CSCHED_EXPORT int csched_worker_forked(csched_worker_t *w)
     own_leave(&w->own);
     heap_leave(&w->heap);
     w->watched = false;
-    close_fd(&w->bell);
+    close_fd(&w->doorbell);
     close_fd(&w->control);
     close_fd(&w->kernel);
     close_fd(&w->watch_pipe[0]);

@@ -2,7 +2,7 @@
  *
  *   deep  nothing outstanding for a while: asleep until a submit kicks it
  *   tick  a thread polls often enough: looks again every millisecond
- *   act   work outstanding and no thread polled for a millisecond: drains, and sleeps on the bell in between
+ *   act   work outstanding and no thread polled for a millisecond: drains, and sleeps on the doorbell in between
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -29,15 +29,16 @@ static void wake_resolver(csched_t *s, uint64_t patience_ns)
 static void act(csched_t *s)
 {
     u32_add(&s->sleepers, 1);
-    bell_arm(s, WANT_NONE);
+    doorbell_arm(s, WANT_NONE);
     pthread_mutex_lock(&s->lock);
     uint32_t taken = drain(s);
     pthread_mutex_unlock(&s->lock);
     if (taken && u32_relaxed(&s->waiting))
-        bell_ring(s); /* a waiter fell asleep before these came */
+        doorbell_ring(s); /* a waiter fell asleep before these came */
     wake_resolver(s, TICK_NS);
-    if (!taken && bell_sleep(s, u64_relaxed(&s->outstanding) ? 1 : 20) > 0 && u32_relaxed(&s->waiting))
-        bell_ring(s); /* a thread began to wait meanwhile: the ring was meant for both, and only the waiter looks now */
+    if (!taken && doorbell_sleep(s, u64_relaxed(&s->outstanding) ? 1 : 20) > 0 && u32_relaxed(&s->waiting))
+        doorbell_ring(
+            s); /* a thread began to wait meanwhile: the ring was meant for both, and only the waiter looks now */
     u32_add(&s->sleepers, (uint32_t)-1);
 }
 

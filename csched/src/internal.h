@@ -137,9 +137,9 @@ struct csched {
     uint64_t
         now; /* the latest look at the clock; a thread that takes the lock and may ready or send tasks looks first */
 
-    int bell; /* eventfd: workers ring it when kernel_sleeping is set in their segment */
+    int doorbell; /* eventfd: workers ring it when kernel_sleeping is set in their segment */
     shared_u32 waiting;   /* threads in csched_wait */
-    shared_u32 sleepers;  /* threads asleep on the bell */
+    shared_u32 sleepers;  /* threads asleep on the doorbell */
     shared_u32 available; /* completions and messages; written under the lock, read without it */
     shared_u32 helper_word, helper_deep, helper_stop;
     shared_u32 background_word;

@@ -14,13 +14,13 @@
 
 enum { ROOM_NS = 1000000 };
 
-/* After results, or when the lane is ready; partner: bell_arm, which stores in the other order. */
-static void ring_bell(csched_lane_t *l)
+/* After results, or when the lane is ready; partner: doorbell_arm, which stores in the other order. */
+static void ring_doorbell(csched_lane_t *l)
 {
     uint64_t one = 1;
     fence_seq_cst(); /* tail before kernel_sleeping */
     if (u32_relaxed(&l->segment->kernel_sleeping) && u32_exchange(&l->segment->kernel_sleeping, 0) &&
-        write(l->s->bell, &one, sizeof one) < 0 && errno != EAGAIN)
+        write(l->s->doorbell, &one, sizeof one) < 0 && errno != EAGAIN)
         return; /* the kernel looks by itself at the end of its slice */
 }
 
@@ -140,7 +140,7 @@ CSCHED_EXPORT int csched_lane_publish(csched_lane_t *l, uint32_t count, const cs
         l->count--;
     }
     lane_say_what_runs(l);
-    ring_bell(l);
+    ring_doorbell(l);
     return rc < 0 && rc != CSCHED_EDISK && rc != CSCHED_EFULL ? rc : (int)i;
 }
 

@@ -65,7 +65,7 @@ typedef struct {
     shared_u64 element_since;
     shared_u32 heard_element;
 
-    _Alignas(LINE) shared_u32 kernel_sleeping; /* ring the bell after the next result that matters */
+    _Alignas(LINE) shared_u32 kernel_sleeping; /* ring the doorbell after the next result that matters */
     shared_u32 retire;
     shared_u64 wanted; /* the task whose result is waited for, or WANT_ */
     shared_u64 interrupt_ticket; /* the task that a signal is meant for, */

@@ -156,7 +156,7 @@ CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])
     int rc = free_index(s, index);
     if (!rc) {
         rc = open_worker(s, *index, fds);
-        if (!rc && (fds[1] = fcntl(s->bell, F_DUPFD_CLOEXEC, 0)) < 0)
+        if (!rc && (fds[1] = fcntl(s->doorbell, F_DUPFD_CLOEXEC, 0)) < 0)
             rc = CSCHED_ESYSTEM;
         if (rc < 0) {
             if (s->workers[*index]->segment && s->workers[*index]->state == WORKER_STARTING)

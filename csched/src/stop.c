@@ -44,7 +44,7 @@ CSCHED_EXPORT int csched_give_up(csched_t *s, uint64_t ticket, uint32_t status)
     }
     pthread_mutex_unlock(&s->lock);
     if (task)
-        bell_ring(s);
+        doorbell_ring(s);
     return task ? CSCHED_OK : CSCHED_EINVAL;
 }
 
@@ -119,7 +119,7 @@ CSCHED_EXPORT int csched_stop_task(csched_t *s, uint64_t ticket, csched_target_t
     after_cancel(s, last);
     pthread_mutex_unlock(&s->lock);
     if (found == 1)
-        bell_ring(s);
+        doorbell_ring(s);
     return found;
 }
 
@@ -144,7 +144,7 @@ CSCHED_EXPORT int csched_stop_run(csched_t *s, uint32_t run, uint32_t after, csc
     after_cancel(s, last);
     pthread_mutex_unlock(&s->lock);
     if (*cancelled)
-        bell_ring(s);
+        doorbell_ring(s);
     return (int)count;
 }
 

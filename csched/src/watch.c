@@ -186,7 +186,7 @@ CSCHED_EXPORT int csched_worker_detach(csched_worker_t *w)
     for (int i = 0; i < 2; i++)
         if (w->watch_pipe[i] >= 0)
             close(w->watch_pipe[i]);
-    close(w->bell);
+    close(w->doorbell);
     close(w->control);
     if (w->kernel >= 0)
         close(w->kernel);

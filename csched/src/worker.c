@@ -15,7 +15,7 @@ CSCHED_EXPORT int csched_worker_attach(const int fds[4], csched_worker_t **worke
     if (!w)
         return CSCHED_ENOMEM;
     pthread_mutex_init(&w->heap_lock, NULL);
-    w->bell = fds[1];
+    w->doorbell = fds[1];
     w->control = fds[2];
     w->kernel = -1;
     w->watch_pipe[0] = w->watch_pipe[1] = w->native[0] = w->native[1] = -1;
@@ -50,7 +50,7 @@ CSCHED_EXPORT int csched_worker_ready(csched_worker_t *w)
     uint64_t one = 1;
     u32_store_release(&w->segment->ready, 1); /* partner: drain */
     FAULT(w, said_ready);
-    return write(w->bell, &one, sizeof one) < 0 && errno != EAGAIN ? CSCHED_ESYSTEM : CSCHED_OK;
+    return write(w->doorbell, &one, sizeof one) < 0 && errno != EAGAIN ? CSCHED_ESYSTEM : CSCHED_OK;
 }
 
 CSCHED_EXPORT uint64_t csched_worker_index(csched_worker_t *w)
@@ -67,15 +67,15 @@ static bool matters(csched_worker_t *w, const task_entry_t *task)
 }
 
 /* After a result of `task`, or something that always matters (NULL). */
-static void ring_bell(csched_worker_t *w, const task_entry_t *task)
+static void ring_doorbell(csched_worker_t *w, const task_entry_t *task)
 {
     uint64_t one = 1;
-    fence_seq_cst(); /* tail before kernel_sleeping; partner: bell_arm, which stores in the other order */
+    fence_seq_cst(); /* tail before kernel_sleeping; partner: doorbell_arm, which stores in the other order */
     if (!u32_relaxed(&w->segment->kernel_sleeping) || (task && !matters(w, task)) ||
         !u32_exchange(&w->segment->kernel_sleeping, 0))
         return;
     FAULT(w, kernel_claimed);
-    if (write(w->bell, &one, sizeof one) < 0)
+    if (write(w->doorbell, &one, sizeof one) < 0)
         return; /* full or gone: the kernel looks by itself at the end of its slice */
 }
 
@@ -261,7 +261,7 @@ static void wait_for_room(csched_worker_t *w)
     if (u64_relaxed(&w->segment->results.head) != w->results.other)
         return; /* it has moved since the ring was found full */
     u32_store_relaxed(&w->segment->kernel_sleeping, 1);
-    ring_bell(w, NULL);
+    ring_doorbell(w, NULL);
     futex_wait(waits, 1, 5000000);
 }
 
@@ -340,7 +340,7 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
         w->published = true;
         u64_store_release(&w->segment->claim_ticket, 0); /* after the result: its loss cannot be declared any more */
         FAULT(w, claim_cleared);
-        ring_bell(w, task);
+        ring_doorbell(w, task);
     }
     return rc;
 }
@@ -367,7 +367,7 @@ CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t
     int rc = send(w, ENTRY_MESSAGE, &form, data, 0, block);
     if (rc == CSCHED_OK) {
         FAULT(w, message_committed);
-        ring_bell(w, NULL);
+        ring_doorbell(w, NULL);
     }
     return rc;
 }

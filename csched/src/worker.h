@@ -16,7 +16,7 @@ enum { REGION_PAGE = 1024, REGION_PAGES = 1024, MARKS_MAX = 4096 };
 struct csched_worker {
     segment_t *segment;
     uint64_t segment_bytes;
-    int bell, control, kernel;
+    int doorbell, control, kernel;
     ring_t tasks, results;
     heap_t heap;
     pthread_mutex_t heap_lock; /* the watch thread gives back what has no use */

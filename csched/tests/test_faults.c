@@ -165,7 +165,7 @@ static void with_one_taken_back(walk_t *walk)
     uint64_t second = walk_submit(walk, JOB_NONE, 0, plain());
     UNTIL((all_over(walk), u32_acquire(&board->at_gate[1]) || walk->ended[at_gate]));
     csched_cancel(walk->w->s, second);
-    bell_arm(walk->w->s, WANT_ANY);
+    doorbell_arm(walk->w->s, WANT_ANY);
     open_gate(1);
     UNTIL(all_over(walk));
 }

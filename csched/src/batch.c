@@ -44,7 +44,7 @@ CSCHED_EXPORT int csched_submit_many(csched_t *s, const csched_batch_t *batch)
     while (i < batch->count && ticket >= 0) {
         uint32_t end = batch->count - i > SLICE ? i + SLICE : batch->count;
         pthread_mutex_lock(&s->lock);
-        look_at_clock(s);
+        clock_refresh(s);
         while (i < end && (ticket = submit_one(s, batch, i)) > 0)
             batch->tickets[i++] = (uint64_t)ticket;
         undrained += SLICE;

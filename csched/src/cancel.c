@@ -22,7 +22,7 @@ void after_cancel(csched_t *s, uint32_t last)
 {
     if (s->completions.tail == last)
         return;
-    look_at_clock(s);
+    clock_refresh(s);
     task_propagate(s, last);
     dispatch(s);
 }

@@ -148,7 +148,7 @@ CSCHED_EXPORT int csched_collect(csched_t *s, uint32_t most, csched_completion_t
 /* The oldest `count` completions are over: their slots are free. */
 void commit_first(csched_t *s, uint32_t count)
 {
-    uint64_t now = look_at_clock(s);
+    uint64_t now = clock_refresh(s);
     u64_store_relaxed(&s->last_collect, now);
     for (uint32_t i = 0; i < count; i++) {
         task_t *task = task_at(s, s->completions.head);

@@ -196,7 +196,7 @@ CSCHED_EXPORT int csched_pause(csched_t *s, int on)
 {
     pthread_mutex_lock(&s->lock);
     s->paused = on != 0;
-    look_at_clock(s);
+    clock_refresh(s);
     dispatch(s);
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;
@@ -321,7 +321,7 @@ CSCHED_EXPORT int csched_resource_set(csched_t *s, uint32_t resource, uint64_t t
     pthread_mutex_lock(&s->lock);
     int rc = asked_for_more(&s->graph.resources, resource, total) ? CSCHED_EINVAL : CSCHED_OK;
     if (!rc) {
-        look_at_clock(s);
+        clock_refresh(s);
         s->graph.resources.of[resource].total = total;
         wait_queue_wake_first(&s->graph, resource);
         dispatch(s);

@@ -56,7 +56,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     if (rc < 0)
         return rc;
     if (entry->returned > s->now)
-        look_at_clock(s); /* what follows from this result carries a later stamp than the result */
+        clock_refresh(s); /* what follows from this result carries a later stamp than the result */
     if (u32_relaxed(&entry->head.claim) & CSCHED_PINS && (rc = pin_inputs(worker, task)) < 0) {
         blob_release(s, result);
         return rc;
@@ -164,7 +164,7 @@ uint32_t drain(csched_t *s)
 {
     uint32_t taken = 0, last = s->completions.tail;
     bool news = false;
-    look_at_clock(s);
+    clock_refresh(s);
     for (uint32_t i = 0; i < s->worker_count; i++) {
         worker_t *worker = s->workers[i];
         if (worker->state == WORKER_STARTING && u32_acquire(&worker->segment->ready)) { /* partner: worker_ready */
@@ -176,7 +176,7 @@ uint32_t drain(csched_t *s)
             taken += drain_worker(s, i);
     }
     task_propagate(s, last);
-    bool ticked = tick(s, taken ? look_at_clock(s) : s->now);
+    bool ticked = tick(s, taken ? clock_refresh(s) : s->now);
     if (ticked)
         dispatch_tick(s);
     /* on a tick as well: what lies behind a long task may be worth stealing by now */

@@ -135,7 +135,7 @@ struct csched {
     uint64_t next_tick;
     uint64_t next_trim;
     uint64_t
-        now; /* the latest look at the clock; a thread that takes the lock and may ready or send tasks looks first */
+        now; /* set by clock_refresh, which a thread calls after it took the lock, before it readies or sends tasks */
 
     int doorbell; /* eventfd: workers ring it when kernel_sleeping is set in their segment */
     shared_u32 waiting;   /* threads in csched_wait */
@@ -149,7 +149,7 @@ struct csched {
     bool helper_runs;
 };
 
-static inline uint64_t look_at_clock(csched_t *s)
+static inline uint64_t clock_refresh(csched_t *s)
 {
     return s->now = csched_now();
 }

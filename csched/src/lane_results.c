@@ -184,7 +184,7 @@ static int give_back(csched_lane_t *l, uint32_t first, uint32_t count, bool alon
     pthread_mutex_lock(&s->lock);
     worker_t *worker = s->workers[l->index];
     uint32_t last = s->completions.tail, left = count;
-    look_at_clock(s);
+    clock_refresh(s);
     for (uint32_t i = worker->held_count; i-- > 0 && left;) {
         held_t *held = held_at(worker, i);
         if (held->slot == NO_TASK || task_at(s, held->slot)->ticket != taken_at(l, first + left - 1)->ticket)

@@ -207,7 +207,7 @@ CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
     if (!rc) {
         worker_t *worker = s->workers[index];
         uint32_t last = s->completions.tail;
-        look_at_clock(s);
+        clock_refresh(s);
         while (worker->state != WORKER_LOST && drain_worker(s, index)) /* what it published before it died stands */
             continue;
         worker->state = WORKER_LOST;
@@ -236,7 +236,7 @@ CSCHED_EXPORT int csched_worker_retire(csched_t *s, uint32_t index)
     if (!rc) {
         worker_t *worker = s->workers[index];
         worker->retiring = true;
-        look_at_clock(s);
+        clock_refresh(s);
         s->loads[index].window = 0;
         for (uint32_t i = worker->held_count; i-- > 0;) {
             uint32_t slot = worker->held[(worker->held_head + i) & (worker->held_capacity - 1)].slot;

@@ -35,7 +35,7 @@ CSCHED_EXPORT int csched_set_priority(csched_t *s, uint64_t ticket, int32_t prio
         if (task->state == TASK_SENT && (there = window_revoke(s, task, slot)))
             ready_push_front(&s->graph, slot);
         if (there) {
-            look_at_clock(s);
+            clock_refresh(s);
             change(s, task, slot, wanted);
             dispatch(s);
         }
@@ -79,7 +79,7 @@ static int64_t move_queues(csched_t *s, uint32_t run, uint8_t priority)
             elements += task_at(s, slot)->count;
             change(s, task_at(s, slot), slot, priority);
         }
-        look_at_clock(s);
+        clock_refresh(s);
         dispatch(s);
         pthread_mutex_unlock(&s->lock);
     }

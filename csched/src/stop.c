@@ -26,7 +26,7 @@ CSCHED_EXPORT int csched_retry(csched_t *s, uint64_t ticket, uint64_t delay_ns)
     task_t *task = find_asked(s, ticket);
     if (task) {
         task->flags &= (uint8_t)~FLAG_ASKED;
-        task->moment = look_at_clock(s) + delay_ns; /* tick sends it */
+        task->moment = clock_refresh(s) + delay_ns; /* tick sends it */
     }
     pthread_mutex_unlock(&s->lock);
     return task ? CSCHED_OK : CSCHED_EINVAL;
@@ -84,7 +84,7 @@ static bool is_last_taken(worker_t *worker, uint32_t slot)
 static void drain_lanes(csched_t *s)
 {
     uint32_t last = s->completions.tail;
-    look_at_clock(s);
+    clock_refresh(s);
     for (uint32_t i = 0; i < s->worker_count; i++)
         while (s->workers[i]->lane && s->workers[i]->state == WORKER_READY && drain_worker(s, i))
             continue;
@@ -111,7 +111,7 @@ CSCHED_EXPORT int csched_stop_task(csched_t *s, uint64_t ticket, csched_target_t
     pthread_mutex_lock(&s->lock);
     drain_lanes(s);
     uint32_t last = s->completions.tail;
-    look_at_clock(s);
+    clock_refresh(s);
     task_t *task = graph_find(&s->graph, ticket);
     int found = task ? stop_one(s, task, ticket_slot(ticket), target) : 0;
     if (found == 1)
@@ -130,7 +130,7 @@ CSCHED_EXPORT int csched_stop_run(csched_t *s, uint32_t run, uint32_t after, csc
     drain_lanes(s);
     uint32_t last = s->completions.tail, count = 0;
     *cancelled = 0;
-    look_at_clock(s);
+    clock_refresh(s);
     for (uint32_t slot = 0; slot < s->graph.capacity && count < most; slot++) {
         task_t *task = task_at(s, slot);
         uint32_t serial = (uint32_t)(task->ticket >> 32);
@@ -157,7 +157,7 @@ static task_t *find_sent(csched_t *s, uint64_t ticket)
 CSCHED_EXPORT int csched_interrupt(csched_t *s, uint64_t ticket, uint32_t element, csched_target_t *target)
 {
     pthread_mutex_lock(&s->lock);
-    look_at_clock(s);
+    clock_refresh(s);
     const task_t *task = find_sent(s, ticket);
     if (task && task->flags & FLAG_STOPPING)
         element = NO_ELEMENT; /* it is meant as a whole already */
@@ -192,7 +192,7 @@ CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ti
     worker_t *worker = index < s->worker_count ? s->workers[index] : NULL;
     bool runs = false;
     if (worker && worker->segment && element_runs(worker->segment, ticket, element)) {
-        look_at_clock(s);
+        clock_refresh(s);
         for (uint32_t i = worker->held_count; i-- > 0;) {
             uint32_t slot = i < worker->held_count ? held_at(worker, i)->slot : NO_TASK;
             if (slot != NO_TASK && window_revoke(s, task_at(s, slot), slot))

@@ -228,7 +228,7 @@ CSCHED_EXPORT int64_t csched_submit_with(csched_t *s, uint32_t slot, uint32_t fu
                          .pack_ns = pack_ns,
                          .options = options};
     pthread_mutex_lock(&s->lock);
-    uint64_t now = look_at_clock(s);
+    uint64_t now = clock_refresh(s);
     int64_t ticket = task_submit(s, &call);
     if (ticket > 0 && task_at(s, slot)->state == TASK_QUEUED)
         dispatch(s);

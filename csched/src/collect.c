@@ -134,7 +134,7 @@ CSCHED_EXPORT int csched_collect(csched_t *s, uint32_t most, csched_completion_t
                                                .blob = (uint64_t)(uintptr_t)blob,
                                                .address = blob ? (uint64_t)(uintptr_t)blob_data(s, blob) : 0,
                                                .size = blob ? blob->size : 0,
-                                               .run_ns = task->status <= CSCHED_ERROR     ? task->moment
+                                               .run_ns = task->status <= CSCHED_ERROR     ? task->ran_ns
                                                          : task->status == CSCHED_TIMEOUT ? task->timeout_ns
                                                                                           : 0,
                                                .function = task->function,

@@ -202,7 +202,7 @@ static uint32_t read_records(csched_dag_t *dag, uint32_t first, uint32_t count)
             continue;
         bool over = task->state == TASK_DONE;
         if (over && task->status <= CSCHED_ERROR)
-            node->ran_ns = task->moment;
+            node->ran_ns = task->ran_ns;
         set_state(dag, node, state_of_task(dag->s, task), over);
     }
     pthread_mutex_unlock(&dag->s->lock);

@@ -80,7 +80,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
         return CSCHED_OK;
     }
     journey_record(&s->journey, task, entry, (const uint64_t *)(base + sizeof *entry), index);
-    task->moment = entry->finished - entry->started;
+    task->ran_ns = entry->finished - entry->started;
     task_finish(s, slot, entry->status, result, entry->detail);
     return CSCHED_OK;
 }

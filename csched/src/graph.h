@@ -54,7 +54,10 @@ typedef struct {
     float pack_ns;
     uint32_t demand; /* what it asks for beside a worker (resources.h); 0: nothing */
     uint64_t timeout_ns;
-    uint64_t moment;     /* delayed: when it may start; done: how long it ran */
+    union {
+        uint64_t not_before; /* until it is done: when it may start */
+        uint64_t ran_ns;     /* done: how long it ran */
+    };
     uint64_t row;        /* its first row in the journey ring */
     blob_t *payload;
     blob_t *result;

@@ -26,7 +26,7 @@ CSCHED_EXPORT int csched_retry(csched_t *s, uint64_t ticket, uint64_t delay_ns)
     task_t *task = find_asked(s, ticket);
     if (task) {
         task->flags &= (uint8_t)~FLAG_ASKED;
-        task->moment = clock_refresh(s) + delay_ns; /* tick sends it */
+        task->not_before = clock_refresh(s) + delay_ns; /* tick sends it */
     }
     pthread_mutex_unlock(&s->lock);
     return task ? CSCHED_OK : CSCHED_EINVAL;

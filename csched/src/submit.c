@@ -140,7 +140,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
     }
     if (o->timeout_ns)
         task->flags |= FLAG_ALONE; /* or it would be unknown when it began */
-    task->moment = o->not_before;
+    task->not_before = o->not_before;
     task->state = TASK_WAITING;
     int rc = o->beside ? need(s, task, o) : CSCHED_OK;
     if (rc < 0)

@@ -191,13 +191,13 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
                                     .blob = (uint64_t)(uintptr_t)result,
                                     .size = result ? result->size : 0,
                                     .limit_ns = task->timeout_ns};
-        uint64_t moment = task->moment;
-        task->moment = UINT64_MAX; /* until the answer */
+        uint64_t not_before = task->not_before;
+        task->not_before = UINT64_MAX; /* until the answer */
         if (task_delay(s, slot) < 0 || message_push(s, &message) < 0) {
             if (task->state == TASK_DELAYED)
                 s->graph.waiting_count--;
             task->state = TASK_SENT;
-            task->moment = moment;
+            task->not_before = not_before;
             return false;
         }
         blob_retain(result); /* the message's */
@@ -237,7 +237,7 @@ static void deliver(csched_t *s, const task_t *from, uint64_t ticket, uint32_t p
         finish_dependent(s, dependent, position);
     } else if (--dependent->missing == 0) {
         s->graph.waiting_count--;
-        if (dependent->moment <= s->now || task_delay(s, ticket_slot(ticket)) < 0)
+        if (dependent->not_before <= s->now || task_delay(s, ticket_slot(ticket)) < 0)
             task_ready(s, ticket_slot(ticket));
     }
 }

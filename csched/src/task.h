@@ -27,6 +27,6 @@ void drop_bundle(csched_t *s, task_t *task);
 void task_propagate(csched_t *s, uint32_t last); /* along the completions after this one, NO_TASK: all */
 void task_ready(csched_t *s, uint32_t slot);
 int message_push(csched_t *s, const csched_message_t *message);
-int task_delay(csched_t *s, uint32_t slot); /* until its moment */
+int task_delay(csched_t *s, uint32_t slot); /* until not_before */
 
 #endif

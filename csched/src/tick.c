@@ -65,7 +65,7 @@ bool tick(csched_t *s, uint64_t now)
     }
     for (uint32_t i = 0; i < s->delayed_count;) {
         task_t *task = graph_task(&s->graph, s->delayed[i]);
-        if (task->state == TASK_DELAYED && task->moment > now) {
+        if (task->state == TASK_DELAYED && task->not_before > now) {
             i++;
             continue;
         }

@@ -85,7 +85,7 @@ static void describe(csched_t *s, const task_t *task, csched_why_t *why)
     case TASK_DELAYED:
         why->reason = CSCHED_WHY_DELAYED;
         why->asked = task->flags & FLAG_ASKED ? 1 : 0;
-        why->until = why->asked ? 0 : task->moment;
+        why->until = why->asked ? 0 : task->not_before;
         break;
     case TASK_QUEUED:
         why->reason = s->paused ? CSCHED_WHY_PAUSED : why->ready ? CSCHED_WHY_QUEUED : CSCHED_WHY_NO_WORKER;

@@ -108,13 +108,13 @@ typedef struct {
     uint32_t behind;    /* 1: there is more to read */
 } csched_timeline_state_t;
 
-typedef struct { /* what csched_map is asked for, and answers */
+typedef struct { /* what csched_state_map is asked for, and answers */
     uint64_t first, last; /* positions from, and up to: wanted, then told */
     uint64_t next;     /* positions ever given */
     uint64_t counts[8]; /* of those told, by state */
     uint32_t span;     /* positions a cell, a power of two, at most 65,536 */
     uint32_t cells;    /* written */
-} csched_map_t;
+} csched_state_map_t;
 
 /* how the tasks of a picture of dependencies stand */
 enum {
@@ -241,15 +241,17 @@ int csched_timeline_window(csched_t *s, uint64_t from, uint64_t to, uint32_t mos
                            uint64_t *found);
 
 /* the state map: a byte for each task, or element of a chunk, in the order of submission; the newest 4,194,304 */
-int csched_map(csched_t *s, csched_map_t *wanted, uint8_t *cells, uint32_t most); /* to be called without the GIL */
-uint64_t csched_map_next(csched_t *s); /* positions ever given */
-int csched_map_add(csched_t *s, uint32_t count, uint32_t state); /* those of tasks that never come to be submitted */
+int csched_state_map(csched_t *s, csched_state_map_t *wanted, uint8_t *cells,
+                     uint32_t most); /* to be called without the GIL */
+uint64_t csched_state_map_next(csched_t *s); /* positions ever given */
+int csched_state_map_add(csched_t *s, uint32_t count,
+                         uint32_t state); /* those of tasks that never come to be submitted */
 /* outcomes that the scheduler does not see: of elements within a chunk */
-int csched_map_set(csched_t *s, uint64_t position, uint32_t count, uint32_t state);
+int csched_state_map_set(csched_t *s, uint64_t position, uint32_t count, uint32_t state);
 uint64_t csched_task_position(csched_t *s, uint32_t slot); /* of its first element; 2^64-1: there is no such task */
 /* PackBits: n < 128 is followed by n + 1 cells, n > 128 by one that comes 257 - n times.  How many bytes: at most
  * count + count / 128 + 1 */
-uint32_t csched_map_pack(const uint8_t *cells, uint32_t count, uint8_t *packed);
+uint32_t csched_state_map_pack(const uint8_t *cells, uint32_t count, uint8_t *packed);
 
 /* questions, for views.  They look at all there is in steps that hold the lock for well below a millisecond, so what they
  * see of different tasks may differ by some; without the GIL. */

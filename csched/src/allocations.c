@@ -12,21 +12,21 @@ int allocation_request(csched_t *s, task_t *task, const csched_options_t *option
         return rc;
     task->flags |=
         FLAG_DEMANDS | FLAG_ALONE; /* alone in its lane: or it would hold its allocation while others of its pack run */
-    map_task(&s->map, task, CSCHED_MAP_WAITING);
+    state_map_task(&s->state_map, task, CSCHED_MAP_WAITING);
     return CSCHED_OK;
 }
 
 void allocation_take(csched_t *s, task_t *task, uint32_t queue)
 {
     task->flags |= FLAG_ALLOCATED;
-    map_task(&s->map, task, CSCHED_MAP_QUEUED);
+    state_map_task(&s->state_map, task, CSCHED_MAP_QUEUED);
     resources_take(&s->graph, queue, task->demand);
 }
 
 void allocation_return(csched_t *s, task_t *task)
 {
     task->flags &= (uint8_t)~FLAG_ALLOCATED;
-    map_task(&s->map, task, CSCHED_MAP_WAITING);
+    state_map_task(&s->state_map, task, CSCHED_MAP_WAITING);
     resources_return(&s->graph, task->demand);
 }
 

@@ -91,7 +91,7 @@ CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **schedu
     if (!rc)
         rc = journey_open(&s->journey, s->config.journey_rows);
     if (!rc)
-        rc = map_open(&s->map);
+        rc = state_map_open(&s->state_map);
     if (!rc)
         rc = open_kernel_heap(s);
     if (!rc && s->config.helper)
@@ -165,7 +165,7 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     graph_close(&s->graph);
     journey_close(&s->journey);
     lineage_close(&s->lineage);
-    map_close(&s->map);
+    state_map_close(&s->state_map);
     if (s->doorbell >= 0)
         close(s->doorbell);
     free(s->workers);

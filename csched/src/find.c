@@ -310,7 +310,7 @@ static uint32_t without_doubles(csched_row_t *rows, uint32_t count)
 static bool looks_the_same(csched_t *s, uint32_t from, uint32_t to)
 {
     pthread_mutex_lock(&s->lock);
-    const map_t *map = &s->map;
+    const state_map_t *map = &s->state_map;
     bool same = (int32_t)((uint32_t)map->next - to) > 0 && (uint32_t)map->next - from <= MAP_POSITIONS;
     uint8_t state = map->of[from & (MAP_POSITIONS - 1)];
     for (uint32_t i = from; same && i != to;)

@@ -9,10 +9,10 @@
 #include "heap.h"
 #include "journey.h"
 #include "lineage.h"
-#include "map.h"
 #include "own.h"
 #include "policy.h"
 #include "ring.h"
+#include "state_map.h"
 
 enum { WORKER_FREE, WORKER_STARTING, WORKER_READY, WORKER_LOST };
 /* task_t.flags: its time limit has been reported; it was cancelled while it ran; who submitted it is asked before it is
@@ -104,7 +104,7 @@ struct csched {
     graph_t graph;
     journey_t journey;
     lineage_t lineage;
-    map_t map;
+    state_map_t state_map;
     heap_t heap;
     own_t own; /* what Python may write to */
 

@@ -86,7 +86,7 @@ static int prepare(csched_t *s, task_t *task, const call_t *call)
                      .function = call->function,
                      .run = call->run,
                      .count = count,
-                     .first = again ? (uint32_t)(again - 1) : map_add(&s->map, count, CSCHED_MAP_QUEUED),
+                     .first = again ? (uint32_t)(again - 1) : state_map_add(&s->state_map, count, CSCHED_MAP_QUEUED),
                      .dependents = NO_EDGE,
                      .next = NO_TASK,
                      .previous = NO_TASK,
@@ -94,7 +94,7 @@ static int prepare(csched_t *s, task_t *task, const call_t *call)
                      .worker = NO_WORKER,
                      .priority = -PRIORITY_MIN};
     if (again) /* not queued again: the chunk it failed in may not be over, and counts what is queued as its own */
-        map_task(&s->map, task, call->options->attempt ? CSCHED_MAP_WAITING : CSCHED_MAP_QUEUED);
+        state_map_task(&s->state_map, task, call->options->attempt ? CSCHED_MAP_WAITING : CSCHED_MAP_QUEUED);
     return CSCHED_OK;
 }
 
@@ -152,7 +152,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
         log_inputs(s, task, call);
         if (failed == NO_TASK && task->missing) {
             s->graph.waiting_count++;
-            map_task(&s->map, task, CSCHED_MAP_WAITING);
+            state_map_task(&s->state_map, task, CSCHED_MAP_WAITING);
             return CSCHED_OK;
         }
     }
@@ -177,7 +177,7 @@ static void undo(csched_t *s, task_t *task, uint64_t position)
         free(task->payload);
     }
     if (!position)
-        s->map.next -= task->count; /* nothing was submitted since */
+        s->state_map.next -= task->count; /* nothing was submitted since */
     function_over(s, task->function);
     if (task->flags & FLAG_DEMANDS)
         allocation_end(s, task);

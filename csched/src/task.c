@@ -30,7 +30,7 @@ void task_ready(csched_t *s, uint32_t slot)
 {
     task_t *task = task_at(s, slot);
     task->ready = s->now;
-    map_task(&s->map, task, task->demand ? CSCHED_MAP_WAITING : CSCHED_MAP_QUEUED);
+    state_map_task(&s->state_map, task, task->demand ? CSCHED_MAP_WAITING : CSCHED_MAP_QUEUED);
     ready_push(&s->graph, slot);
 }
 
@@ -47,7 +47,7 @@ int task_delay(csched_t *s, uint32_t slot)
     s->delayed[s->delayed_count++] = slot;
     task_t *task = task_at(s, slot);
     task->state = TASK_DELAYED;
-    map_task(&s->map, task, CSCHED_MAP_WAITING);
+    state_map_task(&s->state_map, task, CSCHED_MAP_WAITING);
     s->graph.waiting_count++;
     return CSCHED_OK;
 }
@@ -147,7 +147,7 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
     task->detail = detail;
     task->next = NO_TASK;
     count_outcome(s, task);
-    map_end(&s->map, task);
+    state_map_end(&s->state_map, task);
     if (s->completions.tail != NO_TASK)
         task_at(s, s->completions.tail)->next = slot;
     else

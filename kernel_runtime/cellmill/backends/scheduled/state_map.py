@@ -42,17 +42,17 @@ class States:
     @property
     def next(self) -> int:
         """How many positions were ever given."""
-        return int(with_gil.csched_map_next(self._scheduler.handle))
+        return int(with_gil.csched_state_map_next(self._scheduler.handle))
 
     def picture(self, first: int, last: int, span: int, most: int) -> Picture:
         """At most ``most`` cells of ``span`` tasks, a power of two, from position ``first`` on. Without the GIL."""
-        wanted = ffi.new("csched_map_t *")
+        wanted = ffi.new("csched_state_map_t *")
         wanted.first, wanted.last, wanted.span = first, last, span
         cells, packed = ffi.new("uint8_t[]", most), ffi.new("uint8_t[]", most + most // 128 + 1)
         scheduler = self._scheduler
-        form, to = _free("csched_map_t *", wanted), _free("uint8_t *", cells)
-        check(nogil.csched_map(scheduler.nogil_handle, form, to, most), "drawing the map")
-        size = with_gil.csched_map_pack(cells, wanted.cells, packed)
+        form, to = _free("csched_state_map_t *", wanted), _free("uint8_t *", cells)
+        check(nogil.csched_state_map(scheduler.nogil_handle, form, to, most), "drawing the map")
+        size = with_gil.csched_state_map_pack(cells, wanted.cells, packed)
         return Picture(
             wanted.first, wanted.last, span, tuple(wanted.counts), bytes(ffi.buffer(packed)[:size])
         )
@@ -64,9 +64,9 @@ class States:
     def put(self, position: int | None, count: int, state: int) -> None:
         """Write the state of so many tasks; those without a position get the next ones."""
         if position is None:
-            with_gil.csched_map_add(self._scheduler.handle, count, state)
+            with_gil.csched_state_map_add(self._scheduler.handle, count, state)
         else:
-            with_gil.csched_map_set(self._scheduler.handle, position, count, state)
+            with_gil.csched_state_map_set(self._scheduler.handle, position, count, state)
 
 
 def _free(kind: str, pointer: object) -> object:

@@ -1,9 +1,9 @@
 /* The state map: what became of each task, one byte each, in the order of submission.  Private memory of the kernel,
  * under the scheduler's lock.  An element of a chunk counts as a task; one that is submitted again keeps its position.
  * What full means: the oldest positions are overwritten; a reader learns where those begin that are known.
- * What runs is not written by the task's path: a look at the map asks the workers first (map_look). */
-#ifndef CSCHED_MAP_H
-#define CSCHED_MAP_H
+ * What runs is not written by the task's path: a look at the map asks the workers first (state_map_look). */
+#ifndef CSCHED_STATE_MAP_H
+#define CSCHED_STATE_MAP_H
 
 #include <stdbool.h>
 
@@ -15,43 +15,44 @@ enum { MAP_POSITIONS = 1 << 22 };
 typedef struct {
     uint8_t *of;   /* MAP_POSITIONS states */
     uint64_t next; /* positions ever given */
-} map_t;
+} state_map_t;
 
-int map_open(map_t *map);
-void map_close(map_t *map);
-void map_fill(map_t *map, uint32_t first, uint32_t count, uint8_t state);
-void map_end_chunk(map_t *map, const task_t *task, uint8_t state);
-void map_look(map_t *map, const task_t *task, uint32_t element); /* that runs now; past the last one: not known */
+int state_map_open(state_map_t *map);
+void state_map_close(state_map_t *map);
+void state_map_fill(state_map_t *map, uint32_t first, uint32_t count, uint8_t state);
+void state_map_end_chunk(state_map_t *map, const task_t *task, uint8_t state);
+void state_map_look(state_map_t *map, const task_t *task,
+                    uint32_t element); /* that runs now; past the last one: not known */
 
 /* Positions are kept in 32 bits: those of the map lie less than 2^32 behind the next one. */
-static inline void map_set(map_t *map, uint32_t position, uint8_t state)
+static inline void state_map_set(state_map_t *map, uint32_t position, uint8_t state)
 {
     if ((uint32_t)map->next - position - 1 < MAP_POSITIONS) /* else another one's by now */
         map->of[position & (MAP_POSITIONS - 1)] = state;
 }
 
 /* The next `count` positions, in this state; the first of them. */
-static inline uint32_t map_add(map_t *map, uint32_t count, uint8_t state)
+static inline uint32_t state_map_add(state_map_t *map, uint32_t count, uint8_t state)
 {
     uint32_t first = (uint32_t)map->next;
     map->next += count;
     if (count == 1)
         map->of[first & (MAP_POSITIONS - 1)] = state;
     else
-        map_fill(map, first, count, state);
+        state_map_fill(map, first, count, state);
     return first;
 }
 
-static inline void map_task(map_t *map, const task_t *task, uint8_t state)
+static inline void state_map_task(state_map_t *map, const task_t *task, uint8_t state)
 {
     if (task->count == 1)
-        map_set(map, task->first, state);
+        state_map_set(map, task->first, state);
     else
-        map_fill(map, task->first, task->count, state);
+        state_map_fill(map, task->first, task->count, state);
 }
 
 /* It has its outcome. */
-static inline void map_end(map_t *map, const task_t *task)
+static inline void state_map_end(state_map_t *map, const task_t *task)
 {
     static const uint8_t states[] = {[CSCHED_VALUE] = CSCHED_MAP_DONE,          [CSCHED_NONE] = CSCHED_MAP_DONE,
                                      [CSCHED_ERROR] = CSCHED_MAP_FAILED,        [CSCHED_LOST] = CSCHED_MAP_LOST,
@@ -59,9 +60,9 @@ static inline void map_end(map_t *map, const task_t *task)
                                      [CSCHED_TIMEOUT] = CSCHED_MAP_FAILED,      [CSCHED_NOROOM] = CSCHED_MAP_FAILED};
     uint8_t state = states[task->status];
     if (task->count == 1)
-        map_set(map, task->first, state == CSCHED_MAP_DONE && task->detail ? CSCHED_MAP_FAILED : state);
+        state_map_set(map, task->first, state == CSCHED_MAP_DONE && task->detail ? CSCHED_MAP_FAILED : state);
     else
-        map_end_chunk(map, task, state);
+        state_map_end_chunk(map, task, state);
 }
 
 #endif

@@ -1,4 +1,4 @@
-#include "map.h"
+#include "state_map.h"
 
 #include "internal.h"
 #include "world.h"
@@ -7,16 +7,16 @@ enum { MANY = 200000, RING = 1 << 22 };
 
 static uint8_t cells[MANY], packed[2 * MANY];
 
-static csched_map_t look(world_t *w, uint64_t from, uint64_t to, uint32_t span)
+static csched_state_map_t look(world_t *w, uint64_t from, uint64_t to, uint32_t span)
 {
-    csched_map_t map = {.first = from, .last = to, .span = span};
-    OK(csched_map(w->s, &map, cells, sizeof cells));
+    csched_state_map_t map = {.first = from, .last = to, .span = span};
+    OK(csched_state_map(w->s, &map, cells, sizeof cells));
     return map;
 }
 
 static uint8_t state_at(world_t *w, uint64_t position)
 {
-    csched_map_t map = look(w, position, position + 1, 1);
+    csched_state_map_t map = look(w, position, position + 1, 1);
     EQUAL(map.cells, 1);
     return cells[0];
 }
@@ -25,11 +25,11 @@ static void a_task_is_queued_runs_and_ends(void)
 {
     world_t *w = world_open(0);
     world_threads(w, 1);
-    EQUAL(csched_map_next(w->s), 0);
+    EQUAL(csched_state_map_next(w->s), 0);
     submit(w, JOB_GATE, 0, 1);
     submit(w, JOB_FAIL, 1, 99);
     uint64_t late = submit(w, JOB_NONE, 2, 0);
-    EQUAL(csched_map_next(w->s), 3);
+    EQUAL(csched_state_map_next(w->s), 3);
     UNTIL(csched_poll(w->s, 0) == 0 && u32_relaxed(&board->at_gate[1]) == 1);
     EQUAL(state_at(w, 0), CSCHED_MAP_RUNNING);
     EQUAL(state_at(w, 1), CSCHED_MAP_QUEUED);
@@ -39,7 +39,7 @@ static void a_task_is_queued_runs_and_ends(void)
     EQUAL(csched_task_position(w->s, 77), UINT64_MAX);
     open_gate(1);
     finish(w, 3);
-    csched_map_t map = look(w, 0, UINT64_MAX, 1);
+    csched_state_map_t map = look(w, 0, UINT64_MAX, 1);
     EQUAL(map.cells, 3);
     EQUAL(map.last, 3);
     EQUAL(cells[0], CSCHED_MAP_DONE);
@@ -79,11 +79,11 @@ static void a_retry_keeps_its_position(void)
     options.attempt = 1;
     options.position = 1; /* the same position, by who tries again on its own */
     submit_with(w, (job_t){JOB_NONE, 1, 0}, &options);
-    EQUAL(csched_map_next(w->s), 1);
+    EQUAL(csched_state_map_next(w->s), 1);
     EQUAL(state_at(w, 0), CSCHED_MAP_WAITING);
     world_threads(w, 1);
     finish(w, 2);
-    EQUAL(csched_map_next(w->s), 1);
+    EQUAL(csched_state_map_next(w->s), 1);
     EQUAL(state_at(w, 0), CSCHED_MAP_DONE);
     world_close(w);
 }
@@ -114,15 +114,15 @@ static void a_chunk_has_a_position_for_each_element(void)
     options.count = 10;
     submit_with(w, (job_t){JOB_CHUNK, 0, 0}, &options);
     submit(w, JOB_NONE, 1, 0);
-    EQUAL(csched_map_next(w->s), 11);
+    EQUAL(csched_state_map_next(w->s), 11);
     csched_poll(w->s, 0);
     next_item(worker, CSCHED_TASK);
     OK(csched_worker_started(worker));
-    csched_map_t map = look(w, 0, 11, 1);
+    csched_state_map_t map = look(w, 0, 11, 1);
     EQUAL(map.counts[CSCHED_MAP_RUNNING], 10); /* not known which: all of them */
     OK(csched_worker_element(worker, 4));
-    OK(csched_map_set(w->s, 2, 1, CSCHED_MAP_FAILED)); /* a first part of its outcomes has come */
-    OK(csched_map_set(w->s, 3, 1, CSCHED_MAP_WAITING)); /* this one is tried again, on its own */
+    OK(csched_state_map_set(w->s, 2, 1, CSCHED_MAP_FAILED)); /* a first part of its outcomes has come */
+    OK(csched_state_map_set(w->s, 3, 1, CSCHED_MAP_WAITING)); /* this one is tried again, on its own */
     map = look(w, 0, 11, 1);
     EQUAL(map.counts[CSCHED_MAP_FAILED], 1);
     EQUAL(map.counts[CSCHED_MAP_WAITING], 1);
@@ -171,9 +171,9 @@ static void what_cannot_be_submitted_takes_no_position(void)
     options.inputs = &none;
     CHECK(csched_submit_with(w->s, 0, 0, 0, &byte, 1, 0, &options) < 0);
     CHECK(csched_submit(w->s, 0, 12345, 0, &byte, 1, 0) < 0);
-    EQUAL(csched_map_next(w->s), 0);
-    OK(csched_map_add(w->s, 3, CSCHED_MAP_CANCELLED)); /* but its owner may give it one */
-    EQUAL(csched_map_next(w->s), 3);
+    EQUAL(csched_state_map_next(w->s), 0);
+    OK(csched_state_map_add(w->s, 3, CSCHED_MAP_CANCELLED)); /* but its owner may give it one */
+    EQUAL(csched_state_map_next(w->s), 3);
     EQUAL(state_at(w, 2), CSCHED_MAP_CANCELLED);
     world_close(w);
 }
@@ -181,30 +181,30 @@ static void what_cannot_be_submitted_takes_no_position(void)
 static void arguments_are_checked(void)
 {
     world_t *w = world_open(0);
-    csched_map_t map = {.first = 0, .last = 1, .span = 3};
-    EQUAL(csched_map(w->s, &map, cells, 1), CSCHED_EINVAL);
+    csched_state_map_t map = {.first = 0, .last = 1, .span = 3};
+    EQUAL(csched_state_map(w->s, &map, cells, 1), CSCHED_EINVAL);
     map.span = 0;
-    EQUAL(csched_map(w->s, &map, cells, 1), CSCHED_EINVAL);
-    map = (csched_map_t){.first = 2, .last = 1, .span = 1};
-    EQUAL(csched_map(w->s, &map, cells, 1), CSCHED_EINVAL);
-    EQUAL(csched_map_add(w->s, 1, CSCHED_MAP_STATES), CSCHED_EINVAL);
-    EQUAL(csched_map_set(w->s, 0, 1, CSCHED_MAP_DONE), CSCHED_EINVAL); /* nobody has it */
-    EQUAL(csched_map_set(w->s, UINT64_MAX, 2, CSCHED_MAP_DONE), CSCHED_EINVAL);
-    EQUAL(csched_map_next(w->s), 0);
+    EQUAL(csched_state_map(w->s, &map, cells, 1), CSCHED_EINVAL);
+    map = (csched_state_map_t){.first = 2, .last = 1, .span = 1};
+    EQUAL(csched_state_map(w->s, &map, cells, 1), CSCHED_EINVAL);
+    EQUAL(csched_state_map_add(w->s, 1, CSCHED_MAP_STATES), CSCHED_EINVAL);
+    EQUAL(csched_state_map_set(w->s, 0, 1, CSCHED_MAP_DONE), CSCHED_EINVAL); /* nobody has it */
+    EQUAL(csched_state_map_set(w->s, UINT64_MAX, 2, CSCHED_MAP_DONE), CSCHED_EINVAL);
+    EQUAL(csched_state_map_next(w->s), 0);
     world_close(w);
 }
 
 static void a_cell_sums_up(void)
 {
     world_t *w = world_open(0);
-    OK(csched_map_add(w->s, 1000, CSCHED_MAP_DONE));
-    OK(csched_map_set(w->s, 300, 1, CSCHED_MAP_FAILED));
-    OK(csched_map_set(w->s, 600, 1, CSCHED_MAP_RUNNING));
-    OK(csched_map_set(w->s, 601, 2, CSCHED_MAP_WAITING));
-    OK(csched_map_set(w->s, 999, 1, CSCHED_MAP_CANCELLED));
-    OK(csched_map_set(w->s, 0, 256, CSCHED_MAP_QUEUED));
-    OK(csched_map_set(w->s, 255, 1, CSCHED_MAP_DONE));
-    csched_map_t map = look(w, 0, 1000, 256);
+    OK(csched_state_map_add(w->s, 1000, CSCHED_MAP_DONE));
+    OK(csched_state_map_set(w->s, 300, 1, CSCHED_MAP_FAILED));
+    OK(csched_state_map_set(w->s, 600, 1, CSCHED_MAP_RUNNING));
+    OK(csched_state_map_set(w->s, 601, 2, CSCHED_MAP_WAITING));
+    OK(csched_state_map_set(w->s, 999, 1, CSCHED_MAP_CANCELLED));
+    OK(csched_state_map_set(w->s, 0, 256, CSCHED_MAP_QUEUED));
+    OK(csched_state_map_set(w->s, 255, 1, CSCHED_MAP_DONE));
+    csched_state_map_t map = look(w, 0, 1000, 256);
     EQUAL(map.cells, 4);
     EQUAL(cells[0], 1 | CSCHED_CELL_WAITING); /* a little is not nothing */
     EQUAL(cells[1], 14 | CSCHED_CELL_FAILED); /* nearly all is not all */
@@ -216,8 +216,8 @@ static void a_cell_sums_up(void)
     EQUAL(map.cells, 50);
     for (uint32_t i = 0; i < 50; i++)
         EQUAL(cells[i], 15);
-    map = (csched_map_t){.first = 0, .last = 1000, .span = 2};
-    OK(csched_map(w->s, &map, cells, 10)); /* no more than there is room for */
+    map = (csched_state_map_t){.first = 0, .last = 1000, .span = 2};
+    OK(csched_state_map(w->s, &map, cells, 10)); /* no more than there is room for */
     EQUAL(map.cells, 10);
     EQUAL(map.last, 20);
     world_close(w);
@@ -235,10 +235,10 @@ static void cells_are_those_of_a_plain_count(void)
             states[i++] = (uint8_t)state;
     }
     for (uint32_t i = 0; i < sizeof states; i++)
-        OK(csched_map_add(w->s, 1, states[i]));
+        OK(csched_state_map_add(w->s, 1, states[i]));
     for (uint32_t span = 1; span <= 1024; span *= 2) {
         uint32_t from = (uint32_t)(next_random(&random) % 1000), to = from + 18000;
-        csched_map_t map = look(w, from, to, span);
+        csched_state_map_t map = look(w, from, to, span);
         EQUAL(map.cells, (18000 + span - 1) / span);
         uint64_t counts[CSCHED_MAP_STATES] = {0};
         for (uint32_t at = from, cell = 0; at < to; cell++) {
@@ -269,18 +269,18 @@ static void the_oldest_are_overwritten(void)
 {
     world_t *w = world_open(0);
     submit(w, JOB_NONE, 0, 0);
-    OK(csched_map_add(w->s, RING - 1, CSCHED_MAP_DONE));
+    OK(csched_state_map_add(w->s, RING - 1, CSCHED_MAP_DONE));
     EQUAL(state_at(w, 0), CSCHED_MAP_QUEUED);
-    OK(csched_map_add(w->s, 100, CSCHED_MAP_FAILED));
+    OK(csched_state_map_add(w->s, 100, CSCHED_MAP_FAILED));
     world_threads(w, 1);
     finish(w, 1); /* its position is another one's: that is left alone */
     EQUAL(state_at(w, RING), CSCHED_MAP_FAILED);
-    csched_map_t map = look(w, 0, UINT64_MAX, 64);
+    csched_state_map_t map = look(w, 0, UINT64_MAX, 64);
     EQUAL(map.first, 128); /* whole cells, counted from where the first one would have been */
     EQUAL(map.last, RING + 100);
     EQUAL(map.counts[CSCHED_MAP_FAILED], 100);
     EQUAL(map.counts[CSCHED_MAP_DONE], RING - 128);
-    OK(csched_map_set(w->s, 10, 200, CSCHED_MAP_LOST)); /* half gone */
+    OK(csched_state_map_set(w->s, 10, 200, CSCHED_MAP_LOST)); /* half gone */
     EQUAL(state_at(w, 209), CSCHED_MAP_LOST);
     EQUAL(state_at(w, 210), CSCHED_MAP_DONE);
     EQUAL(state_at(w, RING + 99), CSCHED_MAP_FAILED);
@@ -292,10 +292,10 @@ static void the_oldest_are_overwritten(void)
 static void positions_go_on_beyond_32_bits(void)
 {
     world_t *w = world_open(0);
-    w->s->map.next = UINT64_C(1) << 32;
+    w->s->state_map.next = UINT64_C(1) << 32;
     submit(w, JOB_NONE, 0, 0);
     EQUAL(csched_task_position(w->s, 0), UINT64_C(1) << 32);
-    w->s->map.next = (UINT64_C(3) << 32) - 1;
+    w->s->state_map.next = (UINT64_C(3) << 32) - 1;
     csched_options_t options = plain();
     options.count = 4;
     submit_with(w, (job_t){JOB_CHUNK, 1, 0}, &options);
@@ -342,7 +342,7 @@ static void unpack(uint32_t size, const uint8_t *wanted, uint32_t count)
 static void packing_loses_nothing(void)
 {
     uint64_t random = 3;
-    EQUAL(csched_map_pack(cells, 0, packed), 0);
+    EQUAL(csched_state_map_pack(cells, 0, packed), 0);
     for (uint32_t round = 0; round < 300; round++) {
         uint32_t count = 1 + (uint32_t)(next_random(&random) % 2000), longest = 1 + round % 300;
         for (uint32_t i = 0; i < count;) {
@@ -350,12 +350,12 @@ static void packing_loses_nothing(void)
             for (uint8_t value = (uint8_t)next_random(&random); n && i < count; n--)
                 cells[i++] = value;
         }
-        uint32_t size = csched_map_pack(cells, count, packed);
+        uint32_t size = csched_state_map_pack(cells, count, packed);
         CHECK(size <= count + count / 128 + 1);
         unpack(size, cells, count);
     }
     memset(cells, 15, 16384);
-    EQUAL(csched_map_pack(cells, 16384, packed), 256);
+    EQUAL(csched_state_map_pack(cells, 16384, packed), 256);
 }
 
 MAIN(TEST(a_task_is_queued_runs_and_ends), TEST(inputs_are_waited_for_and_their_failure_is_inherited),

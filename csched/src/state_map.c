@@ -1,6 +1,6 @@
 /* The state map, and pictures of it: cells that stand for one task each, or for some. */
 #define _GNU_SOURCE
-#include "map.h"
+#include "state_map.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -15,15 +15,15 @@ enum {
 };
 #define ONES UINT64_C(0x0101010101010101)
 
-int map_open(map_t *map)
+int state_map_open(state_map_t *map)
 {
     /* mapped, not allocated: pages that no task has reached yet cost nothing */
     void *at = mmap(NULL, MAP_POSITIONS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    *map = (map_t){.of = at == MAP_FAILED ? NULL : at};
+    *map = (state_map_t){.of = at == MAP_FAILED ? NULL : at};
     return map->of ? CSCHED_OK : CSCHED_ENOMEM;
 }
 
-void map_close(map_t *map)
+void state_map_close(state_map_t *map)
 {
     if (map->of)
         munmap(map->of, MAP_POSITIONS);
@@ -31,7 +31,7 @@ void map_close(map_t *map)
 }
 
 /* Passes over those that have been overwritten; false: all have. */
-static bool still_there(const map_t *map, uint32_t *first, uint32_t *count)
+static bool still_there(const state_map_t *map, uint32_t *first, uint32_t *count)
 {
     uint32_t age = (uint32_t)map->next - *first;
     uint32_t gone = age > MAP_POSITIONS ? age - MAP_POSITIONS : 0;
@@ -49,7 +49,7 @@ static uint32_t piece(uint32_t first, uint32_t count)
     return count < room ? count : room;
 }
 
-void map_fill(map_t *map, uint32_t first, uint32_t count, uint8_t state)
+void state_map_fill(state_map_t *map, uint32_t first, uint32_t count, uint8_t state)
 {
     if (!still_there(map, &first, &count))
         return;
@@ -62,7 +62,7 @@ void map_fill(map_t *map, uint32_t first, uint32_t count, uint8_t state)
 }
 
 /* Those of its elements that have no outcome of their own yet; `least`: passes over states before this one. */
-static void settle(map_t *map, uint32_t first, uint32_t count, uint8_t least, uint8_t state)
+static void settle(state_map_t *map, uint32_t first, uint32_t count, uint8_t least, uint8_t state)
 {
     if (!still_there(map, &first, &count))
         return;
@@ -73,28 +73,28 @@ static void settle(map_t *map, uint32_t first, uint32_t count, uint8_t least, ui
     }
 }
 
-/* Which elements failed is for csched_map_set to say, before or after.  One that failed before the others were over may
+/* Which elements failed is for csched_state_map_set to say, before or after.  One that failed before the others were over may
  * wait to be tried again by then. */
-void map_end_chunk(map_t *map, const task_t *task, uint8_t state)
+void state_map_end_chunk(state_map_t *map, const task_t *task, uint8_t state)
 {
     if (state != CSCHED_MAP_DONE)
         settle(map, task->first, task->count, CSCHED_MAP_WAITING, state);
     else if (task->detail)
         settle(map, task->first, task->count, CSCHED_MAP_QUEUED, state);
     else
-        map_fill(map, task->first, task->count, state);
+        state_map_fill(map, task->first, task->count, state);
 }
 
 /* Elements before the one that runs have run: they count as done until their outcomes come. */
-void map_look(map_t *map, const task_t *task, uint32_t element)
+void state_map_look(state_map_t *map, const task_t *task, uint32_t element)
 {
     if (task->count == 1) {
-        map_set(map, task->first, CSCHED_MAP_RUNNING);
+        state_map_set(map, task->first, CSCHED_MAP_RUNNING);
     } else if (element < task->count) {
         settle(map, task->first, element, CSCHED_MAP_QUEUED, CSCHED_MAP_DONE);
         if (element + 1 < task->count) /* as long as it was not known which one runs, all of them seemed to */
             settle(map, task->first + element + 1, task->count - element - 1, CSCHED_MAP_QUEUED, CSCHED_MAP_QUEUED);
-        map_set(map, task->first + element, CSCHED_MAP_RUNNING);
+        state_map_set(map, task->first + element, CSCHED_MAP_RUNNING);
     } else { /* one call for all of them, or they are packed or unpacked */
         settle(map, task->first, task->count, CSCHED_MAP_QUEUED, CSCHED_MAP_RUNNING);
     }
@@ -107,7 +107,7 @@ static void look_at_workers(csched_t *s)
         uint64_t ticket = segment ? u64_acquire(&segment->claim_ticket) : 0; /* partner: claim in worker.c */
         const task_t *task = ticket ? graph_find(&s->graph, ticket) : NULL;
         if (task && task->state == TASK_SENT && task->worker == i)
-            map_look(&s->map, task, u32_relaxed(&segment->claim_element));
+            state_map_look(&s->state_map, task, u32_relaxed(&segment->claim_element));
     }
 }
 
@@ -145,7 +145,8 @@ static uint8_t cell_of(const uint32_t *counts, uint32_t count)
 }
 
 /* One cell of `count` positions, or, where it stands for one, as many cells. */
-static void picture(const map_t *map, uint32_t first, uint32_t count, uint32_t span, uint64_t *totals, uint8_t *cells)
+static void picture(const state_map_t *map, uint32_t first, uint32_t count, uint32_t span, uint64_t *totals,
+                    uint8_t *cells)
 {
     uint32_t counts[CSCHED_MAP_STATES] = {0};
     uint32_t all = count;
@@ -167,7 +168,7 @@ static void picture(const map_t *map, uint32_t first, uint32_t count, uint32_t s
 }
 
 /* The part of the map that is wanted and there; where old ones are gone it begins with a whole cell. */
-static void clip(const map_t *map, csched_map_t *wanted)
+static void clip(const state_map_t *map, csched_state_map_t *wanted)
 {
     uint64_t oldest = map->next > MAP_POSITIONS ? map->next - MAP_POSITIONS : 0;
     if (wanted->last > map->next)
@@ -179,7 +180,7 @@ static void clip(const map_t *map, csched_map_t *wanted)
     wanted->next = map->next;
 }
 
-CSCHED_EXPORT int csched_map(csched_t *s, csched_map_t *wanted, uint8_t *cells, uint32_t most)
+CSCHED_EXPORT int csched_state_map(csched_t *s, csched_state_map_t *wanted, uint8_t *cells, uint32_t most)
 {
     uint32_t span = wanted->span;
     if (!span || span & (span - 1) || span > MOST_SPAN || wanted->first > wanted->last)
@@ -187,7 +188,7 @@ CSCHED_EXPORT int csched_map(csched_t *s, csched_map_t *wanted, uint8_t *cells, 
     memset(wanted->counts, 0, sizeof wanted->counts);
     pthread_mutex_lock(&s->lock);
     look_at_workers(s);
-    clip(&s->map, wanted);
+    clip(&s->state_map, wanted);
     uint64_t room = (uint64_t)most * span;
     if (wanted->last - wanted->first > room)
         wanted->last = wanted->first + room;
@@ -196,7 +197,7 @@ CSCHED_EXPORT int csched_map(csched_t *s, csched_map_t *wanted, uint8_t *cells, 
         uint64_t end = wanted->last - at > SLICE ? at + SLICE : wanted->last;
         while (at < end) {
             uint32_t n = span == 1 || end - at < span ? (uint32_t)(end - at) : span;
-            picture(&s->map, (uint32_t)at, n, span, wanted->counts, cells + wanted->cells);
+            picture(&s->state_map, (uint32_t)at, n, span, wanted->counts, cells + wanted->cells);
             wanted->cells += span == 1 ? n : 1;
             at += n;
         }
@@ -207,32 +208,32 @@ CSCHED_EXPORT int csched_map(csched_t *s, csched_map_t *wanted, uint8_t *cells, 
     return CSCHED_OK;
 }
 
-CSCHED_EXPORT uint64_t csched_map_next(csched_t *s)
+CSCHED_EXPORT uint64_t csched_state_map_next(csched_t *s)
 {
     pthread_mutex_lock(&s->lock);
-    uint64_t next = s->map.next;
+    uint64_t next = s->state_map.next;
     pthread_mutex_unlock(&s->lock);
     return next;
 }
 
-CSCHED_EXPORT int csched_map_add(csched_t *s, uint32_t count, uint32_t state)
+CSCHED_EXPORT int csched_state_map_add(csched_t *s, uint32_t count, uint32_t state)
 {
     if (state >= CSCHED_MAP_STATES)
         return CSCHED_EINVAL;
     pthread_mutex_lock(&s->lock);
-    map_add(&s->map, count, (uint8_t)state);
+    state_map_add(&s->state_map, count, (uint8_t)state);
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;
 }
 
-CSCHED_EXPORT int csched_map_set(csched_t *s, uint64_t position, uint32_t count, uint32_t state)
+CSCHED_EXPORT int csched_state_map_set(csched_t *s, uint64_t position, uint32_t count, uint32_t state)
 {
     if (state >= CSCHED_MAP_STATES)
         return CSCHED_EINVAL;
     pthread_mutex_lock(&s->lock);
-    int rc = position <= s->map.next && count <= s->map.next - position ? CSCHED_OK : CSCHED_EINVAL;
-    if (!rc && s->map.next - position <= UINT32_MAX)
-        map_fill(&s->map, (uint32_t)position, count, (uint8_t)state);
+    int rc = position <= s->state_map.next && count <= s->state_map.next - position ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc && s->state_map.next - position <= UINT32_MAX)
+        state_map_fill(&s->state_map, (uint32_t)position, count, (uint8_t)state);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
@@ -242,7 +243,7 @@ CSCHED_EXPORT uint64_t csched_task_position(csched_t *s, uint32_t slot)
     pthread_mutex_lock(&s->lock);
     uint64_t position = UINT64_MAX;
     if (slot < s->graph.capacity && task_at(s, slot)->state != TASK_FREE)
-        position = s->map.next - (uint32_t)((uint32_t)s->map.next - task_at(s, slot)->first);
+        position = s->state_map.next - (uint32_t)((uint32_t)s->state_map.next - task_at(s, slot)->first);
     pthread_mutex_unlock(&s->lock);
     return position;
 }
@@ -255,7 +256,7 @@ static uint32_t equal_from(const uint8_t *cells, uint32_t at, uint32_t count)
     return n;
 }
 
-CSCHED_EXPORT uint32_t csched_map_pack(const uint8_t *cells, uint32_t count, uint8_t *packed)
+CSCHED_EXPORT uint32_t csched_state_map_pack(const uint8_t *cells, uint32_t count, uint8_t *packed)
 {
     uint32_t at = 0, size = 0;
     while (at < count) {

@@ -15,16 +15,14 @@
 #include "state_map.h"
 
 enum { WORKER_FREE, WORKER_STARTING, WORKER_READY, WORKER_LOST };
-/* task_t.flags: its time limit has been reported; it was cancelled while it ran; who submitted it is asked before it is
- * tried again, and has not answered yet; it goes through a lane alone; it asks for more than a worker; it has that */
-enum {
-    FLAG_OVERDUE = 1,
-    FLAG_STOPPING = 2,
-    FLAG_ASK = 4,
-    FLAG_ASKED = 8,
-    FLAG_ALONE = 16,
-    FLAG_DEMANDS = 32,
-    FLAG_ALLOCATED = 64
+enum { /* task_t.flags */
+       FLAG_OVERDUE = 1,     /* its time limit has been reported */
+       FLAG_STOPPING = 2,    /* it was cancelled while it ran */
+       FLAG_ASK_RETRY = 4,   /* the submitter decides on each retry (CSCHED_ATTEMPT) */
+       FLAG_RETRY_ASKED = 8, /* and has not answered yet */
+       FLAG_ALONE = 16,      /* it is the only task of its pack (lane.c) */
+       FLAG_DEMANDS = 32,    /* it asks for resources */
+       FLAG_ALLOCATED = 64   /* it holds them */
 };
 
 typedef struct { /* one entry of a worker's task ring, as the kernel remembers it */

@@ -17,7 +17,7 @@
 static task_t *find_asked(csched_t *s, uint64_t ticket)
 {
     task_t *task = graph_find(&s->graph, ticket);
-    return task && task->state == TASK_DELAYED && task->flags & FLAG_ASKED ? task : NULL;
+    return task && task->state == TASK_DELAYED && task->flags & FLAG_RETRY_ASKED ? task : NULL;
 }
 
 CSCHED_EXPORT int csched_retry(csched_t *s, uint64_t ticket, uint64_t delay_ns)
@@ -25,7 +25,7 @@ CSCHED_EXPORT int csched_retry(csched_t *s, uint64_t ticket, uint64_t delay_ns)
     pthread_mutex_lock(&s->lock);
     task_t *task = find_asked(s, ticket);
     if (task) {
-        task->flags &= (uint8_t)~FLAG_ASKED;
+        task->flags &= (uint8_t)~FLAG_RETRY_ASKED;
         task->not_before = clock_refresh(s) + delay_ns; /* tick sends it */
     }
     pthread_mutex_unlock(&s->lock);

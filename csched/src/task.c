@@ -173,14 +173,14 @@ void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
     task_finish(s, slot, status, result, detail);
 }
 
-/* After a failed attempt.  True: another one follows, or the submitter decides (FLAG_ASK).  `result` stays the
+/* After a failed attempt.  True: another one follows, or the submitter decides (FLAG_ASK_RETRY).  `result` stays the
  * caller's. */
 bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker)
 {
     task_t *task = task_at(s, slot);
     if (task->flags & FLAG_STOPPING || task->attempt >= task->retries)
         return false;
-    if (task->flags & FLAG_ASK) {
+    if (task->flags & FLAG_ASK_RETRY) {
         csched_message_t message = {.kind = CSCHED_ATTEMPT,
                                     .worker = worker,
                                     .slot = slot,
@@ -201,7 +201,7 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
             return false;
         }
         blob_retain(result); /* the message's */
-        task->flags |= FLAG_ASKED;
+        task->flags |= FLAG_RETRY_ASKED;
     }
     uint64_t row = journey_record_incomplete(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
     journey_resolved(&s->journey, row, 1, s->now);
@@ -210,7 +210,7 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
         allocation_return(s, task);
     task->attempt++;
     task->flags &= (uint8_t)~FLAG_OVERDUE; /* the limit holds for each attempt */
-    if (!(task->flags & FLAG_ASK))
+    if (!(task->flags & FLAG_ASK_RETRY))
         task_ready(s, slot);
     return true;
 }

@@ -84,7 +84,7 @@ static void describe(csched_t *s, const task_t *task, csched_why_t *why)
         break;
     case TASK_DELAYED:
         why->reason = CSCHED_WHY_DELAYED;
-        why->asked = task->flags & FLAG_ASKED ? 1 : 0;
+        why->asked = task->flags & FLAG_RETRY_ASKED ? 1 : 0;
         why->until = why->asked ? 0 : task->not_before;
         break;
     case TASK_QUEUED:

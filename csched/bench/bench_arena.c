@@ -9,7 +9,7 @@ enum { LIVE = 4096 };
 
 static arena_t arena;
 
-static void reset(void)
+static void open_arena(void)
 {
     int fd;
     void *base;
@@ -18,17 +18,23 @@ static void reset(void)
     arena_open(&arena, base, fd, UINT64_C(1) << 32, memory_grow);
 }
 
+static void close_arena(void)
+{
+    memory_unmap(arena.base, arena.limit);
+    close(arena.fd);
+}
+
 static uint64_t one_block(uint64_t operations)
 {
     uint64_t offset;
-    reset();
+    open_arena();
     uint64_t begin = csched_now();
     for (uint64_t i = 0; i < operations; i++) {
         must(arena_alloc(&arena, 10000, &offset));
         must(arena_free(&arena, offset));
     }
     uint64_t spent = csched_now() - begin;
-    arena_close(&arena);
+    close_arena();
     return spent;
 }
 
@@ -36,7 +42,7 @@ static uint64_t among_many(uint64_t operations)
 {
     static uint64_t live[LIVE];
     uint64_t random = 88172645463325252u;
-    reset();
+    open_arena();
     for (int i = 0; i < LIVE; i++)
         must(arena_alloc(&arena, 64 + (uint64_t)i * 7, &live[i]));
     uint64_t begin = csched_now();
@@ -49,7 +55,7 @@ static uint64_t among_many(uint64_t operations)
         must(arena_alloc(&arena, 64 + (random >> 40) % 30000, block));
     }
     uint64_t spent = csched_now() - begin;
-    arena_close(&arena);
+    close_arena();
     return spent;
 }
 

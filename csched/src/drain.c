@@ -43,7 +43,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
 {
     worker_t *worker = s->workers[index];
     while (worker->held_count && worker->held[worker->held_head].slot == NO_TASK)
-        window_pop(s, worker);
+        window_pop(worker);
     if (!worker->held_count)
         return CSCHED_ECORRUPT;
     uint32_t slot = worker->held[worker->held_head].slot;
@@ -61,7 +61,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
         blob_release(s, result);
         return rc;
     }
-    window_pop(s, worker);
+    window_pop(worker);
     s->loads[index].held--;
     worker->finished += task->count;
     worker->heard = s->now;

@@ -300,7 +300,7 @@ CSCHED_EXPORT int csched_control(csched_t *s, uint32_t index, uint32_t number, c
     pthread_mutex_lock(&s->lock);
     int rc = index < s->worker_count && s->workers[index]->segment ? CSCHED_OK : CSCHED_EINVAL;
     if (!rc)
-        rc = window_push_control(s, s->workers[index], number, data, size);
+        rc = window_push_control(s->workers[index], number, data, size);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }

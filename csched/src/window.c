@@ -39,9 +39,8 @@ held_t *held_at(worker_t *worker, uint32_t i)
     return &worker->held[(worker->held_head + i) & (worker->held_capacity - 1)];
 }
 
-void window_pop(csched_t *s, worker_t *worker)
+void window_pop(worker_t *worker)
 {
-    (void)s;
     worker->held_head = (worker->held_head + 1) & (worker->held_capacity - 1);
     worker->held_count--;
 }
@@ -147,13 +146,12 @@ static int push_function(csched_t *s, worker_t *worker, uint32_t function)
     return CSCHED_OK;
 }
 
-int window_push_control(csched_t *s, worker_t *worker, uint32_t number, const void *data, uint64_t size)
+int window_push_control(worker_t *worker, uint32_t number, const void *data, uint64_t size)
 {
     entry_t *entry;
     int rc = ring_reserve(&worker->tasks, sizeof(task_entry_t) + size, &entry);
     if (rc < 0)
         return rc;
-    (void)s;
     task_entry_t *head = (task_entry_t *)entry;
     head->head.kind = ENTRY_CONTROL;
     head->function = number;

@@ -8,8 +8,8 @@ int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now);
 held_t *held_at(worker_t *worker, uint32_t i); /* the i-th of what it holds, oldest first */
 bool window_revoke(csched_t *s, task_t *task, uint32_t slot); /* true: the worker will not run it */
 bool held_revoke(worker_t *worker, held_t *held);
-void window_pop(csched_t *s, worker_t *worker);                /* its oldest entry is over */
-int window_push_control(csched_t *s, worker_t *worker, uint32_t number, const void *data, uint64_t size);
+void window_pop(worker_t *worker);                /* its oldest entry is over */
+int window_push_control(worker_t *worker, uint32_t number, const void *data, uint64_t size);
 void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns);
 
 #endif

@@ -76,7 +76,8 @@ static void release(csched_t *s, uint32_t function)
     gone->need_count = 0;
     for (uint32_t i = 0; sent && i < s->worker_count; i++) {
         worker_t *worker = s->workers[i];
-        if (worker->segment && function / 64 < worker->known_words && worker->known[function / 64] >> function % 64 & 1)
+        if (worker->segment && function / 64 < worker->sent_function_words &&
+            worker->sent_functions[function / 64] >> function % 64 & 1)
             forget(worker, function);
     }
 }

@@ -61,8 +61,8 @@ typedef struct {
     uint64_t silent_at; /* with the head of its ring there */
     bool gave_way; /* tasks came back for one of a higher priority, and there has been no result since */
     uint64_t finished;
-    uint64_t *known; /* bit set of functions it has been sent */
-    uint32_t known_words;
+    uint64_t *sent_functions; /* bit set */
+    uint32_t sent_function_words;
     uint32_t *forgets; /* functions dropped since, of which its ring has to tell it */
     uint32_t forget_count, forget_capacity;
     pin_t *pins; /* what the worker reads in place: functions, inputs of finished tasks that it still refers to */

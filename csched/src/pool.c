@@ -94,7 +94,7 @@ static void close_worker(worker_t *worker)
     if (worker->control >= 0)
         close(worker->control);
     free(worker->held);
-    free(worker->known);
+    free(worker->sent_functions);
     free(worker->forgets);
     free(worker->pins);
     free(worker->news);

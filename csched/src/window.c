@@ -114,16 +114,16 @@ static int make_bundle(csched_t *s, inputs_t *inputs, uint64_t bytes)
 
 static int push_function(csched_t *s, worker_t *worker, uint32_t function)
 {
-    if (function / 64 >= worker->known_words) {
+    if (function / 64 >= worker->sent_function_words) {
         uint32_t words = function / 64 + 8;
-        uint64_t *grown = realloc(worker->known, words * sizeof *grown);
+        uint64_t *grown = realloc(worker->sent_functions, words * sizeof *grown);
         if (!grown)
             return CSCHED_ENOMEM;
-        memset(grown + worker->known_words, 0, (words - worker->known_words) * sizeof *grown);
-        worker->known = grown;
-        worker->known_words = words;
+        memset(grown + worker->sent_function_words, 0, (words - worker->sent_function_words) * sizeof *grown);
+        worker->sent_functions = grown;
+        worker->sent_function_words = words;
     }
-    if (worker->known[function / 64] >> function % 64 & 1)
+    if (worker->sent_functions[function / 64] >> function % 64 & 1)
         return CSCHED_OK;
     const function_t *pushed = &s->functions[function];
     blob_t *blob = pushed->blob;
@@ -135,7 +135,7 @@ static int push_function(csched_t *s, worker_t *worker, uint32_t function)
         rc = ring_reserve(&worker->tasks, sizeof(task_entry_t) + inline_bytes(blob), &entry);
     if (rc < 0 || (rc = pin_function(worker, function, blob)) < 0)
         return rc;
-    worker->known[function / 64] |= UINT64_C(1) << function % 64;
+    worker->sent_functions[function / 64] |= UINT64_C(1) << function % 64;
     if (!blob->size)
         return CSCHED_OK;
     task_entry_t *head = (task_entry_t *)entry;

@@ -18,7 +18,7 @@ typedef struct {
     uint32_t spin_us;
     uint32_t spoke;     /* 1: the task printed something */
     uint32_t raised;    /* 1: KeyboardInterrupt was sent to the task in user code */
-    uint32_t abandoned; /* 1: what it runs is over for everybody else; it ends as soon as that returns */
+    uint32_t abandoned; /* 1: its current task counts as over; the thread ends when that returns */
 } csched_thread_t;
 
 /* A worker in this process, which takes over the descriptors of csched_worker_add. */

@@ -5,6 +5,6 @@
 #include <stdint.h>
 
 uint64_t machine_memory(void); /* bytes this process and its like may use at most */
-uint64_t machine_left(void);   /* bytes that can still be taken, a reserve for everybody else put aside */
+uint64_t machine_left(void);   /* bytes that can still be taken, less a reserve for other processes */
 
 #endif

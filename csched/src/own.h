@@ -20,7 +20,7 @@ typedef struct {
     uint64_t count, capacity;
     uint64_t apart;   /* mappings of their own */
     int pagemap;      /* of this process, 0: not opened, -1: there is none */
-    bool left;        /* in a forked child: its pages are copies anyway, and its parent's to no one */
+    bool left;        /* in a forked child: its pages are copies */
     shared_u32 reads; /* some regions could only be mapped to read */
 } own_t;
 

@@ -259,7 +259,7 @@ static void not_behind_others(void)
         ask(w, JOB_NONE, 1, 0);
         EQUAL(info_of(w, 1 - busy).held, 1);
         slots[1] = next_item(busy ? one : other, CSCHED_TASK).slot;
-        ask(w, JOB_NONE, 2, 0); /* nobody is free: behind one of them */
+        ask(w, JOB_NONE, 2, 0); /* no worker is idle: behind one of them */
         EQUAL(resource_of(w, GPU).used, 2);
         uint32_t behind = info_of(w, 0).held == 2 ? 0 : 1;
         EQUAL(info_of(w, behind).held, 2);

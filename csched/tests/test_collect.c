@@ -80,7 +80,7 @@ static void a_wait_for_one_task(void)
     world_close(w);
 }
 
-/* Nobody waits for the tasks of a chain, and each is sent as soon as the one before it has its result. */
+/* No thread waits, and each task of a chain is sent as soon as the one before it has its result. */
 static void a_wait_for_the_end_of_a_chain(void)
 {
     world_t *w = world_open(0);
@@ -201,7 +201,7 @@ static void *resolve_in_background(void *argument)
     return NULL;
 }
 
-/* Nobody polls: the helper drains, and wakes the thread that resolves. */
+/* No thread polls: the helper drains, and wakes the thread that resolves. */
 static void the_background_thread_resolves(void)
 {
     world_t *w = world_open(1);

@@ -243,7 +243,7 @@ static void every_field_of_a_result_is_checked(void)
     }
 }
 
-/* Messages that a worker has no business to send, or that name a task which is not there: nobody hears them. */
+/* Messages that a worker must not send, or that name a task which does not exist, are dropped. */
 static void every_message_is_checked(void)
 {
     for (int field = 0; field < 6; field++) {

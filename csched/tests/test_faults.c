@@ -1,5 +1,5 @@
 /* A worker process that dies or is stopped at each point of a task's path (fault.h): each task ends exactly once, in
- * success or as lost; nobody waits for ever; all that the dead worker had is the kernel's again. */
+ * success or as lost; no wait is endless; all blocks of the dead worker are free again. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <signal.h>

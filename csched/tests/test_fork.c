@@ -109,7 +109,7 @@ static void a_lock_held_meanwhile_does_not_matter(void)
     world_close(w);
 }
 
-static void what_a_child_of_a_task_publishes_reaches_nobody(void)
+static void what_a_child_of_a_task_publishes_is_lost(void)
 {
     world_t *w = world_open(0);
     csched_worker_t *worker = by_hand(w);
@@ -141,4 +141,4 @@ static void what_a_child_of_a_task_publishes_reaches_nobody(void)
 }
 
 MAIN(TEST(a_child_of_the_kernel_holds_nothing), TEST(it_keeps_the_payloads_that_it_looks_at),
-     TEST(a_lock_held_meanwhile_does_not_matter), TEST(what_a_child_of_a_task_publishes_reaches_nobody))
+     TEST(a_lock_held_meanwhile_does_not_matter), TEST(what_a_child_of_a_task_publishes_is_lost))

@@ -44,7 +44,7 @@ static void a_dropped_function_goes_with_its_last_reader(void)
     world_close(w);
 }
 
-static void one_that_nobody_called_goes_at_once(void)
+static void one_that_was_not_called_goes_at_once(void)
 {
     world_t *w = world_open(0);
     uint32_t function = add_large(w), other = add_large(w);
@@ -251,7 +251,7 @@ static void needs_that_make_no_sense(void)
     world_close(w);
 }
 
-MAIN(TEST(a_dropped_function_goes_with_its_last_reader), TEST(one_that_nobody_called_goes_at_once),
+MAIN(TEST(a_dropped_function_goes_with_its_last_reader), TEST(one_that_was_not_called_goes_at_once),
      TEST(a_lost_worker_holds_no_function), TEST(tasks_that_never_run_count), TEST(many_are_forgotten),
      TEST(needs_come_first), TEST(what_is_shared_takes_its_functions_along), TEST(a_task_that_waits_needs_it_still),
      TEST(needs_that_make_no_sense))

@@ -3,7 +3,7 @@
 
 enum { MANY = SCALED(20000) };
 
-/* A chain moves on although nobody polls: dependents are released and sent by the helper. */
+/* A chain moves on although no thread polls: dependents are released and sent by the helper. */
 static void dependents_go_out_unpolled(void)
 {
     world_t *w = world_open(1);
@@ -21,7 +21,7 @@ static void dependents_go_out_unpolled(void)
     world_close(w);
 }
 
-/* Far more results than the ring holds, and nobody else takes them out. */
+/* Far more results than the ring holds, and only the helper takes them out. */
 static void a_full_result_ring_is_drained(void)
 {
     csched_config_t config = {.ring_bytes = 65536, .arena_bytes = 1 << 20, .helper = 1};

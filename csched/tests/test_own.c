@@ -73,7 +73,7 @@ static void what_was_written_is_gone_with_its_holder(void)
             CHECK(held == both.reader + 3 * PAGE);
             for (uint64_t page = 0; page < 1600; page += steps[i])
                 held[page * PAGE + i] = 77;
-            EQUAL(both.owner[3 * PAGE + i], 1); /* nobody else sees it */
+            EQUAL(both.owner[3 * PAGE + i], 1); /* no other process sees it */
             if (!with_pagemap) {
                 own_leave(&both.own); /* as where /proc is not to be had */
                 both.own.left = false;

@@ -55,7 +55,7 @@ static void least_loaded(void)
         {"0/0 3/9 3/9", 1, 0},
         {"1/2* 1/2", 1, 0},
         {"3/9* 4/9", 0, 0},
-        {"9/99@1 0/99@1*", 0, 0},    /* nine microseconds of work: nobody is woken for the tenth */
+        {"9/99@1 0/99@1*", 0, 0},    /* nine microseconds of work: no worker is woken for the tenth */
         {"90/99@1 0/99@1*", 1, 0},   /* ninety are worth it */
         {"1/99@100 0/99@100*", 1, 0},
         {"9/99@1 8/99@50", 0, 0},    /* by time, not by number */
@@ -99,7 +99,7 @@ static void stealing(void)
     } table[] = {
         {"", 0, 0},
         {"9/9@100", 0, 0},
-        {"9/9@100 1/9@100", 0, 0},      /* nobody has nothing */
+        {"9/9@100 1/9@100", 0, 0},      /* no worker is idle */
         {"9/9@100 0/9", 0, 4},
         {"0/9 9/9@100", 1, 4},
         {"9/9@100 0/0", 0, 0},          /* who takes nothing gets nothing */

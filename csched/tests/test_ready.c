@@ -130,7 +130,7 @@ static void long_tasks_do_not_starve_short_ones(void)
 }
 
 /* Who was away for long has not saved up time, and who comes back with stolen tasks has not lost any. */
-static void nobody_saves_up_time(void)
+static void no_run_saves_up_time(void)
 {
     graph_t graph = open_graph(300);
     for (uint32_t i = 0; i < 300; i++)
@@ -178,4 +178,4 @@ static void thousands_of_runs(void)
 }
 
 MAIN(TEST(first_in_first_out_within_a_priority), TEST(every_priority_against_a_model), TEST(runs_take_turns),
-     TEST(long_tasks_do_not_starve_short_ones), TEST(nobody_saves_up_time), TEST(thousands_of_runs))
+     TEST(long_tasks_do_not_starve_short_ones), TEST(no_run_saves_up_time), TEST(thousands_of_runs))

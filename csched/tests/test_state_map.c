@@ -188,7 +188,7 @@ static void arguments_are_checked(void)
     map = (csched_state_map_t){.first = 2, .last = 1, .span = 1};
     EQUAL(csched_state_map(w->s, &map, cells, 1), CSCHED_EINVAL);
     EQUAL(csched_state_map_add(w->s, 1, CSCHED_MAP_STATES), CSCHED_EINVAL);
-    EQUAL(csched_state_map_set(w->s, 0, 1, CSCHED_MAP_DONE), CSCHED_EINVAL); /* nobody has it */
+    EQUAL(csched_state_map_set(w->s, 0, 1, CSCHED_MAP_DONE), CSCHED_EINVAL); /* not given yet */
     EQUAL(csched_state_map_set(w->s, UINT64_MAX, 2, CSCHED_MAP_DONE), CSCHED_EINVAL);
     EQUAL(csched_state_map_next(w->s), 0);
     world_close(w);

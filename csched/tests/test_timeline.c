@@ -241,7 +241,7 @@ static void what_did_not_run_or_was_cut_is_told_apart(void)
     csched_destroy(s);
 }
 
-static void a_result_that_nobody_took_waits_a_little(void)
+static void a_result_that_was_not_taken_waits_a_little(void)
 {
     csched_t *s = scheduler();
     csched_timeline_t *t = timeline_since(s, 1);
@@ -321,5 +321,5 @@ MAIN(TEST(figures_of_random_rows_are_those_counted_exactly), TEST(earlier_work_i
      TEST(only_what_changed_is_told_again), TEST(a_flood_is_sampled_and_its_sums_stay_true),
      TEST(what_was_overwritten_is_counted_and_a_backlog_read_to_its_end),
      TEST(elements_of_a_chunk_wait_beside_each_other), TEST(what_did_not_run_or_was_cut_is_told_apart),
-     TEST(a_result_that_nobody_took_waits_a_little), TEST(functions_beyond_the_most_share_their_figures),
+     TEST(a_result_that_was_not_taken_waits_a_little), TEST(functions_beyond_the_most_share_their_figures),
      TEST(a_window_holds_what_ran_in_it), TEST(real_tasks_are_seen_while_they_run_and_after))

@@ -1,4 +1,4 @@
-"""Progress of a long run for whoever is not looking at the notebook: counts of the running calls, a few
+"""Progress of a long run, to be read outside the notebook: counts of the running calls, a few
 times a second.
 
 Inside the kernel :func:`report_to` polls cellmill's counters and appends lines to a file; outside, the

@@ -1,4 +1,4 @@
-"""Folders named after their process: a killed one's go with the next, nobody else's do."""
+"""Folders named after their process: a killed one's go with the next, those of others stay."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_only_what_the_dead_left_is_removed(tmp_path: Path, monkeypatch: pytest.
         assert not left.exists()
         assert all(folder.is_dir() for folder in (mine, kept, *others))
         assert mine.stat().st_mode & 0o777 == 0o700
-        somebody = os.getuid() + 1
-        monkeypatch.setattr(folders.os, "getuid", lambda: somebody)
+        other = os.getuid() + 1
+        monkeypatch.setattr(folders.os, "getuid", lambda: other)
         assert alive.stdin is not None
         alive.stdin.close()
         alive.wait(30)

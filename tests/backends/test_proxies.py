@@ -1,4 +1,4 @@
-"""Values outside of messages: put, found, read in place, and gone when nobody needs them."""
+"""Values outside of messages: put, found, read in place, and gone when they are not needed any more."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_arguments(keeper: proxies.Keeper) -> None:
         there(reference)
 
 
-def test_a_result_is_read_when_somebody_asks(keeper: proxies.Keeper) -> None:
+def test_a_result_is_read_when_it_is_asked_for(keeper: proxies.Keeper) -> None:
     array = numpy.arange(100_000)
     reference = keeper.outside.put(payload.encode(array), kept=True)
     assert payload.BUFFER_MIN <= reference.size < 2 * payload.BUFFER_MIN

@@ -166,7 +166,7 @@ def test_prefetch_takes_the_place_of_measured_limits() -> None:
     assert ahead.room(0, 0) == 7
     ahead.took(7, 10 * AHEAD_BYTES)
     assert (ahead.room(0, 7), ahead.room(3, 4)) == (0, 3)
-    ahead.lift()  # nobody reads
+    ahead.lift()  # no thread reads
     assert ahead.room(0, 7) == 0
     assert ahead.limit() > 1_000_000
 

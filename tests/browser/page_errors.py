@@ -37,8 +37,8 @@ KNOWN = (
 class PageErrors:
     """Errors with their stacks, as they come.
 
-    What nobody knows counts, whosever frames it has: a promise of others that we leave without a handler is
-    reported with a stack that has none of ours.
+    An unknown error counts, whatever code its frames belong to: a rejected promise of JupyterLab that Cellmill leaves
+    without a handler is reported with a stack that has no frame of Cellmill.
     """
 
     counted: list[str] = field(default_factory=list)

@@ -316,7 +316,7 @@ def look_up_tasks(page: Page) -> None:
     assert detail.locator(".cellmill-detail-error").inner_text() == "ValueError: <b>alone</b>"
     assert "in score" in detail.locator(".cellmill-detail-traceback").inner_text()
     page.screenshot(path=SCREENSHOTS / "replay-task-light.png")
-    assert detail.get_by_role("button").all_inner_texts() == ["×"]  # nobody is there to run it again
+    assert detail.get_by_role("button").all_inner_texts() == ["×"]  # there is no kernel to run it again
     # the other tabs name tasks, the map by their places
     page.locator("[data-tab=map]").click()
     page.locator(".cellmill-map-canvas").focus()

@@ -144,7 +144,7 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
         wait_task(one, condition)
     choose(one, "Map")
 
-    # whoever listens is told; here it goes no further
+    # the event goes to its listeners and is stopped here
     page.evaluate(
         """() => document.querySelector('#cellmill-panel').addEventListener(
             'cellmill-task', event => { window.chosen = event.detail; event.stopPropagation(); }, true)"""

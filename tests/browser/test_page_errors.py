@@ -29,7 +29,7 @@ BLOB = f"import(URL.createObjectURL(new Blob([{MODULE!r}], {{ type: 'text/javasc
         ({EXTENSION: REJECT.format("of the extension")}, True),
         ({LAB: BLOB}, True),
         ({LAB: REJECT.format("a frame of Cellmill was not read")}, True),
-        ({LAB: REJECT.format("one that nobody knows")}, True),
+        ({LAB: REJECT.format("one that is not known")}, True),
         ({LAB: THROW, EXTENSION: CALL}, True),
         ({LAB: REJECT.format(SCHEMA)}, True),
         ({LAB: THROW + CALL}, False),

@@ -63,7 +63,7 @@ def save(one: Any) -> None:
 
 
 def load_without_kernel(one: Any) -> None:
-    """Open the notebook with no kernel, as one that somebody else ran."""
+    """Open the notebook with no kernel, as one that another user ran."""
     url = f"{one.server.url}/lab/workspaces/{one.workspace}-2/tree/{one.name}?token={one.server.token}&reset"
     settings = one.server.root.parent / "jupyter_config_dir" / "lab" / "user-settings" / "@jupyterlab"
     chosen = settings / "notebook-extension" / "tracker.jupyterlab-settings"

@@ -40,7 +40,7 @@ def local_cluster(workers: int, threads: int = 1) -> Any:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Somebody else's cluster, of two workers."""
+    """A cluster that Cellmill did not start, of two workers."""
     with local_cluster(2) as made:
         yield made
 
@@ -192,7 +192,7 @@ def test_stop_in_the_middle_of_a_pack(client: Any, gate: Gate) -> None:
         assert ex.submit(tasks.double, 4).result(SECONDS) == 8
 
 
-def test_an_address_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_without_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cellmill.backends.cluster.engines.dask.CONNECT_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
@@ -250,7 +250,7 @@ def test_workers_that_go() -> None:
         _comes(lambda: ex.stats().workers == 1)
         begun = time.monotonic()
         assert len(ex.run_on_workers(os.getpid)) == 1
-        assert time.monotonic() - begun < SECONDS  # nobody waits for the other one
+        assert time.monotonic() - begun < SECONDS  # it does not wait for the other one
 
 
 def test_nothing_of_ours_outlives_the_kernel(tmp_path: Path) -> None:
@@ -269,11 +269,11 @@ def test_nothing_of_ours_outlives_the_kernel(tmp_path: Path) -> None:
     _comes(lambda: not os.path.exists(f"/proc/{worker}"))
 
 
-def test_memory_of_somebody_elses_cluster(client: Any) -> None:
-    """Nobody but its owner knows how much there is."""
+def test_memory_of_a_foreign_cluster(client: Any) -> None:
+    """Only its owner knows how much there is."""
     with Executor(1, backend=client) as ex:
         reserving = ex.options(memory="1MB")
-        with pytest.raises(cellmill.UsageError, match="nobody knows how much this cluster has"):
+        with pytest.raises(cellmill.UsageError, match="does not tell how much it has"):
             reserving.submit(tasks.double, 1)
         ex.set_resources({"memory": "1GB"})
         assert reserving.submit(tasks.double, 1).result(SECONDS) == 2

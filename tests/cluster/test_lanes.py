@@ -263,7 +263,7 @@ def test_a_place_that_is_lost_while_its_reply_makes_no_sense(
 
 
 def test_without_a_page_suspects_run_alone(opened: Any, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> None:
-    """A place on another machine: nobody knows which task of its pack ran."""
+    """A place on another machine: which task of its pack ran is not known."""
     monkeypatch.setattr(page, "opened", lambda *_: None)
     backend, engine = opened()
     for i in range(100):

@@ -1,4 +1,4 @@
-"""Tasks on a real Ray of this machine: one for all tests, which also stands for somebody else's."""
+"""Tasks on a real Ray of this machine: one for all tests, which also serves as one that Cellmill did not start."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_a_borrowed_ray_is_left_as_it_was(own: Executor) -> None:
     assert own.submit(tasks.double, 5).result(SECONDS) == 10
 
 
-def test_an_address_where_nobody_listens() -> None:
+def test_an_address_without_a_server() -> None:
     begun = time.monotonic()
     with pytest.raises(cellmill.BackendError, match=r"127.0.0.1:9 cannot be reached.*ray status"):
         Executor(1, backend="ray:127.0.0.1:9")
@@ -279,7 +279,7 @@ def test_workers_come_and_go(own: Executor) -> None:
 
 @pytest.mark.long
 def test_a_node_that_dies_as_it_starts() -> None:
-    """Another one is started; whoever asked for the executor does not notice."""
+    """Another one is started; the call that makes the executor succeeds."""
     before = bridges()
     killed = threading.Event()
 

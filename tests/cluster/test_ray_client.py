@@ -39,7 +39,7 @@ def answers(port: int) -> bool:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Somebody else's Ray, and the port of its client's server."""
+    """A Ray that Cellmill did not start, and the port of its client's server."""
     folder = tmp_path_factory.mktemp("ray")
     main, client = free_ports(2)
     paths = os.pathsep.join([str(ROOT), str(ROOT / "kernel_runtime"), os.environ.get("PYTHONPATH", "")])

@@ -78,7 +78,7 @@ def test_a_folder_that_sockets_fit_into(monkeypatch: pytest.MonkeyPatch) -> None
     assert not Path(found).exists()
 
 
-def test_nobody_is_told_of_the_use_and_strangers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_use_is_not_reported_and_strangers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "1")

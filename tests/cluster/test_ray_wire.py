@@ -67,7 +67,7 @@ def test_the_end(ends: tuple[Wire, Wire]) -> None:
     assert message is not None
     assert message[0] == ("last",)
     assert there.receive() is None
-    assert not there.send(("nobody",), [b"x"])
+    assert not there.send(("unknown",), [b"x"])
 
 
 def test_the_end_in_the_middle_of_a_message() -> None:

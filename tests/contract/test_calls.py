@@ -175,7 +175,7 @@ def test_a_result_that_takes_longer(ex: Executor, gate: Gate) -> None:
 
 def test_time_limit(ex: Executor, able: Abilities) -> None:
     limited = ex.options(timeout=0.3)
-    if not able.concurrent:  # nobody could interrupt the caller; the user is told
+    if not able.concurrent:  # the caller cannot be interrupted; the user is told
         with pytest.warns(RuntimeWarning, match="does not watch time limits"):
             assert limited.submit(tasks.spin, 0.01).result() == "ran"
         return

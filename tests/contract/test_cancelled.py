@@ -47,7 +47,7 @@ def test_by_its_future(held: Executor) -> None:
     assert next(as_completed([future])).cancelled()
 
 
-def test_by_whoever_acts(held: Executor) -> None:
+def test_it_names_what_cancelled(held: Executor) -> None:
     f = cellmill.parallel(tasks.double, executor=held)
 
     def cell(act: Callable[[], Any]) -> str:

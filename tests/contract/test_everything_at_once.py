@@ -37,7 +37,7 @@ def _function(number: int) -> Callable[[int, float], tuple[int, int]]:
 
 
 class Day:
-    """What somebody does with an executor who does not wait for one thing to end before the next."""
+    """Actions on an executor that do not wait for the earlier ones to end."""
 
     def __init__(self, ex: Executor, chance: random.Random) -> None:
         self.ex = ex

@@ -113,7 +113,7 @@ def test_run_on_workers(ex: Executor, able: Abilities) -> None:
 
 @elsewhere
 def test_run_on_workers_that_die(fresh: Callable[..., Executor]) -> None:
-    """Whoever has a dead one's number does not answer for it, and is not waited for."""
+    """A worker started under a dead one's number does not answer for it, and is not waited for."""
     ex = fresh()
     assert len(ex.run_on_workers(os.getpid)) == 2
     with pytest.raises(cellmill.BackendError, match="ended before it answered"):

@@ -118,7 +118,7 @@ def test_what_cannot_be_pickled_fails_at_its_place(ex: Executor) -> None:
 
 
 @pytest.mark.parametrize("how", ["list", "generator", "kept", "prefetch"])
-def test_a_map_nobody_reads_runs_whole(fresh: Callable[..., Executor], tmp_path: Path, how: str) -> None:
+def test_a_map_that_is_not_read_runs_whole(fresh: Callable[..., Executor], tmp_path: Path, how: str) -> None:
     ex, folder = fresh(), str(tmp_path)
     if how == "list":
         ex.map(work.touch, [folder] * 200, list(map(str, range(200))))
@@ -133,7 +133,7 @@ def test_a_map_nobody_reads_runs_whole(fresh: Callable[..., Executor], tmp_path:
     assert len(os.listdir(folder)) == 200
 
 
-def test_an_input_without_end_that_nobody_reads(ex: Executor) -> None:
+def test_an_input_without_end_that_is_not_read(ex: Executor) -> None:
     with pytest.warns(RuntimeWarning, match="does not come to an end") as told:
         ex.map(tasks.double, (i for i in itertools.count()))
     assert len(told) == 1
@@ -168,7 +168,7 @@ def test_as_much_is_taken_as_fits(ex: Executor, kind: str) -> None:
     results = ex.map(work.first if kind == "elements" else work.large, given)
     for read in range(2 * AHEAD):
         assert work.first(next(results)) == read if kind == "results" else next(results) == read
-        # while chunks grow, results of a size nobody knows yet are on their way
+        # while chunks grow, results of a size that is not known yet are on their way
         assert next_of(taken) <= read + AHEAD + 10
 
 

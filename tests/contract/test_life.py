@@ -56,7 +56,7 @@ def test_an_end_that_cancels(fresh: Callable[..., Executor], gate: Gate) -> None
 
 @pytest.mark.parametrize("end", ["shutdown", "dropped"])
 def test_nothing_is_left_of_executors(backend: str, able: Abilities, end: str) -> None:
-    """Also of those whose single calls, counted in runs, nobody ended."""
+    """Also of those whose single calls belong to a run that was not ended."""
     made: list[weakref.ref[object]] = []
 
     def use() -> None:

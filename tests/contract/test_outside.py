@@ -30,7 +30,7 @@ def array() -> Any:
     return numpy.arange(125_000)
 
 
-def test_a_result_stays_outside_until_somebody_asks(ex: Executor, keeper: Any) -> None:
+def test_a_result_stays_outside_until_it_is_asked_for(ex: Executor, keeper: Any) -> None:
     future = ex.submit(work.mirror, array())
     assert future.exception(SECONDS) is None
     assert comes_down(lambda: keeper.outstanding, 1)  # the arguments are gone, the result is not
@@ -42,7 +42,7 @@ def test_a_result_stays_outside_until_somebody_asks(ex: Executor, keeper: Any) -
     assert keeper.outstanding == 1
     del future
     assert comes_down(lambda: keeper.outstanding, 0)
-    assert (result == array() + 1).all()  # it lives as long as somebody has it
+    assert (result == array() + 1).all()  # it lives as long as it is referred to
 
 
 def test_its_own_input(ex: Executor, keeper: Any) -> None:

@@ -1,4 +1,4 @@
-"""The end of a program whose default executor has work: it is finished, unless somebody presses Ctrl-C."""
+"""The end of a program whose default executor has work: it is finished, unless Ctrl-C is pressed."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_program_that_ctrl_c_ended_finishes_nothing(
     assert program.files() == 0
 
 
-def test_a_map_that_nobody_read_is_finished(tmp_path: Path, backend: str, able: Abilities) -> None:
+def test_a_map_that_was_not_read_is_finished(tmp_path: Path, backend: str, able: Abilities) -> None:
     program = Program(tmp_path, backend, able, "results = write.map(range(100))")
     err = program.finish()
     assert program.process.returncode == 0, err
@@ -157,7 +157,7 @@ threading._register_atexit(begun.set)
 def test_a_map_that_was_begun_does_not_hold_up_the_end(
     tmp_path: Path, backend: str, able: Abilities, kept: bool
 ) -> None:
-    """Nobody can read the rest, whether a variable still refers to it or not."""
+    """The rest cannot be read any more, whether a variable still refers to it or not."""
     code = "each = write.map(range(20_000))\nnext(each)\n" if kept else "next(write.map(range(20_000)))\n"
     program = Program(tmp_path, backend, able, code)
     err = program.finish()

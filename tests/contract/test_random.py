@@ -316,7 +316,7 @@ def test_seeds_end(ex: Executor, able: abilities.Abilities) -> None:
 
 
 def test_task_seed(ex: Executor) -> None:
-    """The same on every backend, and what anybody can compute from the number and the index."""
+    """The same on every backend, and computable from the number and the index."""
     cellmill.seed(21)
     expected = [int(np.random.SeedSequence(21, spawn_key=(i,)).generate_state(1)[0]) for i in range(5)]
     assert list(ex.map(_state, range(5))) == expected

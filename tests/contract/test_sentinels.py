@@ -57,7 +57,7 @@ def _is_unset(x: object) -> bool:
     return x is functools._initial_missing  # type: ignore[attr-defined]
 
 
-def test_those_that_nobody_has_are_dropped(ex: Executor) -> None:
+def test_those_without_references_are_dropped(ex: Executor) -> None:
     most = 10 * sentinels.LEAST_SWEPT
     for _ in range(5):
         assert sum(1 for _ in ex.map(tasks.same, [object() for _ in range(2 * sentinels.LEAST_SWEPT)])) > 0

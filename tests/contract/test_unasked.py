@@ -1,4 +1,4 @@
-"""Failures that nobody asked for: told once on stderr when a script ends."""
+"""Failures whose results were not asked for: told once on stderr when a script ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def told(folder: Path, backend: str, body: str) -> list[str]:
     return [line for line in err.splitlines() if line.startswith("cellmill: ")]
 
 
-def test_what_nobody_asked_for_is_told_once(tmp_path: Path, backend: str) -> None:
+def test_a_failure_not_asked_for_is_told_once(tmp_path: Path, backend: str) -> None:
     body = """
 def alone(x, name): raise KeyError(name)
 def halves(items): return [1 // x for x in items]
@@ -52,11 +52,11 @@ assert batch(1).result() == 1
 """
     lines = told(tmp_path, backend, body)
     (alone,) = [line for line in lines if "alone(3, 'a.csv')" in line]
-    assert "failed, and nobody has asked for its result: KeyError: 'a.csv'." in alone
+    assert "failed, and its result was not asked for: KeyError: 'a.csv'." in alone
     assert ".result()" in alone
     (several,) = [line for line in lines if "of odd failed" in line]
     assert several.startswith(
-        "cellmill: 7 tasks of odd failed, and nobody has asked for their results; first odd("
+        "cellmill: 7 tasks of odd failed, and their results were not asked for; first odd("
     )
     assert sum("the first" in line for line in lines) == 1
     assert sum("ZeroDivisionError" in line for line in lines) == 1

@@ -69,7 +69,7 @@ class Line:
 
 @pytest.fixture
 def cell() -> dict[str, Any]:
-    """What a cell has defined, which nobody can import."""
+    """What a cell has defined, which cannot be imported."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(CELL, "<cell>", "exec"), namespace)
     return namespace

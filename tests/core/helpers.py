@@ -21,7 +21,7 @@ SECONDS = 30.0  # longest wait for what must happen; only failing tests take it
 
 
 class Gate:
-    """Holds back tasks that run `tasks.hold`, and tells when they have begun. By pipes: nobody sleeps."""
+    """Holds back tasks that run `tasks.hold`, and tells when they have begun. By pipes, without sleeps."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = str(folder)

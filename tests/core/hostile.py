@@ -13,7 +13,7 @@ KINDS = ["raises", "exits", "interrupts", "closes", "stops", "recurses", "eats m
 
 
 class Unheard(BaseException):
-    """Nobody's `except Exception` catches it."""
+    """`except Exception` does not catch it."""
 
 
 def act(how: str) -> Any:

@@ -173,7 +173,7 @@ def test_a_time_limit(pool: Executor) -> None:
     assert pool.options(timeout=SECONDS).submit(time.sleep, 0.06).result(SECONDS) is None
 
 
-def test_a_resource_that_nobody_has(pool: Executor) -> None:
+def test_a_resource_that_does_not_exist(pool: Executor) -> None:
     words = _error(lambda: pool.options(resources={"gpu": 1}).submit(abs, -1), UsageError)
     assert "Executor(resources={'gpu': 2})" in words
     with Executor(1, resources={"gpu": 2}) as executor:

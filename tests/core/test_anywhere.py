@@ -71,7 +71,7 @@ print(seen[-1])
 
 
 def test_callbacks_wait_in_every_way(program: Callable[[str], str]) -> None:
-    """`wait` and `as_completed` sleep until somebody resolves: that is not the thread they sleep in."""
+    """`wait` and `as_completed` sleep until another thread resolves."""
     out = program("""
 ex = Executor(2)
 ended = threading.Semaphore(0)

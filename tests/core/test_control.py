@@ -227,7 +227,7 @@ def test_run_is_cancelled(fresh: Executor, gate: Gate, started: list[Run]) -> No
 
 
 def test_runs_of_single_calls_by_cell(pool: Executor, started: list[Run]) -> None:
-    runs.bump_epoch()  # tests share the pool: in one cell its calls of a function are one run, whoever makes them
+    runs.bump_epoch()  # tests share the pool: in one cell all calls of a function are one run
     double = cellmill.parallel(executor=pool)(tasks.double)
     for _ in range(5):
         double(1).result()
@@ -292,7 +292,7 @@ def test_figures_from_many_threads(pool: Executor) -> None:
 def test_a_run_of_many_elements_stops_at_once(
     fresh: Executor, gate: Gate, ordered: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What runs is stopped before anybody hears of the elements that have not begun; each of them ends, too."""
+    """Running tasks are stopped before the elements that have not begun are reported; each of those ends, too."""
     runs_seen: list[Run] = []
     undo = runs.on_run_started(runs_seen.append)
     items = [gate.folder, *[f"{gate.folder}/none"] * 30_000]

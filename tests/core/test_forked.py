@@ -223,7 +223,7 @@ assert list(results) == list(range(20_000))
 
 
 def test_forks_beside_threads_that_submit(forking: Callable[[str], str]) -> None:
-    """A lock that a thread holds at that moment is nobody's in the child: none may be waited for there."""
+    """A lock that a thread holds at the fork is never released in the child: the child may wait for none."""
     out = forking(
         """
 import gc, threading

@@ -155,7 +155,7 @@ def test_last_words(pool: Executor, workers: None, capfd: pytest.CaptureFixture[
 
 
 def test_a_wall_clock_that_steps(script: Callable[..., str]) -> None:
-    """Hours forth and back in the kernel and in its workers: nobody waits longer, no limit ends sooner."""
+    """Clocks set hours forth and back in kernel and workers: no wait is longer, no limit ends sooner."""
     out = script(
         """
         import textwrap

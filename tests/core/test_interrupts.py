@@ -238,7 +238,7 @@ print(hits > 5)
 
 
 def test_a_map_interrupted_while_it_is_made_stays_known(interrupted: Callable[[str], str]) -> None:
-    """Its task has begun and Stop comes before `map` returns: whoever stops the cell finds the run."""
+    """Its task has begun and Stop comes before `map` returns: stopping the cell finds the run."""
     out = interrupted(
         """
 from cellmill import runs

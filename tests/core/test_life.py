@@ -45,7 +45,7 @@ def word(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 
 def test_a_worker_that_is_at_work_before_the_zygote_tells_of_it(word: threading.Event) -> None:
-    """Whoever asks for its process id waits for that word."""
+    """A read of its process id waits until the zygote has told it."""
     with Executor(1) as pool:
         pid = pool.submit(os.getpid).result(SECONDS)
         threading.Timer(0.1, word.set).start()

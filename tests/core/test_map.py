@@ -184,7 +184,7 @@ def test_leaving_a_map_cancels_the_rest(fresh: Executor, gate: Gate) -> None:
     assert stats.cancelled == 97
 
 
-def test_a_map_nobody_reads_runs_to_its_end(fresh: Executor) -> None:
+def test_a_map_that_is_not_read_runs_to_its_end(fresh: Executor) -> None:
     fresh.map(tasks.double, range(100))
     fresh.shutdown()
     assert fresh.stats().succeeded == 100

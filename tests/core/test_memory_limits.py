@@ -115,7 +115,7 @@ def test_results_that_are_kept_fill_memory(tiny: Executor) -> None:
 
 
 def test_results_that_wait_for_a_task_behind_them(tiny: Executor, gate: Gate) -> None:
-    """Their only reader waits for something else: whoever makes them must not wait for it."""
+    """Their only reader waits for another task: the tasks that make them must not wait for it."""
     held_back = tiny.submit(tasks.hold, gate.folder, 0)
     arrays = [tiny.submit(numpy.full, MB // 8, 1) for _ in range(20)]
     reader = tiny.submit(tasks.total_size, arrays, held_back)

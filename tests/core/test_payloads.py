@@ -68,7 +68,7 @@ def test_two_who_take_the_same_result_have_a_copy_each(pool: Executor) -> None:
     pool.run_on_workers(tasks.forget_kept)
 
 
-def test_a_result_that_somebody_holds_feeds_others_as_it_came(pool: Executor) -> None:
+def test_a_result_that_is_referred_to_feeds_others_as_it_came(pool: Executor) -> None:
     made = pool.submit(numpy.zeros, 100_000)
     later = [pool.submit(tasks.same, made) for _ in range(2)]
     first, *others = [made.result(), *(f.result() for f in later)]
@@ -194,7 +194,7 @@ def test_many_arguments_larger_than_a_ring(pool: Executor) -> None:
     assert all(f.result() == word for f, word in zip(futures[100:], words, strict=True))
 
 
-def test_results_larger_than_a_ring_that_nobody_collects(pool: Executor) -> None:
+def test_results_larger_than_a_ring_that_are_not_collected(pool: Executor) -> None:
     futures = [pool.submit(bytes, 7000) for _ in range(500)]
     assert all(f.result() == bytes(7000) for f in futures)
 

@@ -27,7 +27,7 @@ def sent(items: list[Any]) -> Any:
 @pytest.mark.parametrize(
     "items", [[1, 2.0, None, "a", b"b"], [(1, "a"), 2], [np.float64(1), np.int8(2)], [range(3)]]
 )
-def test_what_nobody_can_change_stays(items: list[Any]) -> None:
+def test_what_cannot_be_changed_stays(items: list[Any]) -> None:
     assert fixed(items)
     assert packer().pack(items) is items
 

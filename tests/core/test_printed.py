@@ -73,7 +73,7 @@ def test_pieces_of_a_line_without_end_are_bounded() -> None:
     assert printed.snapshot()[1]["dropped"] > 0
 
 
-def test_what_comes_when_nobody_draws_any_more_is_shown_as_it_is() -> None:
+def test_what_comes_when_nothing_draws_any_more_is_shown_as_it_is() -> None:
     printed = Printed()
     printed.take("f 0", 1, lines(*(f"{i}\n" for i in range(30))), MANY)
     printed.close()

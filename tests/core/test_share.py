@@ -1,4 +1,4 @@
-"""`share`: put once, loaded once by each worker, read in place, and gone when nobody needs it any more."""
+"""`share`: put once, loaded once by each worker, read in place, and gone when it is not needed any more."""
 
 from __future__ import annotations
 

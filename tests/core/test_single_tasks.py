@@ -235,7 +235,7 @@ def test_priority_of_a_map(gated: Executor, gate: Gate) -> None:
     assert sum(low) == 999 * 1000
 
 
-def test_where_nobody_answers(inline: Executor) -> None:
+def test_a_backend_without_an_inspector(inline: Executor) -> None:
     with pytest.raises(cellmill.BackendError, match="keeps no single tasks"):
         inspector_of(inline)
     with pytest.raises(cellmill.UsageError, match="by its future or its number"):

@@ -143,7 +143,7 @@ class Drawing:
     def _changed(self, change: str, name: str, kind: Kind) -> str:
         if change == "rebind":
             if "write_module" in kind.make[0]:
-                return ""  # a file that changes without being loaded again is nobody's plain loop
+                return ""  # a file that changes without being loaded again makes no plain loop
             return self.fill(self.rng.choice(kind.make), w=name)
         if change == "delete":
             return f"del {name}" if self.rng.random() < 0.2 and kind.variable else ""

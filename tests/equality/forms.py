@@ -86,7 +86,7 @@ class _Forms:
             return "series", str(value.name), str(value.dtype), self._index(value.index), data
         if isinstance(value, pd.Index):
             return self._index(value)
-        if kind is functools.partial:  # its own state says whether somebody has looked at its attributes
+        if kind is functools.partial:  # its own state says whether its attributes were read
             own = (value.func, value.args, value.keywords, vars(value))
             return "partial", *(self.form(part) for part in own)
         named = kind.__qualname__, self._present(kind)

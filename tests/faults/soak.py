@@ -149,7 +149,7 @@ class Soak:
     # -- Stop
 
     def stopped_cell(self) -> None:
-        """A cell that waits for long tasks until somebody presses Stop: it is over soon, others go on."""
+        """A cell that waits for long tasks until Stop is pressed: it is over soon, others go on."""
         runs.bump_epoch()
         function = deaf if self.random.random() < 0.1 else tasks.spin
         stop = threading.Timer(self.random.random() * 0.05, os.kill, (os.getpid(), signal.SIGINT))

@@ -95,7 +95,7 @@ CASES = {
     "slices with steps": Case("x in range(3)", "row[x::3] = (x, -x, x, -x)\nrow[-1] = x"),
     "deleted": Case("x in range(5)", "del row[x]\nrow.insert(0, -x)"),
     "deleted keys": Case("x in range(5)", "del table[x]", PREPARE + "table = dict.fromkeys(range(9))"),
-    "pop whose value nobody wants": Case("x in range(5)", "row.pop()\nrow.pop(0)\nrow.reverse()"),
+    "pop whose value is not used": Case("x in range(5)", "row.pop()\nrow.pop(0)\nrow.reverse()"),
     "a set": Case("x in range(30)", "s.add(x % 7)\ns.discard(3)\ns |= {x, -x}\ns.update([x], [x * x])"),
     "keys of a dict": Case("x in range(9)", "own = {x: 1}\ns |= own.keys()\nlog.extend(own.values())"),
     "a dict updated": Case(

@@ -62,7 +62,7 @@ class Notebook:
     """Cells run one after another in a kernel of their own."""
 
     def __init__(self) -> None:
-        # by sockets with names: a free port that one is given may be somebody else's by the time the kernel takes it
+        # by sockets with names: a free port may be taken by another process before the kernel binds it
         self._folder = tempfile.TemporaryDirectory(prefix="kernel-")
         where = str(Path(self._folder.name) / "kernel")
         self.manager = KernelManager(kernel_name="python3", transport="ipc", ip=where)

@@ -211,7 +211,7 @@ def test_a_busy_worker_ends_its_task_first(notebook: Notebook, source: Source, t
 
 
 def test_a_child_of_a_task_imports(notebook: Notebook, source: Source) -> None:
-    """Workers tell what they import; processes that tasks fork have nobody to tell."""
+    """Workers tell what they import; processes that tasks fork have no kernel to tell."""
     quiet(
         notebook.run(
             "%%parallel\ndef g(_):\n    import os\n    read, write = os.pipe()\n    if not os.fork():\n"

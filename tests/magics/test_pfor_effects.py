@@ -80,7 +80,7 @@ def compare(notebook: Notebook, case: Case) -> None:
 
 @pytest.fixture(scope="module", params=["dask", "ray"])
 def cluster(request: pytest.FixtureRequest, kernel: Notebook) -> Notebook:
-    """The kernel, with each backend of somebody else's."""
+    """The kernel, with each foreign backend."""
     pytest.importorskip("ray" if request.param == "ray" else "distributed")
     kernel.finish(kernel.start(f"%cellmill backend {request.param}"), CLUSTER_SECONDS).ok()
     kernel.finish(kernel.start("%cellmill workers 2"), CLUSTER_SECONDS).ok()

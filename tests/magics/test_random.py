@@ -40,7 +40,7 @@ def test_what_a_loop_says(notebook: Notebook) -> None:
     notebook.run(SETUP + "\nnoise = rng").ok()
     said = notebook.run("%%pfor k in range(2) -> a\nfloat(noise.random())").ok().stderr
     assert "tasks of pfor k in range(2) draw from children of noise, one per task" in said
-    assert "change" not in said  # drawing changes nothing that anybody would miss
+    assert "change" not in said  # drawing changes nothing outside the task
     said = notebook.run("%%pfor k in range(2) -> b\nfloat(noise.random())").ok().stderr
     assert "children" not in said
     assert "this map of pfor k in range(2) draws the same numbers as one before it" in said

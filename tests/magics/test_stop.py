@@ -29,7 +29,7 @@ factory = cellmill.per_worker(sleep)
 """
 
 
-MOMENT = 0.1  # in the first milliseconds of a cell a kernel loses Stop, with and without Cellmill; nobody is so quick
+MOMENT = 0.1  # in the first milliseconds of a cell a kernel loses Stop, with and without Cellmill; no user is so quick
 
 
 class Stage:

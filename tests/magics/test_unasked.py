@@ -1,4 +1,4 @@
-"""Failures that nobody asked for, in a notebook: told once, in the cell that made the call."""
+"""Failures whose results were not asked for, in a notebook: told once, in the cell that made the call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def odd(x, name=""):
         raise ValueError(f"{x} is odd")
     return x
 """
-ASKED = "and nobody has asked for its result"
+ASKED = "and its result was not asked for"
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,7 @@ def test_fewer_pictures_while_no_core_is_idle() -> None:
     assert pace.interval() == INTERVAL
 
 
-def test_somebody_who_does_something_sees_at_once_what_comes_of_it() -> None:
+def test_a_command_is_answered_by_a_picture_at_once() -> None:
     machine = Machine()
     pace = machine.pace()
     machine.runs(LOOK, 0.0)

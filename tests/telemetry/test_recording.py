@@ -124,7 +124,7 @@ def test_a_run_outside_of_a_notebook(executor: Executor, tmp_path: Path) -> None
     assert (tasks["request"], tasks["matched"]) == (
         0,
         2,
-    )  # what the table shows when it opens, which nobody asked for
+    )  # what the table shows when it opens, which no command asked for
     assert [head["at"] for head, _ in read_journal(path) if "at" in head] == sorted(
         head["at"] for head, _ in read_journal(path) if "at" in head
     )
@@ -171,7 +171,7 @@ def fail(text: str) -> None:
 
 
 def test_single_tasks_are_in_it_once_each(executor: Executor, tmp_path: Path) -> None:
-    """With their journeys, and what they failed with and printed: nobody can ask later."""
+    """With their journeys, and what they failed with and printed, since the kernel cannot be asked later."""
     path = tmp_path / "run.cellmill"
     with cellmill.record(path):
         list(executor.map(add, range(50)))

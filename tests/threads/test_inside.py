@@ -56,7 +56,7 @@ def test_context_variables_of_the_caller(pool: Executor) -> None:
 
     def task(_: Any = None) -> int:
         found = variable.get()
-        variable.set(found + 1)  # seen by nobody else
+        variable.set(found + 1)  # seen by no other task
         return found
 
     assert [pool.submit(task).result(SOON) for _ in range(3)] == [5, 5, 5]

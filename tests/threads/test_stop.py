@@ -32,7 +32,7 @@ def test_a_running_task_is_interrupted_and_no_other(pool: Executor) -> None:
     assert {worker.restarts for worker in pool.workers()} == {0}  # each heard
 
 
-def test_an_interrupt_that_comes_late_hits_nobody() -> None:
+def test_a_late_interrupt_hits_no_task() -> None:
     """Tasks are stopped at the moment at which they end; those after them in the same thread feel nothing."""
     hit: list[BaseException] = []
 

@@ -137,9 +137,9 @@ progress.enable()
 sys.stdout = mine = open("/dev/null", "w")
 progress.disable()
 assert sys.stdout is mine
-heard.write("kept by somebody\\n")
+heard.write("kept by a reference\\n")
 """
-    assert lines_on_screen(run_in_terminal(script)) == ["two words", "kept by somebody", ""]
+    assert lines_on_screen(run_in_terminal(script)) == ["two words", "kept by a reference", ""]
 
 
 def test_without_a_terminal_a_long_run_leaves_one_line_and_a_short_one_none() -> None:

@@ -218,7 +218,7 @@ class InlineBackend:
         if not self._told_of_limits:
             self._told_of_limits = True
             notices.warn(
-                "the inline backend does not watch time limits: tasks run in the caller, which nobody could interrupt. "
+                "the inline backend does not watch time limits: tasks run in the caller, which cannot be interrupted. "
                 "This note is shown once."
             )
 

@@ -130,7 +130,7 @@ class Resources:
         total, wanted = self._tell_memory(), self.text(MEMORY, amount)
         if not total:
             raise UsageError(
-                "the task reserves memory, and nobody knows how much this cluster has. Say so: "
+                "the task reserves memory, and this cluster does not tell how much it has. Say so: "
                 'Executor(..., resources={"memory": "64GB"}), or `%cellmill resources memory=64GB`.'
             )
         if self._per_worker and amount > self._per_worker:

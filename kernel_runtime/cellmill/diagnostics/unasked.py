@@ -212,10 +212,10 @@ def _told(failures: list[_Failure]) -> str:
     what = f"{first.kind}: {first.message}" if first.message else first.kind
     if count == 1:
         comma = "," if ", task" in name else ""
-        text = f"cellmill: {name}{comma} failed, and nobody has asked for its result: {what}. "
+        text = f"cellmill: {name}{comma} failed, and its result was not asked for: {what}. "
     else:
         of = f" of {first.function}" if first.function else ""
-        text = f"cellmill: {count:,} tasks{of} failed, and nobody has asked for their results; first {name}: {what}. "
+        text = f"cellmill: {count:,} tasks{of} failed, and their results were not asked for; first {name}: {what}. "
     number = first.call.partition(", task #")[2]
     if _in_notebook and number and first.gone:
         more = f"To see it fail under the debugger: %cellmill debug {number}."

@@ -158,7 +158,7 @@ def share(obj: Any) -> Shared:
     It is put as it is when an executor first needs it (``Executor.share``: at once); what is changed afterwards is not
     seen. A worker unpickles it once. Its arrays are read-only there; large ones lie in shared memory. Other parts are
     the worker's own: a task that changes them changes them for later tasks of the same worker, so leave them as they
-    are. With threads and inline everybody has the kernel's own object. An object that cannot be pickled raises
+    are. With threads and inline all tasks have the kernel's own object. An object that cannot be pickled raises
     `PayloadError` where it is first used.
     """
     return obj if type(obj) is Shared else Shared(obj)

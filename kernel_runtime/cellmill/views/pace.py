@@ -1,8 +1,8 @@
 """How often pictures are sent to a browser: ten times a second, less often where they would take the time of tasks.
 
-A picture takes processor time of browser, server and kernel, and a few turns at the GIL. Where a core is idle that is
-nobody's loss. Where none is, pictures get a small share of all cores: on two of them, ten a second cost tasks a sixth
-of their rate.
+A picture takes processor time of browser, server and kernel, and a few turns at the GIL. On an idle core that costs no
+task. Where no core is idle, pictures get a small share of all cores: on two of them, ten a second cost tasks a sixth of
+their rate.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class ThreadsBackend(ScheduledBackend):
     ) -> None:
         if memory_per_worker is not None:
             raise UsageError(
-                "memory_per_worker: threads share the memory of the kernel, which nobody can tell apart by task. Use "
+                "memory_per_worker: threads share the memory of the kernel, which cannot be told apart by task. Use "
                 'backend="local" to limit it.'
             )
         if max_tasks_per_child is not None:

@@ -45,7 +45,7 @@ class WorkerThread:
 
     @property
     def abandoned(self) -> bool:
-        """What it runs is over for everybody else."""
+        """Whether its current task counts as over; the thread ends when that returns."""
         return bool(self.form.abandoned)
 
     def _run(self) -> None:

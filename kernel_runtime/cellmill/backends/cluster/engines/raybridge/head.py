@@ -80,7 +80,7 @@ class NodeError(Exception):
 
 def _init(ray: Any, cpus: int, temporary: str, options: dict[str, Any]) -> None:
     """Ray's helpers that would only watch are left out where this Ray lets us."""
-    inner = os.path.join(temporary, INNER)  # Ray opens its folder to everybody
+    inner = os.path.join(temporary, INNER)  # Ray opens its folder to all users
     wanted = {
         "address": "local",
         "num_cpus": cpus,

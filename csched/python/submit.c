@@ -67,8 +67,8 @@ static int clear_to_go(const csched_plain_t *plain, uint64_t start)
 {
     if (start - plain->looked > plain->look_ns || !plain->path)
         return 0;
-    PyObject *closed = PyObject_GetAttr(plain->home, plain->closed_name);
-    PyObject *broken = closed ? PyObject_GetAttr(plain->home, plain->broken_name) : NULL;
+    PyObject *closed = PyObject_GetAttr(plain->gate, plain->closed_name);
+    PyObject *broken = closed ? PyObject_GetAttr(plain->gate, plain->broken_name) : NULL;
     int rc = !broken ? -1 : closed == Py_False && broken == Py_None;
     Py_XDECREF(closed);
     Py_XDECREF(broken);

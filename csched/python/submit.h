@@ -13,7 +13,8 @@ typedef struct {
     uint64_t look_ns;     /* how long that is enough */
     uint64_t left;        /* when the last submit returned */
     uint64_t in_a_row_ns; /* a submit so soon after another: nothing can have changed between them */
-    void *home;           /* the backend: .closed and .broken */
+    void *home;           /* of the futures: the backend */
+    void *gate;           /* whether it takes tasks: .closed and .broken */
     uint64_t digest;      /* the surroundings as workers know them: of csched_surroundings, */
     void *path;           /* and a list that was equal to sys.path */
     void *warnings;       /* the namespace of that module, */

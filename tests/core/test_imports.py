@@ -128,11 +128,6 @@ MAY_IMPORT_CSCHED = (
     "cellmill.diagnostics.boundary",  # shortens tracebacks
 )
 CIRCLES = {  # of files that know each other's types, by their room: how many files each has
-    "backends.scheduled": [20],
-    "backends.cluster": [11],
-    "backends.cluster.remote": [3],
-    "backends.threads": [7],
-    "backends.local": [5],
     "by_value": [5],
     "serialization": [2],
     "magics": [2],

@@ -71,7 +71,7 @@ for round in range(12):
 ex.shutdown()
 stats = ex.stats()
 assert stats.submitted == stats.done == stats.succeeded == 96_000, stats
-print(hits > 5, ex._backend.resolver.table.count(None) == len(ex._backend.resolver.slots))
+print(hits > 5, ex._backend.slots.entries.count(None) == len(ex._backend.slots.free))
 """
     )
     assert out == "True True\n"
@@ -169,7 +169,7 @@ assert list(ex.map(tasks.double, range(9000))) == [2 * i for i in range(9000)]
 ex.shutdown()
 stats = ex.stats()
 assert stats.submitted == stats.done, stats
-assert len(ex._backend.resolver.table) <= 32_768, len(ex._backend.resolver.table)
+assert len(ex._backend.slots.entries) <= 32_768, len(ex._backend.slots.entries)
 print(hits > 5)
 """
     )
@@ -182,28 +182,28 @@ def test_the_table_of_tasks_grows_whole(interrupted: Callable[[str], str]) -> No
         """
 import sys
 from array import array
-resolver = ex._backend.resolver
+slots = ex._backend.slots
 
 def lines(frame, event, _):
     global left
-    if event == "line" and frame.f_code is resolver.take_slot.__code__:
+    if event == "line" and frame.f_code is slots.take.__code__:
         left -= 1
         if not left:
             signal.raise_signal(signal.SIGINT)
     return lines
 
 for at in range(1, 100):
-    resolver.table[:], resolver.slots = [], array("I")  # no task is running
+    slots.entries[:], slots.free = [], array("I")  # no task is running
     left = at
     try:
         sys.settrace(lines)
-        resolver.take_slot()
+        slots.take()
         break
     except KeyboardInterrupt:
         sys.settrace(None)
-    assert len(resolver.table) - len(resolver.slots) in (0, 1), (at, len(resolver.table), len(resolver.slots))
+    assert len(slots.entries) - len(slots.free) in (0, 1), (at, len(slots.entries), len(slots.free))
 sys.settrace(None)
-print(at > 6, len(resolver.table) - len(resolver.slots))
+print(at > 6, len(slots.entries) - len(slots.free))
 """
     )
     assert out == "True 1\n"

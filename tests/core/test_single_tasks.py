@@ -127,7 +127,7 @@ def test_failures_are_folded_and_bounded(started: Executor) -> None:
             for result in started.map(fail, range(7000), chunksize=700, return_exceptions=True)
         )
     list(started.map(fail_otherwise, range(3), return_exceptions=True))
-    log: Any = inspector_of(started)._backend.failures  # type: ignore[attr-defined]
+    log: Any = started._backend.failures  # type: ignore[attr-defined]
     groups = {group.type: group for group in log.groups(10)}
     assert {kind: group.count for kind, group in groups.items()} == {"ValueError": expected, "KeyError": 3}
     assert len(groups["ValueError"].first) == 8

@@ -17,7 +17,7 @@ from .engines.protocol import Engine
 from .lane import MOST_TASKS, PACK_NS
 from .output import PlaceListener
 from .pool import LanePool
-from .resolver import ClusterResolver, ClusterSender
+from .results import ClusterResults, ClusterSender
 from .sharing import ClusterSharing
 from .stopping import PlaceStopper
 from .values.proxies import Keeper
@@ -34,12 +34,8 @@ class ClusterBackend(ScheduledBackend):
     """Tasks at the places of an engine."""
 
     needs_threads = True
-    sender_type = ClusterSender
-    resolver_type = ClusterResolver
-    sharing_type = ClusterSharing
     pool: LanePool
     stopper: PlaceStopper
-    sharing: ClusterSharing
     listener: PlaceListener
 
     def __init__(
@@ -71,14 +67,16 @@ class ClusterBackend(ScheduledBackend):
             window_most=2 * MOST_TASKS,
             resources=resources,
         )
-        self.stopper = PlaceStopper(self)
+        self.stopper = PlaceStopper(self.scheduler, self.gate)
         with contextlib.ExitStack() as undo:
             undo.callback(self.resolver.stop)
             self.keeper = make_keeper(os.urandom(16), proxies, proxy_above, engine.owns)
             if self.keeper is not None:
                 undo.callback(self.keeper.close)
             try:
-                self.listener = PlaceListener(self, self.shown)
+                self.listener = PlaceListener(
+                    self, self.scheduler, self.slots, self.functions, self.shown, self.report
+                )
             except OSError as error:
                 raise BackendError(
                     f"no output can be heard: {error}. Close files, or raise the limit."
@@ -87,17 +85,35 @@ class ClusterBackend(ScheduledBackend):
             self.pool = LanePool(
                 self,
                 engine,
+                self.listener,
+                self.sender.plain.settings.base,
+                self.keeper,
                 initializer=initializer,
                 initargs=initargs,
                 preload=[preload] if isinstance(preload, str) else preload,
             )
+            self.stopper.pool = self.pool
             undo.callback(engine.close)
+            self.attach()
             expected = self.pool.open(max_workers)
             undo.pop_all()
         if max_workers is None:
             self.max_workers = max(1, expected)
         forked.watch(self)
         stop_with_cells(self)
+
+    def make_sharing(self) -> ClusterSharing:
+        return ClusterSharing(self.scheduler, self.gate, self._dropped, self._keeper)
+
+    def make_results(self) -> ClusterResults:
+        names = self.functions.names
+        return ClusterResults(self.scheduler, self.slots, self.failures, names, self.exit_of, self._keeper)
+
+    def make_sender(self) -> ClusterSender:
+        return ClusterSender(self, self.slots, self._keeper)
+
+    def _keeper(self) -> Keeper | None:
+        return self.keeper
 
     def cancel(self, future: Future) -> bool:
         """Also of a task that waits at a place: what has not begun there comes back first.
@@ -107,7 +123,7 @@ class ClusterBackend(ScheduledBackend):
         for _ in range(MOST_TRIES):
             if super().cancel(future):
                 return True
-            if self.foreign or not future._ticket or not self.pool.withdraw(future._ticket):
+            if self.gate.foreign or not future._ticket or not self.pool.withdraw(future._ticket):
                 return False
         return super().cancel(future)
 

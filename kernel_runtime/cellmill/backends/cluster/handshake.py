@@ -6,8 +6,9 @@ import contextlib
 import pickle
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...by_value.pickling import dumps
 from ...errors import BackendError
@@ -15,12 +16,11 @@ from ...process_context.settings import Settings as Habits
 from ..scheduled.context_watch import current_context
 from ..scheduled.scheduler import nogil
 from . import clocks, diagnostics, pack
-from .engines.protocol import Engine
+from .engines.protocol import Engine, Place
+from .packs_in_flight import SentPack
+from .page import Page
 from .remote import entry
 from .values.proxies import Keeper
-
-if TYPE_CHECKING:
-    from .lane import Lane
 
 GREETING_SECONDS = 60.0
 HELLOS = 4  # to a place on another machine, for the clock
@@ -58,20 +58,42 @@ class Settings:
         )
 
 
-def greet(lane: Lane) -> bool:
+class Greeter(Protocol):
+    """The lane that meets its place."""
+
+    place: Place
+    handle: Any
+    page: Page
+    clock: clocks.Clock
+    packs: deque[SentPack]
+    pid: int
+    lost: str | None
+    retiring: bool
+
+    @property
+    def closed(self) -> bool:
+        """Whether its pool is."""
+
+    def dispatch(self, kind: int, tasks: int, body: list[Any]) -> SentPack: ...
+
+    def hear(self, frames: memoryview) -> None: ...
+
+    def initializer_failed(self, error: bytes) -> None: ...
+
+
+def greet(lane: Greeter, settings: bytes) -> bool:
     """Who is there; True: tasks may come. In its relay thread.
 
     Raises:
         BackendError: Cellmill is not there, or another version; says the next step.
     """
-    settings = lane.pool.settings.encode(lane.page.path, lane.pool.world.settings)
     for count in range(HELLOS):
         sent = time.monotonic_ns()
         asked = lane.dispatch(pack.HELLO, 0, [settings] if count == 0 else [])
         deadline = time.monotonic() + GREETING_SECONDS
         while not asked.over and lane.lost is None:
             nogil.csched_lane_wait(lane.handle, SLICE_MS)
-            if lane.pool.closed or lane.retiring:
+            if lane.closed or lane.retiring:
                 return False
             if time.monotonic() > deadline:
                 diagnostics.warn_slow(lane.place)
@@ -87,13 +109,13 @@ def greet(lane: Lane) -> bool:
         if count == 0 and not _meet(lane, pickle.loads(reply.data)):
             return False
         if reply.frames.nbytes:
-            lane.pool.backend.listener.hear_lane(lane, reply.frames)
+            lane.hear(reply.frames)
         if lane.clock.same:
             break
     return True
 
 
-def _meet(lane: Lane, answer: dict[str, Any]) -> bool:
+def _meet(lane: Greeter, answer: dict[str, Any]) -> bool:
     mine, theirs = entry.versions(), answer["versions"]
     if mine != theirs:
         differ = ", ".join(
@@ -107,7 +129,7 @@ def _meet(lane: Lane, answer: dict[str, Any]) -> bool:
     lane.clock.same = bool(answer["boot"]) and answer["boot"] == clocks.boot()
     lane.pid = lane.pid or int(answer["pid"])
     if "error" in answer:
-        lane.pool.initializer_failed(answer["error"])
+        lane.initializer_failed(answer["error"])
         return False
     return True
 

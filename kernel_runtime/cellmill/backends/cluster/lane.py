@@ -12,18 +12,16 @@ import pickle
 import threading
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from ..scheduled.scheduler import check, nogil, nogil_ffi, with_gil
+from ..scheduled.requests import Requests
+from ..scheduled.scheduler import Scheduler, check, nogil, nogil_ffi, with_gil
 from . import clocks, diagnostics, pack
-from .engines.protocol import Place
+from .engines.protocol import Engine, Place
 from .handshake import greet
-from .packs_in_flight import SentPack
+from .packs_in_flight import SentPack, SentPacks
 from .page import Page
 from .tasks_in_flight import Taken
-
-if TYPE_CHECKING:
-    from .pool import LanePool
 
 BUDGET_NS = 100_000_000  # of a pack: after that its tasks that have not begun come back
 PACK_NS = 50_000_000  # work in a pack
@@ -36,15 +34,47 @@ TAKEN_SECONDS = 1.0  # for the relay to take back what a place gave up
 STUCK_SECONDS = 0.15  # after which what waits behind a task may go elsewhere
 
 
+class LaneHost(Protocol):
+    """The pool that a lane belongs to."""
+
+    scheduler: Scheduler
+    engine: Engine
+    token: bytes
+    folder: str
+    closed: bool
+    sent: SentPacks
+    requests: Requests
+
+    @property
+    def stopped(self) -> bool:
+        """Whether completions are not settled any more."""
+
+    def settings_for(self, page: str) -> bytes:
+        """What a place needs before its first task."""
+
+    def hear(self, index: int, frames: memoryview) -> None:
+        """What tasks of this lane have printed."""
+
+    def initializer_failed(self, data: bytes) -> None: ...
+
+    def failed_lane(self, lane: Lane, error: BaseException) -> None:
+        """Its relay gave up."""
+
+    def ended(self, lane: Lane) -> None:
+        """Just before the scheduler hears of it."""
+
+    def after_end(self, lane: Lane) -> None: ...
+
+
 class Lane:
     """See the module. Everything but what stands under "from other threads" belongs to its relay thread."""
 
-    def __init__(self, pool: LanePool, place: Place, number: int) -> None:
+    def __init__(self, pool: LaneHost, place: Place, number: int) -> None:
         self.pool = pool
         self.place = place
         self.number = number
         self.pid = place.pid
-        scheduler = pool.backend.scheduler
+        scheduler = pool.scheduler
         index, out = nogil_ffi.new("uint32_t *"), nogil_ffi.new("csched_lane_t **")
         check(nogil.csched_lane_open(scheduler.nogil_handle, index, out), "opening a lane")
         self.index = int(index[0])
@@ -127,14 +157,28 @@ class Lane:
                 self.wake()
                 taken.wait(TAKEN_SECONDS)
 
+    # -- for the handshake
+
+    @property
+    def closed(self) -> bool:
+        """Whether its pool is."""
+        return self.pool.closed
+
+    def hear(self, frames: memoryview) -> None:
+        """What its tasks have printed."""
+        self.pool.hear(self.index, frames)
+
+    def initializer_failed(self, error: bytes) -> None:
+        self.pool.initializer_failed(error)
+
     # -- the relay
 
     def _relay(self) -> None:
         try:
-            if greet(self):
+            if greet(self, self.pool.settings_for(self.page.path)):
                 self.ready = True
                 nogil.csched_lane_ready(self.handle)
-                self.pool.backend.scheduler.poll()
+                self.pool.scheduler.poll()
                 self._serve()
         except BaseException as error:
             self.pool.failed_lane(self, error)
@@ -253,9 +297,8 @@ class Lane:
                 self._unheard.append(word)
 
     def _publish(self, first: SentPack, reply: pack.Reply) -> None:
-        backend = self.pool.backend
         if reply.frames.nbytes:
-            backend.listener.hear_lane(self, reply.frames)
+            self.hear(reply.frames)
         mean = reply.mean_ns()
         if mean:
             self._mean_ns = 0.5 * (self._mean_ns or mean) + 0.5 * mean
@@ -268,13 +311,12 @@ class Lane:
 
     def _end(self) -> None:
         """What is outstanding is sent again elsewhere; one that was alone there has killed its place."""
-        backend = self.pool.backend
-        if not backend.resolver.stopped or self.packs:
+        if not self.pool.stopped or self.packs:
             self._give_back()
         self.pool.ended(self)  # not under our lock: the pool wakes lanes under its own
         with self._lock:
             self._closed = True
-            nogil.csched_worker_lost(backend.scheduler.nogil_handle, self.index)
+            nogil.csched_worker_lost(self.pool.scheduler.nogil_handle, self.index)
             nogil.csched_lane_close(self.handle)
             self.page.close()
         self.over.set()

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...task import NO_RUN
 from ..scheduled.output_pipes import WorkerPipes
-from ..scheduled.output_reader import LAST_WORDS, Listener
-
-if TYPE_CHECKING:
-    from .lane import Lane
+from ..scheduled.output_reader import LAST_WORDS, OutputReader
 
 
-class PlaceListener(Listener):
+class PlaceListener(OutputReader):
     """Shows it as that of worker processes is shown."""
 
-    def hear_lane(self, lane: Lane, frames: memoryview) -> None:
+    def hear_lane(self, index: int, frames: memoryview) -> None:
         """Frames of tasks whose results follow."""
-        pipes = self._workers.get(lane.index)
+        pipes = self._workers.get(index)
         if pipes is None:
-            pipes = self._workers[lane.index] = _NoPipes(lane.index)
+            pipes = self._workers[index] = _NoPipes(index)
         with pipes.lock:
             self._take_frames(pipes, bytes(frames))
 
-    def ended_lane(self, lane: Lane, ticket: int) -> str:
+    def ended_lane(self, index: int, ticket: int) -> str:
         """The last words of the task it ran, as far as they came."""
-        pipes = self._workers.pop(lane.index, None)
+        pipes = self._workers.pop(index, None)
         if pipes is None:
             return ""
         with pipes.lock:
@@ -35,7 +32,7 @@ class PlaceListener(Listener):
         return words[-LAST_WORDS:]
 
     def ended(self, index: int, ticket: int) -> str:
-        """See `Listener.stop`, which ends all."""
+        """See `OutputReader.stop`, which ends all."""
         pipes = self._workers.pop(index, None)
         if pipes is not None:
             with pipes.lock:

@@ -6,13 +6,20 @@ import itertools
 import threading
 import time
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .engines.protocol import Place
 from .pack import Word
 
-if TYPE_CHECKING:
-    from .lane import Lane
+
+class PackOwner(Protocol):
+    """The lane that a pack was sent by."""
+
+    place: Place
+
+    def answered(self, number: int, answer: Any, error: BaseException | None) -> None: ...
+
+    def lose(self, reason: str) -> None: ...
 
 
 class SentPack:
@@ -40,23 +47,23 @@ class SentPacks:
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
-        self._lanes: dict[int, Lane] = {}
+        self._lanes: dict[int, PackOwner] = {}
         self._abandoned: dict[int, Place] = {}  # by a pack that still runs where it could not be ended
         self._lock = threading.Lock()
 
-    def add(self, lane: Lane) -> int:
+    def add(self, lane: PackOwner) -> int:
         """The number of the next one."""
         number = next(self._numbers)
         with self._lock:
             self._lanes[number] = lane
         return number
 
-    def take(self, number: int) -> tuple[Lane | None, Place | None]:
+    def take(self, number: int) -> tuple[PackOwner | None, Place | None]:
         """It is over: whose it was, and which place is free by that."""
         with self._lock:
             return self._lanes.pop(number, None), self._abandoned.pop(number, None)
 
-    def abandon(self, lane: Lane) -> None:
+    def abandon(self, lane: PackOwner) -> None:
         """Its place is free when the last one that was sent there is over."""
         with self._lock:
             left = [number for number, sent in self._lanes.items() if sent is lane]

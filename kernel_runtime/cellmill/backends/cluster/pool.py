@@ -8,29 +8,39 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...errors import BackendError
+from ...process_context.settings import Settings as ProcessSettings
 from ...serialization.exceptions import load_error
-from ...task import WorkerInfo
+from ...task import Stats, WorkerInfo
 from ..scheduled.context_watch import ContextWatch, current_context
+from ..scheduled.protocols import PoolHost
 from ..scheduled.requests import REPLY_SECONDS, Requests
+from ..scheduled.resolver import Resolver
 from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import info_of, infos
 from . import diagnostics
 from .engines.protocol import Engine, Place
 from .handshake import CLOSING_SECONDS, Settings, take_leave
 from .lane import Lane
+from .output import PlaceListener
 from .pack import WORLD
 from .packs_in_flight import SentPacks
-from .rebalancing import Spreading
+from .rebalancing import Rebalancing
 from .retiring import Retiring
 from .values import folders
-
-if TYPE_CHECKING:
-    from .backend import ClusterBackend
+from .values.proxies import Keeper
 
 WAITING_SECONDS = 10.0  # without any place, before that is said
+
+
+class LanePoolHost(PoolHost, Protocol):
+    """The backend that a pool of lanes belongs to."""
+
+    resolver: Resolver
+
+    def stats(self) -> Stats: ...
 
 
 class LanePool:
@@ -38,14 +48,20 @@ class LanePool:
 
     def __init__(
         self,
-        backend: ClusterBackend,
+        host: LanePoolHost,
         engine: Engine,
+        listener: PlaceListener,
+        base: ProcessSettings,
+        keeper: Keeper | None,
         *,
         initializer: Callable[..., Any] | None,
         initargs: tuple[Any, ...],
         preload: Iterable[str],
     ) -> None:
-        self.backend = backend
+        self._host = host
+        self.scheduler = host.scheduler
+        self._listener = listener
+        self._keeper = keeper
         self.engine = engine
         self.token = os.urandom(16)
         self.size = 0
@@ -54,15 +70,15 @@ class LanePool:
         self.preloaded = list(preload)
         self.restarts = 0
         self.closed = False
-        self.world = ContextWatch(backend.sender.plain.settings.base)
-        self.settings = Settings(self.preloaded, initializer, initargs, backend.keeper)
+        self.world = ContextWatch(base)
+        self.settings = Settings(self.preloaded, initializer, initargs, keeper)
         self.places: dict[Hashable, Place] = {}
         self.lanes: dict[Hashable, Lane] = {}  # by their places
         self._numbers = itertools.count(1)
         self.sent = SentPacks()
         self.retiring = Retiring(self)
-        self.spreading = Spreading(self)
-        self.requests = Requests(backend)
+        self.rebalancing = Rebalancing(self)
+        self.requests = Requests(host.scheduler, host.gate, host.resolve, self.members)
         self.lock = threading.RLock()
         self._opened = 0.0
         self.folder = folders.private("lanes")
@@ -92,7 +108,7 @@ class LanePool:
     def broken(self, error: BackendError) -> None:
         if self.closed:
             return
-        self.backend.break_down(error)
+        self._host.break_down(error)
         with self.lock:
             self.places.clear()
             lanes = list(self.lanes.values())
@@ -117,18 +133,31 @@ class LanePool:
             self.places.pop(lane.place.key, None)
         if isinstance(error, BackendError):
             if not any(other.ready for other in list(self.members.values()) if other is not lane):
-                self.backend.break_down(error)
+                self._host.break_down(error)
             else:
                 diagnostics.warn_without(lane.place, error)
         else:
-            self.backend.report(error)
+            self._host.report(error)
             if not any(other.ready for other in list(self.members.values()) if other is not lane):
-                self.backend.break_down(diagnostics.describe(error))
+                self._host.break_down(diagnostics.describe(error))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether completions are not settled any more."""
+        return self._host.resolver.stopped
+
+    def settings_for(self, page: str) -> bytes:
+        """What a place with this page needs before its first task."""
+        return self.settings.encode(page, self.world.settings)
+
+    def hear(self, index: int, frames: memoryview) -> None:
+        """What tasks of a lane have printed."""
+        self._listener.hear_lane(index, frames)
 
     def initializer_failed(self, data: bytes) -> None:
         error = BackendError("the initializer of the workers failed")
         error.__cause__ = load_error(data)
-        self.backend.break_down(error)
+        self._host.break_down(error)
 
     def ended(self, lane: Lane) -> None:
         """Just before the scheduler hears of it."""
@@ -140,8 +169,8 @@ class LanePool:
                 return
             how = Exit(None, None)
             how.reason = f"was lost: {lane.lost} ({lane.place.label})"
-            how.task = info_of(self.backend, lane.index).ticket or None
-            how.output = self.backend.listener.ended_lane(lane, how.task or 0)
+            how.task = info_of(self.scheduler, lane.index).ticket or None
+            how.output = self._listener.ended_lane(lane.index, how.task or 0)
             self.exits[lane.index] = how
             self.restarts += 1
 
@@ -153,7 +182,7 @@ class LanePool:
     def open_lanes(self) -> None:
         """A lane for each place without one, as many as wanted."""
         with self.lock:
-            if self.closed or self.backend.broken is not None:
+            if self.closed or self._host.gate.broken is not None:
                 return
             free = [place for key, place in self.places.items() if key not in self.lanes]
             room = self.size - sum(not lane.retiring for lane in self.lanes.values())
@@ -169,7 +198,7 @@ class LanePool:
         expected = self.engine.open(self, workers)
         if self.engine.owns:
             self.size = expected
-        self.spreading.start()
+        self.rebalancing.start()
         self._opened = time.monotonic()
         if not expected:
             self._waiter = threading.Thread(target=self._say_waiting, name="cellmill-waiting", daemon=True)
@@ -177,9 +206,9 @@ class LanePool:
         return expected
 
     def _say_waiting(self) -> None:
-        while not self.closed and not self.members and self.backend.broken is None:
+        while not self.closed and not self.members and self._host.gate.broken is None:
             time.sleep(0.1)
-            if time.monotonic() - self._opened > WAITING_SECONDS and self.backend.stats().queued:
+            if time.monotonic() - self._opened > WAITING_SECONDS and self._host.stats().queued:
                 diagnostics.warn_empty(self.engine.name)
                 return
 
@@ -203,7 +232,7 @@ class LanePool:
 
     def withdraw(self, ticket: int) -> bool:
         """Have a task that was sent come back, with all that has not begun there; False: it runs, or did."""
-        return self.spreading.withdraw(ticket)
+        return self.rebalancing.withdraw(ticket)
 
     def preload(self, modules: Iterable[str]) -> None:
         """For places that are settled from now on; `restart` follows."""
@@ -230,8 +259,8 @@ class LanePool:
             take_leave(self.engine, self.token, list(self.places))
         self.engine.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-        if self.backend.keeper is not None:
-            self.backend.keeper.close()
+        if self._keeper is not None:
+            self._keeper.close()
 
     # -- talking to places
 
@@ -255,9 +284,9 @@ class LanePool:
     def _settled(self) -> Iterator[int]:
         """Numbers of the lanes, once the places that are there are ready or some time has passed."""
         deadline = time.monotonic() + REPLY_SECONDS
-        while time.monotonic() < deadline and self.backend.broken is None:
+        while time.monotonic() < deadline and self._host.gate.broken is None:
             lanes = list(self.members.values())
-            wanted = min(self.backend.max_workers, self.size)
+            wanted = min(self._host.max_workers, self.size)
             if not self.engine.refills:
                 wanted = min(wanted, len(self.places))
             if lanes and len(lanes) >= wanted and all(lane.ready for lane in lanes):
@@ -273,7 +302,7 @@ class LanePool:
 
     def infos(self) -> list[WorkerInfo]:
         """One record per place."""
-        self.backend.scheduler.poll()
+        self.scheduler.poll()
         with self.lock:
             members = list(self.members.values())
-        return infos(self.backend, members, self.restarts)
+        return infos(self.scheduler, self._host.functions.names, members, self.restarts)

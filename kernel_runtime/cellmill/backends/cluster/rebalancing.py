@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol
 
+from ..scheduled.scheduler import Scheduler
+from .engines.protocol import Engine
+from .lane import Lane
 from .stopping import place_of
-
-if TYPE_CHECKING:
-    from .pool import LanePool
 
 SPREAD_SECONDS = 0.1  # between looks
 
 
-class Spreading:
+class Lanes(Protocol):
+    """The pool of lanes."""
+
+    engine: Engine
+    scheduler: Scheduler
+    closed: bool
+
+    @property
+    def members(self) -> Mapping[int, Lane]: ...
+
+
+class Rebalancing:
     """Of one pool; only engines that can `ask` give back what they were sent."""
 
-    def __init__(self, pool: LanePool) -> None:
+    def __init__(self, pool: Lanes) -> None:
         self._pool = pool
 
     def start(self) -> None:
@@ -37,7 +49,7 @@ class Spreading:
 
     def withdraw(self, ticket: int) -> bool:
         """Have a task that was sent come back, with all that has not begun there; False: it runs, or did."""
-        place = place_of(self._pool.backend.scheduler.handle, ticket)
+        place = place_of(self._pool.scheduler.handle, ticket)
         lane = self._pool.members.get(place) if place is not None else None
         if lane is None or lane.runs(ticket) or not hasattr(self._pool.engine, "ask"):
             return False

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
+from typing import Any, Protocol
 
 from ...errors import UsageError
-from ..scheduled.scheduler import with_gil
+from ..scheduled.scheduler import Scheduler, with_gil
 from . import diagnostics
+from .engines.protocol import Engine, Place
+from .lane import Lane
+from .packs_in_flight import SentPacks
 
-if TYPE_CHECKING:
-    from .lane import Lane
-    from .pool import LanePool
+
+class Lanes(Protocol):
+    """The pool of lanes; ``lock`` guards its tables."""
+
+    engine: Engine
+    scheduler: Scheduler
+    closed: bool
+    size: int
+    lock: Any
+    members: dict[int, Lane]
+    lanes: dict[Hashable, Lane]
+    places: dict[Hashable, Place]
+    sent: SentPacks
+
+    def open_lanes(self) -> None: ...
+
+    def came(self, place: Place) -> None: ...
 
 
 class Retiring:
     """Of one pool, whose words these are; from any thread."""
 
-    def __init__(self, pool: LanePool) -> None:
+    def __init__(self, pool: Lanes) -> None:
         self._pool = pool
         self._resizing = threading.Lock()
 
@@ -56,7 +74,7 @@ class Retiring:
     def retire(self, lane: Lane) -> None:
         """It gets no new work, and ends when it has none."""
         lane.retiring = True
-        with_gil.csched_worker_retire(self._pool.backend.scheduler.handle, lane.index)
+        with_gil.csched_worker_retire(self._pool.scheduler.handle, lane.index)
         lane.wake()
 
     def restart(self) -> None:

@@ -6,18 +6,15 @@ Without a store it travels as functions do, once to each place.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
 
 from ...serialization.payload import Encoded
 from ...serialization.shared import Place
-from ..scheduled.scheduler import with_gil
+from ..scheduled.gate import Gate
+from ..scheduled.scheduler import Scheduler, with_gil
 from ..scheduled.sharing import Sharing
 from .remote.shared import Lent
-from .values.proxies import Lease
-
-if TYPE_CHECKING:
-    from .backend import ClusterBackend
+from .values.proxies import Keeper, Lease
 
 IN_STORE = "the store"
 
@@ -25,22 +22,27 @@ IN_STORE = "the store"
 class ClusterSharing(Sharing):
     """The lease of one ends when no task needs it any more: a place that comes late may have to read it still."""
 
-    backend: ClusterBackend
-
-    def __init__(self, backend: ClusterBackend) -> None:
-        super().__init__(backend)
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        gate: Gate,
+        dropped: Callable[[int], None],
+        keeper: Callable[[], Keeper | None],
+    ) -> None:
+        super().__init__(scheduler, gate, dropped)
+        self._keeper = keeper
         self._leases: dict[int, Lease] = {}
 
     def drop(self, place: Place) -> None:
         """See `shared.Keeper`."""
         super().drop(place)
-        lease, keeper = self._leases.pop(place.number, None), self.backend.keeper
-        if lease is not None and keeper is not None and not self.backend.foreign:
+        lease, keeper = self._leases.pop(place.number, None), self._keeper()
+        if lease is not None and keeper is not None and not self.gate.foreign:
             scheduler, number = self.scheduler, place.number
             keeper.release_when(lambda: with_gil.csched_function_users(scheduler.handle, number) < 0, lease)
 
     def _stored(self, encoded: Encoded, needs: Collection[int]) -> Place:
-        keeper = self.backend.keeper
+        keeper = self._keeper()
         lease = keeper.put(encoded)[1] if keeper is not None else None
         if keeper is None or lease is None:
             return super()._stored(encoded, needs)

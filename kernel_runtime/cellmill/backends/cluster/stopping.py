@@ -6,14 +6,15 @@ import contextlib
 import pickle
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from ...task import NO_RUN
-from ..scheduled.scheduler import ffi, with_gil
+from ..scheduled.gate import Gate
+from ..scheduled.scheduler import Scheduler, ffi, with_gil
+from .engines.protocol import Engine
+from .lane import Lane
 from .pack import INTERRUPT
-
-if TYPE_CHECKING:
-    from .backend import ClusterBackend
 
 GRACE_SECONDS = 0.5
 LOOK_SECONDS = 0.02
@@ -27,12 +28,25 @@ def place_of(handle: Any, ticket: int) -> int | None:
     return int(why.worker) if why.worker != NO_RUN else None
 
 
+class Places(Protocol):
+    """The pool of lanes."""
+
+    engine: Engine
+    token: bytes
+
+    @property
+    def members(self) -> Mapping[int, Lane]: ...
+
+    def kill(self, index: int, reason: str = "") -> None: ...
+
+
 class PlaceStopper:
     """Ends tasks of one backend, in threads of its own that last as long as there is something to end."""
 
-    def __init__(self, backend: ClusterBackend) -> None:
-        self._backend = backend
-        self._handle = backend.scheduler.handle
+    def __init__(self, scheduler: Scheduler, gate: Gate) -> None:
+        self._handle = scheduler.handle
+        self._gate = gate
+        self.pool: Places  # set once there is one
 
     def stop_run(self, run: int, after: int = 0) -> int:
         """Cancel the tasks of a run (those later than the serial number) and stop those that run; how many."""
@@ -66,7 +80,7 @@ class PlaceStopper:
         by_worker: dict[int, list[int]] = {}
         for worker, ticket in targets:
             by_worker.setdefault(worker, []).append(ticket)
-        pool = self._backend.pool
+        pool = self.pool
         for worker, tickets in by_worker.items():
             lane = pool.members.get(worker)
             if lane is not None:
@@ -77,7 +91,7 @@ class PlaceStopper:
                         lane.place.key, pickle.dumps((INTERRUPT, pool.token, lane.number, tickets))
                     )
         end = time.monotonic() + GRACE_SECONDS
-        while by_worker and not self._backend.foreign:
+        while by_worker and not self._gate.foreign:
             for worker, tickets in list(by_worker.items()):
                 if not any(place_of(self._handle, ticket) == worker for ticket in tickets):
                     del by_worker[worker]

@@ -11,7 +11,7 @@ from ...errors import BackendError
 from ...process_context.cpus import available_cpus
 from ...task import check_whole, memory_of
 from ..scheduled.backend import ScheduledBackend
-from ..scheduled.output_reader import Listener
+from ..scheduled.output_reader import OutputReader
 from . import memory as memory_watch
 from .pool import Pool
 from .stopping import Stopper
@@ -26,7 +26,7 @@ class LocalBackend(ScheduledBackend):
     limits_elements = True
     pool: Pool
     stopper: Stopper
-    listener: Listener
+    listener: OutputReader
 
     def __init__(
         self,
@@ -55,17 +55,27 @@ class LocalBackend(ScheduledBackend):
             memory_per_worker=memory_of("memory_per_worker", memory_per_worker),
             resources=resources,
         )
-        self.stopper = Stopper(self)
+        self.stopper = Stopper(self.scheduler, self.gate)
         with contextlib.ExitStack() as undo:
             undo.callback(self.resolver.stop)
             try:
-                self.listener = Listener(self, self.shown)
+                self.listener = OutputReader(
+                    self, self.scheduler, self.slots, self.functions, self.shown, self.report
+                )
             except OSError as error:
                 raise BackendError(
                     f"no workers can be had: {error}. Close files, or raise the limit on open files (ulimit -n)."
                 ) from error
             undo.callback(self.listener.stop)
-            self.pool = Pool(self, initializer=initializer, initargs=initargs, preload=preload)
+            self.pool = Pool(
+                self,
+                self.listener,
+                self.sender.plain.settings.base,
+                initializer=initializer,
+                initargs=initargs,
+                preload=preload,
+            )
+            self.stopper.pool = self.pool
             undo.pop_all()
         self.open()
         memory_watch.watch(self)

@@ -11,16 +11,16 @@ import threading
 import time
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...process_context.machine import left_and_total, own_bytes
-from ...task import size_text
-from ..scheduled.scheduler import NO_ELEMENT, with_gil
+from ...serialization.functions import FunctionTable
+from ...task import Stats, size_text
+from ..scheduled.gate import Gate
+from ..scheduled.protocols import OutputListener, WorkerPool
+from ..scheduled.scheduler import NO_ELEMENT, Scheduler, with_gil
 from ..scheduled.worker_infos import info_of
 from . import zygote_client
-
-if TYPE_CHECKING:
-    from .backend import LocalBackend
 
 PERIOD_S = 0.2
 MACHINE_EVERY_S = 1.0
@@ -28,12 +28,30 @@ SCARCE = 0.06  # of all memory left: time to say so
 AGAIN_S = 60.0
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
-_watched: weakref.WeakSet[LocalBackend] = weakref.WeakSet()
+
+class Watched(Protocol):
+    """A backend with worker processes."""
+
+    scheduler: Scheduler
+    gate: Gate
+    functions: FunctionTable
+    memory_per_worker: int
+
+    @property
+    def pool(self) -> WorkerPool: ...
+
+    @property
+    def listener(self) -> OutputListener: ...
+
+    def stats(self) -> Stats: ...
+
+
+_watched: weakref.WeakSet[Watched] = weakref.WeakSet()
 _lock = threading.Lock()
 _thread: threading.Thread | None = None
 
 
-def watch(backend: LocalBackend) -> None:
+def watch(backend: Watched) -> None:
     """Look after the workers of a backend as long as it lives."""
     global _thread
     with _lock:
@@ -54,7 +72,7 @@ def _look(machine_at: float) -> tuple[float, float]:
     """How long to sleep, and when to look at the machine again. A function of its own: a name in the loop would keep
     the last pool, with its memory and descriptors, after it was shut down and dropped.
     """
-    backends = [b for b in list(_watched) if not b.closed and not b.foreign]
+    backends = [b for b in list(_watched) if not b.gate.closed and not b.gate.foreign]
     busy = [b for b in backends if b.stats().running]
     limited = any(b.memory_per_worker for b in backends)
     for backend in backends:
@@ -68,14 +86,14 @@ def _look(machine_at: float) -> tuple[float, float]:
     return PERIOD_S if busy and limited else MACHINE_EVERY_S, machine_at
 
 
-def check(backend: LocalBackend) -> None:
+def check(backend: Watched) -> None:
     """End the tasks of workers above the limit; an idle worker above it is replaced."""
     limit = backend.memory_per_worker
     for index, member in list(backend.pool.members.items()):
         size = own_bytes(member.pid) if member.pid and not member.retiring else 0
         if size <= limit:
             continue
-        ticket = int(info_of(backend, index).ticket)
+        ticket = int(info_of(backend.scheduler, index).ticket)
         if not ticket:
             backend.pool.replace(index)
         elif with_gil.csched_worker_condemn(backend.scheduler.handle, index, ticket, NO_ELEMENT):
@@ -86,7 +104,7 @@ def check(backend: LocalBackend) -> None:
             )
 
 
-def _warn_if_scarce(backends: list[LocalBackend]) -> bool:
+def _warn_if_scarce(backends: list[Watched]) -> bool:
     left, total = left_and_total()
     if left > SCARCE * total:
         return False
@@ -99,7 +117,7 @@ def _warn_if_scarce(backends: list[LocalBackend]) -> bool:
     if not workers:
         return False
     size, pid, index, backend = max(workers, key=lambda worker: worker[0])
-    info = info_of(backend, index)
+    info = info_of(backend.scheduler, index)
     doing = f"runs {backend.functions.names.get(info.function, 'a task')}" if info.ticket else "is idle"
     cell = backend.listener.cell_of(int(info.ticket))
     cell.do(partial(cell.stream(2).write, _words(left, total, pid, doing, size)))

@@ -9,17 +9,20 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...by_value.pickling import dumps
 from ...errors import BackendError, CellmillError, UsageError, describe_exit
 from ...process_context.context import ProcessContext
 from ...process_context.cpus import available_cpus
+from ...process_context.settings import Settings
 from ...serialization.exceptions import load_error
 from ...task import WorkerInfo
 from ...worker_process.protocol import IMPORTS, INITIALIZER_FAILED, WORLD
 from ..scheduled.context_watch import ContextWatch, current_context
 from ..scheduled.output_pipes import WorkerPipes
+from ..scheduled.output_reader import OutputReader
+from ..scheduled.protocols import PoolHost
 from ..scheduled.requests import REPLY_SECONDS, Requests
 from ..scheduled.scheduler import advice, with_gil
 from ..scheduled.worker_exit import Exit
@@ -29,9 +32,6 @@ from .children import Member
 from .failed_starts import FailedStarts
 from .stale import StaleModules
 
-if TYPE_CHECKING:
-    from .backend import LocalBackend
-
 KNOWN_SECONDS = 1.0  # for the zygote's word of a worker that is at work already
 
 
@@ -40,13 +40,17 @@ class Pool:
 
     def __init__(
         self,
-        backend: LocalBackend,
+        host: PoolHost,
+        listener: OutputReader,
+        base: Settings,
         *,
         initializer: Callable[..., Any] | None,
         initargs: tuple[Any, ...],
         preload: Iterable[str],
     ) -> None:
-        self.backend = backend
+        self._host = host
+        self._scheduler = host.scheduler
+        self._listener = listener
         self.size = 0
         self._native_threads = 1  # of each worker
         self.members: dict[int, Member] = {}
@@ -56,10 +60,10 @@ class Pool:
         self.restarts = 0
         self._failed_starts = FailedStarts()
         self._told = (0, 0)  # that so many workers of so many could be had
-        self.requests = Requests(backend)
+        self.requests = Requests(host.scheduler, host.gate, host.resolve, self.members)
         self._lock = threading.RLock()
-        self.world = ContextWatch(backend.sender.plain.settings.base)
-        self.modules = StaleModules(self)
+        self.world = ContextWatch(base)
+        self.modules = StaleModules(self.members, self.renew, host.functions)
         self._initializer = dumps((initializer, initargs)) if initializer is not None else None
         self._starter: threading.Thread | None = None
         # Here, not in the starting thread: from Python 3.12 on no process can be started once the interpreter ends,
@@ -137,7 +141,7 @@ class Pool:
             there = sum(not member.retiring for member in self.members.values())
             told, self._told = self._told, (there, self.size)
         if not there:
-            self.backend.break_down(problem)
+            self._host.break_down(problem)
         elif told != self._told:
             warnings.warn(
                 f"cellmill goes on with {there} of {self.size} workers: {problem}",
@@ -150,7 +154,7 @@ class Pool:
         zygote = zygote_client.shared()
         zygote.update_world()
         try:
-            index, fds = self.backend.scheduler.add_worker()
+            index, fds = self._scheduler.add_worker()
             pipes = self._pipes(index)
         except (
             BackendError,
@@ -165,7 +169,7 @@ class Pool:
                 self._retire(member)
         config = {
             "world": self._of_worker(zygote.world),
-            "spin_us": self.backend.worker_spin_us,
+            "spin_us": self._host.worker_spin_us,
             "initializer": self._initializer,
         }
         try:
@@ -173,12 +177,12 @@ class Pool:
         except BaseException:
             with self._lock:
                 self.members.pop(index, None)
-            self.backend.listener.ended(index, 0)
-            with_gil.csched_worker_lost(self.backend.scheduler.handle, index)
+            self._listener.ended(index, 0)
+            with_gil.csched_worker_lost(self._scheduler.handle, index)
             raise
         finally:
             member.known.set()
-            self.backend.scheduler.close_passed()
+            self._scheduler.close_passed()
             pipes.close_theirs()
 
     def _pipes(self, index: int) -> WorkerPipes:
@@ -186,10 +190,10 @@ class Pool:
         try:
             pipes = WorkerPipes()
         except OSError:
-            self.backend.scheduler.close_passed()
-            with_gil.csched_worker_lost(self.backend.scheduler.handle, index)
+            self._scheduler.close_passed()
+            with_gil.csched_worker_lost(self._scheduler.handle, index)
             raise
-        self.backend.listener.add(index, pipes)
+        self._listener.add(index, pipes)
         return pipes
 
     def preload(self, modules: Iterable[str]) -> None:
@@ -212,15 +216,15 @@ class Pool:
 
     def _retire(self, member: Member) -> None:
         member.retiring = True
-        with_gil.csched_worker_retire(self.backend.scheduler.handle, member.index)
+        with_gil.csched_worker_retire(self._scheduler.handle, member.index)
 
     def _ended(self, member: Member, ended: Exit) -> None:
         """A worker process is gone; called by the thread that listens to the zygote."""
         ready = self._was_ready(member)
-        ticket = int(info_of(self.backend, member.index).ticket)
+        ticket = int(info_of(self._scheduler, member.index).ticket)
         worn_out = ready and ended.exitcode == 0 and not ticket  # max_tasks_per_child
         ended.task = ticket or None
-        ended.output = self.backend.listener.ended(member.index, ticket)
+        ended.output = self._listener.ended(member.index, ticket)
         ended.reason = member.doom
         with self._lock:
             if not worn_out:
@@ -233,24 +237,24 @@ class Pool:
                     self._failed_starts.add()
             self.members.pop(member.index, None)
             self.modules.gone(member.index)
-        with_gil.csched_worker_lost(self.backend.scheduler.handle, member.index)
+        with_gil.csched_worker_lost(self._scheduler.handle, member.index)
         member.gone.set()
         if self.closed or member.retiring:
             return
         if ended.exitcode == INITIALIZER_FAILED:
-            self.backend.resolver.resolve()
-            self.backend.break_down(
+            self._host.resolve()
+            self._host.break_down(
                 BackendError("the initializer of the workers failed; its error was printed")
             )
         elif self._failed_starts.hopeless and not self._standing():
             count, how = self._failed_starts.count, describe_exit(ended.signal, ended.exitcode)
             problem = f"{count} workers in a row died before they were ready; the last one {how}"
-            self.backend.break_down(BackendError(problem))
+            self._host.break_down(BackendError(problem))
         else:
             self._start_missing()
 
     def _was_ready(self, member: Member) -> bool:
-        return bool(info_of(self.backend, member.index).state == 2)
+        return bool(info_of(self._scheduler, member.index).state == 2)
 
     def _standing(self) -> int:
         return sum(self._was_ready(member) for member in list(self.members.values()))
@@ -348,18 +352,18 @@ class Pool:
         elif number == 0:
             error = BackendError("the initializer of the workers failed")
             error.__cause__ = load_error(data)
-            self.backend.break_down(error)
+            self._host.break_down(error)
         else:
             self.requests.reply(number, data)
 
     def infos(self) -> list[WorkerInfo]:
         """One record per worker process."""
-        self.backend.scheduler.poll()  # hears of workers that have become ready
+        self._scheduler.poll()  # hears of workers that have become ready
         with self._lock:
             members = list(self.members.values())
         for member in members:
             self.process_of(member)
-        return infos(self.backend, members, self.restarts)
+        return infos(self._scheduler, self._host.functions.names, members, self.restarts)
 
     def process_of(self, member: Member) -> int:
         """Its id; 0 while it starts. A worker may be at its first task before the zygote's word of it is heard."""

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from ... import runs
 from ...by_value import kernel_modules
 from ...by_value.import_log import Imported, Version, version_of
-
-if TYPE_CHECKING:
-    from .pool import Pool
+from ...serialization.functions import FunctionTable
 
 _told: set[tuple[str, Version]] = set()
 
@@ -26,8 +24,16 @@ _told: set[tuple[str, Version]] = set()
 class StaleModules:
     """What the workers of one pool have imported, and what is to be done about it."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(
+        self,
+        members: Mapping[int, object],
+        renew: Callable[[Iterable[int], bool], None],
+        functions: FunctionTable,
+    ) -> None:
+        """``members``: the workers, by index; ``renew``: puts new ones in the place of these, and a new zygote."""
+        self._members = members
+        self._renew = renew
+        self._functions = functions
         self._held: dict[int, dict[str, Imported]] = {}  # by worker and path
         self._inherited: dict[str, Version] = {}  # what the zygote has had
         self._epoch = 0  # outside of notebooks nothing is edited while it runs
@@ -52,7 +58,7 @@ class StaleModules:
             return
         self._epoch = runs._epoch
         if kernel_modules.modules.note():
-            self._pool.backend.functions.look_up_again()
+            self._functions.look_up_again()
         outdated_here = kernel_modules.modules.outdated()
         stale: set[int] = set()
         present: dict[str, Version | None] = {}
@@ -66,9 +72,9 @@ class StaleModules:
             self._tell(outdated_here)
         zygote_too = self._zygote_is_stale(outdated_here)
         if zygote_too:  # those that have not told yet were forked from it
-            stale.update(index for index in list(self._pool.members) if index not in self._held)
+            stale.update(index for index in list(self._members) if index not in self._held)
         if stale:
-            self._pool.renew(stale, zygote_too)
+            self._renew(stale, zygote_too)
 
     def _zygote_is_stale(self, outdated_here: dict[str, Any]) -> bool:
         changed = [
@@ -83,7 +89,7 @@ class StaleModules:
     def _tell(self, outdated: dict[str, tuple[str, Version]]) -> None:
         """Once for each edit, of modules that tasks use."""
         used = {path for modules in list(self._held.values()) for path in modules}
-        named = self._pool.backend.functions.modules()
+        named = self._functions.modules()
         for path, (name, version) in outdated.items():
             if (path, version) in _told:
                 continue

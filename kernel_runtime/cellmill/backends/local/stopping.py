@@ -10,27 +10,37 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 from ...process_context.process_tree import descendants
-from ..scheduled.scheduler import with_gil
+from ..scheduled.gate import Gate
+from ..scheduled.scheduler import Scheduler, with_gil
 from ..scheduled.stopping import GRACE_SECONDS, LOOK_SECONDS, MOST_SECONDS, Target, Targets
 from . import zygote_client
-
-if TYPE_CHECKING:
-    from .backend import LocalBackend
+from .children import Member
 
 AGAIN_SECONDS = 0.06  # a signal that was not heard is sent again
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
+class Processes(Protocol):
+    """The pool of workers."""
+
+    @property
+    def members(self) -> Mapping[int, Member]: ...
+
+    def process_of(self, member: Member) -> int: ...
+
+    def kill(self, index: int, reason: str = "") -> None: ...
+
+
 class Stopper(Targets):
     """Ends tasks of one backend, in threads of its own that last as long as there is something to end."""
 
-    def __init__(self, backend: LocalBackend) -> None:
-        super().__init__(backend)
-        self._backend = backend
+    def __init__(self, scheduler: Scheduler, gate: Gate) -> None:
+        super().__init__(scheduler, gate)
+        self.pool: Processes  # set once there is one
 
     def _see_to(self, targets: list[Target]) -> None:
         start = time.monotonic()
@@ -39,7 +49,7 @@ class Stopper(Targets):
         for target in targets:
             self._find_children(target)
         pending = targets
-        while pending and not self._backend.foreign:
+        while pending and not self._gate.foreign:
             time.sleep(LOOK_SECONDS)
             late = time.monotonic() - start - GRACE_SECONDS
             pending = [target for target in pending if not self._is_over(target, late)]
@@ -56,7 +66,7 @@ class Stopper(Targets):
         elif runs and late < MOST_SECONDS:
             if not with_gil.csched_worker_condemn(self._handle, target.worker, target.ticket, target.element):
                 return False
-            self._backend.pool.kill(target.worker)
+            self.pool.kill(target.worker)
         for child in target.children:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(child, signal.SIGKILL)
@@ -64,8 +74,8 @@ class Stopper(Targets):
         return True
 
     def _signal(self, target: Target) -> None:
-        member = self._backend.pool.members.get(target.worker)
-        if member is not None and self._backend.pool.process_of(member):
+        member = self.pool.members.get(target.worker)
+        if member is not None and self.pool.process_of(member):
             target.signalled = time.monotonic()
             target.pid = member.pid
             zygote_client.shared().signal(member.pid, signal.SIGINT)

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...cell_output.origin import Origin
 from ...cell_output.transcript import OUTPUT_LINES, Settings, whole_lines
-from ...errors import CellmillError, PayloadError, UsageError, WorkerLostError, describe_exit
+from ...errors import CellmillError, PayloadError, UsageError, describe_exit
 from ...futures import Future
 from ...process_context.interrupts import whole
 from ...runs import STOP, Run, stop_with_cells
@@ -31,23 +31,27 @@ from ...task import (
     WorkerInfo,
 )
 from ...telemetry.schema import STAGES
-from .. import forked_backend
 from ..map_iterator import MapIterator, reading
 from ..resources import Resources, machine_memory
 from . import ending, forked, worker_infos
 from .cancellations import SLOT, Cancellations
 from .dependencies import DependencyPicture
+from .events import Events
 from .failure_log import FailureLog
+from .gate import Gate
 from .inspecting import Inspector
 from .mapping import MapResults, streams_of
 from .protocols import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
+from .results import Results
 from .scheduler import NO_WORKER, Scheduler, StaleInput, check, ffi, with_gil
 from .sender import Sender
 from .sharing import Sharing
 from .sizes import Paces
+from .slots import SlotTable
 from .state_map import States
 from .stream import Stream
+from .worker_exit import Exit
 
 __all__ = ["ScheduledBackend"]
 
@@ -66,13 +70,6 @@ class ScheduledBackend:
     forks = False
     needs_threads = False
     limits_elements = False  # whether the elements of a chunk can be stopped one by one
-    sender_type: type[Sender] = Sender
-    resolver_type: type[Resolver] = Resolver
-    failures_type: type[FailureLog] = FailureLog
-    cancellations_type: type[Cancellations] = Cancellations
-    inspector_type: type[Inspector] = Inspector
-    sharing_type: Callable[[Any], Sharing] = Sharing
-    sharing: Sharing
     pool: WorkerPool
     stopper: TaskStopper
     listener: OutputListener
@@ -105,31 +102,71 @@ class ScheduledBackend:
         self.scheduler = Scheduler(
             arena_bytes=memory, spin_us=10 if crowded else 50, worker_tasks=worker_tasks, **settings
         )
+        self.gate = Gate()
+        self.slots = SlotTable(self.scheduler)
         self.resources = Resources(resources, self.memory_in_all, self._tell_total, memory_per_worker)
         self.states = States(self.scheduler)
-        self.sharing = self.sharing_type(self)
+        self.sharing = self.make_sharing()
         self.functions = self.make_functions()
         self.paces = Paces()
-        self.resolver = self.resolver_type(self, self.scheduler)
-        self.failures = self.failures_type(self)
-        self.cancellations = self.cancellations_type(self)
-        self.inspector = self.inspector_type(self)
+        self.failures = self.make_failures()
+        self.cancellations = self.make_cancellations()
+        self.events = Events(self, self.scheduler, self.functions, self.failures, self.cancellations)
+        self.report = self.events.report
+        self.resolver = Resolver(self.scheduler, self.gate, self.slots, self.make_results(), self.events)
+        self.resolve, self.call_back, self.wait = (
+            self.resolver.resolve,
+            self.resolver.call_back,
+            self.resolver.wait,
+        )
+        self.inspector = self.make_inspector()
         self._cell_began = 0
         self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun
-        self.broken: CellmillError | None = None
-        self.closed = False
-        self.foreign = False  # this is a forked child: everything here is its parent's
-        sender = self.sender = self.sender_type(self)
-        self.submit = sender.submit
-        self.submit_plain = sender.plain.submit
-        self.submit_chunk = sender.submit_chunk
+        self.sender = self.make_sender()
+        self.submit = self.sender.submit
+        self.submit_plain = self.sender.plain.submit
+        self.submit_chunk = self.sender.submit_chunk
+        self.map_settings, self.packer = self.sender.settings, self.sender.packer
         self.shown = Settings(label_output, whole_lines(output_lines))
 
     def open(self) -> None:
         """Ask for the workers, and take part in what happens around."""
+        self.attach()
         self.pool.resize(self.max_workers)
         forked.watch(self)
         stop_with_cells(self)
+
+    def attach(self) -> None:
+        """The parts that a subclass has made are told of what happens."""
+        self.events.listener, self.events.stopper, self.events.pool = self.listener, self.stopper, self.pool
+        self.sender.plain.pool = self.pool
+
+    # -- the parts; a subclass may have others
+
+    def make_sharing(self) -> Sharing:
+        return Sharing(self.scheduler, self.gate, self._dropped)
+
+    def make_failures(self) -> FailureLog:
+        return FailureLog(self.scheduler, self.functions, self.sharing.refer)
+
+    def make_cancellations(self) -> Cancellations:
+        return Cancellations(self, self.scheduler, self.functions)
+
+    def make_results(self) -> Results:
+        return Results(self.scheduler, self.slots, self.failures, self.functions.names, self.exit_of)
+
+    def make_inspector(self) -> Inspector:
+        return Inspector(self)
+
+    def make_sender(self) -> Sender:
+        return Sender(self, self.slots)
+
+    def make_functions(self) -> FunctionTable:
+        """Numbers for functions; their pickles go to the scheduler, which hands them to workers."""
+        return FunctionTable(self._add_function, self.scheduler.drop_function, self.sharing.refer)
+
+    def _dropped(self, number: int) -> None:
+        self.functions.dropped_with(number)
 
     @property
     def crowding(self) -> float:
@@ -144,23 +181,6 @@ class ScheduledBackend:
     def _tell_total(self, resource: int, total: int) -> bool:
         return int(with_gil.csched_resource_set(self.scheduler.handle, resource, total)) == 0
 
-    def check_process(self) -> None:
-        """Waiting in a forked child would be for ever, and draining there would steal the parent's results."""
-        if self.foreign:
-            raise forked_backend.error()
-
-    def refuse(self) -> None:
-        """Raise why no task can be taken."""
-        self.check_process()
-        if self.closed:
-            raise RuntimeError("cannot schedule new futures after shutdown")
-        assert self.broken is not None
-        raise WorkerLostError(f"this executor is broken: {self.broken}") from self.broken
-
-    def make_functions(self) -> FunctionTable:
-        """Numbers for functions; their pickles go to the scheduler, which hands them to workers."""
-        return FunctionTable(self._add_function, self.scheduler.drop_function, self.sharing.refer)
-
     def _add_function(self, encoded: Encoded, needs: Collection[int] = ()) -> int:
         try:
             return self.sharing.add(encoded, needs)
@@ -169,8 +189,7 @@ class ScheduledBackend:
 
     def share(self, shared: Shared) -> None:
         """Put it now. Raises `PayloadError` when it cannot be."""
-        if self.closed or self.broken is not None:
-            self.refuse()
+        self.gate.check()
         self.sharing.number(shared)
 
     # -- many calls
@@ -189,8 +208,7 @@ class ScheduledBackend:
         prefetch: int | None = None,
         star: bool,
     ) -> MapIterator:
-        if self.closed or self.broken is not None:
-            self.refuse()
+        self.gate.check()
         if options.asks:
             self.resources.check(options)
         self.pool.sync_world()
@@ -209,24 +227,21 @@ class ScheduledBackend:
             prefetch=prefetch,
             star=star,
         )
-        if self.broken is not None:  # since the look at it: who broke it may not have seen these
-            self.break_down(self.broken)
+        if self.gate.broken is not None:  # since that check: the thread that broke it may have missed these
+            self.break_down(self.gate.broken)
         return reading(results)
 
     def cancel_sent(self, run: int) -> int:
         """Cancel tasks of a run that are in the scheduler."""
         self.cancellations.note(run, "cancel() of its run")
         count = int(with_gil.csched_cancel_run(self.scheduler.handle, run))
-        self.resolver.resolve()
+        self.resolve()
         return count
 
     # -- questions of futures
 
-    def wait(self, future: Future, timeout: float | None) -> None:
-        self.resolver.wait(future, timeout)
-
     def cancel(self, future: Future) -> bool:
-        if self.foreign or not future._ticket:
+        if self.gate.foreign or not future._ticket:
             return False
         self.cancellations.one(future._ticket, "cancel() of its future")
         cancelled = bool(with_gil.csched_cancel(self.scheduler.handle, future._ticket))
@@ -237,12 +252,12 @@ class ScheduledBackend:
         return cancelled
 
     def is_running(self, future: Future) -> bool:
-        if self.foreign or self.resolver.stopped:
+        if self.gate.foreign or self.resolver.stopped:
             return False
         return int(with_gil.csched_task_state(self.scheduler.handle, future._ticket)) >= 3
 
     def is_stopping(self, future: Future) -> bool:
-        if self.foreign or self.resolver.stopped:
+        if self.gate.foreign or self.resolver.stopped:
             return False
         return int(with_gil.csched_task_state(self.scheduler.handle, future._ticket)) == 4
 
@@ -251,10 +266,10 @@ class ScheduledBackend:
         return self.listener.cell_of(future._ticket)
 
     def call_text(self, future: Future) -> str:
-        return "" if self.foreign or self.resolver.stopped else self.inspector.call_text(future._ticket)
+        return "" if self.gate.foreign or self.resolver.stopped else self.inspector.call_text(future._ticket)
 
     def stop(self, future: Future) -> bool | None:
-        if self.foreign or not future._ticket:
+        if self.gate.foreign or not future._ticket:
             return None
         self.cancellations.one(future._ticket, "cancel(force=True) of its future")
         stopped = self.stopper.stop_task(future._ticket)
@@ -275,13 +290,7 @@ class ScheduledBackend:
         return RunCounts(counts.submitted, counts.succeeded, counts.failed, counts.cancelled, counts.stopping)
 
     def running_in_run(self, run: int) -> int:
-        return worker_infos.running_in_run(self, run)
-
-    def adjust_run(
-        self, run: int, *, submitted: int = 0, succeeded: int = 0, failed: int = 0, cancelled: int = 0
-    ) -> None:
-        """Correct the counts for what the scheduler does not see."""
-        with_gil.csched_run_adjust(self.scheduler.handle, run, submitted, succeeded, failed, cancelled)
+        return worker_infos.running_in_run(self.scheduler, run)
 
     def cancel_run(self, run: int) -> int:
         count = sum(s.cancel_all() for s in list(self.streams(run)))
@@ -290,7 +299,19 @@ class ScheduledBackend:
     def streams(self, run: int) -> Iterator[Stream]:
         """Of a run: its maps and batches that are not over."""
         yield from streams_of(self, run)
-        yield from (s for (_, _, _, r, _), s in list(self.sender.batches.items()) if r == run)
+        yield from (stream for stream in self.batch_streams() if stream.run == run)
+
+    def batch_streams(self) -> list[Stream]:
+        """Of the batches that gather single calls."""
+        return list(self.sender.batches.values())
+
+    def stop_task(self, ticket: int) -> bool | None:
+        """True: it had not begun and is cancelled; False: it is stopped; None: it is over."""
+        return self.stopper.stop_task(ticket)
+
+    def exit_of(self, worker: int) -> Exit | None:
+        """How the last process at that place ended."""
+        return self.pool.exits.get(worker)
 
     def stop_run(self, run: int) -> int:
         self.cancellations.note(run, "stop() of its run")
@@ -298,14 +319,14 @@ class ScheduledBackend:
             dropped = [(stream, stream.drop_waiting()) for stream in list(self.streams(run))]
             count = self.stopper.stop_run(run)
             count += sum(stream.tell_cancelled(keys) for stream, keys in dropped)
-        self.resolver.resolve()
+        self.resolve()
         return count
 
     # -- cells
 
     def begin_cell(self) -> None:
         """What is submitted from now on belongs to another cell."""
-        if self.foreign:
+        if self.gate.foreign:
             return
         self.cancellations.new_cell()
         self._cell_began = int(with_gil.csched_serial(self.scheduler.handle))
@@ -320,11 +341,11 @@ class ScheduledBackend:
 
     def stop_cell(self) -> int:
         """Stop what the present cell submitted outside of any run."""
-        if self.foreign:
+        if self.gate.foreign:
             return 0
         self.cancellations.note(NO_RUN, STOP, self._cell_began)
         count = self.stopper.stop_run(NO_RUN, self._cell_began)
-        self.resolver.resolve()
+        self.resolve()
         return count
 
     def cancel_everything(self) -> int:
@@ -336,7 +357,7 @@ class ScheduledBackend:
     def stats(self) -> Stats:
         s = ffi.new("csched_stats_t *")
         with_gil.csched_stats(self.scheduler.handle, s)
-        if s.ready_workers < self.max_workers and not self.foreign:
+        if s.ready_workers < self.max_workers and not self.gate.foreign:
             self.scheduler.poll()  # hears of workers that have become ready, also while nothing runs
             with_gil.csched_stats(self.scheduler.handle, s)
         over = s.succeeded + s.failed + s.cancelled
@@ -386,7 +407,7 @@ class ScheduledBackend:
 
     def dependencies(self) -> DependencyPicture:
         """A new picture of what hangs on what, for one thread at a time."""
-        return DependencyPicture(self)
+        return DependencyPicture(self.scheduler, self.functions.names, self.work_began)
 
     # -- control
 
@@ -411,16 +432,8 @@ class ScheduledBackend:
         with_gil.csched_pause(self.scheduler.handle, on)
 
     def restart(self) -> None:
-        self.broken = None
+        self.gate.broken = None
         self.pool.restart()
-
-    def report(self, error: BaseException) -> None:
-        """An error of ours in a thread of ours: told once, never fatal."""
-        import warnings
-
-        warnings.warn(
-            f"cellmill: {type(error).__name__}: {error}; please report this", RuntimeWarning, stacklevel=2
-        )
 
     # -- the end
 
@@ -430,10 +443,10 @@ class ScheduledBackend:
 
     def work_off(self) -> None:
         """Return when all that was submitted is over; more may come."""
-        if not self.foreign:
+        if not self.gate.foreign:
             ending.work_off(self)
 
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
-        self.closed = True
-        if not self.foreign:
+        self.gate.closed = True
+        if not self.gate.foreign:
             ending.shut_down(self, wait, cancel_futures)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import PayloadError, UsageError
-from ...futures import FINISHED, OVER, Future
+from ...futures import FINISHED, OVER, Future, Home
 from ...serialization import payload
 from ...serialization.functions import function_name
 from ...serialization.payload import Encoded
 from ...serialization.pieces import Refusal
 from ...serialization.shared import Shared, ShareError
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from .sharing import Sharing
 
 
 class Inputs(list[Future]):
@@ -36,7 +34,8 @@ class FailedInput(Exception):
 
 
 def pack(
-    backend: ScheduledBackend,
+    home: Home,
+    sharing: Sharing,
     function: Any,
     body: Any,
     args: tuple[Any, ...],
@@ -48,7 +47,7 @@ def pack(
 
     Raises `PayloadError` naming the argument that cannot be pickled, `FailedInput`, or `StaleInput`.
     """
-    payload.inputs.packing = lambda future: _place(backend, future, inputs)
+    payload.inputs.packing = lambda future: _place(home, sharing, future, inputs)
     try:
         encoded = encode(body)
     except (FailedInput, UsageError, KeyboardInterrupt):
@@ -64,47 +63,47 @@ def pack(
     finally:
         payload.inputs.packing = None
     if inputs.shares:
-        inputs.needs = backend.sharing.group(inputs.shares)
+        inputs.needs = sharing.group(inputs.shares)
     return encoded
 
 
-def of_this_backend(backend: ScheduledBackend, future: Any) -> bool:
+def is_at_home(home: Home, future: Any) -> bool:
     """Whether the scheduler knows the future's task; others are waited for, and their values sent along."""
-    return getattr(future, "_home", None) is backend and future._ticket != 0
+    return getattr(future, "_home", None) is home and future._ticket != 0
 
 
-def _place(backend: ScheduledBackend, future: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
+def _place(home: Home, sharing: Sharing, future: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
     """What a future in the arguments is replaced by, its place among the inputs or its value; or a shared object."""
     if type(future) is Shared:
         if inputs.shares is None:
             inputs.shares = set()
-        return backend.sharing.refer(future, inputs.shares)
+        return sharing.refer(future, inputs.shares)
     if future._state not in OVER:
-        if of_this_backend(backend, future):
+        if is_at_home(home, future):
             inputs.append(future)
             return payload.load_input, (len(inputs) - 1,)
         future.exception()
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
-    note_over(backend, future, inputs)
+    note_over(home, future, inputs)
     return payload.same, (future._result,)
 
 
-def note_over(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:
+def note_over(home: Home, future: Any, inputs: Inputs) -> None:
     """For who draws what hangs on what: the scheduler does not hear of this input."""
-    if of_this_backend(backend, future):
+    if is_at_home(home, future):
         if inputs.over is None:
             inputs.over = []
         inputs.over.append(future._ticket)
 
 
-def add_input(backend: ScheduledBackend, future: Any, inputs: Inputs) -> None:
+def add_input(home: Home, future: Any, inputs: Inputs) -> None:
     """An ``after=``: the task waits for it and does not use its value."""
     if future._state not in OVER:
-        if of_this_backend(backend, future):
+        if is_at_home(home, future):
             inputs.append(future)
             return
         future.exception()
     if future.cancelled() or future._exception is not None:  # which was not asked for
         raise FailedInput(future)
-    note_over(backend, future, inputs)
+    note_over(home, future, inputs)

@@ -7,21 +7,17 @@ is put together on demand: a million tasks may be cancelled in an instant.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from ... import runs
 from ...diagnostics.blame import who
 from ...diagnostics.questions import number
 from ...futures import Future
 from ...runs import Run
-from ...serialization.functions import function_name
+from ...serialization.functions import FunctionTable, function_name
 from ...serialization.preview import preview
 from ...serialization.unpacked import function_of
 from ...task import NO_RUN, short_arguments
-from .scheduler import ffi, with_gil
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from .scheduler import Scheduler, ffi, with_gil
 
 MOST_RECORDS = 256  # of who cancelled
 MOST_CALLS = 10_000  # in one cell, of which more is kept than who cancelled them
@@ -67,8 +63,11 @@ def done_of(run: Run | None, what: str, total: int | None = None) -> str:
 class Cancellations:
     """Of one backend."""
 
-    def __init__(self, backend: ScheduledBackend) -> None:
-        self._backend = backend
+    def __init__(self, home: object, scheduler: Scheduler, functions: FunctionTable) -> None:
+        """``home``: the backend whose runs these tasks belong to."""
+        self._home = home
+        self._scheduler = scheduler
+        self._names = functions.names
         self._records: deque[tuple[int | None, int, int, str]] = deque(maxlen=MOST_RECORDS)
         self._singles: dict[int, str] = {}  # by ticket
         self._calls = MOST_CALLS
@@ -79,7 +78,7 @@ class Cancellations:
 
     def note(self, run: int | None, default: str, after: int = 0, to: int | None = None) -> None:
         """What there is of this run (None: of any), with later serial numbers than ``after``, is being cancelled."""
-        last = int(with_gil.csched_serial(self._backend.scheduler.handle)) if to is None else to
+        last = int(with_gil.csched_serial(self._scheduler.handle)) if to is None else to
         self._records.append((run, after, last, who(default)))
 
     def by(self, run: int, serial: int) -> str:
@@ -106,21 +105,21 @@ class Cancellations:
             future._cancelled = f"the task was cancelled by {by}"
             return
         ended = ffi.new("csched_ended_t *")
-        if with_gil.csched_ended(self._backend.scheduler.handle, slot, ended) or ended.ticket != (
+        if with_gil.csched_ended(self._scheduler.handle, slot, ended) or ended.ticket != (
             future._ticket or ended.ticket
         ):
             return
         data = None
         self._calls -= 1
         if ended.size <= KEPT_BYTES:
-            data = bytes(self._backend.scheduler.view(ended.address, ended.size)) if ended.size else b""
+            data = bytes(self._scheduler.view(ended.address, ended.size)) if ended.size else b""
         ticket = int(ended.ticket)
         by = self._singles.pop(ticket, "")
         future._cancelled = Cancelled(
             by or self.by(run, ticket >> 32),
-            self._backend.functions.names.get(ended.function, "?"),
+            self._names.get(ended.function, "?"),
             number(ticket),
-            runs.find(run, self._backend) if run != NO_RUN and not by else None,
+            runs.find(run, self._home) if run != NO_RUN and not by else None,
             self.arguments(slot, data),
         )
 

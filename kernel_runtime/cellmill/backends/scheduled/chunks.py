@@ -5,24 +5,59 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...errors import TaskTimeoutError, is_a
+from ...process_context.settings import Settings
+from ...randomness.streams import Root
 from ...serialization.exceptions import load_error, number_raised
 from ...serialization.functions import function_name
-from ...task import short_repr
+from ...task import TaskOptions, short_repr
 from . import outcomes, state_map
+from .protocols import StreamHost
 from .salvage import mark_in, salvage
 from .scheduler import NO_ELEMENT, ffi, with_gil
-
-if TYPE_CHECKING:
-    from .stream import Stream
 
 # Outcomes, packed or as they are; or why there are none.
 Came = memoryview | tuple[int, Any, dict[int, Any]] | BaseException
 FEW = 64  # values that are looked at one by one
 _SMALL = frozenset((type(None), bool, int, float))
 NOT_LOADED = 0  # failures that a worker reports of a chunk which it could not unpickle
+
+
+class ChunkSource(Protocol):
+    """The stream that a chunk's elements come from and go back to."""
+
+    host: StreamHost
+    function: Any
+    options: TaskOptions
+    run: int
+    star: bool
+    settings: Settings | None
+    cancellations: int
+    roots: dict[int, Root]
+
+    def number_for(self, keys: Sequence[Any]) -> int: ...
+
+    def generators_for(self, keys: Sequence[Any]) -> tuple[int, Sequence[Any]]: ...
+
+    def settle(self, keys: Sequence[Any], values: list[Any], size: int) -> None: ...
+
+    def settle_error(self, key: Any, error: BaseException) -> None: ...
+
+    def fail_or_retry(self, key: Any, item: Any, error: BaseException, position: int) -> bool: ...
+
+    def name(self, key: Any, item: Any, error: BaseException) -> None: ...
+
+    def send_again(self, keys: Sequence[Any], items: list[Any], position: int) -> None: ...
+
+    def put_back(self, spans: Sequence[tuple[Sequence[Any], list[Any], int]]) -> None: ...
+
+    def ran(self, count: int, run_ns: int) -> None: ...
+
+    def ended(self, counted: bool) -> None: ...
+
+    def send(self) -> None: ...
 
 
 class Chunk:
@@ -46,7 +81,7 @@ class Chunk:
 
     def __init__(
         self,
-        stream: Stream,
+        stream: ChunkSource,
         keys: Sequence[Any],
         items: list[Any],
         attempt: int,
@@ -83,20 +118,20 @@ class Chunk:
     def _position_of(self, place: int) -> int:
         """An element's position in the state map; asked for when something went wrong."""
         if self.position is None:
-            self.position = self.stream.backend.states.position(self.slot)
+            self.position = self.stream.host.states.position(self.slot)
         return self.position + place
 
     def _put(self, first: int, end: int, state: int) -> None:
         """Write the state of some elements into the map: the scheduler sees the chunk as a whole."""
         if end > first:
-            self.stream.backend.states.put(self._position_of(first), end - first, state)
+            self.stream.host.states.put(self._position_of(first), end - first, state)
 
     def _outcomes(self, view: Came) -> tuple[int, Any, dict[int, Any]]:
         """What a worker sent: (first element, values, errors). A result that does not unpickle fails alone."""
         if isinstance(view, tuple):  # it is a thread of this process
             return view
         assert not isinstance(view, BaseException)
-        scheduler = self.stream.backend.scheduler
+        scheduler = self.stream.host.scheduler
         taken, error = outcomes.load_value(view, scheduler.load)
         if error is None:
             first, values, errors = taken
@@ -108,7 +143,7 @@ class Chunk:
             count = len(self.items) - self.received
             return self.received, [None] * count, dict.fromkeys(range(self.received, len(self.items)), error)
         marks = [(first + i, mark) for i, mark in enumerate(map(mark_in, values)) if mark is not None]
-        self.stream.backend.adjust_run(self.stream.run, succeeded=-len(marks), failed=len(marks))
+        self.stream.host.scheduler.adjust_run(self.stream.run, succeeded=-len(marks), failed=len(marks))
         return first, values, errors | {i: outcomes.not_loaded(mark.problem) for i, mark in marks}
 
     def _take(self, first: int, values: Any, errors: dict[int, Any], size: int) -> None:
@@ -137,7 +172,7 @@ class Chunk:
                 retried += not over
                 self._mark(stop, error, over)
         if retried or stopped:
-            stream.backend.adjust_run(stream.run, failed=-retried - stopped, cancelled=stopped)
+            stream.host.scheduler.adjust_run(stream.run, failed=-retried - stopped, cancelled=stopped)
 
     def _fail(self, place: int, error: BaseException) -> bool:
         """Deliver an error, or try the element again; True when it is over."""
@@ -146,17 +181,24 @@ class Chunk:
         if self.cancelled:
             over = True
             self.stream.name(self.keys[place], self.items[place], error)
-            self.stream._settle_error(self.keys[place], error)
+            self.stream.settle_error(self.keys[place], error)
         else:
             position = self._position_of(place)
             over = self.stream.fail_or_retry(self.keys[place], self.items[place], error, position)
         if over and not is_a(error, CancelledError):
-            self.stream.backend.failures.of_element(self, place, error)
+            self._note_failure(place, error)
         return over
+
+    def _note_failure(self, place: int, error: BaseException) -> None:
+        stream = self.stream
+        form = "batch" if stream.options.batch else "star" if stream.star else "element"
+        stream.host.failures.of_element(
+            self.slot, place, error, stream.function, form, self.attempt + 1, self.items[place]
+        )
 
     def _name(self, place: int) -> str:
         """An element, as the panel names it."""
-        name = self.stream.backend.failures.name_of(self.slot)
+        name = self.stream.host.failures.name_of(self.slot)
         return f"{name}.{place}" if name and place else name
 
     def _mark(self, place: int, error: BaseException, over: bool) -> None:
@@ -204,13 +246,12 @@ class Chunk:
             if error is not None:
                 self._fail_rest(status, error)
             for ended, places in (self.marks or {}).items():
-                handle = stream.backend.scheduler.handle
+                handle = stream.host.scheduler.handle
                 with_gil.csched_mark_elements(
                     handle, self.slot, ended, ffi.new("uint32_t[]", places), len(places)
                 )
             self.over = True
-            with stream._lock:
-                stream.sent -= self.counted
+            stream.ended(self.counted)
         stream.send()
 
     def _not_loaded(self, status: int, detail: int) -> bool:
@@ -230,13 +271,13 @@ class Chunk:
             self.received += 1
         stream = self.stream
         if status == with_gil.CSCHED_CANCELLED:
-            stream.backend.adjust_run(stream.run, succeeded=good, cancelled=-good)
+            stream.host.scheduler.adjust_run(stream.run, succeeded=good, cancelled=-good)
         elif status != with_gil.CSCHED_VALUE:
-            stream.backend.adjust_run(stream.run, succeeded=good, failed=-good - retried)
+            stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=-good - retried)
 
     def _not_run(self) -> None:
         """An input failed, or does not load: sent again in parts, until the element with it stands alone."""
-        self.stream.backend.adjust_run(self.stream.run, failed=-len(self.items))
+        self.stream.host.scheduler.adjust_run(self.stream.run, failed=-len(self.items))
         self._send_halves()
 
     def _send_halves(self) -> None:
@@ -250,7 +291,7 @@ class Chunk:
         middle = (first + end) // 2
         for part in (slice(first, middle), slice(middle, end)):
             if self.items[part]:
-                stream._submit(self.keys[part], self.items[part], position=self._position_of(part.start))
+                stream.send_again(self.keys[part], self.items[part], self._position_of(part.start))
 
     def _timeout(self, place: int) -> BaseException:
         """Of an element that was stopped because it ran past its limit."""
@@ -277,7 +318,7 @@ class Chunk:
                 self._timeout(culprit)
                 if status == with_gil.CSCHED_TIMEOUT
                 else outcomes.lost(
-                    stream.backend.pool.exits.get(worker), function_name(stream.function), short_repr(item)
+                    stream.host.exit_of(worker), function_name(stream.function), short_repr(item)
                 )
             )
             self._put(good, len(self.items), state_map.CANCELLED if self.cancelled else state_map.QUEUED)
@@ -286,28 +327,30 @@ class Chunk:
             )
             if self.cancelled:
                 over = True
-                stream._settle_error(key, error)
+                stream.settle_error(key, error)
                 self._cancel_rest(
                     [*self.keys[before], *self.keys[after]], [*self.items[before], *self.items[after]]
                 )
             else:
                 over = stream.fail_or_retry(key, item, error, self._position_of(culprit))
-                with stream._lock:
-                    for part in (after, before):
-                        position = self._position_of(part.start)
-                        stream.waiting.put_back(self.keys[part], self.items[part], position)
+                stream.put_back(
+                    [
+                        (self.keys[part], self.items[part], self._position_of(part.start))
+                        for part in (after, before)
+                    ]
+                )
             if over:
-                stream.backend.failures.of_element(self, culprit, error)
+                self._note_failure(culprit, error)
         self.received = len(self.items)
         # the scheduler counted the whole chunk as failed
-        stream.backend.adjust_run(stream.run, succeeded=good, failed=over - len(self.items))
+        stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=over - len(self.items))
 
     def _cancel_rest(self, keys: Sequence[Any], items: list[Any]) -> None:
         """Elements that were to be sent again, and are not."""
         stream = self.stream
-        stream.backend.adjust_run(stream.run, cancelled=len(keys))
+        stream.host.scheduler.adjust_run(stream.run, cancelled=len(keys))
         for key, item in zip(keys, items, strict=True):
-            stream._settle_error(key, outcomes.cancelled(item))
+            stream.settle_error(key, outcomes.cancelled(item))
 
 
 def _bytes_of(came: Came, values: Any) -> int:

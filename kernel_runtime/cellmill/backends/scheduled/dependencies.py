@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from ... import _csched
-from .scheduler import check, nogil
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from .scheduler import Scheduler, check, nogil
 
 _ffi = _csched.ffi
 SEVERAL = 2**32 - 1
@@ -18,9 +15,11 @@ SEVERAL = 2**32 - 1
 class DependencyPicture:
     """See `Picture`. It keeps its scheduler alive."""
 
-    def __init__(self, backend: ScheduledBackend) -> None:
-        self._backend = backend
-        self._scheduler = backend.scheduler
+    def __init__(self, scheduler: Scheduler, names: Mapping[int, str], work_began: Callable[[], int]) -> None:
+        """``names``: of the functions, by number; ``work_began``: see `ScheduledBackend.work_began`."""
+        self._scheduler = scheduler
+        self._names = names
+        self._work_began = work_began
         self._process = os.getpid()
         out = _ffi.new("csched_dag_t **")
         check(nogil.csched_dag_open(self._scheduler.nogil_handle, out), "a picture of the dependencies")
@@ -36,7 +35,7 @@ class DependencyPicture:
     def look(self) -> None:
         """Bring it up to date, with the present piece of work."""
         info = self._info
-        rc = nogil.csched_dag_look(self._handle, self._backend.work_began(), info)
+        rc = nogil.csched_dag_look(self._handle, self._work_began(), info)
         check(rc, "the picture of the dependencies")
         self.tasks, self.dependencies, self.partial = info.nodes, info.edges, bool(info.partial)
         self.structure, self.changes = info.structure, info.changes
@@ -70,7 +69,7 @@ class DependencyPicture:
 
     def name(self, function: int) -> str | None:
         """A function's name; None: not known, or several."""
-        return None if function in (0, SEVERAL) else self._backend.functions.names.get(function)
+        return None if function in (0, SEVERAL) else self._names.get(function)
 
 
 def bytes_of(column: object) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import runs
 from ...by_value import pickling
@@ -17,9 +17,7 @@ from ...serialization import payload, read_only
 from ...serialization.functions import FunctionTable, function_name
 from ...serialization.payload import Encoded
 from .call_encoding import Inputs
-
-if TYPE_CHECKING:
-    from .chunks import Chunk
+from .chunks import Chunk
 
 Pack = Callable[[Any, Callable[[Any], Encoded], Inputs], Encoded]
 

@@ -6,35 +6,57 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...errors import CellmillError, WorkerLostError
 from ...futures import Future
 from ...runs import finish_all
+from ...task import Stats
+from .cancellations import Cancellations
+from .gate import Gate
 from .mapping import streams_of, take_rest
-from .scheduler import with_gil
+from .protocols import OutputListener, WorkerPool
+from .resolver import Resolver
+from .scheduler import Scheduler, with_gil
+from .slots import SlotTable
 from .stream import Stream
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
-
 
 FIRST_TASK_SECONDS = 1.0
 
 _finishing: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 
-def _streams(backend: ScheduledBackend) -> Iterator[Stream]:
+class Ending(Protocol):
+    """The backend that ends."""
+
+    scheduler: Scheduler
+    gate: Gate
+    slots: SlotTable
+    resolver: Resolver
+    cancellations: Cancellations
+
+    @property
+    def pool(self) -> WorkerPool: ...
+
+    @property
+    def listener(self) -> OutputListener: ...
+
+    def batch_streams(self) -> list[Stream]: ...
+
+    def stats(self) -> Stats: ...
+
+
+def _streams(backend: Ending) -> Iterator[Stream]:
     yield from list(streams_of(backend, None))
-    yield from list(backend.sender.batches.values())
+    yield from backend.batch_streams()
 
 
-def break_down(backend: ScheduledBackend, error: CellmillError) -> None:
+def break_down(backend: Ending, error: CellmillError) -> None:
     """Everything outstanding fails with the reason."""
-    backend.broken = error
+    backend.gate.broken = error
     for stream in _streams(backend):
         stream.fail(error)
-    table = backend.resolver.table
+    table = backend.slots.entries
     for slot, entry in enumerate(list(table)):
         if entry is None:
             continue
@@ -48,7 +70,7 @@ def break_down(backend: ScheduledBackend, error: CellmillError) -> None:
     backend.resolver.resolve()
 
 
-def cancel_everything(backend: ScheduledBackend) -> int:
+def cancel_everything(backend: Ending) -> int:
     """Cancel every task that has not begun; how many those were."""
     backend.cancellations.note(None, "its executor")
     before = backend.stats().cancelled
@@ -62,7 +84,7 @@ def cancel_everything(backend: ScheduledBackend) -> int:
     return backend.stats().cancelled - before
 
 
-def shut_down(backend: ScheduledBackend, wait: bool, cancel_futures: bool) -> None:
+def shut_down(backend: Ending, wait: bool, cancel_futures: bool) -> None:
     """Finish or cancel what is outstanding, then let the workers go."""
     if cancel_futures:
         _let_begin(backend)
@@ -83,12 +105,12 @@ def join_all() -> None:
         thread.join()
 
 
-def _let_begin(backend: ScheduledBackend) -> None:
+def _let_begin(backend: Ending) -> None:
     """A pool that has just been made gets as far as its first tasks, as the standard executors do, which start their
     processes before they return from `submit`: what was asked for first is not cancelled because workers are slow.
     """
     deadline = time.monotonic() + FIRST_TASK_SECONDS
-    while backend.broken is None and time.monotonic() < deadline:
+    while backend.gate.broken is None and time.monotonic() < deadline:
         stats = backend.stats()
         if stats.running or stats.done or not stats.queued:
             return
@@ -96,7 +118,7 @@ def _let_begin(backend: ScheduledBackend) -> None:
         backend.scheduler.wait(5)
 
 
-def _finish(backend: ScheduledBackend) -> None:
+def _finish(backend: Ending) -> None:
     resolver = backend.resolver
     work_off(backend)
     with_gil.csched_close(backend.scheduler.handle)
@@ -109,14 +131,14 @@ def _finish(backend: ScheduledBackend) -> None:
     finish_all(backend)
 
 
-def work_off(backend: ScheduledBackend) -> None:
+def work_off(backend: Ending) -> None:
     """Return when all that was submitted is over."""
     with_gil.csched_pause(backend.scheduler.handle, 0)  # paused, what is outstanding would never be over
-    while not backend.resolver.stopped and backend.broken is None and _busy(backend):
+    while not backend.resolver.stopped and backend.gate.broken is None and _busy(backend):
         backend.resolver.resolve()
         backend.scheduler.wait(50)
 
 
-def _busy(backend: ScheduledBackend) -> bool:
+def _busy(backend: Ending) -> bool:
     stats = backend.stats()
     return stats.done < stats.submitted

@@ -13,9 +13,9 @@ import threading
 import time
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...by_value import pickling
 from ...diagnostics.naming import name_call
@@ -24,16 +24,12 @@ from ...errors import UsageError, WorkerLostError, class_name, is_a, text_of
 from ...futures import Future
 from ...serialization import payload
 from ...serialization.exceptions import function_that_raised, remote_traceback
-from ...serialization.functions import function_name
+from ...serialization.functions import FunctionTable, function_name
 from ...serialization.preview import preview
 from ...serialization.shared import packing
 from ...serialization.unpacked import function_of
 from ...task import short_arguments
-from .scheduler import ffi, with_gil
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
-    from .chunks import Chunk
+from .scheduler import Scheduler, ffi, with_gil
 
 MOST_FAILURES, FIRST_OF_A_KIND = 256, 8
 MOST_GROUPS = 100
@@ -135,8 +131,13 @@ class Failure:
 class FailureLog:
     """The failures of one backend."""
 
-    def __init__(self, backend: ScheduledBackend) -> None:
-        self._backend = backend
+    def __init__(
+        self, scheduler: Scheduler, functions: FunctionTable, refer: Callable[[Any, set[int]], Any]
+    ) -> None:
+        """``refer``: see `Sharing.refer`."""
+        self._scheduler = scheduler
+        self._functions = functions
+        self._refer = refer
         self._lock = threading.Lock()
         self._groups: OrderedDict[tuple[str, str], Group] = OrderedDict()
         self._known: dict[tuple[str, str], Group] = {}
@@ -164,13 +165,13 @@ class FailureLog:
             return
         if status in (with_gil.CSCHED_VALUE, with_gil.CSCHED_NONE):  # its result does not unpickle
             with_gil.csched_mark_elements(
-                self._backend.scheduler.handle, slot, with_gil.CSCHED_ERROR, ffi.new("uint32_t *", 0), 1
+                self._scheduler.handle, slot, with_gil.CSCHED_ERROR, ffi.new("uint32_t *", 0), 1
             )
-        name = self._backend.functions.names.get(ended.function, "?")
+        name = self._functions.names.get(ended.function, "?")
         if name == "?":
             name = function_that_raised(error)
         if arguments is None and ended.size:
-            arguments = self._backend.scheduler.view(ended.address, ended.size)
+            arguments = self._scheduler.view(ended.address, ended.size)
         with self._lock:
             made = self._add(ended, 0, name, error)
             if made is None:
@@ -186,7 +187,7 @@ class FailureLog:
     def _function(self, number: int) -> Any:
         """Most failures are those of one function."""
         if self._code[0] != number:
-            self._code = (number, self._backend.functions.by_number(number))
+            self._code = (number, self._functions.by_number(number))
         return self._code[1]
 
     def name_of(self, slot: int) -> str:
@@ -194,25 +195,24 @@ class FailureLog:
         ended = self._ended(slot)
         return number(int(ended.ticket)) if ended is not None else ""
 
-    def of_element(self, chunk: Chunk, place: int, error: BaseException) -> None:
-        """An element of a chunk failed."""
-        ended = self._ended(chunk.slot)
+    def of_element(
+        self, slot: int, place: int, error: BaseException, function: Any, form: str, attempts: int, item: Any
+    ) -> None:
+        """An element of the chunk in this slot failed, at its last attempt; ``form``: see `Failure.form`."""
+        ended = self._ended(slot)
         if ended is None:
             return
-        stream = chunk.stream
         with self._lock:
-            made = self._add(ended, place, function_name(stream.function), error)
+            made = self._add(ended, place, function_name(function), error)
             if made is None:
                 return
-            made.attempts = chunk.attempt + 1
-            made.code = stream.function
-            made.form = "batch" if stream.options.batch else "star" if stream.star else "element"
-            with packing(lambda part: self._backend.sharing.refer(part, set())):
-                _keep_item(made, chunk.items[place])
+            made.attempts, made.code, made.form = attempts, function, form
+            with packing(lambda part: self._refer(part, set())):
+                _keep_item(made, item)
 
     def _ended(self, slot: int) -> Any:
         ended = ffi.new("csched_ended_t *")
-        return ended if with_gil.csched_ended(self._backend.scheduler.handle, slot, ended) == 0 else None
+        return ended if with_gil.csched_ended(self._scheduler.handle, slot, ended) == 0 else None
 
     def _add(self, ended: Any, element: int, name: str, error: BaseException) -> Failure | None:
         """Count it; the record to be filled in, None when it was seen before (an interrupt came in between)."""

@@ -8,29 +8,45 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...futures import Future
 from .. import forked_backend
-from .scheduler import with_gil
-from .stream import Chunk
+from .chunks import Chunk
+from .gate import Gate
+from .protocols import OutputListener
+from .scheduler import Scheduler, with_gil
+from .slots import SlotTable
+from .stream import Stream
 
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
 
-_backends: weakref.WeakSet[ScheduledBackend] = weakref.WeakSet()
+class Forked(Protocol):
+    """A backend that a forked child has a copy of."""
+
+    scheduler: Scheduler
+    gate: Gate
+    slots: SlotTable
+
+    @property
+    def listener(self) -> OutputListener: ...
+
+    def batch_streams(self) -> list[Stream]: ...
 
 
-def watch(backend: ScheduledBackend) -> None:
+_backends: weakref.WeakSet[Forked] = weakref.WeakSet()
+
+
+def watch(backend: Forked) -> None:
     """From now on forked children disown this backend."""
     _backends.add(backend)
 
 
 def _disown() -> None:
     for backend in _backends:
-        if backend.foreign:  # a child of such a child: all is closed, and the numbers are others' by now
+        gate = backend.gate
+        if gate.foreign:  # a child of such a child: all is closed, and the numbers are others' by now
             continue
-        backend.foreign = backend.closed = True
+        gate.foreign = gate.closed = True
         with_gil.csched_forked(backend.scheduler.handle)
         backend.scheduler.close_passed()
         backend.listener.disown()
@@ -38,14 +54,13 @@ def _disown() -> None:
             future.disown(forked_backend.error())
 
 
-def _unfinished(backend: ScheduledBackend) -> Iterator[Future]:
-    table: list[Any] = backend.resolver.table
-    for entry in table:
+def _unfinished(backend: Forked) -> Iterator[Future]:
+    for entry in backend.slots.entries:
         if isinstance(entry, Future):
             yield entry
         elif isinstance(entry, Chunk):
             yield from _futures(entry.keys)
-    for stream in list(backend.sender.batches.values()):
+    for stream in backend.batch_streams():
         yield from _futures(stream.waiting.keys())
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from ...cell_output.transcript import kept
 from ...diagnostics.questions import KINDS, MOST_ROWS, ORDERS, Row, Waits
 from ...errors import UsageError
 from ...futures import Future
-from ...serialization.functions import check_batch
+from ...serialization.functions import FunctionTable, check_batch
 from ...serialization.preview import preview
 from ...task import NO_RUN, PRIORITIES, check_whole, short_arguments
-from .failure_log import LOOKED_AT_BYTES, Failure, Group
-from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, ffi, nogil, nogil_ffi, with_gil
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from ..resources import Resources
+from .cancellations import Cancellations
+from .failure_log import LOOKED_AT_BYTES, Failure, FailureLog, Group
+from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, Scheduler, ffi, nogil, nogil_ffi, with_gil
+from .stream import Stream
 
 _REASONS = (
     "over",
@@ -35,12 +36,29 @@ _OVER = ("done", "failed", "lost", "cancelled", "not-run", "retried")
 _REMEMBERED = 64  # results of calls that were made again
 
 
+class Inspected(Protocol):
+    """The backend whose tasks are asked about."""
+
+    scheduler: Scheduler
+    functions: FunctionTable
+    failures: FailureLog
+    cancellations: Cancellations
+    resources: Resources
+    submit_plain: Callable[..., Future]
+
+    def streams(self, run: int) -> Iterator[Stream]: ...
+
+    def stop_task(self, ticket: int) -> bool | None: ...
+
+    def resolve(self) -> bool: ...
+
+
 class Inspector:
     """Answers for one backend. Its methods may be called from any thread."""
 
-    def __init__(self, backend: ScheduledBackend) -> None:
-        self._backend = backend
-        self._handle = backend.scheduler.handle
+    def __init__(self, host: Inspected) -> None:
+        self._host = host
+        self._handle = host.scheduler.handle
         self._again: dict[int, Future] = {}  # by ticket
 
     # -- finding
@@ -71,7 +89,7 @@ class Inspector:
         words = None
         if text and task is None:
             words = self._functions_like(text)
-            failed = self._backend.failures.search(text)
+            failed = self._host.failures.search(text)
             tickets = sorted({ticket for ticket, _ in failed})
             query.functions, query.function_words = words, len(words)
         named = nogil_ffi.new("uint64_t[]", tickets)
@@ -79,7 +97,7 @@ class Inspector:
             query.by_text, query.tickets, query.ticket_count = 1, named, len(tickets)
         query.offset, wanted = offset, max(1, min(most, MOST_ROWS))
         rows = nogil_ffi.new("csched_row_t[]", wanted)
-        count = nogil.csched_find(self._backend.scheduler.nogil_handle, query, wanted, rows)
+        count = nogil.csched_find(self._host.scheduler.nogil_handle, query, wanted, rows)
         found = [self._row(rows[i]) for i in range(count)]
         matched = int(rows[0].matched)
         if failed:  # of a chunk, the elements that are meant
@@ -98,7 +116,7 @@ class Inspector:
         query.kinds, query.order = sum(_BIT.values()), ORDERS.index("newest")
         query.by_position, query.position = 1, position
         rows = nogil_ffi.new("csched_row_t[]", 1)
-        if nogil.csched_find(self._backend.scheduler.nogil_handle, query, 1, rows) < 1:
+        if nogil.csched_find(self._host.scheduler.nogil_handle, query, 1, rows) < 1:
             return None
         row = self._row(rows[0])
         place = (position - row.position) & NO_ELEMENT
@@ -108,7 +126,7 @@ class Inspector:
 
     def _functions_like(self, text: str) -> Any:
         wanted = text.casefold()
-        numbers = [n for n, name in list(self._backend.functions.names.items()) if wanted in name.casefold()]
+        numbers = [n for n, name in list(self._host.functions.names.items()) if wanted in name.casefold()]
         words = [0] * (max(numbers, default=0) // 64 + 1)
         for number in numbers:
             words[number // 64] |= 1 << number % 64
@@ -136,9 +154,9 @@ class Inspector:
         )
 
     def _name(self, function: int, ticket: int) -> str:
-        name = self._backend.functions.names.get(function, "?")
+        name = self._host.functions.names.get(function, "?")
         if name == "?":
-            found = self._backend.failures.find(ticket)
+            found = self._host.failures.find(ticket)
             name = found.function if found is not None else name
         return name
 
@@ -154,12 +172,12 @@ class Inspector:
     def why(self, task: int) -> Waits:
         """Why it waits, or what it does instead."""
         found = nogil_ffi.new("csched_why_t *")
-        nogil.csched_why(self._backend.scheduler.nogil_handle, self.ticket(task), found)
+        nogil.csched_why(self._host.scheduler.nogil_handle, self.ticket(task), found)
         now = int(with_gil.csched_now())
         runs_there = int(found.ticket)
         return Waits(
             reason=_REASONS[found.reason],
-            function=self._backend.functions.names.get(int(found.function), "?"),
+            function=self._host.functions.names.get(int(found.function), "?"),
             run=int(found.run),
             count=int(found.count),
             priority=int(found.priority),
@@ -185,7 +203,7 @@ class Inspector:
     def _resource(self, found: Any) -> dict[str, Any]:
         if _REASONS[found.reason] != "resource":
             return {}
-        resources = self._backend.resources
+        resources = self._host.resources
         name = resources.name(int(found.resource))
         return {
             "resource": name,
@@ -202,19 +220,19 @@ class Inspector:
         known = (
             with_gil.csched_ended(self._handle, int(ticket) & NO_RUN, ended) == 0 and ended.ticket == ticket
         )
-        return int(ticket), self._backend.functions.names.get(int(ended.function), "?") if known else "a task"
+        return int(ticket), self._host.functions.names.get(int(ended.function), "?") if known else "a task"
 
     def failure(self, task: int, element: int | None = None) -> Failure | None:
         """What is kept of its failure."""
-        return self._backend.failures.find(task, element)
+        return self._host.failures.find(task, element)
 
     def latest_failure(self) -> Failure | None:
         """The one that came last, of those that are kept."""
-        return self._backend.failures.latest()
+        return self._host.failures.latest()
 
     def failures(self, most: int) -> list[Group]:
         """All of them, folded; the latest first."""
-        return self._backend.failures.groups(most)
+        return self._host.failures.groups(most)
 
     def arguments(self, task: int, element: int | None) -> str | None:
         """Of a task that is not over, or whose failure is kept, as short text; None when it is forgotten."""
@@ -246,7 +264,7 @@ class Inspector:
     def output(self, task: int, element: int | None) -> str:
         """The end of what it printed."""
         found = self.failure(task, element)
-        words = str(kept.text((id(self._backend), task, element or 0)))
+        words = str(kept.text((id(self._host), task, element or 0)))
         return words or (found.output if found is not None else "")
 
     # -- control
@@ -260,23 +278,21 @@ class Inspector:
         """Of what a run has not begun, and of what comes; how many elements and calls of it wait now."""
         check_whole("priority", priority, PRIORITIES)
         waiting = 0
-        for stream in list(self._backend.streams(run)):
+        for stream in list(self._host.streams(run)):
             stream.options = stream.options.changed(priority=priority)
             waiting += len(stream.waiting)
-        return waiting + int(
-            nogil.csched_set_run_priority(self._backend.scheduler.nogil_handle, run, priority)
-        )
+        return waiting + int(nogil.csched_set_run_priority(self._host.scheduler.nogil_handle, run, priority))
 
     def cancel(self, task: int) -> bool:
         """Cancel it, or stop it when it runs; False when it is over."""
         ticket = self.ticket(task)
-        cancellations = self._backend.cancellations
+        cancellations = self._host.cancellations
         cancellations.one(ticket, "cancel() of its task")
-        stopped = self._backend.stopper.stop_task(ticket) if ticket else None
+        stopped = self._host.stop_task(ticket) if ticket else None
         if stopped is None:
             cancellations.not_cancelled(ticket)
         if stopped:
-            self._backend.resolver.resolve()
+            self._host.resolve()
         return stopped is not None
 
     def again(self, task: int, element: int | None = None) -> Future:
@@ -289,7 +305,7 @@ class Inspector:
         function, args, kwargs = found.call()
         if found.form == "batch":
             function = _OneOfBatch(function, found.function)
-        future = self._backend.submit_plain(function, args, kwargs)
+        future = self._host.submit_plain(function, args, kwargs)
         found.again.append(future)
         del found.again[:-4]
         self._again[future._ticket] = future

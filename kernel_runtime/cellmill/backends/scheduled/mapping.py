@@ -12,7 +12,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import is_a
 from ...process_context.interrupts import whole
@@ -23,13 +23,11 @@ from ..map_iterator import Progress, woken
 from ..taking import LARGEST_BLOCK, Input, endless
 from . import outcomes
 from .cancellations import done_of
+from .protocols import StreamHost
 from .scheduler import Closed, with_gil
 from .sizes import ReadAhead
 from .stream import Stream
 from .watching import Watch
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
 
 SLOW_INPUT_S = 0.005
 ENDS = RuntimeError("cannot schedule new futures after shutdown: the program ends")
@@ -39,11 +37,11 @@ LONGEST_REFILL_S = 0.02  # while a result is there to be read
 _open: set[MapResults] = set()
 
 
-def streams_of(backend: ScheduledBackend, run: int | None) -> Iterator[Stream]:
+def streams_of(host: object, run: int | None) -> Iterator[Stream]:
     """Streams of unfinished maps, of one run or of all."""
     for results in list(_open):
         stream = results.stream
-        if stream.backend is backend and (run is None or stream.run == run):
+        if stream.host is host and (run is None or stream.run == run):
             yield stream
 
 
@@ -52,7 +50,7 @@ class MapResults:
 
     def __init__(
         self,
-        backend: ScheduledBackend,
+        host: StreamHost,
         function: Any,
         iterables: tuple[Iterable[Any], ...],
         options: TaskOptions,
@@ -66,7 +64,7 @@ class MapResults:
         star: bool,
     ) -> None:
         name = options.name or function_name(function)
-        self._input = Input(iterables, backend.sender.packer(name, star=star))
+        self._input = Input(iterables, host.packer(name, star=star))
         self._run = run
         self._ordered = ordered
         self._return_exceptions = return_exceptions
@@ -85,11 +83,11 @@ class MapResults:
         self._refilling = threading.Lock()
         self._weights: dict[int, int] = {}  # bytes of the larger pieces, by their identity
         self._length = known_length(iterables)
-        self.stream = Stream(backend, function, options, run.key, self, star=star, chunksize=chunksize)
+        self.stream = Stream(host, function, options, run.key, self, star=star, chunksize=chunksize)
         self.stream.when_done = self._finish_run
-        self._ahead = ReadAhead(backend.max_workers, chunksize, prefetch, whole=self._input.whole)
+        self._ahead = ReadAhead(host.max_workers, chunksize, prefetch, whole=self._input.whole)
         self.stream.observe = self._ahead.observe
-        self._watch = Watch(self.stream) if backend.sender.packer(name, star=False) is not None else None
+        self._watch = Watch(self.stream) if host.packer(name, star=False) is not None else None
         if self._watch is not None and not self._input.quiet:
             self._input.watch = self._watch
         self._several = False  # results in the piece that was read last
@@ -153,9 +151,9 @@ class MapResults:
         """Whether the reader, who waits for it, has a next result."""
         if not self.begun:
             return False
-        backend = self.stream.backend
-        if backend.scheduler.poll(0) > 0:
-            backend.resolver.resolve()
+        host = self.stream.host
+        if host.scheduler.poll(0) > 0:
+            host.resolve()
         return self._there()
 
     def _cancelled_meanwhile(self) -> bool:
@@ -218,7 +216,7 @@ class MapResults:
         if self._over:
             return []
         self.begun = True
-        self.stream.backend.check_process()
+        self.stream.host.gate.check_process()
         try:
             if self._watch is not None and self._first:
                 last = self._first == self._added and self._input.exhausted
@@ -278,11 +276,10 @@ class MapResults:
         return self._first in self._pieces if self._ordered else bool(self._arrived)
 
     def _wait(self) -> None:
-        backend = self.stream.backend
-        resolver, scheduler = backend.resolver, backend.scheduler
+        host, scheduler = self.stream.host, self.stream.host.scheduler
         while not self._there():
-            backend.check_process()
-            if scheduler.poll(20) > 0 and resolver.resolve():
+            host.gate.check_process()
+            if scheduler.poll(20) > 0 and host.resolve():
                 self._refill_if_low()  # others than the one waited for may be over
                 continue
             slice_ms = 50
@@ -322,7 +319,7 @@ class MapResults:
         with whole():
             self._over = True
             self._stirred()
-            if self.stream.unfinished and not self.stream.backend.foreign:
+            if self.stream.unfinished and not self.stream.host.gate.foreign:
                 self.stream.cancel_all()
             self._finish_run()
 
@@ -342,7 +339,7 @@ class MapResults:
     def run_out(self) -> None:
         """It will not be read: everything runs to its end, of an input without one what was taken."""
         stream = self.stream
-        if self._over or self._unwanted or stream.backend.foreign:
+        if self._over or self._unwanted or stream.host.gate.foreign:
             return
         with whole():
             self._unwanted = True
@@ -379,10 +376,10 @@ class MapResults:
             self._finish_run()
 
 
-def take_rest(backend: ScheduledBackend) -> None:
+def take_rest(host: object) -> None:
     """Nothing can be taken from the inputs of maps later."""
     for results in list(_open):
-        if results.stream.backend is backend:
+        if results.stream.host is host:
             results.take_rest(RuntimeError("cannot schedule new futures after shutdown"))
 
 

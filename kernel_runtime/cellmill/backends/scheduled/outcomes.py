@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,6 @@ from .scheduler import with_gil
 
 if TYPE_CHECKING:
     from ...futures import Future
-    from .backend import ScheduledBackend
     from .worker_exit import Exit
 
 LIMIT = "memory_per_worker"  # in the reason for which a worker was ended
@@ -179,18 +178,18 @@ def dependency_failed(before: Future | None, position: int) -> DependencyError:
 
 
 def cut_short(
-    backend: ScheduledBackend,
+    names: Mapping[int, str],
     status: int,
-    worker: int,
+    ended: Exit | None,
     function: int,
     view: memoryview | None,
     limit: float,
     task: str,
 ) -> BaseException:
-    """The error of a task, such as "#12", whose worker died, or that ran past its limit of so many seconds."""
+    """The error of a task, such as "#12", whose worker ended so, or that ran past its limit of so many seconds."""
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
-    name = backend.functions.names.get(function, "a task")
+    name = names.get(function, "a task")
     try:
         found = preview(view) if view is not None else ()
         if isinstance(found, list):
@@ -203,5 +202,5 @@ def cut_short(
     except Exception:
         arguments = "<arguments that cannot be shown>"
     if status == with_gil.CSCHED_LOST:
-        return lost(backend.pool.exits.get(worker), name, arguments)
+        return lost(ended, name, arguments)
     return error_of(status, None, with_number(f"{name}({arguments})", task), limit)

@@ -11,20 +11,18 @@ import os
 import select
 import threading
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from ... import runs
 from ...cell_output.transcript import QUIET_SECONDS, Settings, Voice
+from ...serialization.functions import FunctionTable
 from ...task import NO_RUN
 from ...worker_process.output_frames import DISPLAY, END, FRAME, LOG, PART, PIPE_BYTES, STDERR, STDOUT
 from .output_pipes import WorkerPipes
-from .scheduler import NO_ELEMENT, with_gil
+from .scheduler import NO_ELEMENT, Scheduler, with_gil
+from .slots import SlotTable
 from .transcripts import Transcripts
 from .worker_infos import info_of
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
 
 PATIENCE_SECONDS = 0.02  # for a worker to take over by itself what native code wrote
 MOST_AT_ONCE = 1 << 22  # bytes of one worker, before others are heard
@@ -32,11 +30,20 @@ LAST_WORDS = 2000  # characters
 ROWS_BACK = 256  # of journeys, where a task is looked for that is over
 
 
-class Listener(Transcripts):
+class OutputReader(Transcripts):
     """Hears all workers of one backend and keeps the transcripts of its runs."""
 
-    def __init__(self, backend: ScheduledBackend, settings: Settings) -> None:
-        super().__init__(backend, settings)
+    def __init__(
+        self,
+        home: object,
+        scheduler: Scheduler,
+        slots: SlotTable,
+        functions: FunctionTable,
+        settings: Settings,
+        report: Callable[[BaseException], None],
+    ) -> None:
+        super().__init__(home, scheduler, slots, functions, settings)
+        self._report = report
         self._workers: dict[int, WorkerPipes] = {}  # by index
         self._by_fd: dict[int, WorkerPipes] = {}
         self._patient: dict[int, tuple[float, int]] = {}  # native descriptor -> (when to read it, its task)
@@ -118,7 +125,7 @@ class Listener(Transcripts):
                 self._read_patient()
                 self.settle()
             except Exception as error:  # of a stream that was put in the place of sys.stdout, most likely
-                self._backend.report(error)
+                self._report(error)
         with self._lock:  # `stop` writes to it
             self._epoll.close()
             os.close(self._wake)
@@ -227,7 +234,7 @@ class Listener(Transcripts):
 
         False when the worker is at it: what it has read by now comes first, in frames.
         """
-        handle = self._backend.scheduler.handle
+        handle = self._scheduler.handle
         pipes.at_length = ticket
         with_gil.csched_worker_overhear(handle, pipes.index, ticket)
         if with_gil.csched_output_turn(handle, pipes.index, True) != 1:
@@ -248,14 +255,14 @@ class Listener(Transcripts):
     # -- who it was
 
     def _running(self, index: int) -> int:
-        return int(info_of(self._backend, index).ticket)
+        return int(info_of(self._scheduler, index).ticket)
 
     def _place(self, pipes: WorkerPipes, ticket: int) -> tuple[int, int, int]:
         """Element, function and ticket of native output: of the task that runs, or ended last."""
-        info = info_of(self._backend, pipes.index)
+        info = info_of(self._scheduler, pipes.index)
         if ticket and info.ticket == ticket:
             return 0 if info.element == NO_ELEMENT else int(info.element), int(info.function), ticket
-        for row in reversed(self._backend.scheduler.latest_journeys(ROWS_BACK)):
+        for row in reversed(self._scheduler.latest_journeys(ROWS_BACK)):
             if row[0] == ticket or (not ticket and row[4] == pipes.index):
                 return row[3], row[2], row[0]
         return (0, 0, ticket) if ticket else pipes.latest
@@ -263,9 +270,9 @@ class Listener(Transcripts):
     def _run_of(self, pipes: WorkerPipes, ticket: int) -> int:
         if ticket == pipes.run_of[0]:
             return pipes.run_of[1]
-        run = int(with_gil.csched_task_run(self._backend.scheduler.handle, ticket))
+        run = int(with_gil.csched_task_run(self._scheduler.handle, ticket))
         if run == NO_RUN:
-            for row in reversed(self._backend.scheduler.latest_journeys(ROWS_BACK)):
+            for row in reversed(self._scheduler.latest_journeys(ROWS_BACK)):
                 if row[0] == ticket:
                     return row[1]
         return run

@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ...errors import PayloadError
 from ...process_context.interrupts import pressed
 from ...serialization.payload import Encoded
-from .scheduler import DiskFull, Full, TooLarge
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from ...task import Stats
+from .scheduler import DiskFull, Full, Scheduler, TooLarge
 
 # Memory that is full is worth a wait while tasks run that hold some of it. Not a long one: what they wait for may be
 # what the caller does next.
@@ -25,9 +22,12 @@ DISK_PATIENCE_S = 5.0
 class Room:
     """Finds blocks for the payloads of one backend."""
 
-    def __init__(self, backend: ScheduledBackend) -> None:
-        self._backend = backend
-        self._scheduler = backend.scheduler
+    def __init__(
+        self, scheduler: Scheduler, stats: Callable[[], Stats], resolve: Callable[[], object]
+    ) -> None:
+        self._scheduler = scheduler
+        self._stats = stats
+        self._resolve = resolve
         self._full_at = -1  # so many tasks had ended when waiting was of no use
 
     def store(self, encoded: Encoded) -> int:
@@ -37,11 +37,11 @@ class Room:
         except TooLarge:
             pass
         except Full:
-            if self._backend.stats().done != self._full_at:
+            if self._stats().done != self._full_at:
                 block = self._wait(self._scheduler.store, encoded, MEMORY_PATIENCE_S)
                 if block is not None:
                     return block
-                self._full_at = self._backend.stats().done
+                self._full_at = self._stats().done
         try:
             return self._scheduler.spill(encoded)
         except DiskFull:
@@ -70,7 +70,7 @@ class Room:
         """Try again while tasks may end; None when none can, or for too long."""
         end = time.monotonic() + patience
         while True:
-            stats = self._backend.stats()
+            stats = self._stats()
             late = time.monotonic() > end
             if (
                 pressed()
@@ -78,7 +78,7 @@ class Room:
                 or (late and not while_running)
             ):
                 return None
-            self._backend.resolver.resolve()
+            self._resolve()
             self._scheduler.wait(20)
             with contextlib.suppress(Full, DiskFull):
                 return attempt(encoded)

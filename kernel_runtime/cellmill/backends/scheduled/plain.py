@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import futures, runs
 from ...diagnostics.signatures import check_call
-from ...futures import Future
+from ...futures import Future, Home
 from ...process_context.reporting import ReportingWatch
 from ...randomness import streams
 from ...serialization.functions import FunctionTable
-from .scheduler import check, ffi, with_gil
+from .gate import Gate
+from .protocols import WorkerPool
+from .scheduler import Scheduler, check, ffi, with_gil
 from .settings_watch import SettingsWatch
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
-    from .resolver import Resolver
+from .slots import SlotTable
 
 # The kernel's directory, environment, path, filters of warnings and log levels are looked at before each call, so that
 # what was changed a moment ago reaches this very task. Calls that follow each other so fast that no change could be
@@ -58,27 +57,30 @@ class PlainSubmit:
 
     def __init__(
         self,
-        backend: ScheduledBackend,
+        home: Home,
+        gate: Gate,
+        scheduler: Scheduler,
         functions: FunctionTable,
-        resolver: Resolver,
+        slots: SlotTable,
         long_way: Callable[..., Future],
     ) -> None:
-        self._backend = backend
+        self.pool: WorkerPool  # set once there are workers
         self.form = ffi.new("csched_plain_t *")
-        self.form.s = backend.scheduler.handle
+        self.form.s = scheduler.handle
         self.form.look_ns, self.form.in_a_row_ns = LOOK_NS, IN_A_ROW_NS
         self.settings = SettingsWatch()
         self._stats = ffi.new("csched_stats_t *")
         self.form.settings = self.settings.form
         self._kept: dict[str, Any] = {
-            "home": backend,
+            "home": home,
+            "gate": gate,
             "captures": functions.captures,
             "check": check_call,
             "number": functions.number,
             "future": Future,
-            "table": resolver.table,
-            "pop": resolver.slots.pop,
-            "append": resolver.slots.append,
+            "table": slots.entries,
+            "pop": slots.free.pop,
+            "append": slots.free.append,
             "long_way": long_way,
         }
         for name in self._kept:
@@ -105,7 +107,7 @@ class PlainSubmit:
 
     def look(self) -> int:
         """Have workers told of changed surroundings, if they may have changed; the time before."""
-        start, form, pool = _NOW(), self.form, self._backend.pool
+        start, form, pool = _NOW(), self.form, self.pool
         if not form.path:
             self._rebase()
         if (
@@ -127,7 +129,7 @@ class PlainSubmit:
         stats = self._stats
         check(with_gil.csched_stats(self.form.s, stats), "asking for figures")
         if stats.waiting + stats.queued + stats.running == 0 and self.settings.rebase():
-            self._backend.pool.world.settings = self.settings.base
+            self.pool.world.settings = self.settings.base
 
     def _keep_reporting(self, seen: ReportingWatch) -> None:
         parts, kept = seen.parts(), self._kept

@@ -1,15 +1,23 @@
-"""What a backend with this scheduler brings: its workers, and how they are stopped and heard."""
+"""What the parts of a backend over the scheduler ask of each other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from ...cell_output.origin import Origin
-from ...task import WorkerInfo
-
-if TYPE_CHECKING:
-    from .worker_exit import Exit
+from ...errors import CellmillError
+from ...futures import Future
+from ...process_context.settings import Settings as ProcessSettings
+from ...serialization.functions import FunctionTable
+from ...serialization.packer import Packer
+from ...task import TaskOptions, WorkerInfo
+from .failure_log import FailureLog
+from .gate import Gate
+from .scheduler import Completion, Scheduler
+from .sizes import Paces
+from .state_map import States
+from .worker_exit import Exit
 
 
 class WorkerPool(Protocol):
@@ -52,6 +60,25 @@ class WorkerPool(Protocol):
     def close(self, wait: bool) -> None: ...
 
 
+class PoolHost(Protocol):
+    """What a pool of workers asks of its backend."""
+
+    scheduler: Scheduler
+    gate: Gate
+    functions: FunctionTable
+    max_workers: int
+    worker_spin_us: int
+
+    def resolve(self) -> bool:
+        """Settle what is over; False when another thread does it right now."""
+
+    def break_down(self, error: CellmillError) -> None:
+        """No worker can be had: everything outstanding fails with the reason."""
+
+    def report(self, error: BaseException) -> None:
+        """An error of Cellmill's own in one of its threads."""
+
+
 class TaskStopper(Protocol):
     """Ends tasks that run; called from any thread."""
 
@@ -72,3 +99,73 @@ class OutputListener(Protocol):
     def stop(self) -> None: ...
 
     def disown(self) -> None: ...
+
+
+class StreamHost(Protocol):
+    """What a stream of elements, and a map, ask of their backend; it is also the home of their futures."""
+
+    limits_elements: bool  # whether the elements of a chunk can be stopped one by one
+    scheduler: Scheduler
+    gate: Gate
+    functions: FunctionTable
+    states: States
+    paces: Paces
+    failures: FailureLog
+    max_workers: int
+
+    @property
+    def crowding(self) -> float:
+        """Workers per CPU."""
+
+    def map_settings(self) -> ProcessSettings | None:
+        """Under which a map or batch that begins now is to run; None: under those of the process."""
+
+    def packer(self, name: str, *, star: bool) -> Callable[[bool], Packer] | None:
+        """What packs the elements of a map when they are taken; None: they are kept themselves."""
+
+    def submit_chunk(
+        self, function: Any, body: dict[str, Any], chunk: Any, options: TaskOptions, run: int
+    ) -> None:
+        """Send one `Chunk`. Raises `PayloadError` when an element cannot be pickled."""
+
+    def exit_of(self, worker: int) -> Exit | None:
+        """How the last process at that place ended."""
+
+    def cancel_sent(self, run: int) -> int:
+        """Cancel tasks of a run that are in the scheduler; how many those were."""
+
+    def resolve(self) -> bool:
+        """Settle what is over; False when another thread does it right now."""
+
+    def call_back(self, future: Future) -> None:
+        """Have the done-callbacks of a future run that was settled."""
+
+    def wait(self, future: Future, timeout: float | None) -> None: ...
+
+
+class TaskEvents(Protocol):
+    """What the resolver tells of tasks, beside their results."""
+
+    def cancelled(self, future: Future, done: Completion) -> None:
+        """The task was cancelled; its future is settled next."""
+
+    def failed(self, future: Future, done: Completion, error: BaseException) -> None:
+        """The task failed for good; its future is settled next."""
+
+    def output_ended(self, worker: int, ticket: int, run: int) -> None:
+        """What the task printed is complete; its result comes next."""
+
+    def reply(self, worker: int, number: int, data: bytes) -> None:
+        """A worker answered a request."""
+
+    def changed(self, data: bytes) -> None:
+        """A task changed what it captured, or an argument; see `changes`."""
+
+    def overdue(self, ticket: int, element: int) -> None:
+        """The task, or this element of it, ran past its time limit."""
+
+    def corrupt(self, worker: int) -> None:
+        """The worker's memory does not hold what it must."""
+
+    def report(self, error: BaseException) -> None:
+        """An error of Cellmill's own in one of its threads."""

@@ -6,8 +6,8 @@ import itertools
 import pickle
 import threading
 import time
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from ...errors import BackendError, UsageError
 from ...serialization import payload
@@ -15,10 +15,8 @@ from ...serialization.exceptions import encode_error, load_error
 from ...serialization.functions import encode_function
 from ...worker_process.protocol import CALL
 from . import outcomes
-from .scheduler import Full, check, with_gil
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from .gate import Gate
+from .scheduler import Full, Scheduler, check, with_gil
 
 REPLY_SECONDS = 60.0
 
@@ -43,8 +41,18 @@ class Answer:
 class Requests:
     """Sends them through the rings of tasks; from any thread."""
 
-    def __init__(self, backend: ScheduledBackend) -> None:
-        self._backend = backend
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        gate: Gate,
+        resolve: Callable[[], object],
+        members: Mapping[int, Any],
+    ) -> None:
+        """``members``: the workers of the pool, by index, as they come and go."""
+        self._scheduler = scheduler
+        self._gate = gate
+        self._resolve = resolve
+        self._members = members
         self._numbers = itertools.count(1)
         self._answers: dict[int, Answer] = {}
 
@@ -55,12 +63,12 @@ class Requests:
     def _hand_over(self, index: int, number: int, data: bytes) -> None:
         while True:
             try:
-                rc = with_gil.csched_control(self._backend.scheduler.handle, index, number, data, len(data))
+                rc = with_gil.csched_control(self._scheduler.handle, index, number, data, len(data))
                 if rc != with_gil.CSCHED_EINVAL:  # else that worker has just gone
                     check(rc, "a request to a worker")
                 return
             except Full:
-                self._backend.scheduler.wait(5)
+                self._scheduler.wait(5)
 
     def call(self, function: Callable[..., Any], workers: Iterable[int]) -> list[Any]:
         """Call ``function()`` on each of these workers, which are asked for once it is known that the function can be
@@ -76,7 +84,7 @@ class Requests:
     def _ask(self, asked: Any, workers: Iterable[int]) -> list[Any]:
         waiting = []
         for index in workers:
-            number, answer = next(self._numbers), Answer(asked, self._backend.pool.members.get(index))
+            number, answer = next(self._numbers), Answer(asked, self._members.get(index))
             self._answers[number] = answer
             self.send(index, number, asked)
             waiting.append((index, number, answer))
@@ -87,13 +95,13 @@ class Requests:
                 del self._answers[number]
 
     def _value(self, index: int, answer: Answer) -> Any:
-        backend = self._backend
+        gate = self._gate
         deadline = time.monotonic() + REPLY_SECONDS
         while not self._came(answer):
-            if backend.broken is not None:
-                raise BackendError(f"this executor is broken: {backend.broken}") from backend.broken
+            if gate.broken is not None:
+                raise BackendError(f"this executor is broken: {gate.broken}") from gate.broken
             # another one may have its number by now
-            if backend.pool.members.get(index) is not answer.member and not self._came(answer):
+            if self._members.get(index) is not answer.member and not self._came(answer):
                 raise BackendError(f"worker {index} ended before it answered; ask again")
             if time.monotonic() > deadline:
                 raise BackendError(f"worker {index} did not answer within {REPLY_SECONDS:.0f} s")
@@ -104,8 +112,8 @@ class Requests:
     def _came(self, answer: Answer) -> bool:
         """Whether it is there, after a look for it."""
         if not answer.came.is_set():
-            self._backend.scheduler.wait(10)  # no other thread drains while no task is outstanding
-            self._backend.resolver.resolve()
+            self._scheduler.wait(10)  # no other thread drains while no task is outstanding
+            self._resolve()
         return answer.came.is_set()
 
     def _error(self, value: Any) -> BaseException:

@@ -269,6 +269,12 @@ class Scheduler:
         """The same as a memoryview."""
         return memoryview(cls.buffer(address, size))
 
+    def adjust_run(
+        self, run: int, *, submitted: int = 0, succeeded: int = 0, failed: int = 0, cancelled: int = 0
+    ) -> None:
+        """Correct a run's counts for what csched does not see."""
+        with_gil.csched_run_adjust(self.handle, run, submitted, succeeded, failed, cancelled)
+
     def drop_function(self, number: int) -> None:
         """Forget a function as soon as no task is left that calls it."""
         with_gil.csched_function_drop(self.handle, number)

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...diagnostics.naming import call_text, name_call
 from ...diagnostics.signatures import check_call
-from ...errors import UsageError, is_a
-from ...futures import Future
+from ...errors import CellmillError, UsageError, is_a
+from ...futures import Future, Home
 from ...process_context.interrupts import whole
 from ...process_context.settings import Settings
 from ...randomness.generators import Draws
@@ -22,18 +22,20 @@ from ...serialization.functions import function_name
 from ...serialization.packer import Packer
 from ...serialization.payload import INLINE_MAX, Encoded, encode, explain_argument
 from ...serialization.pieces import as_sent
-from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
+from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, Stats, TaskOptions
+from ..resources import Resources
 from . import outcomes, state_map
 from .call_encoding import FailedInput, Inputs, add_input, pack
+from .chunks import Chunk
 from .drawn import Drawn
 from .payload_blocks import Room
 from .plain import PlainSubmit
+from .protocols import StreamHost
 from .retrying import RetriedFuture
-from .scheduler import NO_BLOCK, StaleInput, check, ffi, with_gil
-from .stream import CancelledItem, Chunk, Stream
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from .scheduler import NO_BLOCK, StaleInput, ffi, with_gil
+from .sharing import Sharing
+from .slots import SlotTable
+from .stream import CancelledItem, Stream
 
 MOST_FORMS = 64
 LONGEST_S = 1e9  # of a time limit: thirty years
@@ -44,20 +46,32 @@ _FORM = ffi.typeof("csched_options_t *")
 _NO_FORM: tuple[int, Any] = (0, None)
 
 
+class SenderHost(StreamHost, Home, Protocol):
+    """What sending asks of the backend, which is also the home of the futures."""
+
+    resources: Resources
+    sharing: Sharing
+
+    def stats(self) -> Stats: ...
+
+    def break_down(self, error: CellmillError) -> None:
+        """No worker can be had: everything outstanding fails with the reason."""
+
+
 class Sender:
     """Turns calls into tasks of one backend."""
 
-    def __init__(self, backend: ScheduledBackend) -> None:
-        self.backend = backend
-        self.scheduler = backend.scheduler
-        self._room = Room(backend)
-        self.functions = backend.functions
-        self.resolver = backend.resolver
+    def __init__(self, host: SenderHost, slots: SlotTable) -> None:
+        self.host = host
+        self.scheduler = host.scheduler
+        self.slots = slots
+        self._room = Room(host.scheduler, host.stats, host.resolve)
+        self.functions = host.functions
         self._forms: dict[Any, tuple[int, Any]] = {}  # by their options: address, and what lies there
         self._last: tuple[TaskOptions | None, tuple[int, Any] | None] = (None, None)  # of the latest call
         self.batches: dict[tuple[Any, int, TaskOptions, int, Settings | None], Stream] = {}
         self._drawn = Drawn(self.functions)
-        self.plain = PlainSubmit(backend, self.functions, self.resolver, self._submit_any)
+        self.plain = PlainSubmit(host, host.gate, self.scheduler, self.functions, slots, self._submit_any)
 
     def submit(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
@@ -105,20 +119,21 @@ class Sender:
     def _long_way(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
     ) -> Future:
-        backend = self.backend
-        if backend.closed or backend.broken is not None:
-            backend.refuse()
+        host = self.host
+        host.gate.check()
         if not options.batch:
             check_call(function, args, kwargs)
         if options.asks:
-            backend.resources.check(options)
+            host.resources.check(options)
         start = self.plain.look()
         if options.batch:
             future = self._submit_to_batch(function, args, kwargs, options, run)
         else:
-            future = self._submit_packed(Future(backend), function, args, kwargs, options, run, start)
-        if backend.broken is not None:  # since the look at it: who broke it may not have seen this one
-            backend.break_down(backend.broken)
+            future = self._submit_packed(Future(host), function, args, kwargs, options, run, start)
+        if (
+            host.gate.broken is not None
+        ):  # since that check: the thread that broke it may have missed this one
+            host.break_down(host.gate.broken)
         return future
 
     def _submit_packed(
@@ -132,9 +147,9 @@ class Sender:
         start: int,
     ) -> Future:
         """A call whose arguments need looking after: futures among them are inputs, large buffers travel apart."""
-        backend = self.backend
+        host = self.host
         if isinstance(options.retries, Retry):
-            future = RetriedFuture(backend, options.retries)
+            future = RetriedFuture(host, options.retries)
         settings = self.plain.settings.own()
         draws: Draws | None = None
         while True:
@@ -152,7 +167,7 @@ class Sender:
                 else:
                     encoded, inputs = self._drawn.travelling(function, settings, draws, args, kwargs, packed)
                 for before in options.after:
-                    add_input(backend, before, inputs)
+                    add_input(host, before, inputs)
                 return self._send(future, number, run, encoded, inputs, options, _NOW() - start)
             except (
                 StaleInput
@@ -172,7 +187,7 @@ class Sender:
         encode: Callable[[Any], Encoded],
         inputs: Inputs,
     ) -> Encoded:
-        return pack(self.backend, function, body, args, kwargs, inputs, encode)
+        return pack(self.host, self.host.sharing, function, body, args, kwargs, inputs, encode)
 
     def _send(
         self,
@@ -191,8 +206,8 @@ class Sender:
         data: Any = encoded.data
         if encoded.buffers or encoded.size > INLINE_MAX:
             data, block = ffi.NULL, self.store(encoded)
-        slot = self.resolver.take_slot()
-        self.resolver.table[slot] = future
+        slot = self.slots.take()
+        self.slots.entries[slot] = future
         handle = self.scheduler.handle
         if options.plain and not inputs and not inputs.needs:
             if block == NO_BLOCK:
@@ -206,7 +221,7 @@ class Sender:
         if ticket < 0:
             if block != NO_BLOCK:
                 self.scheduler.drop(block)
-            self._undo(slot, ticket)
+            self.slots.undo(slot, ticket)
         future._ticket = ticket
         if inputs.over:
             self._tell_over(ticket, number, inputs.over)
@@ -230,7 +245,7 @@ class Sender:
         form.block = block
         if not options.asks:
             return form, tickets
-        asked = self.backend.resources.check(options)
+        asked = self.host.resources.check(options)
         needs = ffi.new(
             "csched_need_t[]", [{"resource": number, "amount": amount} for number, amount in asked]
         )
@@ -242,17 +257,11 @@ class Sender:
         tickets = ffi.new("uint64_t[]", over)
         with_gil.csched_depended(self.scheduler.handle, ticket, number, tickets, len(over))
 
-    def _undo(self, slot: int, code: int) -> None:
-        """A submit was refused: its slot is free again, and the reason is raised."""
-        self.resolver.table[slot] = None
-        self.resolver.slots.append(slot)
-        check(code, "submitting a task")
-
     def _failed(self, run: int, cause: Future, call: str) -> Future:
         """A future of a call that one of its inputs has failed already."""
-        self.backend.adjust_run(run, submitted=1, failed=1)
-        self.backend.states.put(None, 1, state_map.FAILED)
-        future = Future(self.backend)
+        self.scheduler.adjust_run(run, submitted=1, failed=1)
+        self.host.states.put(None, 1, state_map.FAILED)
+        future = Future(self.host)
         error = outcomes.dependency_failed(cause, 0)
         name_call(error, call)
         future.settle(None, error)
@@ -282,7 +291,7 @@ class Sender:
             if len(self.batches) > 32:
                 self.batches = {k: s for k, s in self.batches.items() if s.unfinished}
             stream = self.batches[key] = Stream(
-                self.backend, function, options, run, _BATCH_ELEMENTS, star=False
+                self.host, function, options, run, _BATCH_ELEMENTS, star=False
             )
         element = BatchElement(stream)
         with whole():
@@ -303,7 +312,7 @@ class Sender:
         Its elements are tried again by the stream, one by one, and not by the scheduler.
         """
         if options.asks:
-            self.backend.resources.check(options)
+            self.host.resources.check(options)
         start = _NOW()
         inputs = Inputs()
         items: list[Any] = body["items"]
@@ -320,9 +329,9 @@ class Sender:
             try:
                 inputs = Inputs()
                 body = body if draws is None else {**body, "draws": draws}
-                encoded = pack(self.backend, function, body, args, {}, inputs)
+                encoded = pack(self.host, self.host.sharing, function, body, args, {}, inputs)
                 for before in options.after:
-                    add_input(self.backend, before, inputs)
+                    add_input(self.host, before, inputs)
             except FailedInput as failed:
                 error = outcomes.dependency_failed(failed.cause, 0)
                 raise error from error.__cause__
@@ -336,9 +345,9 @@ class Sender:
             block, data = NO_BLOCK, encoded.data
             if encoded.buffers or encoded.size > INLINE_MAX:
                 data, block = ffi.NULL, self.store(encoded)
-            slot = self.resolver.take_slot()
-            self.resolver.table[slot], chunk.slot = chunk, slot
-            self.backend.adjust_run(run, submitted=-count)  # counted when they were added to the stream
+            slot = self.slots.take()
+            self.slots.entries[slot], chunk.slot = chunk, slot
+            self.scheduler.adjust_run(run, submitted=-count)  # counted when they were added to the stream
             form, _keep = self._form(options, inputs, block)
             form.count, form.retries, form.ask, form.attempt = count, 0, 0, chunk.attempt
             form.position = 0 if chunk.position is None else chunk.position + 1
@@ -352,9 +361,9 @@ class Sender:
                 return
             if block != NO_BLOCK:
                 self.scheduler.drop(block)
-            self.backend.adjust_run(run, submitted=count)
+            self.scheduler.adjust_run(run, submitted=count)
             try:
-                self._undo(slot, ticket)
+                self.slots.undo(slot, ticket)
             except StaleInput:
                 number = self._drawn.number(function)
                 continue
@@ -376,7 +385,7 @@ class _BatchElements:
         """See `Receiver`."""
         for future, value in zip(keys, values, strict=True):
             if future.settle(value):
-                future._stream.backend.resolver.call_back(future)
+                future._stream.host.call_back(future)
 
     def receive_error(self, key: BatchElement, error: BaseException) -> None:
         """See `Receiver`."""
@@ -386,14 +395,14 @@ class _BatchElements:
         else:
             called = key.settle(None, error)
         if called:
-            key._stream.backend.resolver.call_back(key)
+            key._stream.host.call_back(key)
 
     def receive_cancelled(self, keys: Sequence[BatchElement]) -> None:
         """See `Receiver`."""
         for future in keys:
             future._cancelled = CancelledItem(future._stream, future, CancelledError())
             if future.settle_cancelled():
-                future._stream.backend.resolver.call_back(future)
+                future._stream.host.call_back(future)
 
 
 _BATCH_ELEMENTS = _BatchElements()

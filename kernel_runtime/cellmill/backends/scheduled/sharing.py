@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection
+from typing import Any
 
 from ...errors import PayloadError
 from ...serialization import read_only
 from ...serialization.payload import INLINE_MAX, Encoded, explain_shared
 from ...serialization.shared import Place, Shared, ShareError, packing, reference
-from .scheduler import DiskFull, Full, StaleInput, check, ffi, with_gil
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from .gate import Gate
+from .scheduler import DiskFull, Full, Scheduler, StaleInput, check, ffi, with_gil
 
 IN_LINE, IN_MEMORY, IN_FILE = "messages", "shared memory", "a file"
 
@@ -27,9 +25,11 @@ IN_LINE, IN_MEMORY, IN_FILE = "messages", "shared memory", "a file"
 class Sharing:
     """The shared objects of one backend, by number."""
 
-    def __init__(self, backend: ScheduledBackend) -> None:
-        self.backend = backend
-        self.scheduler = backend.scheduler
+    def __init__(self, scheduler: Scheduler, gate: Gate, dropped: Callable[[int], None]) -> None:
+        """``dropped`` is told the number of an object that was closed: functions that refer to it go, too."""
+        self.scheduler = scheduler
+        self.gate = gate
+        self._dropped = dropped
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._groups: dict[frozenset[int], int] = {}
@@ -71,11 +71,11 @@ class Sharing:
 
     def drop(self, place: Place) -> None:
         """See `shared.Keeper`."""
-        if self.backend.foreign or os.getpid() != self._process:
+        if self.gate.foreign or os.getpid() != self._process:
             return
         for key in [key for key in list(self._groups) if place.number in key]:
             self._groups.pop(key, None)
-        self.backend.functions.dropped_with(place.number)
+        self._dropped(place.number)
         self.scheduler.drop_function(place.number)
 
     def refer(self, shared: Any, needs: set[int]) -> tuple[Any, tuple[Any, ...]]:

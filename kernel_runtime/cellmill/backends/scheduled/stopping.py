@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .scheduler import NO_ELEMENT, ffi, with_gil
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from .gate import Gate
+from .scheduler import NO_ELEMENT, Scheduler, ffi, with_gil
 
 GRACE_SECONDS = 0.5
 LOOK_SECONDS = 0.02
@@ -33,8 +31,9 @@ class Target:
 class Targets:
     """Finds the tasks to end; a subclass ends them, in a thread of its own."""
 
-    def __init__(self, backend: ScheduledBackend) -> None:
-        self._handle = backend.scheduler.handle
+    def __init__(self, scheduler: Scheduler, gate: Gate) -> None:
+        self._handle = scheduler.handle
+        self._gate = gate
 
     def _see_to(self, targets: list[Target]) -> None:
         raise NotImplementedError

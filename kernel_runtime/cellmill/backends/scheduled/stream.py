@@ -11,7 +11,7 @@ import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from ...by_value.references import constants_of
 from ...diagnostics.blame import who
@@ -27,11 +27,9 @@ from . import outcomes, state_map
 from .cancellations import done_of
 from .chunks import Chunk
 from .elements import Elements
+from .protocols import StreamHost
 from .scheduler import Closed
 from .sizes import BatchSizes, ChunkSizes, FixedSizes, Sizes
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
 
 __all__ = ["Chunk", "Receiver", "Stream"]
 
@@ -56,7 +54,7 @@ class CancelledItem:
     """What the error of a cancelled item of a batch says. ``by``: what cancelled it alone."""
 
     def __init__(self, stream: Stream, key: Any, error: CancelledError, by: str = "") -> None:
-        run = None if by else find(stream.run, stream.backend)
+        run = None if by else find(stream.run, stream.host)
         self._parts = stream, key, error, run, by
 
     def __str__(self) -> str:
@@ -69,7 +67,7 @@ class Stream:
 
     def __init__(
         self,
-        backend: ScheduledBackend,
+        host: StreamHost,
         function: Any,
         options: TaskOptions,
         run: int,
@@ -78,10 +76,10 @@ class Stream:
         star: bool,
         chunksize: int | None = None,
     ) -> None:
-        self.backend = backend
+        self.host = host
         self.function = function
-        self.number, generators = backend.functions.pin(function)  # 0: it goes with each chunk
-        weakref.finalize(self, backend.functions.unpin, self.number).atexit = False
+        self.number, generators = host.functions.pin(function)  # 0: it goes with each chunk
+        weakref.finalize(self, host.functions.unpin, self.number).atexit = False
         self._renewed: list[int] = []  # keys from which on elements see another state of the function...
         self._numbers = [self.number]  # ...and its number before the first of them, and from each on
         self._generators = [generators]  # the same of the generators of random numbers that it refers to
@@ -89,19 +87,19 @@ class Stream:
         self.options = options
         self.run = run
         self.receiver = receiver
-        self.settings = backend.sender.settings()
+        self.settings = host.map_settings()
         self.star = star
         self.sizes: Sizes
-        alone = options.timeout is not None and not backend.limits_elements
+        alone = options.timeout is not None and not host.limits_elements
         if chunksize is not None and not alone:
             self.sizes = FixedSizes(chunksize)
         elif alone or options.after or (options.timeout is not None and options.batch):
             self.sizes = FixedSizes(1)  # a limit holds for one element
         else:
-            workers = backend.max_workers
-            expected = backend.paces.of(function)
+            workers = host.max_workers
+            expected = host.paces.of(function)
             self.sizes = (
-                BatchSizes(workers) if options.batch else ChunkSizes(workers, backend.crowding, expected)
+                BatchSizes(workers) if options.batch else ChunkSizes(workers, host.crowding, expected)
             )
         self.expected: int | None = None  # elements still to be added, if known
         self.waiting = Elements()
@@ -124,14 +122,14 @@ class Stream:
         with self._lock:
             self.unfinished += len(items)
             self.waiting.add(keys, items)
-        self.backend.adjust_run(self.run, submitted=len(items))
+        self.host.scheduler.adjust_run(self.run, submitted=len(items))
 
     def send(self) -> None:
         """Cut and submit chunks as long as workers have use for them."""
         with self._lock:
             if self._failure is not None:
                 self.fail(self._failure)
-            most = AHEAD * self.backend.max_workers
+            most = AHEAD * self.host.max_workers
             while self.waiting and self.sent < most:
                 available = len(self.waiting)
                 remaining = None if self.expected is None else available + self.expected
@@ -143,10 +141,25 @@ class Stream:
         if self.when_low is not None and self.sent < most:
             self.when_low()
 
+    def send_again(self, keys: Sequence[Any], items: list[Any], position: int) -> None:
+        """One more chunk with elements that were sent before, and are at this position of the state map."""
+        self._submit(keys, items, position=position)
+
+    def put_back(self, spans: Sequence[tuple[Sequence[Any], list[Any], int]]) -> None:
+        """These elements come next, the last span first; they were sent before."""
+        with self._lock:
+            for keys, items, position in spans:
+                self.waiting.put_back(keys, items, position)
+
+    def ended(self, counted: bool) -> None:
+        """A chunk is over; ``counted``: it was among those in flight."""
+        with self._lock:
+            self.sent -= counted
+
     def renew(self, key: int) -> None:
         """From this element of a map on, the function is what it is now."""
-        number, generators = self.backend.functions.pin(self.function)
-        weakref.finalize(self, self.backend.functions.unpin, number).atexit = False
+        number, generators = self.host.functions.pin(self.function)
+        weakref.finalize(self, self.host.functions.unpin, number).atexit = False
         with self._lock:
             self._renewed.append(key)
             self._numbers.append(number)
@@ -183,19 +196,19 @@ class Stream:
         if self.options.timeout is not None:
             body["limited"] = True
         try:
-            self.backend.submit_chunk(self.function, body, chunk, self.options, self.run)
+            self.host.submit_chunk(self.function, body, chunk, self.options, self.run)
         except Closed:
-            self.backend.adjust_run(self.run, cancelled=len(items))
-            self.backend.states.put(position, len(items), state_map.CANCELLED)
+            self.host.scheduler.adjust_run(self.run, cancelled=len(items))
+            self.host.states.put(position, len(items), state_map.CANCELLED)
             for key, item in zip(keys, items, strict=True):
-                self._settle_error(key, outcomes.cancelled(item))
+                self.settle_error(key, outcomes.cancelled(item))
             raise
         except (DependencyError, PayloadError, UsageError) as error:
             if len(items) == 1:
-                self.backend.adjust_run(self.run, failed=1)
-                self.backend.states.put(position, 1, state_map.FAILED)
+                self.host.scheduler.adjust_run(self.run, failed=1)
+                self.host.states.put(position, 1, state_map.FAILED)
                 self.name(keys[0], items[0], error)
-                self._settle_error(keys[0], error)
+                self.settle_error(keys[0], error)
                 return
             half = len(items) // 2
             self._submit(keys[:half], items[:half], position=position)
@@ -206,7 +219,7 @@ class Stream:
 
     def cancel_all(self) -> int:
         """Drop what has not been sent and take back what has not begun; how many elements that is."""
-        return self.cancel_waiting() + self.backend.cancel_sent(self.run)
+        return self.cancel_waiting() + self.host.cancel_sent(self.run)
 
     def cancel_waiting(self) -> int:
         """Drop what has not been sent, and send nothing again of what was; how many elements that is."""
@@ -223,7 +236,7 @@ class Stream:
     def tell_cancelled(self, dropped: list[Sequence[Any]]) -> int:
         """Those who wait for these elements hear of it; how many elements that is."""
         count = sum(map(len, dropped))
-        self.backend.adjust_run(self.run, cancelled=count)
+        self.host.scheduler.adjust_run(self.run, cancelled=count)
         for keys in dropped:
             self.receiver.receive_cancelled(keys)
         if count:
@@ -234,7 +247,7 @@ class Stream:
         """The keys of what waited here, which ends in this state of the map."""
         dropped = self.waiting.clear()
         for keys, items, position in dropped:
-            self.backend.states.put(position, len(items), state)
+            self.host.states.put(position, len(items), state)
             if type(keys) is not range:
                 self.dropped.update(zip(keys, items, strict=True))
             elif len(self.dropped) < MOST_DROPPED:
@@ -249,8 +262,8 @@ class Stream:
                 return False
             self._over(1)
             self.dropped[key] = removed[1][0]
-            self.backend.states.put(removed[2], 1, state_map.CANCELLED)
-            self.backend.adjust_run(self.run, cancelled=1)
+            self.host.states.put(removed[2], 1, state_map.CANCELLED)
+            self.host.scheduler.adjust_run(self.run, cancelled=1)
             return True
 
     def fail(self, error: BaseException) -> None:
@@ -258,17 +271,17 @@ class Stream:
         self._failure = error
         with self._lock:
             dropped = [key for keys in self._drop_waiting(state_map.FAILED) for key in keys]
-        self.backend.adjust_run(self.run, failed=len(dropped))
+        self.host.scheduler.adjust_run(self.run, failed=len(dropped))
         for key in dropped:
             failure = WorkerLostError(f"the task did not run: {error}")
             failure.__cause__ = error
-            self._settle_error(key, failure)
+            self.settle_error(key, failure)
 
     # -- a home for the futures of a batch
 
     def wait(self, future: Future, timeout: float | None) -> None:
         """See `futures.Home`."""
-        self.backend.resolver.wait(future, timeout)
+        self.host.wait(future, timeout)
 
     def cancel(self, future: Future) -> bool:
         """See `futures.Home`: an element that waits here still can be taken back."""
@@ -300,7 +313,7 @@ class Stream:
     def ran(self, count: int, run_ns: int) -> None:
         """A chunk of so many elements ran for ``run_ns``."""
         self.sizes.observe(count, run_ns)
-        self.backend.paces.note(self.function, run_ns / count)
+        self.host.paces.note(self.function, run_ns / count)
         if self.observe is not None:
             self.observe(count, run_ns)
 
@@ -309,8 +322,9 @@ class Stream:
         self.receiver.receive(keys, values, size)
         self._over(len(values))
 
-    def _settle_error(self, key: Any, error: BaseException) -> None:
-        note_failure(self.run, self.backend, error)
+    def settle_error(self, key: Any, error: BaseException) -> None:
+        """This element has failed for good, or was cancelled."""
+        note_failure(self.run, self.host, error)
         self.receiver.receive_error(key, error)
         self._over(1)
 
@@ -337,7 +351,7 @@ class Stream:
                 return False
             self._attempts.pop(key, None)
         self.name(key, item, error)
-        self._settle_error(key, error)
+        self.settle_error(key, error)
         return True
 
     def explain(

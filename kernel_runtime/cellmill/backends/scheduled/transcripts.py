@@ -13,19 +13,17 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import runs
 from ...cell_output import log_records, origin
 from ...cell_output.transcript import QUIET_SECONDS, Settings, Transcript, Voice
-from ...serialization.functions import function_name
+from ...serialization.functions import FunctionTable, function_name
 from ...task import NO_RUN
 from ...worker_process.output_frames import STDERR, STDOUT
-from .scheduler import with_gil
-from .stream import Chunk
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from .chunks import Chunk
+from .scheduler import Scheduler, with_gil
+from .slots import SlotTable
 
 MOST_CELLS, MOST_TRANSCRIPTS = 1000, 256
 
@@ -33,8 +31,19 @@ MOST_CELLS, MOST_TRANSCRIPTS = 1000, 256
 class Transcripts:
     """Those of one backend; from any thread."""
 
-    def __init__(self, backend: ScheduledBackend, settings: Settings) -> None:
-        self._backend = backend
+    def __init__(
+        self,
+        home: object,
+        scheduler: Scheduler,
+        slots: SlotTable,
+        functions: FunctionTable,
+        settings: Settings,
+    ) -> None:
+        """``home``: the backend whose runs these are."""
+        self._home = home
+        self._scheduler = scheduler
+        self._slots = slots
+        self._names = functions.names
         self.settings = settings
         self._cells: list[tuple[int, origin.Origin]] = [(0, origin.latest)]  # by the first serial number
         self._transcripts: OrderedDict[Any, Transcript] = OrderedDict()
@@ -50,9 +59,7 @@ class Transcripts:
         """One task, or element, begins to speak; ticket 0: something that is no task."""
         with self._lock:
             transcript = self._transcript(run, ticket)
-            return Voice(
-                transcript, (id(self._backend), ticket, element), self._name(element, function, ticket)
-            )
+            return Voice(transcript, (id(self._home), ticket, element), self._name(element, function, ticket))
 
     def hear(self, voice: Voice, kind: int, data: bytes) -> None:
         """More of its text."""
@@ -135,9 +142,8 @@ class Transcripts:
         """Function and task for people: the place in its map, or a number."""
         if not ticket:
             return "worker"
-        table, slot = self._backend.resolver.table, ticket & NO_RUN
-        entry = table[slot] if slot < len(table) else None
-        name = self._backend.functions.names.get(function)
+        entry = self._slots.entry(ticket & NO_RUN)
+        name = self._names.get(function)
         if type(entry) is Chunk:
             name = name or function_name(entry.stream.function)
             key = entry.keys[element] if element < len(entry.keys) else None
@@ -146,9 +152,9 @@ class Transcripts:
 
     def _transcript(self, number: int, ticket: int) -> Transcript:
         cell = self._cell(ticket >> 32) if ticket else self._cells[0][1]
-        run = runs.find(number, self._backend) if number != NO_RUN else None
+        run = runs.find(number, self._home) if number != NO_RUN else None
         if run is None and number != NO_RUN:
-            run = runs.find_ended(number, self._backend)
+            run = runs.find_ended(number, self._home)
         key: Any = run.id if run is not None else (cell.epoch, number)
         found = self._transcripts.get(key)
         if found is None:
@@ -163,7 +169,7 @@ class Transcripts:
 
     def new_cell(self, cell: origin.Origin) -> None:
         """What is submitted from now on belongs to this cell."""
-        serial = int(with_gil.csched_serial(self._backend.scheduler.handle)) + 1
+        serial = int(with_gil.csched_serial(self._scheduler.handle)) + 1
         with self._lock:
             self._cells.append((serial, cell))
             del self._cells[1:-MOST_CELLS]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...by_value.capture import capture
 from ...diagnostics import notices
 from ...serialization.functions import function_name
-
-if TYPE_CHECKING:
-    from .stream import Stream
+from .stream import Stream
 
 
 class Watch:

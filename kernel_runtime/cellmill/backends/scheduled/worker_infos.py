@@ -2,46 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...task import WorkerInfo
-from .scheduler import NO_ELEMENT, ffi, with_gil
-
-if TYPE_CHECKING:
-    from .backend import ScheduledBackend
+from .scheduler import NO_ELEMENT, Scheduler, ffi, with_gil
 
 STATES = ("lost", "starting", "idle", "lost")
 
 
-def info_of(backend: ScheduledBackend, index: int) -> Any:
+def info_of(scheduler: Scheduler, index: int) -> Any:
     """What the scheduler knows of one worker (csched_worker_info_t)."""
     out = ffi.new("csched_worker_info_t *")
-    with_gil.csched_worker_info(backend.scheduler.handle, index, out)
+    with_gil.csched_worker_info(scheduler.handle, index, out)
     return out
 
 
-def running_in_run(backend: ScheduledBackend, run: int) -> int:
+def running_in_run(scheduler: Scheduler, run: int) -> int:
     """Tasks of this run that are in user code now."""
     out = ffi.new("csched_worker_info_t *")
-    handle, index, count = backend.scheduler.handle, 0, 0
+    handle, index, count = scheduler.handle, 0, 0
     while with_gil.csched_worker_info(handle, index, out) == 0:
         count += bool(out.ticket) and out.run == run
         index += 1
     return count
 
 
-def infos(backend: ScheduledBackend, members: Iterable[Any], restarts: int) -> list[WorkerInfo]:
+def infos(
+    scheduler: Scheduler, names: Mapping[int, str], members: Iterable[Any], restarts: int
+) -> list[WorkerInfo]:
     """One record for each of these members, which have an index and a process id, in the order of the indexes."""
     found = []
     for member in sorted(members, key=lambda m: int(m.index)):
-        out = info_of(backend, member.index)
+        out = info_of(scheduler, member.index)
         state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
         state = "stopping" if out.stopping else state
         info = WorkerInfo(member.index, member.pid, state, int(out.finished), restarts)
         if out.ticket:
-            name = backend.functions.names.get(out.function)
+            name = names.get(out.function)
             element = None if out.element == NO_ELEMENT else int(out.element)
             info = replace(
                 info, function=name, task=int(out.ticket), element=element, since_ns=int(out.since)

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import pickle
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...cell_output.transcript import OUTPUT_LINES
-from ...diagnostics.naming import InputName
-from ...errors import UsageError, WorkerLostError
-from ...futures import Future
+from ...errors import UsageError
 from ...process_context import thread_context
 from ...process_context.cpus import available_cpus
 from ...runs import Run
 from ...serialization.functions import FunctionTable
 from ...serialization.shared import Shared
-from ...task import TaskOptions, check_whole, short_arguments
+from ...task import TaskOptions, check_whole
 from ..inline import InlineBackend
 from ..map_iterator import MapIterator
-from ..scheduled import outcomes
 from ..scheduled.backend import ScheduledBackend
-from ..scheduled.cancellations import Cancellations
-from ..scheduled.failure_log import KEPT_BYTES, FailureLog
-from ..scheduled.inspecting import Inspector
-from ..scheduled.scheduler import with_gil
 from . import task_streams
-from .call import Call, ChunkCall
+from .call import Call
 from .listening import ThreadListener
 from .names import Names
 from .pool import ThreadPool
-from .resolver import ThreadsResolver
+from .records import ThreadCancellations, ThreadFailures, ThreadInspector
+from .results import ThreadResults
 from .sender import ThreadsSender
 from .stopper import ThreadStopper
 
@@ -45,8 +37,6 @@ class ThreadsBackend(ScheduledBackend):
     """Tasks on threads of this process; arguments, results and functions are the objects themselves."""
 
     name = "threads"
-    sender_type = ThreadsSender
-    resolver_type = ThreadsResolver
     pool: ThreadPool
     stopper: ThreadStopper
     listener: ThreadListener
@@ -73,9 +63,6 @@ class ThreadsBackend(ScheduledBackend):
             check_whole("max_tasks_per_child", max_tasks_per_child, range(1, 1 << 62))
         cpus = available_cpus()
         self.calls: dict[int, Call] = {}  # by the slot of the task
-        self.failures_type = ThreadFailures
-        self.inspector_type = ThreadInspector
-        self.cancellations_type = ThreadCancellations
         super().__init__(
             cpus if max_workers is None else max_workers,
             cpus,
@@ -85,14 +72,40 @@ class ThreadsBackend(ScheduledBackend):
             worker_tasks=max_tasks_per_child or 0,
             resources=resources,
         )
-        self.stopper = ThreadStopper(self)
+        self.stopper = ThreadStopper(self.scheduler, self.gate)
         with contextlib.ExitStack() as undo:
             undo.callback(self.resolver.stop)
-            self.listener = ThreadListener(self, self.shown)
+            self.listener = ThreadListener(
+                self, self.scheduler, self.slots, self.functions, self.shown, self.report
+            )
             undo.callback(self.listener.stop)
-            self.pool = ThreadPool(self, initializer=initializer, initargs=initargs, preload=preload)
+            self.pool = ThreadPool(
+                self,
+                self.listener,
+                self.calls,
+                initializer=initializer,
+                initargs=initargs,
+                preload=preload,
+            )
+            self.stopper.pool = self.pool
+            self.listener.members = self.pool.members
             undo.pop_all()
         self.open()
+
+    def make_failures(self) -> ThreadFailures:
+        return ThreadFailures(self.scheduler, self.functions, self.sharing.refer, self.calls)
+
+    def make_cancellations(self) -> ThreadCancellations:
+        return ThreadCancellations(self, self.scheduler, self.functions, self.calls)
+
+    def make_results(self) -> ThreadResults:
+        return ThreadResults(self.scheduler, self.slots, self.failures, self.functions.names, self.calls)
+
+    def make_inspector(self) -> ThreadInspector:
+        return ThreadInspector(self, self.slots, self.calls)
+
+    def make_sender(self) -> ThreadsSender:
+        return ThreadsSender(self, self.slots, self.calls)
 
     def make_functions(self) -> FunctionTable:
         return Names(self._add_function, self.scheduler.drop_function)
@@ -107,96 +120,3 @@ class ThreadsBackend(ScheduledBackend):
         if thread_context.in_thread():  # a thread that waits for others of its kind may wait for ever
             return InlineBackend(resources=...).map(function, iterables, options, run, **how)
         return super().map(function, iterables, options, run, **how)
-
-    def explain_end(
-        self, call: Call | None, status: int, function: int, limit: float, task: str
-    ) -> BaseException:
-        """The error of a task, such as "#12", that was lost, or ran past its limit of so many seconds."""
-        name = self.functions.names.get(function, "a task")
-        arguments = shown(call)
-        if status == with_gil.CSCHED_LOST:
-            return WorkerLostError(
-                f"the thread that ran {outcomes.with_number(f'{name}({arguments})', task)} ended",
-                function=name,
-                arguments=arguments,
-            )
-        return outcomes.error_of(status, None, outcomes.with_number(f"{name}({arguments})", task), limit)
-
-
-def shown(call: Call | None) -> str:
-    """Its arguments, as short text."""
-    if call is None or isinstance(call, ChunkCall):
-        return "..."
-    try:
-        if call.sources:
-            return short_arguments(*call.with_inputs(tuple(map(_Given, range(len(call.sources))))))
-        return short_arguments(*call.call()[1:])
-    except Exception:
-        return "<arguments that cannot be shown>"
-
-
-class _Given:
-    """Stands for an input that may not be there."""
-
-    def __init__(self, place: int) -> None:
-        self.value = InputName(place + 1)
-
-
-class _Few(io.BytesIO):
-    def write(self, data: Any) -> int:
-        if self.tell() + len(memoryview(data)) > KEPT_BYTES:
-            raise OverflowError("too large to be kept")
-        return super().write(data)
-
-
-class ThreadFailures(FailureLog):
-    """What is kept of a failed call is a pickle of its arguments, where they can be: the objects are let go of."""
-
-    _backend: ThreadsBackend
-
-    def of_task(
-        self,
-        future: Future,
-        slot: int,
-        status: int,
-        error: BaseException,
-        arguments: memoryview | None,
-        text: str | None = None,
-    ) -> None:
-        call = self._backend.calls.get(slot)
-        if call is not None and not isinstance(call, ChunkCall):
-            text = shown(call)
-            file = _Few()
-            with contextlib.suppress(Exception):
-                _, args, kwargs = call.call()
-                pickle.Pickler(file, 5).dump([args, kwargs])
-                arguments = memoryview(file.getvalue())
-        super().of_task(future, slot, status, error, arguments, text)
-
-
-class ThreadCancellations(Cancellations):
-    """The objects are let go of: arguments are kept as text."""
-
-    _backend: ThreadsBackend
-
-    def arguments(self, slot: int, data: bytes | None) -> bytes | str | None:
-        call = self._backend.calls.get(slot)
-        return data if data is None or call is None or isinstance(call, ChunkCall) else shown(call)
-
-
-class ThreadInspector(Inspector):
-    """Arguments of tasks that are not over are at hand."""
-
-    def arguments(self, task: int, element: int | None) -> str | None:
-        backend = self._backend
-        assert isinstance(backend, ThreadsBackend)
-        ticket = self.ticket(task)
-        future = (
-            backend.resolver.table[ticket & SLOT]
-            if ticket and ticket & SLOT < len(backend.resolver.table)
-            else None
-        )
-        call = backend.calls.get(ticket & SLOT) if ticket else None
-        if self.failure(task, element) is None and call is not None and isinstance(future, Future):
-            return shown(call) if future._ticket == ticket else None
-        return super().arguments(task, element)

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable
 from operator import is_
 from typing import Any
 
-from ...futures import FINISHED, OVER, Future
+from ...diagnostics.naming import InputName
+from ...futures import FINISHED, OVER, Future, Home
 from ...process_context import thread_context
 from ...serialization.exceptions import here_and_now
-from ..scheduled.call_encoding import FailedInput, Inputs, add_input, note_over, of_this_backend
+from ...task import short_arguments
+from ..scheduled.call_encoding import FailedInput, Inputs, add_input, is_at_home, note_over
 
 PARTS = (list, tuple, dict)  # what is looked through for futures, as deep as it goes
 DEEPEST = 50
@@ -95,20 +97,20 @@ class Input:
         self.position = position
 
 
-def packed(backend: Any, value: Any, inputs: Inputs, within: tuple[int, ...] = ()) -> Any:
+def packed(home: Home, value: Any, inputs: Inputs, within: tuple[int, ...] = ()) -> Any:
     """The value itself, or where futures are in it a copy with their results or an `Input` in their places.
 
     Raises `FailedInput`.
     """
     if isinstance(value, Future):
-        return _place(backend, value, inputs)
+        return _place(home, value, inputs)
     kind = type(value)
     if kind not in PARTS or id(value) in within or len(within) > DEEPEST:
         return value
     parts = value.values() if kind is dict else value
     if not any(map(_holds, set(map(type, parts)))):  # a long list of numbers is done with here
         return value
-    made = [packed(backend, part, inputs, (*within, id(value))) for part in parts]
+    made = [packed(home, part, inputs, (*within, id(value))) for part in parts]
     if all(map(is_, parts, made)):
         return value
     return dict(zip(value, made, strict=True)) if kind is dict else kind(made)
@@ -118,22 +120,22 @@ def _holds(kind: type) -> bool:
     return kind in PARTS or issubclass(kind, Future)
 
 
-def _place(backend: Any, future: Any, inputs: Inputs) -> Any:
+def _place(home: Home, future: Any, inputs: Inputs) -> Any:
     if future._state not in OVER:
-        if of_this_backend(backend, future):
+        if is_at_home(home, future):
             inputs.append(future)
             return Input(len(inputs) - 1)
         future.exception()
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
-    note_over(backend, future, inputs)
+    note_over(home, future, inputs)
     return future._result
 
 
-def add_after(backend: Any, after: Iterable[Any], inputs: Inputs) -> None:
+def add_after(home: Home, after: Iterable[Any], inputs: Inputs) -> None:
     """Futures that are waited for, and whose values are not used."""
     for future in after:
-        add_input(backend, future, inputs)
+        add_input(home, future, inputs)
 
 
 def filled(value: Any, sources: tuple[Call | None, ...], within: tuple[int, ...] = ()) -> Any:
@@ -215,3 +217,22 @@ class ChunkRunner:
         """For the loop in C, which does so."""
         self._call.failures = failures
         self.outcome = encoded
+
+
+def shown(call: Call | None) -> str:
+    """Its arguments, as short text."""
+    if call is None or isinstance(call, ChunkCall):
+        return "..."
+    try:
+        if call.sources:
+            return short_arguments(*call.with_inputs(tuple(map(_Given, range(len(call.sources))))))
+        return short_arguments(*call.call()[1:])
+    except Exception:
+        return "<arguments that cannot be shown>"
+
+
+class _Given:
+    """In the place of an input that may not be there."""
+
+    def __init__(self, place: int) -> None:
+        self.value = InputName(place + 1)

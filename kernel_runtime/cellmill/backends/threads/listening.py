@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from ... import runs
-from ...cell_output.transcript import QUIET_SECONDS, Settings, Voice
+from ...cell_output.transcript import QUIET_SECONDS, Settings
+from ...serialization.functions import FunctionTable
 from ...task import NO_RUN
-from ..scheduled.scheduler import NO_ELEMENT, with_gil
+from ..scheduled.scheduler import NO_ELEMENT, Scheduler, with_gil
+from ..scheduled.slots import SlotTable
 from ..scheduled.transcripts import Transcripts
 from . import task_streams
-
-if TYPE_CHECKING:
-    from .backend import ThreadsBackend
-    from .thread import WorkerThread
+from .task_streams import Printed
+from .thread import WorkerThread
 
 GATHER_SECONDS = 0.02  # what comes meanwhile is told with it
 
-Place = tuple[int, int, int]  # element, function, ticket
-
-
-class Said:
-    """Of one thread: text that has not been told, and the voices of its task."""
-
-    def __init__(self) -> None:
-        self.waiting: deque[tuple[int, Place, str]] = deque()
-        self.voices: dict[Place, Voice] = {}
-
 
 class ThreadListener(Transcripts):
-    """Tells what the threads of one backend have said."""
+    """Tells what the threads of one backend have printed."""
 
-    _backend: ThreadsBackend
-
-    def __init__(self, backend: ThreadsBackend, settings: Settings) -> None:
-        super().__init__(backend, settings)
+    def __init__(
+        self,
+        home: object,
+        scheduler: Scheduler,
+        slots: SlotTable,
+        functions: FunctionTable,
+        settings: Settings,
+        report: Callable[[BaseException], None],
+    ) -> None:
+        super().__init__(home, scheduler, slots, functions, settings)
+        self._report = report
+        self.members: Mapping[int, WorkerThread] = {}  # those of the pool, once there is one
         self._word = threading.Event()
         self._stopped = False
         self._ending = threading.Lock()
@@ -55,42 +52,38 @@ class ThreadListener(Transcripts):
                 self._tell_members()
                 self.settle()
             except Exception as error:  # of a stream that was put in the place of sys.stdout, most likely
-                self._backend.report(error)
+                self._report(error)
 
     def _tell_members(self) -> None:
         if not self._stopped:
-            for member in list(self._backend.pool.members.values()):
-                self._tell(member.said)
+            for member in list(self.members.values()):
+                self._tell(member.printed)
 
     def say(self, member: WorkerThread, number: int, text: str) -> None:
         """In a task: kept, in no more than a step, because a Stop may come in between any two."""
         element = with_gil.csched_worker_place(member.handle)
         place = (0 if element == NO_ELEMENT else element, member.function, int(member.form.ticket))
-        member.said.waiting.append((number, place, text))
+        member.printed.waiting.append((number, place, text))
         member.form.spoke = 1
         if not self._word.is_set():
             self._word.set()
 
-    def _tell(self, said: Said) -> None:
+    def _tell(self, printed: Printed) -> None:
         with self._lock:
-            while said.waiting:
-                number, place, text = said.waiting.popleft()
-                voice = said.voices.get(place)
+            while printed.waiting:
+                number, place, text = printed.waiting.popleft()
+                voice = printed.voices.get(place)
                 if voice is None:
                     element, function, ticket = place
-                    run = (
-                        int(with_gil.csched_task_run(self._backend.scheduler.handle, ticket))
-                        if ticket
-                        else NO_RUN
-                    )
-                    voice = said.voices[place] = self.new_voice(run, element, function, ticket)
+                    run = int(with_gil.csched_task_run(self._scheduler.handle, ticket)) if ticket else NO_RUN
+                    voice = printed.voices[place] = self.new_voice(run, element, function, ticket)
                 voice.hear(number, text.encode("utf-8", "backslashreplace"))
 
-    def end_of(self, said: Said) -> None:
+    def end_of(self, printed: Printed) -> None:
         """A thread's task is over, before its result is settled; or the thread is."""
         with self._lock:
-            self._tell(said)
-            voices, said.voices = said.voices, {}
+            self._tell(printed)
+            voices, printed.voices = printed.voices, {}
             self.end(voices.values())
 
     def end_of_task(self, worker: int, ticket: int, run: int) -> None:
@@ -112,4 +105,5 @@ class ThreadListener(Transcripts):
         """In a forked child: its parent's tasks are told there."""
         runs.cell_listeners.discard(self)
         self._stopped = True
-        self._backend.pool.disown()
+        for member in list(self.members.values()):  # threads are gone, but for the one that forked
+            member.disown()

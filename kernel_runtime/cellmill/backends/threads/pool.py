@@ -7,18 +7,18 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import BackendError, UsageError, in_words
 from ...task import WorkerInfo
+from ..scheduled.protocols import PoolHost
 from ..scheduled.scheduler import check, ffi, with_gil
+from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import infos
+from .call import Call
+from .listening import ThreadListener
 from .requests import ThreadRequests
 from .thread import WorkerThread
-
-if TYPE_CHECKING:
-    from ..scheduled.worker_exit import Exit
-    from .backend import ThreadsBackend
 
 CLOSE_SECONDS = 5.0
 
@@ -28,13 +28,18 @@ class ThreadPool:
 
     def __init__(
         self,
-        backend: ThreadsBackend,
+        host: PoolHost,
+        listener: ThreadListener,
+        calls: dict[int, Call],
         *,
         initializer: Callable[..., Any] | None,
         initargs: tuple[Any, ...],
         preload: Iterable[str],
     ) -> None:
-        self.backend = backend
+        self._host = host
+        self._scheduler = host.scheduler
+        self._listener = listener
+        self._calls = calls
         self.size = 0
         self.members: dict[int, WorkerThread] = {}
         self.preloaded: list[str] = []
@@ -43,7 +48,7 @@ class ThreadPool:
         self.closed = False
         self.restarts = 0
         self._initializer, self._initargs = initializer, initargs
-        self.requests = ThreadRequests(backend)
+        self.requests = ThreadRequests(host.scheduler, host.gate, host.resolve, self.members)
         self._lock = threading.RLock()
         self._told = False
         self.preload(preload)
@@ -80,7 +85,7 @@ class ThreadPool:
                     return
 
     def _start_one(self) -> None:
-        scheduler = self.backend.scheduler
+        scheduler = self._scheduler
         index, fds = scheduler.add_worker()
         out = ffi.new("csched_worker_t **")
         try:
@@ -90,7 +95,9 @@ class ThreadPool:
             with_gil.csched_worker_lost(scheduler.handle, index)
             raise
         scheduler.keep_passed()
-        member = self.members[index] = WorkerThread(self, index, out[0])
+        member = self.members[index] = WorkerThread(
+            self, index, out[0], scheduler, self._calls, self._listener, self._host.worker_spin_us
+        )
         try:
             member.thread.start()
         except BaseException:
@@ -103,13 +110,17 @@ class ThreadPool:
         """No thread could be started: go on with those there are, if there are any."""
         problem = BackendError(f"no worker thread could be started: {in_words(error)}")
         if not self.members:
-            self.backend.break_down(problem)
+            self._host.break_down(problem)
             return
         warnings.warn(
             f"cellmill goes on with {len(self.members)} of {self.size} worker threads: {problem}",
             RuntimeWarning,
             stacklevel=2,
         )
+
+    def report(self, error: BaseException) -> None:
+        """An error of Cellmill's own in one of the threads."""
+        self._host.report(error)
 
     def initialized(self) -> bool:
         """In a new thread: its initializer has run."""
@@ -120,7 +131,7 @@ class ThreadPool:
         except BaseException as error:
             problem = BackendError("the initializer of the workers failed")
             problem.__cause__ = error
-            self.backend.break_down(problem)
+            self._host.break_down(problem)
             return False
         return True
 
@@ -141,7 +152,7 @@ class ThreadPool:
 
     def _retire(self, member: WorkerThread) -> None:
         member.retiring = True
-        with_gil.csched_worker_retire(self.backend.scheduler.handle, member.index)
+        with_gil.csched_worker_retire(self._scheduler.handle, member.index)
 
     def ended(self, member: WorkerThread) -> None:
         """The last thing that a thread does."""
@@ -150,9 +161,9 @@ class ThreadPool:
             return
         with self._lock:
             del self.members[member.index]
-            with_gil.csched_worker_lost(self.backend.scheduler.handle, member.index)
+            with_gil.csched_worker_lost(self._scheduler.handle, member.index)
             member.detach()
-        if not self.backend.foreign and self.backend.broken is None:
+        if not self._host.gate.foreign and self._host.gate.broken is None:
             self._start_missing()
 
     def abandon(self, index: int, ticket: int) -> bool:
@@ -162,9 +173,9 @@ class ThreadPool:
             if member is None or not with_gil.csched_thread_abandon(member.form, index, ticket):
                 return False
             del self.members[index]
-            with_gil.csched_worker_lost(self.backend.scheduler.handle, index)
+            with_gil.csched_worker_lost(self._scheduler.handle, index)
             self.restarts += 1
-        self.backend.listener.end_of(member.said)
+        self._listener.end_of(member.printed)
         self._start_missing()
         self._tell()
         return True
@@ -215,11 +226,6 @@ class ThreadPool:
             if member.thread is not threading.current_thread():
                 member.thread.join(max(0.0, deadline - time.monotonic()))
 
-    def disown(self) -> None:
-        """In a forked child: threads are gone, but for the one that forked."""
-        for member in list(self.members.values()):
-            member.disown()
-
     # -- talking to threads
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
@@ -230,7 +236,7 @@ class ThreadPool:
 
     def infos(self) -> list[WorkerInfo]:
         """One record per thread."""
-        self.backend.scheduler.poll()  # hears of threads that have become ready
+        self._scheduler.poll()  # hears of threads that have become ready
         with self._lock:
             members = list(self.members.values())
-        return infos(self.backend, members, self.restarts)
+        return infos(self._scheduler, self._host.functions.names, members, self.restarts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import runs
 from ...diagnostics.naming import call_text
@@ -19,17 +19,15 @@ from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from ..inline import InlineBackend
 from ..scheduled import outcomes
 from ..scheduled.call_encoding import FailedInput, Inputs
+from ..scheduled.chunks import Chunk
 from ..scheduled.drawn import Drawn
 from ..scheduled.retrying import RetriedFuture
 from ..scheduled.scheduler import NO_BLOCK, StaleInput, ffi, with_gil
-from ..scheduled.sender import Sender
-from ..scheduled.stream import Chunk
+from ..scheduled.sender import Sender, SenderHost
+from ..scheduled.slots import SlotTable
 from . import task_streams
 from .call import PARTS, AgainCall, Call, ChunkCall, add_after, packed
 from .task_streams import TaskStream
-
-if TYPE_CHECKING:
-    from .backend import ThreadsBackend
 
 _NOW = time.monotonic_ns
 _SLOT = 2**32 - 1
@@ -40,13 +38,14 @@ _LOOKED_AT = (Future, *PARTS)
 class ThreadsSender(Sender):
     """Turns calls into tasks of one backend."""
 
-    def __init__(self, backend: ThreadsBackend) -> None:  # without the base's: nothing of it needs room, or C
-        self.backend: ThreadsBackend = backend
-        self.scheduler = backend.scheduler
-        self.functions = backend.functions
-        self.resolver = backend.resolver
+    def __init__(self, host: SenderHost, slots: SlotTable, calls: dict[int, Call]) -> None:
+        # without the base's: nothing of it needs room, or C
+        self.host = host
+        self.scheduler = host.scheduler
+        self.slots = slots
+        self.functions = host.functions
         self.batches = {}
-        self.calls = backend.calls
+        self.calls = calls
         self._drawn = Drawn(self.functions)
         self.plain: Any = self  # see `plain.PlainSubmit`: its `submit` is one of no run and no options
         self._inline = InlineBackend(resources=...)  # in a task: what it holds is counted already
@@ -60,11 +59,11 @@ class ThreadsSender(Sender):
         run: int = NO_RUN,
     ) -> Future:
         """One call as a task; its future at once. In a task of such a backend it runs at once, in that task."""
-        backend = self.backend
+        gate = self.host.gate
         if thread_context.used and thread_context.in_thread():
             return self._inline.submit(function, args, kwargs, options, run)
-        if backend.closed or backend.broken is not None:
-            backend.refuse()
+        if gate.closed or gate.broken is not None:
+            gate.refuse()
         if shared.used:
             function, args, kwargs = shared.unshared((function, args, kwargs))
         if type(sys.stdout) is not TaskStream or type(sys.stderr) is not TaskStream:
@@ -85,14 +84,14 @@ class ThreadsSender(Sender):
     def _hand_over(self, call: Call, function: Any, run: int) -> Future:
         """A call with nothing to look after. It and its future are in place before the task can end."""
         number = self.functions.number(function)
-        future = Future(self.backend)
-        slot = self.resolver.take_slot()
-        self.resolver.table[slot] = future
+        future = Future(self.host)
+        slot = self.slots.take()
+        self.slots.entries[slot] = future
         self.calls[slot] = call
         ticket = with_gil.csched_submit(self.scheduler.handle, slot, number, run, ffi.NULL, 0, 0)
         if ticket < 0:
             del self.calls[slot]
-            self._undo(slot, ticket)
+            self.slots.undo(slot, ticket)
         future._ticket = ticket
         return future
 
@@ -100,27 +99,27 @@ class ThreadsSender(Sender):
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
     ) -> Future:
         """Futures among the arguments are inputs; options travel in a form."""
-        backend = self.backend
+        host = self.host
         start = _NOW()
         if options.asks:
-            backend.resources.check(options)
+            host.resources.check(options)
         retry = options.retries if isinstance(options.retries, Retry) else None
-        future = Future(backend) if retry is None else RetriedFuture(backend, retry)
+        future = Future(host) if retry is None else RetriedFuture(host, retry)
         kind = AgainCall if options.retries else Call
         while True:
             inputs = Inputs()
             try:
-                filled = tuple([packed(backend, part, inputs) for part in args])
-                named = {name: packed(backend, part, inputs) for name, part in kwargs.items()}
-                add_after(backend, options.after, inputs)
+                filled = tuple([packed(host, part, inputs) for part in args])
+                named = {name: packed(host, part, inputs) for name, part in kwargs.items()}
+                add_after(host, options.after, inputs)
             except FailedInput as failed:
                 return self._failed(
                     run, failed.cause, call_text(function_name(function), args, kwargs, Future)
                 )
             call = kind(function, filled, named or None, context_now(), self._sources(inputs))
             number = self.functions.number(function)
-            slot = self.resolver.take_slot()
-            self.resolver.table[slot], self.calls[slot] = future, call
+            slot = self.slots.take()
+            self.slots.entries[slot], self.calls[slot] = future, call
             future._inputs = tuple(inputs)
             form, _keep = self._form(options, inputs, NO_BLOCK)
             ticket = with_gil.csched_submit_with(
@@ -129,7 +128,7 @@ class ThreadsSender(Sender):
             if ticket < 0:
                 del self.calls[slot]
                 try:
-                    self._undo(slot, ticket)
+                    self.slots.undo(slot, ticket)
                 except StaleInput:  # an input was resolved meanwhile, its value is at hand now
                     continue
             future._ticket = ticket
@@ -148,18 +147,18 @@ class ThreadsSender(Sender):
         self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int
     ) -> None:
         """Send one chunk of a stream; raises `DependencyError` when an input has failed."""
-        backend = self.backend
+        host = self.host
         start = _NOW()
         if options.asks:
-            backend.resources.check(options)
+            host.resources.check(options)
         count = len(body["items"])
         if shared.used:
             function, body = shared.unshared((function, body))
         while True:
             inputs = Inputs()
             try:
-                body = {**body, "items": packed(backend, body["items"], inputs)}
-                add_after(backend, options.after, inputs)
+                body = {**body, "items": packed(host, body["items"], inputs)}
+                add_after(host, options.after, inputs)
             except FailedInput as failed:
                 error = outcomes.dependency_failed(failed.cause, 0)
                 raise error from error.__cause__
@@ -170,10 +169,10 @@ class ThreadsSender(Sender):
             call = ChunkCall(
                 function, function_name(function), body, self._context(run), self._sources(inputs)
             )
-            slot = self.resolver.take_slot()
-            self.resolver.table[slot], chunk.slot = chunk, slot
+            slot = self.slots.take()
+            self.slots.entries[slot], chunk.slot = chunk, slot
             self.calls[slot] = call
-            backend.adjust_run(run, submitted=-count)  # counted when they were added to the stream
+            self.scheduler.adjust_run(run, submitted=-count)  # counted when they were added to the stream
             form, _keep = self._form(options, inputs, NO_BLOCK)
             form.count, form.retries, form.ask, form.attempt = count, 0, 0, chunk.attempt
             form.position = 0 if chunk.position is None else chunk.position + 1
@@ -186,9 +185,9 @@ class ThreadsSender(Sender):
                     self._tell_over(ticket, number, inputs.over)
                 return
             del self.calls[slot]
-            backend.adjust_run(run, submitted=count)
+            self.scheduler.adjust_run(run, submitted=count)
             try:
-                self._undo(slot, ticket)
+                self.slots.undo(slot, ticket)
             except StaleInput:
                 continue
 
@@ -197,5 +196,5 @@ class ThreadsSender(Sender):
 
     def _context(self, run: int) -> Any:
         """Of who asked for the map: its chunks are sent by whatever thread has their results."""
-        found = runs.find(run, self.backend) if run != NO_RUN else None
+        found = runs.find(run, self.host) if run != NO_RUN else None
         return found.context.copy() if found is not None else context_now()

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol
 
-from ..scheduled.scheduler import with_gil
+from ..scheduled.gate import Gate
+from ..scheduled.scheduler import Scheduler, with_gil
 from ..scheduled.stopping import GRACE_SECONDS, LOOK_SECONDS, MOST_SECONDS, Target, Targets
+from .thread import WorkerThread
 
-if TYPE_CHECKING:
-    from .backend import ThreadsBackend
+
+class Threads(Protocol):
+    """The pool of workers."""
+
+    @property
+    def members(self) -> Mapping[int, WorkerThread]: ...
+
+    def abandon(self, index: int, ticket: int) -> bool: ...
 
 
 class ThreadStopper(Targets):
     """Ends tasks of one backend, in threads of its own that last as long as there is something to end."""
 
-    def __init__(self, backend: ThreadsBackend) -> None:
-        super().__init__(backend)
-        self._backend = backend
+    def __init__(self, scheduler: Scheduler, gate: Gate) -> None:
+        super().__init__(scheduler, gate)
+        self.pool: Threads  # set once there is one
 
     def _see_to(self, targets: list[Target]) -> None:
         start = time.monotonic()
         pending = targets
-        while not self._backend.foreign:
+        while not self._gate.foreign:
             late = time.monotonic() - start - GRACE_SECONDS
             pending = [target for target in pending if not self._is_over(target, late)]
             if not pending:
@@ -34,9 +43,9 @@ class ThreadStopper(Targets):
         unheard = int(with_gil.csched_unheard(self._handle, target.ticket, target.element))
         if unheard < 0 or late > MOST_SECONDS:
             return True
-        member = self._backend.pool.members.get(target.worker)
+        member = self.pool.members.get(target.worker)
         if member is None:
             return True
         if unheard:
             with_gil.csched_thread_interrupt(member.form, target.ticket)
-        return late >= 0 and self._backend.pool.abandon(target.worker, target.ticket)
+        return late >= 0 and self.pool.abandon(target.worker, target.ticket)

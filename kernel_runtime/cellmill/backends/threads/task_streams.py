@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import deque
 from typing import Any
 
 from ...cell_output.origin import STREAMS
+from ...cell_output.transcript import Voice
+
+Place = tuple[int, int, int]  # element, function, ticket
+
+
+class Printed:
+    """What one thread has printed: text that has not been told, and the output of its task."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[int, Place, str]] = deque()
+        self.voices: dict[Place, Voice] = {}
 
 
 class Speaker(threading.local):

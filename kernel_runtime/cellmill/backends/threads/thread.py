@@ -4,39 +4,67 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...errors import InternalError
 from ...process_context import thread_context
-from ..scheduled.scheduler import NO_BLOCK, ffi, with_gil
-from .listening import Said
-from .task_streams import speaker
-
-if TYPE_CHECKING:
-    from .pool import ThreadPool
+from ..scheduled.scheduler import NO_BLOCK, Scheduler, ffi, with_gil
+from .call import Call
+from .requests import ThreadRequests
+from .task_streams import Printed, speaker
 
 _ABANDONED, _CONTROL, _STOPPED = with_gil.CSCHED_OK, with_gil.CSCHED_CONTROL, with_gil.CSCHED_ESTOPPED
 _AGAIN = with_gil.CSCHED_EAGAIN
 
 
+class ThreadOwner(Protocol):
+    """The pool that a thread belongs to."""
+
+    @property
+    def requests(self) -> ThreadRequests: ...
+
+    def initialized(self) -> bool: ...
+
+    def ended(self, member: WorkerThread) -> None: ...
+
+    def report(self, error: BaseException) -> None: ...
+
+
+class OutputTeller(Protocol):
+    """Takes what threads print."""
+
+    def say(self, member: WorkerThread, number: int, text: str) -> None: ...
+
+    def end_of(self, printed: Printed) -> None: ...
+
+
 class WorkerThread:
     """Serves until it is retired, worn out or given up; then tells the pool."""
 
-    def __init__(self, pool: ThreadPool, index: int, handle: Any) -> None:
-        backend = pool.backend
+    def __init__(
+        self,
+        pool: ThreadOwner,
+        index: int,
+        handle: Any,
+        scheduler: Scheduler,
+        calls: dict[int, Call],
+        listener: OutputTeller,
+        spin_us: int,
+    ) -> None:
         self.pool = pool
+        self._listener = listener
         self.index = index
         self.pid = os.getpid()
         self.handle = handle
         self.retiring = False
-        self.said = Said()
+        self.printed = Printed()
         self.telling = False  # what this thread writes is for the stream itself
-        self._calls = backend.calls  # the form borrows it
-        self._scheduler = backend.scheduler  # outlives this thread
+        self._calls = calls  # the form borrows it
+        self._scheduler = scheduler  # outlives this thread
         self.form = ffi.new("csched_thread_t *")
-        self.form.s, self.form.w = backend.scheduler.handle, handle
+        self.form.s, self.form.w = scheduler.handle, handle
         self.form.calls = ffi.cast("void *", id(self._calls))
-        self.form.spin_us = backend.worker_spin_us
+        self.form.spin_us = spin_us
         self._item = ffi.new("csched_item_t *")
         self._end_of_task = self.tell  # the form borrows it
         self.form.end_of_task = ffi.cast("void *", id(self._end_of_task))
@@ -60,7 +88,7 @@ class WorkerThread:
                 with_gil.csched_worker_ready(self.handle)
                 self._serve()
         except Exception as error:
-            self.pool.backend.report(error)
+            self.pool.report(error)
         finally:
             thread_context.leave()
             speaker.worker = None
@@ -99,15 +127,15 @@ class WorkerThread:
     def say(self, number: int, text: str) -> None:
         """What the task prints."""
         if not self.abandoned:
-            self.pool.backend.listener.say(self, number, text)
+            self._listener.say(self, number, text)
 
     def tell(self) -> None:
         """What the task has printed is shown; also called by the loop in C, before a result."""
         self.telling = True
         try:
-            self.pool.backend.listener.end_of(self.said)
+            self._listener.end_of(self.printed)
         except Exception as error:  # of a stream that was put in the place of sys.stdout
-            self.pool.backend.report(error)
+            self.pool.report(error)
         finally:
             self.telling = False
 

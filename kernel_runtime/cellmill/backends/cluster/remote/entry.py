@@ -52,7 +52,8 @@ def hear(message: bytes) -> Any:
     elif kind == LEAVE:
         with _lock:
             for key in [key for key in _homes if key[0] == token]:
-                _homes.pop(key).leave()
+                home = _homes.pop(key)
+                home.leave(alone=not _homes)
     return None
 
 

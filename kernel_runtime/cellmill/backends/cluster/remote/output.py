@@ -10,23 +10,32 @@ import io
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ....cell_output import log_records
 from ....worker_process.output_frames import END, FRAME, NOWHERE, STDERR, STDOUT, Place, TaskStream
-
-if TYPE_CHECKING:
-    from .runner import Home
+from .context import Surroundings
 
 _listening: dict[int, Speech] = {}  # by thread
 _lock = threading.Lock()
 _records: list[Callable[[], None]] = []  # what has log records stay here again
 
 
+class TaskInHand(Protocol):
+    """What runs at this place."""
+
+    element: int
+    function: int
+    ticket: int
+
+    @property
+    def surroundings(self) -> Surroundings: ...
+
+
 class Speech:
     """One home's; it is what a `TaskStream` takes for its channel."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: TaskInHand) -> None:
         self._home = home
         self._frames: list[bytes] = []
         self.spoke: list[bool] = []  # not empty: there is something to do at the end of the task in hand
@@ -69,11 +78,7 @@ class Speech:
         return frames
 
     def leave(self) -> None:
-        """Streams as they were found, unless another kernel's tasks are here."""
-        from . import entry
-
-        if entry._homes:
-            return
+        """Streams as they were found; no other kernel's tasks are here."""
         for name in ("stdout", "stderr"):
             now = getattr(sys, name)
             if type(now) is Router:

@@ -334,7 +334,8 @@ class Home:
             work.results.append(interrupted(record[2], clocks.now()))
         work.next += 1
 
-    def leave(self) -> None:
+    def leave(self, *, alone: bool) -> None:
         """The caller has gone."""
         self.surroundings.leave()
-        self.speech.leave()
+        if alone:
+            self.speech.leave()

@@ -1,19 +1,22 @@
-"""Settling tasks whose arguments or results stay outside of messages (see `proxies`)."""
+"""Values and leases of tasks whose arguments or results stay outside of messages (see `proxies`)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ...futures import Future
 from ...serialization.payload import Encoded
-from ..scheduled.resolver import Resolver
-from ..scheduled.scheduler import Completion
-from ..scheduled.sender import Sender
-from ..scheduled.stream import Chunk
-from .values.proxies import Kept
+from ..scheduled.chunks import Chunk
+from ..scheduled.failure_log import FailureLog
+from ..scheduled.results import Results
+from ..scheduled.scheduler import Completion, Scheduler
+from ..scheduled.sender import Sender, SenderHost
+from ..scheduled.slots import SlotTable
+from ..scheduled.worker_exit import Exit
+from .values.proxies import Keeper, Kept
 
-if TYPE_CHECKING:
-    from .backend import ClusterBackend
+KeeperOf = Callable[[], Keeper | None]  # the backend's keeper, once there is one
 
 
 class CarryingFuture(Future):
@@ -42,10 +45,12 @@ class KeptFuture(Future):
 class ClusterSender(Sender):
     """Puts what is large outside before it is handed to the scheduler."""
 
-    backend: ClusterBackend
+    def __init__(self, host: SenderHost, slots: SlotTable, keeper: KeeperOf) -> None:
+        super().__init__(host, slots)
+        self._keeper = keeper
 
     def outside(self, encoded: Encoded, entry: Future | Chunk) -> Encoded:
-        keeper = self.backend.keeper
+        keeper = self._keeper()
         if keeper is None:
             return encoded
         encoded, lease = keeper.put(encoded)
@@ -56,22 +61,30 @@ class ClusterSender(Sender):
         return encoded
 
 
-class ClusterResolver(Resolver):
+class ClusterResults(Results):
     """Lets go of what a task had outside once it is over."""
 
-    backend: ClusterBackend
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        slots: SlotTable,
+        failures: FailureLog,
+        names: Mapping[int, str],
+        exit_of: Callable[[int], Exit | None],
+        keeper: KeeperOf,
+    ) -> None:
+        super().__init__(scheduler, slots, failures, names, exit_of)
+        self._keeper = keeper
 
-    def _outcome(self, future: Future, done: Completion) -> tuple[Any, BaseException | None]:
-        value, error = super()._outcome(future, done)
+    def of_task(self, future: Future, done: Completion) -> tuple[Any, BaseException | None]:
+        value, error = super().of_task(future, done)
         if type(value) is Kept:
             future.__class__ = KeptFuture
         return value, error
 
-    def _settle(self, done: Completion) -> None:
-        entry = self.table[done.slot]
-        super()._settle(done)
+    def settled(self, entry: Any) -> None:
         if getattr(entry, "lease", None) is not None:
             entry.lease = None
-        keeper = self.backend.keeper
+        keeper = self._keeper()
         if keeper is not None and keeper.taken:
             keeper.settled()

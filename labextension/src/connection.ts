@@ -10,7 +10,8 @@ import { ControlComm } from './controlComm';
 import { Heartbeat } from './heartbeat';
 import { KernelModel, type KernelState } from './model';
 import { presenceOf, type Presence } from './presence';
-import { CONTROL_TARGET, FRAME_TARGET, ProtocolError, VERSION, parseFrame } from './protocol';
+import { ProtocolError } from './parse';
+import { CONTROL_TARGET, FRAME_TARGET, VERSION, parseFrame } from './protocol';
 import type { Command, Frame, Refresh, Shown, Watch } from './protocol';
 
 /** What a kernel is asked for beside its counters while no view shows more. */

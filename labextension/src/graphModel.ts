@@ -1,6 +1,7 @@
 /** What hangs on what, put together from the kernel's frames. */
 
-import { ProtocolError, type Graph, type GraphStates } from './protocol';
+import { ProtocolError } from './parse';
+import type { Graph, GraphStates } from './protocol';
 
 /** How a task stands, by the number that travels. */
 export const GRAPH_STATES = [

@@ -1,6 +1,7 @@
 /** Reads a recorded run: the frames that views were sent, and when. See telemetry/journal.py for the format. */
 
-import { ProtocolError, VERSION, parseFrame, type Frame } from './protocol';
+import { ProtocolError } from './parse';
+import { VERSION, parseFrame, type Frame } from './protocol';
 
 const MAGIC = 'cellmill journal\n';
 const JOURNAL_VERSION = 1;

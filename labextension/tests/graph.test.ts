@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { readGraph, stateCounts, withStates, type TaskGraph } from '../src/graphModel';
-import { ProtocolError, type Graph } from '../src/protocol';
+import { ProtocolError } from '../src/parse';
+import type { Graph } from '../src/protocol';
 import { fitted, nodeAt, zoomed } from '../src/view/graph/camera';
 import { layOut, longestPath, neighbours } from '../src/view/graph/layout';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { readJournal } from '../src/journal';
-import { ProtocolError } from '../src/protocol';
+import { ProtocolError } from '../src/parse';
 import { snapshot } from './frames';
 
 const MAGIC = 'cellmill journal\n';

@@ -1,45 +1,19 @@
-"""What the kernel tells its views: frames, commands and the stages of a journey.
+"""What the kernel tells its views, and the stages of a journey.
 
 Generated from telemetry/schema.json by scripts/generate_schema.py; do not edit.
 """
 
+# fmt: off
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, get_args
 
 VERSION = 1
 CONTROL_TARGET = "cellmill.control"
 FRAME_TARGET = "cellmill.frames"
-
-Stage = Literal[
-    "submitted",
-    "ready",
-    "dispatched",
-    "received",
-    "started",
-    "finished",
-    "returned",
-    "resolved",
-]
-STAGES: tuple[Stage, ...] = (
-    "submitted",
-    "ready",
-    "dispatched",
-    "received",
-    "started",
-    "finished",
-    "returned",
-    "resolved",
-)
-INTERVALS: tuple[str, ...] = (
-    "wait-for-inputs",
-    "queue",
-    "deliver",
-    "unpack",
-    "run",
-    "pack",
-    "collect",
-)
+Stage = Literal["submitted", "ready", "dispatched", "received", "started", "finished", "returned", "resolved"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+INTERVALS: tuple[str, ...] = ("wait-for-inputs", "queue", "deliver", "unpack", "run", "pack", "collect")
 # fields of a frame that travel as buffers, by its kind
 BUFFERS: dict[str, tuple[str, ...]] = {
     "graph": ("functions", "depths", "states", "seconds", "tickets", "edges"),
@@ -50,10 +24,12 @@ BUFFERS: dict[str, tuple[str, ...]] = {
     "map-part": ("cells",),
 }
 
+class Message(TypedDict):
+    """What every frame has."""
+    cellmill: int  # version of this schema
 
 class Counts(TypedDict):
     """Task counts since the present piece of work began."""
-
     total: int  # tasks submitted, and those a running map is known to submit yet
     done: int  # succeeded, failed and cancelled
     failed: int  # ended with an exception
@@ -61,10 +37,8 @@ class Counts(TypedDict):
     running: int  # in user code now
     queued: int  # submitted and not running: waiting for inputs or for a worker
 
-
 class RunState(TypedDict):
     """One call of map, one cell's calls of one function, or one %%task."""
-
     id: int  # unique in the kernel
     name: str  # the function's name
     total: int | None  # tasks expected, null when not known
@@ -72,27 +46,18 @@ class RunState(TypedDict):
     failed: int  # ended with an exception
     priority: int  # from -100 to 100, larger first: the one that it was given last
 
-
-class Hello(TypedDict):
+class Hello(Message):
     """Cellmill is loaded in this kernel."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["hello"]  # which frame this is
+    kind: Literal["hello"]
     release: str  # version of the Python package
 
-
-class Goodbye(TypedDict):
+class Goodbye(Message):
     """Cellmill was unloaded from this kernel."""
+    kind: Literal["goodbye"]
 
-    cellmill: int  # version of this schema
-    kind: Literal["goodbye"]  # which frame this is
-
-
-class Snapshot(TypedDict):
+class Snapshot(Message):
     """The state of the default executor at one moment."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["snapshot"]  # which frame this is
+    kind: Literal["snapshot"]
     time: float  # seconds on the kernel's monotonic clock
     work: int  # number of the piece of work the counts belong to; a new one starts at zero
     elapsed: float  # seconds from the start of this piece of work to the last change of its counts
@@ -103,10 +68,8 @@ class Snapshot(TypedDict):
     counts: Counts  # tasks of this piece of work
     runs: list[RunState]  # runs in progress, oldest first
 
-
 class WorkerState(TypedDict):
     """One worker process."""
-
     index: int  # its place in the pool; a worker that replaces it has another
     pid: int | None  # its process, null while it starts
     state: str  # starting, idle, busy, stopping or lost
@@ -118,18 +81,14 @@ class WorkerState(TypedDict):
     cpu: float | None  # processor time of the last second, in processors
     memory: int | None  # bytes of its own
 
-
 class WorkerEnd(TypedDict):
     """A worker process that ended and was not asked to."""
-
     index: int  # the place it had
     how: str  # what happened, for people; follows 'the worker'
     memory: int | None  # the most bytes it had
 
-
 class Machine(TypedDict):
     """What there is for the workers and the kernel."""
-
     cpus: int  # processors that may be used
     memory: int  # bytes, of the machine or its control group
     free: int  # of these, bytes that can still be had
@@ -137,23 +96,17 @@ class Machine(TypedDict):
     cpu: float | None  # of the kernel: processor time of the last second
     used: int  # of the kernel: bytes of its own
 
-
-class Workers(TypedDict):
+class Workers(Message):
     """The worker processes, for views that show them."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["workers"]  # which frame this is
+    kind: Literal["workers"]
     restarts: int  # workers that were replaced
     workers: list[WorkerState]  # in the order of their places
     ends: list[WorkerEnd]  # the last few that ended by themselves, oldest first
     machine: Machine | None  # null where there are no worker processes
 
-
-class Graph(TypedDict):
+class Graph(Message):
     """Tasks with inputs or dependents, or groups of them. Columns of little-endian numbers."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["graph"]  # which frame this is
+    kind: Literal["graph"]
     structure: int  # another number when there are other tasks or dependencies
     tasks: int  # tasks with inputs or dependents
     dependencies: int  # pairs of a task and an input of it
@@ -168,107 +121,32 @@ class Graph(TypedDict):
     tickets: bytes  # of the tasks, 8 bytes each; of groups: none
     edges: bytes  # positions of input and dependent, 2 bytes each; of groups: these and how often, 4 bytes
 
-
-class GraphStates(TypedDict):
+class GraphStates(Message):
     """How the tasks of the last graph stand now."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["graph-states"]  # which frame this is
+    kind: Literal["graph-states"]
     structure: int  # of the graph that it belongs to
     states: bytes  # as in the graph
     seconds: bytes  # as in the graph
 
-
-class Refused(TypedDict):
+class Refused(Message):
     """A command could not be obeyed."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["refused"]  # which frame this is
+    kind: Literal["refused"]
     command: str  # the command's kind
     reason: str  # what was wrong, for people
 
-
-class Show(TypedDict):
+class Show(Message):
     """Every page that hears it opens its panel and answers with shown."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["show"]  # which frame this is
+    kind: Literal["show"]
     request: int  # the number that the answer carries
-
-
-class Shown(TypedDict):
-    """The panel is open."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["shown"]  # which command this is
-    request: int  # the number of the show frame
-
-
-class Refresh(TypedDict):
-    """A view asks for the present state."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["refresh"]  # which command this is
-
-
-class Watch(TypedDict):
-    """A view says what it shows beside the counters; it replaces what it said before."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["watch"]  # which command this is
-    sections: list[str]  # kinds of the frames it wants, e.g. workers
-
-
-class CancelRun(TypedDict):
-    """Cancel what a run has not begun and interrupt what it runs."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["cancel-run"]  # which command this is
-    run: int | None  # the run's id; null: every run, and tasks of none
-
-
-class Pause(TypedDict):
-    """Send no more tasks to workers; what runs goes on."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["pause"]  # which command this is
-
-
-class Resume(TypedDict):
-    """Go on after a pause."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["resume"]  # which command this is
-
-
-class SetWorkers(TypedDict):
-    """Grow or shrink the pool; what runs on surplus workers is finished first."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["set-workers"]  # which command this is
-    count: int  # workers wanted
-
-
-class ReplaceWorker(TypedDict):
-    """A new worker in the place of this one, which finishes what it runs."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["replace-worker"]  # which command this is
-    worker: int  # its place
-
 
 class FunctionName(TypedDict):
     """What a function's number stands for."""
-
     number: int  # the scheduler's number for one content of the function
     name: str  # its name
 
-
-class Timeline(TypedDict):
+class Timeline(Message):
     """What each worker did when, in this piece of work; from one frame to the next only what changed."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["timeline"]  # which frame this is
+    kind: Literal["timeline"]
     known: bool  # whether this backend tells when its tasks ran
     work: int  # number of the piece of work
     number: int  # of this frame
@@ -283,12 +161,9 @@ class Timeline(TypedDict):
     spans: bytes  # csched_span_t, 64 bytes each
     running: bytes  # the same for tasks that run now, always all
 
-
-class TimelineDetail(TypedDict):
+class TimelineDetail(Message):
     """Single tasks of a part of the timeline, as far as their journeys are kept."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["timeline-detail"]  # which frame this is
+    kind: Literal["timeline-detail"]
     request: int  # the number that the view gave its question
     start: float  # seconds on the kernel's monotonic clock
     end: float  # the same
@@ -296,10 +171,8 @@ class TimelineDetail(TypedDict):
     names: list[FunctionName]  # of the functions in it
     spans: bytes  # csched_span_t, 64 bytes each
 
-
 class IntervalFigures(TypedDict):
     """How long one interval of the journeys of one function took, in seconds."""
-
     known: int  # tasks that tell it; 0: it is unknown
     total: float  # sum over those
     median: float  # half of them took less; within a few percent
@@ -307,10 +180,8 @@ class IntervalFigures(TypedDict):
     p99: float  # 99 % took less
     longest: float  # the longest one
 
-
 class FunctionJourney(TypedDict):
     """The journeys of one function's tasks."""
-
     number: int  # the function's
     name: str  # the function's name
     tasks: int  # tasks that are over; attempts count
@@ -318,12 +189,9 @@ class FunctionJourney(TypedDict):
     cut: int  # of them: cancelled, stopped or lost
     intervals: list[IntervalFigures]  # the seven, then pickling, then waiting beside others of a chunk
 
-
-class Journey(TypedDict):
+class Journey(Message):
     """Where the time of this piece of work's tasks went, by function."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["journey"]  # which frame this is
+    kind: Literal["journey"]
     known: bool  # whether this backend tells of journeys
     work: int  # number of the piece of work
     tasks: int  # tasks folded
@@ -332,20 +200,8 @@ class Journey(TypedDict):
     hidden: int  # functions with fewer tasks that are left out
     functions: list[FunctionJourney]  # those with the most time first
 
-
-class ZoomTimeline(TypedDict):
-    """A view asks for the single tasks of a part of the timeline; the answer is a timeline-detail."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["zoom-timeline"]  # which command this is
-    request: int  # a number of the view's own
-    start: float  # seconds on the kernel's monotonic clock
-    end: float  # the same
-
-
 class MapCounts(TypedDict):
     """Tasks of a part of the state map, by state."""
-
     waiting: int  # for inputs, or to be tried again
     queued: int  # for a worker
     running: int  # in user code now
@@ -354,12 +210,9 @@ class MapCounts(TypedDict):
     cancelled: int  # given up
     lost: int  # their worker died
 
-
-class StateMap(TypedDict):
+class StateMap(Message):
     """The state of every task of the present piece of work, in the order of submission."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["state-map"]  # which frame this is
+    kind: Literal["state-map"]
     work: int  # number of the piece of work
     origin: int  # position of its first task in the kernel
     start: int  # position of the first task told: those before it are forgotten
@@ -369,12 +222,9 @@ class StateMap(TypedDict):
     counts: MapCounts  # of the tasks told
     cells: bytes  # one byte a cell, PackBits; as csched.h says, a state where span is 1, else a sum
 
-
-class MapPart(TypedDict):
+class MapPart(Message):
     """A part of the state map, as zoom-map asked for it."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["map-part"]  # which frame this is
+    kind: Literal["map-part"]
     request: int  # the number that the view gave
     start: int  # position of the first task told
     end: int  # position after the last one told
@@ -382,73 +232,8 @@ class MapPart(TypedDict):
     counts: MapCounts  # of the tasks told
     cells: bytes  # as in StateMap
 
-
-class ZoomMap(TypedDict):
-    """Ask for a part of the state map, in full resolution where it is small enough; answered by MapPart."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["zoom-map"]  # which command this is
-    request: int  # comes back with the answer
-    start: int  # position of the first task wanted
-    end: int  # position after the last one
-
-
-class ListTasks(TypedDict):
-    """A view asks for the best rows of all tasks, by an order, under conditions; the answer is a task-list."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["list-tasks"]  # which command this is
-    request: int  # a number of the view's own, which the answer carries
-    states: list[str]  # states of TaskRow that are wanted; none: all
-    order: str  # news, newest, oldest, run, queue or attempts
-    text: str  # part of a function's name, or of a kept failure's error or arguments; or a task's number
-    run: int | None  # a run's id; null: all
-    offset: int  # rows to leave out, the best ones
-    count: int  # rows wanted, at most 500
-
-
-class ShowTask(TypedDict):
-    """A view asks for all that is known of one task; the answer is a task-detail."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["show-task"]  # which command this is
-    request: int  # a number of the view's own, which the answer carries
-    task: str  # its ticket or serial number, in decimal digits; empty: the one at the position
-    element: int | None  # the element of a map, by its place in the task; null: the task
-    position: int | None  # in the state map, where no task is named
-
-
-class CancelTask(TypedDict):
-    """Cancel one task; one that runs is stopped."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["cancel-task"]  # which command this is
-    task: str  # its ticket, in decimal digits
-
-
-class SetPriority(TypedDict):
-    """Have what has not begun of a task or a run go earlier or later."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["set-priority"]  # which command this is
-    task: str  # its ticket, in decimal digits; empty: the run
-    run: int | None  # a run's id, where no task is named
-    priority: int  # from -100 to 100, larger first
-
-
-class RerunTask(TypedDict):
-    """Submit the call of a failed task again, as a new task; the answer is a task-rerun."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["rerun-task"]  # which command this is
-    request: int  # a number of the view's own, which the answer carries
-    task: str  # its ticket, in decimal digits
-    element: int | None  # the element of a map
-
-
 class TaskRow(TypedDict):
     """A task that is not over, or one attempt at a task or an element that is."""
-
     task: str  # its ticket, in decimal digits
     number: int  # its serial number, as people see it
     element: int | None  # its place in a chunk of a map
@@ -463,10 +248,8 @@ class TaskRow(TypedDict):
     queued: float | None  # seconds from ready to a worker, so far for one that waits
     run: float | None  # seconds in user code, so far for one that runs
 
-
 class FailureGroup(TypedDict):
     """All failures of one type with one traceback."""
-
     type: str  # of the exception
     function: str  # of the first
     message: str  # of the first
@@ -474,21 +257,16 @@ class FailureGroup(TypedDict):
     tasks: list[str]  # tickets of the first few
     elements: list[int]  # their elements
 
-
-class TaskList(TypedDict):
+class TaskList(Message):
     """The rows that a view asked for."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["task-list"]  # which frame this is
+    kind: Literal["task-list"]
     request: int  # of the command
     matched: int  # tasks and elements that fulfil the conditions, of those that are known still
     rows: list[TaskRow]  # the best of them, in order
     failures: list[FailureGroup]  # all failures of this pool, folded, the latest first
 
-
 class TaskAttempt(TypedDict):
     """One attempt at a task that is over, or the task as it stands."""
-
     state: str  # as in TaskRow
     worker: int | None  # the worker's place in the pool
     element: int | None  # its place in a chunk
@@ -496,12 +274,9 @@ class TaskAttempt(TypedDict):
     stamps: list[float]  # seconds from its submission to each of the stages, -1 where that is not known
     pack: float  # seconds spent pickling its arguments in the kernel
 
-
-class TaskDetail(TypedDict):
+class TaskDetail(Message):
     """All that is known of one task."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["task-detail"]  # which frame this is
+    kind: Literal["task-detail"]
     request: int  # of the command
     task: str  # its ticket, in decimal digits
     number: int  # its serial number, as people see it; 0: there is no such task any more
@@ -522,10 +297,8 @@ class TaskDetail(TypedDict):
     reruns: list[str]  # tickets of later runs of this call
     can: list[str]  # what may be done: cancel, priority, rerun, debug
 
-
 class TaskRecord(TypedDict):
     """One attempt at a task or an element that is over, as recordings keep it."""
-
     row: TaskRow  # as tables have it
     position: int  # in the state map
     attempt: TaskAttempt  # its way through the stages
@@ -536,60 +309,19 @@ class TaskRecord(TypedDict):
     traceback: str  # from the worker
     memory: float | None  # as in TaskDetail
 
-
-class TaskRecords(TypedDict):
+class TaskRecords(Message):
     """Tasks that are over, for recordings alone: those that views would list, each once."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["task-records"]  # which frame this is
+    kind: Literal["task-records"]
     records: list[TaskRecord]  # in no order
 
-
-class TaskRerun(TypedDict):
+class TaskRerun(Message):
     """The call of a failed task was submitted again."""
-
-    cellmill: int  # version of this schema
-    kind: Literal["task-rerun"]  # which frame this is
+    kind: Literal["task-rerun"]
     request: int  # of the command
     task: str  # the new task's ticket, in decimal digits
 
-
-# fmt: off
-
-Frame = (  # What the kernel sends.
-    Hello
-    | Goodbye
-    | Snapshot
-    | Workers
-    | Refused
-    | Show
-    | Graph
-    | GraphStates
-    | Timeline
-    | TimelineDetail
-    | Journey
-    | StateMap
-    | MapPart
-    | TaskList
-    | TaskDetail
-    | TaskRerun
-    | TaskRecords
-)
-
-Command = (  # What a view sends.
-    Refresh
-    | Watch
-    | Shown
-    | CancelRun
-    | Pause
-    | Resume
-    | SetWorkers
-    | ReplaceWorker
-    | ZoomTimeline
-    | ZoomMap
-    | ListTasks
-    | ShowTask
-    | CancelTask
-    | SetPriority
-    | RerunTask
+# What the kernel sends.
+Frame = (
+    Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates | Timeline | TimelineDetail |
+    Journey | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords
 )

@@ -2,7 +2,8 @@
 
 import type { Journal } from '../journal';
 import { KernelModel } from '../model';
-import { ProtocolError, type Command } from '../protocol';
+import { ProtocolError } from '../parse';
+import type { Command } from '../protocol';
 import { DashboardView } from './dashboard';
 import { button, child, setName, setText } from './dom';
 import { duration } from './format';

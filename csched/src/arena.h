@@ -25,21 +25,21 @@ typedef struct {
     uint64_t end;   /* blocks lie below it */
     uint64_t used;  /* bytes in blocks handed out */
     uint64_t last;  /* offset of the last block, or NO_BLOCK */
-    uint64_t reused; /* no block beyond it was ever freed: there each is the first at its place */
-    uint64_t hot;    /* bytes of free blocks that have pages still; of those worth a system call (TRIM_MIN) */
+    uint64_t reused; /* no block beyond this offset was ever freed: its pages are new */
+    uint64_t hot;    /* bytes with pages in free blocks of at least TRIM_MIN */
     uint32_t age;    /* how often arena_age was called */
     uint64_t first_map;
     uint8_t second_map[ARENA_CLASSES];
     uint64_t lists[ARENA_CLASSES][ARENA_SUBCLASSES]; /* heads of the free lists */
 } arena_t;
 
-/* At `base`, where `limit` bytes of the file are mapped; `grow` makes the file longer. */
+/* `base`: where `limit` bytes of the file are mapped; `grow` extends the file. */
 void arena_open(arena_t *arena, void *base, int fd, uint64_t limit, int (*grow)(int fd, uint64_t from, uint64_t to));
 int arena_alloc(arena_t *arena, uint64_t size, uint64_t *offset); /* offset of the payload, 64-byte aligned */
 int arena_free(arena_t *arena, uint64_t offset);                  /* CSCHED_EINVAL: not a block in use */
 
-/* Blocks that stayed free for TRIM_AGE calls of arena_age give pages back, until no more than `keep` bytes of free ones
- * have some: at most `most` bytes a call; how many. */
+/* Gives back pages of blocks that stayed free for TRIM_AGE calls of arena_age, until at most `keep` bytes of free
+ * blocks have pages. Returns the bytes given back, at most `most`. */
 uint64_t arena_trim(arena_t *arena, uint64_t keep, uint64_t most);
 
 static inline void arena_age(arena_t *arena)

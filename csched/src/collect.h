@@ -1,4 +1,4 @@
-/* Completions, handed over.  Under the scheduler's lock, but where it says otherwise. */
+/* Handing over completions. Called under the scheduler's lock, unless noted. */
 #ifndef CSCHED_COLLECT_H
 #define CSCHED_COLLECT_H
 

@@ -1,4 +1,4 @@
-/* The picture of the dependencies that a view draws.  Private memory of who looks; only dag.c takes the lock. */
+/* The graph of dependencies that a view draws. Private memory of the calling thread; only dag.c takes the lock. */
 #ifndef CSCHED_DAG_H
 #define CSCHED_DAG_H
 
@@ -10,9 +10,9 @@ typedef struct {
     uint32_t function, depth;
     uint8_t state;
     bool over;    /* its state is final */
-    bool gone;    /* its record is another's, and no journey of it has been read yet */
-    bool seen;    /* its record was there once */
-    bool retried; /* an attempt failed; was there another one? */
+    bool gone;    /* its slot has been reused, and its journey was not read yet */
+    bool seen;    /* its record has been read */
+    bool retried; /* an attempt failed; whether another followed is unknown yet */
 } dag_node_t;
 
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
 
 typedef struct { /* open addressing; 0: free, else a position + 1 */
     uint32_t *slots;
-    uint32_t size; /* a power of two, at least twice what is in it */
+    uint32_t size; /* a power of two, at least twice the number of entries */
 } dag_table_t;
 
 struct csched_dag {

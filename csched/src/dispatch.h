@@ -1,10 +1,10 @@
-/* Ready tasks to workers.  Under the scheduler's lock, but where it says otherwise. */
+/* Sending ready tasks to workers. Called under the scheduler's lock, unless noted. */
 #ifndef CSCHED_DISPATCH_H
 #define CSCHED_DISPATCH_H
 
 #include "internal.h"
 
-void dispatch(csched_t *s);     /* ready tasks to workers that have room */
-void dispatch_tick(csched_t *s); /* what waits behind a task that takes far too long comes back; dispatch follows */
+void dispatch(csched_t *s);     /* sends ready tasks to workers that have room */
+void dispatch_tick(csched_t *s); /* takes tasks back from stuck and silent workers; dispatch follows */
 
 #endif

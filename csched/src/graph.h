@@ -19,23 +19,23 @@ typedef enum {
     TASK_WAITING, /* for inputs */
     TASK_QUEUED,  /* ready, in a ready queue */
     TASK_SENT,    /* in a worker's ring, or running there */
-    TASK_DELAYED, /* kept back until a time */
-    TASK_DONE     /* has its outcome; waits to be collected */
+    TASK_DELAYED, /* until not_before */
+    TASK_DONE     /* has its outcome, not collected yet */
 } task_state_t;
 
-/* A payload with its references.  Tasks' inputs, results and function blobs are blobs; None has none. */
+/* A payload with a reference count: inputs, results and functions. None has no blob. */
 typedef struct blob {
     uint64_t offset, size;
     uint32_t region; /* REGION_INLINE: the bytes follow this struct */
     uint32_t refs;
 } blob_t;
 
-typedef struct { /* the results that a task takes, once one of them is more than None, or it needs a function */
-    blob_t *bundle; /* what did not fit into a ring entry, while the task is sent */
+typedef struct { /* a task's inputs; present if one of them is not None, or if the task needs a function */
+    blob_t *bundle; /* inputs that did not fit into the ring entry, while the task is sent */
     uint32_t count;
-    uint32_t needs; /* a function that its worker has to know beside its own, 0: none */
+    uint32_t needs; /* a second function that its worker must have, 0: none */
     struct {
-        blob_t *blob; /* NULL: None, or not there yet */
+        blob_t *blob; /* NULL: None, or not available yet */
         uint32_t status;
     } of[];
 } inputs_t;
@@ -45,14 +45,14 @@ typedef struct {
     uint64_t submitted;
     union {
         uint64_t ready;
-        uint32_t missing; /* waiting: inputs that are still to come */
+        uint32_t missing; /* waiting: number of missing inputs */
     };
     union {
         uint64_t dispatched;
-        uint32_t queue; /* queued: the ready queue it stands in */
+        uint32_t queue; /* queued: its ready queue */
     };
     float pack_ns;
-    uint32_t demand; /* what it asks for beside a worker (resources.h); 0: nothing */
+    uint32_t demand; /* resources that it asks for (resources.h); 0: none */
     uint64_t timeout_ns;
     union {
         uint64_t not_before; /* until it is done: when it may start */
@@ -61,7 +61,7 @@ typedef struct {
     uint64_t row;        /* its first row in the journey ring */
     blob_t *payload;
     blob_t *result;
-    inputs_t *inputs; /* NULL: all there so far are None */
+    inputs_t *inputs; /* NULL: all available ones are None */
     uint32_t run, function;
     uint32_t count;
     uint32_t dependents; /* first edge */
@@ -81,7 +81,7 @@ typedef struct {
 _Static_assert(sizeof(task_t) <= 128, "a task record is at most 128 bytes");
 
 typedef struct {
-    uint64_t ticket;   /* the dependent's: it may be over by now, and its slot another's */
+    uint64_t ticket;   /* of the dependent, which may be over and its slot reused */
     uint32_t position; /* among its inputs */
     uint32_t next;
 } edge_t;
@@ -123,7 +123,7 @@ static inline bool graph_parked(const graph_t *graph, const task_t *task)
     return task->state == TASK_QUEUED && graph->ready.queues[task->queue].place == PARKED;
 }
 
-/* The live task of this ticket, or NULL when the slot holds another one by now. */
+/* The task of this ticket, or NULL if its slot has been freed or reused. */
 task_t *graph_find(const graph_t *graph, uint64_t ticket);
 uint64_t graph_ticket(graph_t *graph, uint32_t slot); /* a new one for the slot */
 

@@ -10,25 +10,25 @@
 
 #include "arena.h"
 
-enum { FILL_MIN = 65536 }; /* bytes: less is copied faster than a system call begins */
+enum { FILL_MIN = 65536 }; /* bytes; copying less is faster than a system call */
 
 typedef struct {
     arena_t memory, file; /* file.fd is -1 until the first spill */
-    uint64_t file_bytes;  /* addresses kept for it */
+    uint64_t file_bytes;  /* size of its address range */
 } heap_t;
 
 int heap_open(heap_t *heap, int fd, uint64_t memory_bytes, uint64_t file_bytes); /* takes the descriptor over */
 void heap_close(heap_t *heap);
-void heap_leave(heap_t *heap); /* in a forked child: what is there stays to be read, what it writes is its own */
+void heap_leave(heap_t *heap); /* in a forked child: existing blocks stay readable, writes are private */
 int heap_alloc(heap_t *heap, uint64_t size, uint64_t *offset); /* in memory */
 int heap_spill(heap_t *heap, uint64_t size, uint64_t *offset); /* in the file */
-int heap_free(heap_t *heap, uint64_t offset);                  /* with its last block the file gives its disk back */
+int heap_free(heap_t *heap, uint64_t offset); /* the file's disk space is freed with its last block */
 
-/* Copies into a block: from `fresh` on by pwrite. Pages that are new would have to be cleared and mapped first, one by
- * one, to write them through the mapping, which takes twice the time. */
+/* Copies into a block, from `fresh` on by pwrite: writing new pages through the mapping faults on each and takes twice
+ * the time. */
 void heap_fill(const heap_t *heap, uint64_t fresh, uint64_t at, const void *data, uint64_t size);
 
-/* From where on no block lay before; all of the file counts as such. */
+/* Offset from which on pages are new; all of the file counts as new. */
 static inline uint64_t heap_fresh(const heap_t *heap)
 {
     return heap->memory.reused;

@@ -1,4 +1,4 @@
-/* The thread that drains when no other does.  Under the scheduler's lock, but where it says otherwise. */
+/* The thread that drains when no other does.  Called without the scheduler's lock. */
 #ifndef CSCHED_HELPER_H
 #define CSCHED_HELPER_H
 

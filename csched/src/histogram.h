@@ -33,7 +33,7 @@ static inline void histogram_add(histogram_t *histogram, uint64_t value, uint64_
     histogram->steps[histogram_step(value)] += weight;
 }
 
-/* The value below which so many thousandths of them lie; 0 when there are none. */
+/* The value below which so many thousandths of all values are; 0 if there are none. */
 uint64_t histogram_quantile(const histogram_t *histogram, uint32_t thousandths);
 
 #endif

@@ -28,42 +28,42 @@ enum { /* task_t.flags */
 typedef struct { /* one entry of a worker's task ring, as the kernel remembers it */
     uint32_t slot; /* NO_TASK: revoked */
     entry_t *entry;
-    uint64_t position; /* of the entry in the ring, to know when its memory has become another's */
+    uint64_t position; /* of the entry in the ring: tells when its memory has been reused */
 } held_t;
 
 typedef struct {
-    uint64_t ticket; /* of the task, or a function's number: no ticket is so small */
+    uint64_t ticket; /* of the task, or a function number (tickets are larger) */
     blob_t *blob;
 } pin_t;
 
 typedef struct {
     uint32_t state;
     bool retiring;
-    bool lane; /* its end is in this process: it has no region, and no socket */
+    bool lane; /* the worker's side is in this process: no region, no socket */
     segment_t *segment;
     uint64_t segment_bytes;
-    int control; /* our end of its socket: descriptors of regions go out by it */
+    int control; /* the kernel's end of its socket, for descriptors of regions */
     ring_t tasks, results;
     uint32_t region;
-    uint32_t told;  /* of the regions below this one it has heard, if they were there then */
-    uint32_t *news; /* regions gone since, or with a file since, of which it must hear: with their TAG_ */
+    uint32_t told;  /* regions below this number have been announced to it */
+    uint32_t *news; /* pending announcements of dropped regions and new files: number with TAG_ */
     uint32_t news_count, news_capacity;
 
     held_t *held; /* first in, first out: the order in which the worker takes them */
     uint32_t held_head, held_count, held_capacity;
 
-    uint64_t overdue; /* a chunk, of which this element ran past its limit: it was reported */
+    uint64_t overdue; /* the chunk whose element exceeded its limit and was reported */
     uint32_t overdue_element;
-    uint32_t condemned_element; /* for which it is to be killed; NO_ELEMENT: not for one */
-    uint64_t sent; /* elements ever */
-    uint64_t heard; /* when its last result came */
-    bool silent; /* it did not begin what it was sent, which was taken back, */
-    uint64_t silent_at; /* with the head of its ring there */
-    bool gave_way; /* tasks came back for one of a higher priority, and there has been no result since */
+    uint32_t condemned_element; /* the element for which it is to be killed; NO_ELEMENT: none */
+    uint64_t sent; /* elements sent in all */
+    uint64_t heard; /* time of its last result */
+    bool silent; /* it did not begin its tasks, which were taken back; */
+    uint64_t silent_at; /* head of its task ring then */
+    bool gave_way; /* tasks were taken back for a higher priority, and no result has come since */
     uint64_t finished;
     uint64_t *sent_functions; /* bit set */
     uint32_t sent_function_words;
-    uint32_t *forgets; /* functions dropped since, of which its ring has to tell it */
+    uint32_t *forgets; /* dropped functions, not yet told to it by its ring */
     uint32_t forget_count, forget_capacity;
     pin_t *pins; /* what the worker reads in place: functions, inputs of finished tasks that it still refers to */
     uint32_t pin_count, pin_capacity;
@@ -71,23 +71,23 @@ typedef struct {
     uint32_t unfreed_count, unfreed_capacity;
 } worker_t;
 
-typedef struct { /* blocks of one process, the kernel (0) or a worker; numbers are not used twice */
+typedef struct { /* memory of one process, the kernel (0) or a worker; numbers are not reused */
     uint8_t *base;
     int readonly; /* descriptor to hand out, -1: gone */
-    int fd;       /* to learn its size */
-    int file;     /* the same for its file, -1: none so far */
+    int fd;       /* to read its size */
+    int file;     /* the same for its file, -1: none yet */
     uint64_t file_bytes;
     uint32_t worker; /* NO_CHOICE once its process is dead */
     uint64_t live;   /* blobs in it */
-    uint64_t viewed; /* references of them that csched_blob_retain gave out: who forks keeps what they read */
+    uint64_t viewed; /* references given out by csched_blob_retain: kept in a forked child */
 } region_t;
 
 typedef struct {
     blob_t *blob;
     uint32_t *needs; /* functions that it refers to, of smaller numbers */
     uint32_t need_count;
-    uint32_t tasks; /* that are not over, and functions that need it */
-    bool dropped;   /* no new task may call it; it goes with the last one */
+    uint32_t tasks; /* unfinished tasks, and functions that need it */
+    bool dropped;   /* no new task may call it; freed with the last one */
     bool needed;    /* some function refers to it */
 } function_t;
 
@@ -104,7 +104,7 @@ struct csched {
     lineage_t lineage;
     state_map_t state_map;
     heap_t heap;
-    own_t own; /* what Python may write to */
+    own_t own; /* payloads that Python may write to */
 
     region_t *regions;
     uint32_t region_count;
@@ -122,7 +122,7 @@ struct csched {
     list_t completions; /* task slots, linked by next */
     uint32_t completion_count;
     messages_t messages;
-    uint32_t *delayed; /* slots of tasks kept back */
+    uint32_t *delayed; /* slots of delayed tasks */
     uint32_t delayed_count, delayed_capacity;
 
     csched_run_t *runs;
@@ -152,7 +152,7 @@ static inline uint64_t clock_refresh(csched_t *s)
     return s->now = csched_now();
 }
 
-/* Under the lock, which makes load and store one step. */
+/* Called under the lock, so load and store need not be one atomic step. */
 static inline void available_add(csched_t *s, uint32_t more)
 {
     u32_store_relaxed(&s->available, u32_relaxed(&s->available) + more);

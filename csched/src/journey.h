@@ -6,7 +6,7 @@
 #include "csched.h"
 #include "graph.h"
 
-#ifdef CSCHED_NO_JOURNEY /* for one benchmark: what do journeys cost? */
+#ifdef CSCHED_NO_JOURNEY /* for one benchmark: the cost of journeys */
 enum { JOURNEYS = 0 };
 #else
 enum { JOURNEYS = 1 };
@@ -15,7 +15,7 @@ enum { JOURNEYS = 1 };
 typedef struct {
     csched_journey_t *rows;
     uint64_t capacity; /* a power of two */
-    uint64_t written;  /* rows ever */
+    uint64_t written;  /* rows in all */
 } journey_t;
 
 static inline csched_journey_t *journey_row(const journey_t *journey, uint64_t number)
@@ -23,23 +23,23 @@ static inline csched_journey_t *journey_row(const journey_t *journey, uint64_t n
     return &journey->rows[number & (journey->capacity - 1)];
 }
 
-/* The next row: the caller writes all of it; its number is written - 1. */
+/* Appends a row, which the caller writes completely; its number is written - 1. */
 static inline csched_journey_t *journey_append(journey_t *journey)
 {
-    __builtin_prefetch(journey_row(journey, journey->written + 8), 1); /* written some hundred ns from now */
+    __builtin_prefetch(journey_row(journey, journey->written + 8), 1); /* used some hundred ns from now */
     return journey_row(journey, journey->written++);
 }
 
 int journey_open(journey_t *journey, uint64_t rows);
 void journey_close(journey_t *journey);
-/* The rows of a task that ran on worker `index`: one for each element; `marks` as the entry counts them. */
+/* Records a task that ran on worker `index`: one row per element; `marks`: entry->stamps of them. */
 void journey_record(journey_t *journey, task_t *task, const result_entry_t *entry, const uint64_t *marks,
                     uint32_t index);
-/* One that did not end by itself, or not for good: one row, however many elements; its number.  NO_WORKER: it did not
- * run.  `received`: when the worker took it. */
+/* Records a task or attempt without a result of its own in one row, whatever its count, and returns the row's number.
+ * NO_WORKER: it did not run. `received`: when the worker took it. */
 uint64_t journey_record_incomplete(journey_t *journey, const task_t *task, uint32_t index, uint32_t status,
                                    uint64_t received);
-/* One row of a task has another status after all, if it is still there. */
+/* Changes the status of one row of a task, unless it was overwritten. */
 void journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t status);
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,

@@ -1,4 +1,4 @@
-/* A lane as its own files see it: lane.c (its life, taking) and lane_results.c (publishing, giving back). */
+/* Internals of lanes: lane.c (opening, taking) and lane_results.c (publishing, giving back). */
 #ifndef CSCHED_LANE_H
 #define CSCHED_LANE_H
 
@@ -14,7 +14,7 @@ typedef struct {
 struct csched_lane {
     csched_t *s;
     uint32_t index;
-    segment_t *segment; /* the scheduler's mapping: gone once the worker is declared lost */
+    segment_t *segment; /* the scheduler's mapping: invalid once the worker is declared lost */
     ring_t tasks, results;
     taken_t *taken; /* without a result, oldest first */
     uint32_t head, count, capacity;
@@ -26,6 +26,6 @@ static inline taken_t *taken_at(const csched_lane_t *l, uint32_t i)
     return &l->taken[(l->head + i) & (l->capacity - 1)];
 }
 
-void lane_say_what_runs(csched_lane_t *l); /* the oldest task without a result, as far as can be known here */
+void lane_say_what_runs(csched_lane_t *l); /* sets the claim to the oldest task without a result */
 
 #endif

@@ -1,4 +1,4 @@
-/* The log of dependencies: which task took the result of which, the newest LINEAGE_ROWS of them, for who draws them.
+/* The log of dependencies, for drawing: which task took the result of which, the newest LINEAGE_ROWS of them.
  * Under the scheduler's lock; written only for tasks that have inputs.
  * What full means: the oldest row is overwritten; a reader learns how many it missed. */
 #ifndef CSCHED_LINEAGE_H
@@ -15,7 +15,7 @@ typedef struct {
 
 typedef struct {
     lineage_row_t *rows; /* NULL until the first dependency */
-    uint64_t written;    /* rows ever */
+    uint64_t written;    /* rows in all */
 } lineage_t;
 
 void lineage_append(lineage_t *lineage, const lineage_row_t *row);

@@ -1,10 +1,10 @@
 /* Payloads that their reader may write to.
  *
  * Readers map the regions of others copy on write: a page that is written becomes the reader's own, and
- * from then on it shows nothing of what its owner puts there.  So what lies in such a payload begins and ends with a
- * page of its own (payload.py), and when its holder lets go of it, pages that were written are dropped before the kernel
- * hears of it: the next block in that place is seen as it is.  One holder in a process reads in place; a second one
- * of the same payload has a mapping of its own (the kernel, who reads its own blocks so, too) or a copy (workers).
+ * from then on it does not show what its owner writes there.  So the data of such a payload begins and ends with pages
+ * of its own (payload.py).  When its holder releases it, written pages are dropped before the kernel learns of the
+ * release, so that the next block in that place is visible.  One holder in a process reads in place.  A second one of
+ * the same payload has a mapping of its own (in the kernel, also for its own blocks) or a copy (in workers).
  *
  * Who may call at once: one thread (the kernel: under the lock).
  * What full means: an error, no table or mapping is to be had: the caller copies.
@@ -16,7 +16,7 @@
 #include "layout.h"
 
 typedef struct {
-    uint64_t *of; /* addresses that are held in place, hashed; 0: none */
+    uint64_t *of; /* addresses held in place, hashed; 0: free */
     uint64_t count, capacity;
     uint64_t apart;   /* mappings of their own */
     int pagemap;      /* of this process, 0: not opened, -1: there is none */
@@ -24,14 +24,14 @@ typedef struct {
     shared_u32 reads; /* some regions could only be mapped to read */
 } own_t;
 
-typedef struct { /* a payload's part that is held */
-    uint64_t address, size; /* where its region is mapped */
-    int fd;                 /* and where it lies in which file, -1: none to map anew */
+typedef struct { /* a held part of a payload */
+    uint64_t address, size; /* in the mapping of its region */
+    int fd;                 /* its file, -1: it cannot be mapped again */
     uint64_t offset;
     bool foreign; /* the region is another process's, mapped to copy */
 } place_t;
 
-/* Maps what others write: to copy, or where the system refuses to promise so much memory, to read. */
+/* Maps other processes' memory copy on write, or read-only if the system refuses to commit so much memory. */
 int own_map(own_t *own, int fd, uint64_t bytes, void **base);
 int own_map_over(own_t *own, void *at, int fd, uint64_t bytes);
 

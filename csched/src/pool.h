@@ -1,4 +1,4 @@
-/* Workers that come and go.  Under the scheduler's lock, but where it says otherwise. */
+/* Starting and ending workers. Called under the scheduler's lock, unless noted. */
 #ifndef CSCHED_POOL_H
 #define CSCHED_POOL_H
 

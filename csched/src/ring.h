@@ -19,9 +19,9 @@ typedef struct {
     uint8_t *data;
     uint64_t capacity; /* a power of two */
     uint64_t position; /* of this side */
-    uint64_t other;    /* the other side's, as last read */
+    uint64_t other;    /* position of the other side, as last read */
     uint64_t reserved; /* producer: bytes of the open reservation, padding included */
-    uint32_t peeked;   /* consumer: length of the oldest entry, as checked: the peer could change it afterwards */
+    uint32_t peeked;   /* consumer: checked length of the oldest entry, which the peer could change afterwards */
 } ring_t;
 
 void ring_open(ring_t *ring, ring_ends_t *ends, void *data, uint64_t capacity);
@@ -32,9 +32,9 @@ void ring_commit(ring_t *ring);
 
 /* Consumer.  Peek: 1 and the oldest entry (validated: it lies within the ring), 0 when empty, or CSCHED_ECORRUPT. */
 int ring_peek(ring_t *ring, entry_t **entry);
-void ring_advance(ring_t *ring); /* past the entry that was peeked at */
+void ring_advance(ring_t *ring); /* past the peeked entry */
 bool ring_empty(ring_t *ring);
-bool ring_has_more(ring_t *ring); /* behind the entry that was peeked at */
+bool ring_has_more(ring_t *ring); /* behind the peeked entry */
 
 static inline uint64_t ring_largest(const ring_t *ring)
 {

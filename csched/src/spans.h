@@ -22,26 +22,26 @@ typedef struct {
 typedef struct {
     span_t *of;
     uint32_t count;
-    uint32_t generation; /* another one when spans were joined: their places are not what they were */
+    uint32_t generation; /* changes when spans are joined and their places change */
     uint64_t threshold;
     uint64_t fold;
-    uint64_t forgotten; /* tasks of spans that had to go: there are more workers than spans */
+    uint64_t forgotten; /* tasks of dropped spans: there are more workers than spans */
     uint32_t *last; /* the latest span of each worker, UINT32_MAX: none */
-    uint32_t workers; /* that have one */
+    uint32_t workers; /* highest worker with a span, plus one */
 } spans_t;
 
 typedef struct { /* one task, or an attempt of it */
     uint64_t start, end, ticket;
     uint32_t worker, function;
     uint32_t failed, cut; /* 0 or 1 */
-    uint64_t weight; /* how many tasks it stands for */
+    uint64_t weight; /* number of tasks that it represents */
 } piece_t;
 
 int spans_open(spans_t *spans);
 void spans_close(spans_t *spans);
 void spans_clear(spans_t *spans);
 void spans_add(spans_t *spans, const piece_t *piece);
-void spans_coarsen(spans_t *spans, uint64_t threshold); /* at least this one from now on */
+void spans_coarsen(spans_t *spans, uint64_t threshold); /* raises the threshold to at least this */
 csched_span_t span_public(const span_t *span, uint32_t place);
 csched_span_t piece_public(const piece_t *piece);
 

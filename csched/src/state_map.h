@@ -1,7 +1,7 @@
 /* The state map: what became of each task, one byte each, in the order of submission.  Private memory of the kernel,
  * under the scheduler's lock.  An element of a chunk counts as a task; one that is submitted again keeps its position.
  * What full means: the oldest positions are overwritten; a reader learns where those begin that are known.
- * What runs is not written by the task's path: a look at the map asks the workers first (state_map_look). */
+ * Running tasks are not written by the scheduler: a reader of the map asks the workers first (state_map_look). */
 #ifndef CSCHED_STATE_MAP_H
 #define CSCHED_STATE_MAP_H
 
@@ -14,7 +14,7 @@ enum { MAP_POSITIONS = 1 << 22 };
 
 typedef struct {
     uint8_t *of;   /* MAP_POSITIONS states */
-    uint64_t next; /* positions ever given */
+    uint64_t next; /* positions given so far */
 } state_map_t;
 
 int state_map_open(state_map_t *map);
@@ -22,16 +22,16 @@ void state_map_close(state_map_t *map);
 void state_map_fill(state_map_t *map, uint32_t first, uint32_t count, uint8_t state);
 void state_map_end_chunk(state_map_t *map, const task_t *task, uint8_t state);
 void state_map_look(state_map_t *map, const task_t *task,
-                    uint32_t element); /* that runs now; past the last one: not known */
+                    uint32_t element); /* the running element; past the last one: unknown */
 
-/* Positions are kept in 32 bits: those of the map lie less than 2^32 behind the next one. */
+/* Positions have 32 bits: those in the map are less than 2^32 before `next`. */
 static inline void state_map_set(state_map_t *map, uint32_t position, uint8_t state)
 {
-    if ((uint32_t)map->next - position - 1 < MAP_POSITIONS) /* else another one's by now */
+    if ((uint32_t)map->next - position - 1 < MAP_POSITIONS) /* else overwritten */
         map->of[position & (MAP_POSITIONS - 1)] = state;
 }
 
-/* The next `count` positions, in this state; the first of them. */
+/* Takes the next `count` positions, in this state, and returns the first. */
 static inline uint32_t state_map_add(state_map_t *map, uint32_t count, uint8_t state)
 {
     uint32_t first = (uint32_t)map->next;
@@ -51,7 +51,7 @@ static inline void state_map_task(state_map_t *map, const task_t *task, uint8_t 
         state_map_fill(map, task->first, task->count, state);
 }
 
-/* It has its outcome. */
+/* Sets the state of a finished task. */
 static inline void state_map_end(state_map_t *map, const task_t *task)
 {
     static const uint8_t states[] = {[CSCHED_VALUE] = CSCHED_MAP_DONE,          [CSCHED_NONE] = CSCHED_MAP_DONE,

@@ -1,4 +1,4 @@
-/* Ending a task that runs.  Under the scheduler's lock, but where it says otherwise. */
+/* Ending running tasks. Called under the scheduler's lock, unless noted. */
 #ifndef CSCHED_STOP_H
 #define CSCHED_STOP_H
 

@@ -1,4 +1,4 @@
-/* A task on its way: ready, kept back, tried again, over.  Under the scheduler's lock, but where it says otherwise. */
+/* State changes of a task: ready, delayed, retried, finished. Called under the scheduler's lock, unless noted. */
 #ifndef CSCHED_TASK_H
 #define CSCHED_TASK_H
 
@@ -20,11 +20,11 @@ void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result,
                 uint32_t detail); /* it ends without a result of its own */
 bool keeps_payload(uint32_t status);
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
-int task_inputs(task_t *task); /* room for them */
-int task_input(task_t *task, uint32_t position, const task_t *from); /* the result that it waits for */
+int task_inputs(task_t *task); /* allocates task->inputs */
+int task_input(task_t *task, uint32_t position, const task_t *from); /* stores one input's result */
 void release_inputs(csched_t *s, task_t *task);
 void drop_bundle(csched_t *s, task_t *task);
-void task_propagate(csched_t *s, uint32_t last); /* along the completions after this one, NO_TASK: all */
+void task_propagate(csched_t *s, uint32_t last); /* for the completions after `last`, NO_TASK: all */
 void task_ready(csched_t *s, uint32_t slot);
 int message_push(csched_t *s, const csched_message_t *message);
 int task_delay(csched_t *s, uint32_t slot); /* until not_before */

@@ -1,11 +1,11 @@
-/* A worker's window: what it holds.  Under the scheduler's lock, but where it says otherwise. */
+/* A worker's window: the tasks in its ring. Called under the scheduler's lock, unless noted. */
 #ifndef CSCHED_WINDOW_H
 #define CSCHED_WINDOW_H
 
 #include "internal.h"
 
 int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now);
-held_t *held_at(worker_t *worker, uint32_t i); /* the i-th of what it holds, oldest first */
+held_t *held_at(worker_t *worker, uint32_t i); /* its i-th entry, oldest first */
 bool window_revoke(csched_t *s, task_t *task, uint32_t slot); /* true: the worker will not run it */
 bool held_revoke(worker_t *worker, held_t *held);
 void window_pop(worker_t *worker);                /* its oldest entry is over */

@@ -1,5 +1,5 @@
-/* A worker process as its own files see it: worker.c (the task loop), worker_blocks.c, worker_output.c, and watch.c (the
- * thread beside it). */
+/* Internals of a worker process: worker.c (the task loop), worker_blocks.c, worker_output.c, and watch.c (its second
+ * thread). */
 #ifndef CSCHED_WORKER_H
 #define CSCHED_WORKER_H
 
@@ -11,7 +11,8 @@
 #include "ring.h"
 
 enum { REGION_PAGE = 1024, REGION_PAGES = 1024, MARKS_MAX = 4096 };
-#define LOOK_NS 50000u /* between two looks at native output, each a system call: tasks this long are each looked at */
+#define LOOK_NS                                                                                                        \
+    50000u /* between two polls for native output, each a system call: after tasks this long there is always one */
 
 struct csched_worker {
     segment_t *segment;
@@ -19,9 +20,9 @@ struct csched_worker {
     int doorbell, control, kernel;
     ring_t tasks, results;
     heap_t heap;
-    pthread_mutex_t heap_lock; /* the watch thread gives back what has no use */
+    pthread_mutex_t heap_lock; /* the watch thread gives back unused pages */
     bool file_told; /* the kernel has the descriptor of its file */
-    own_t own; /* what Python may write to */
+    own_t own; /* payloads that Python may write to */
     /* Base addresses by region, the lowest bit for a mapped file; written by the watch thread only. */
     _Atomic(shared_u64 *) regions[REGION_PAGES];
     pthread_t watch;
@@ -36,20 +37,20 @@ struct csched_worker {
     uint32_t mark_count;
 
     int native[2]; /* where native code's stdout and stderr are read; -1: nowhere */
-    uint64_t looked; /* when it was seen whether something lies there */
-    bool heard; /* it did for the current task */
+    uint64_t looked; /* time of the last poll */
+    bool heard; /* output was found for the current task */
 };
 
-/* By what was checked when it attached: the segment's words may have changed since. */
+/* From the values checked at attach: the segment's words may have changed since. */
 static inline uint64_t worker_region_bytes(const csched_worker_t *w)
 {
     return w->heap.memory.limit + w->heap.file_bytes;
 }
 
-/* Where a region is mapped as far as `offset`, or NULL. */
+/* Address of a region that is mapped up to `offset`, or NULL. */
 uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset);
-bool output_waits(csched_worker_t *w, uint64_t now); /* a look at what native code wrote; at most one a task says so */
-void take_frees(csched_worker_t *w); /* blocks without readers */
+bool output_waits(csched_worker_t *w, uint64_t now); /* polls for native output; true at most once a task */
+void take_frees(csched_worker_t *w); /* frees blocks without readers */
 void worker_trim(csched_worker_t *w); /* once a second; see trim.c */
 
 #endif

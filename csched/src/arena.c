@@ -14,8 +14,8 @@ typedef struct { /* the 64 bytes before each payload */
     uint64_t previous; /* offset of the block before it, NO_BLOCK for the first */
     uint64_t next_free, last_free;
     uint32_t state;
-    uint32_t freed; /* the arena's age then */
-    uint64_t hot;   /* while it is free: what lies behind so many bytes from its start has no pages */
+    uint32_t freed; /* the arena's age when it was freed */
+    uint64_t hot;   /* free block: bytes from its start that may have pages; the rest has none */
     uint32_t pad[4];
 } block_t;
 
@@ -26,7 +26,7 @@ static block_t *block_at(const arena_t *arena, uint64_t offset)
     return (block_t *)(arena->base + offset);
 }
 
-/* The class whose blocks are all at most `size`: where a free block of that size is kept. */
+/* The class of a block of `size` bytes: the largest class with a lower bound of at most `size`. */
 static void class_of(uint64_t size, uint32_t *first, uint32_t *second)
 {
     uint32_t top = 63u - (uint32_t)__builtin_clzll(size);
@@ -103,7 +103,7 @@ static uint64_t megabytes(uint64_t bytes, uint64_t limit)
     return bytes < limit ? bytes : limit;
 }
 
-/* The file grows by an eighth, so that growing stays rare, or by what is needed where there is not so much. */
+/* Extends the file by an eighth, so that this stays rare, or by what is needed if there is not so much. */
 static int grow(arena_t *arena, uint64_t needed)
 {
     uint64_t generous = megabytes(needed + arena->size / 8, arena->limit);
@@ -117,7 +117,7 @@ static int grow(arena_t *arena, uint64_t needed)
     return rc;
 }
 
-/* Room for one more block at the end, where a free one is made larger. */
+/* Makes a block at the end; a free block there is enlarged. */
 static int extend(arena_t *arena, uint64_t size, uint64_t *at)
 {
     uint64_t start = arena->end;
@@ -229,7 +229,8 @@ int arena_free(arena_t *arena, uint64_t offset)
     return CSCHED_OK;
 }
 
-/* The last `most` bytes of a free block that have pages give them back; how many bytes. Its first ones are used first. */
+/* Gives back the pages of the last `most` bytes of a free block that have some, and returns how many bytes. Allocation
+ * takes a block's first bytes first. */
 static uint64_t cool(arena_t *arena, uint64_t at, uint64_t most)
 {
     block_t *block = block_at(arena, at);
@@ -243,7 +244,7 @@ static uint64_t cool(arena_t *arena, uint64_t at, uint64_t most)
     arena->hot -= block->hot - left;
     block->hot = left;
     if (arena->last == at && arena->reused > from)
-        arena->reused = from; /* what comes there is the first again */
+        arena->reused = from; /* pages beyond are new again */
     return to - from;
 }
 

@@ -1,4 +1,4 @@
-/* Many tasks at once, in and out: one hold of the lock and one look at the clock for some hundred of them. */
+/* Many tasks at once, in and out: the lock is taken and the clock read once for some hundred of them. */
 #include "collect.h"
 #include "dispatch.h"
 #include "drain.h"
@@ -6,7 +6,7 @@
 #include "internal.h"
 #include "task.h"
 
-enum { SLICE = 256 }; /* tasks submitted under one hold of the lock */
+enum { SLICE = 256 }; /* tasks submitted while the lock is held once */
 
 static uint64_t part_begin(const uint64_t *ends, uint32_t i)
 {
@@ -52,7 +52,7 @@ CSCHED_EXPORT int csched_submit_many(csched_t *s, const csched_batch_t *batch)
             drain(s);
             undrained = 0;
         } else {
-            dispatch(s); /* many workers: a look at each of their rings has its price */
+            dispatch(s); /* with many workers, draining all rings is costly */
         }
         u64_store_relaxed(&s->last_poll, s->now);
         pthread_mutex_unlock(&s->lock);

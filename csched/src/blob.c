@@ -1,4 +1,4 @@
-/* Payloads with references.  The kernel alone counts them; blocks of workers go home by their frees ring. */
+/* Payloads with reference counts. Only the kernel counts; blocks of workers are returned by their frees ring. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +26,15 @@ static void news_push(worker_t *worker, uint32_t tag)
         uint32_t capacity = worker->news_capacity ? 2 * worker->news_capacity : 16;
         uint32_t *grown = realloc(worker->news, capacity * sizeof *grown);
         if (!grown)
-            return; /* of a region gone it keeps the mapping, which costs nothing; tasks that need a file there fail */
+            return; /* it keeps mappings of dropped regions at no cost; tasks that need an unannounced file fail */
         worker->news = grown;
         worker->news_capacity = capacity;
     }
     worker->news[worker->news_count++] = tag;
 }
 
-/* The news of a region for the workers that know it; what a full socket does not take follows with the next tick. */
+/* Announces a change of a region to the workers that know it; what a full socket does not take follows with the next
+ * tick. */
 static void news_spread(csched_t *s, uint32_t region, uint32_t tag)
 {
     for (uint32_t i = 0; i < s->worker_count; i++) {
@@ -63,7 +64,7 @@ static int hear_of_file(csched_t *s, uint32_t region)
     return CSCHED_OK;
 }
 
-/* Refuses what does not lie within the region's memory or file: reading it would kill the kernel. */
+/* Refuses a block outside of the region's memory or file: reading it would kill the kernel. */
 static int check_extent(csched_t *s, uint32_t region, uint64_t offset, uint64_t end)
 {
     region_t *r = &s->regions[region];
@@ -116,7 +117,7 @@ void regions_tell(csched_t *s, worker_t *worker)
         if (r->readonly >= 0 && fd_send(worker->control, worker->told, r->readonly) < 0) {
             if (errno != EPIPE)
                 return;
-            worker->told = s->region_count; /* it does not listen (any more): nothing to try again */
+            worker->told = s->region_count; /* its socket is closed: no retry */
             worker->news_count = 0;
             break;
         }
@@ -135,7 +136,7 @@ void regions_tell(csched_t *s, worker_t *worker)
 void region_close(csched_t *s, region_t *r)
 {
     region_t gone = *r;
-    r->base = NULL; /* first: a child forked meanwhile must not do it again (fork.c) */
+    r->base = NULL; /* first: a child forked meanwhile must not unmap it again (fork.c) */
     r->readonly = r->file = -1;
     memory_unmap(gone.base, region_bytes(s));
     close(gone.readonly);
@@ -186,7 +187,7 @@ static void send_home(worker_t *worker, uint64_t offset)
         uint32_t capacity = worker->unfreed_capacity ? 2 * worker->unfreed_capacity : 64;
         uint64_t *grown = realloc(worker->unfreed, capacity * sizeof *grown);
         if (!grown)
-            return; /* the block stays allocated until its worker ends: memory is short, nothing breaks */
+            return; /* the block stays allocated until its worker ends */
         worker->unfreed = grown;
         worker->unfreed_capacity = capacity;
     }
@@ -211,7 +212,7 @@ void blob_release(csched_t *s, blob_t *blob)
     free(blob);
 }
 
-/* A part of a payload, where it is mapped here; false: it is none. */
+/* Finds the region of a part of a payload by its address here; false: there is none. */
 static bool place_of(const csched_t *s, uint64_t address, uint64_t size, place_t *place)
 {
     for (uint32_t i = 0; i < s->region_count; i++) {
@@ -239,7 +240,7 @@ CSCHED_EXPORT int csched_own(csched_t *s, uint64_t address, uint64_t size, uint6
 CSCHED_EXPORT int csched_disown(csched_t *s, const char *payload, uint64_t address, uint64_t size, char *mapped)
 {
     (void)payload;
-    if (s->own.left) /* the lock of a forked child is as good as none */
+    if (s->own.left) /* a forked child has one thread */
         return CSCHED_OK;
     pthread_mutex_lock(&s->lock);
     own_drop(&s->own, address, size, (uint64_t)(uintptr_t)mapped);
@@ -269,7 +270,7 @@ void region_orphan(csched_t *s, uint32_t region)
 static int pin(worker_t *worker, uint64_t ticket, blob_t *blob)
 {
     if (!blob || blob->region == REGION_INLINE)
-        return CSCHED_OK; /* it came in the ring: nothing can refer to it after the task */
+        return CSCHED_OK; /* it was inline: nothing refers to it after the task */
     if (worker->pin_count == worker->pin_capacity) {
         uint32_t capacity = worker->pin_capacity ? 2 * worker->pin_capacity : 16;
         pin_t *grown = realloc(worker->pins, capacity * sizeof *grown);

@@ -11,7 +11,7 @@ bool task_cancel(csched_t *s, task_t *task, uint32_t slot)
     if (task->state == TASK_QUEUED)
         ready_remove(&s->graph, slot);
     else if (task->state == TASK_WAITING || task->state == TASK_DELAYED)
-        s->graph.waiting_count--; /* edges and the delayed list find it gone by themselves */
+        s->graph.waiting_count--; /* its edges and its entry among the delayed are skipped later */
     else if (task->state != TASK_SENT || !window_revoke(s, task, slot))
         return false;
     task_finish(s, slot, CSCHED_CANCELLED, NULL, 0);
@@ -27,7 +27,8 @@ void after_cancel(csched_t *s, uint32_t last)
     dispatch(s);
 }
 
-/* Of those that are cancelled one by one there is a row to be found; a whole run of them would only push others out. */
+/* Adds a journey row for a task that was cancelled by itself. For whole runs there are none: they would only push
+ * others out. */
 void cancel_leaves_a_row(csched_t *s, task_t *task)
 {
     task->row = journey_record_incomplete(&s->journey, task, NO_WORKER, CSCHED_CANCELLED, 0);

@@ -13,12 +13,13 @@
 #include "segment.h"
 
 enum {
-    TICK_MS = 1,     /* a look at the rings while only one result is waited for: windows hold twice as much work */
-    PATIENCE_MS = 5, /* so long other results may lie there meanwhile */
-    IDLE_NS = 50000000, /* after so long the workers sleep, and one wakes sooner when no thread spins beside it */
+    TICK_MS = 1,     /* between two drains while one result is waited for: windows hold twice as much work */
+    PATIENCE_MS = 5, /* the longest time that other results may wait meanwhile */
+    IDLE_NS =
+        50000000, /* idle for so long the workers sleep, and a worker wakes sooner if no thread spins on its core */
 };
 
-/* Some worker's tasks are so short that the next result comes within a spin, or nothing is known of them. */
+/* True if some worker's mean task is shorter than a spin, or unknown. */
 static bool brisk(const csched_t *s, uint64_t spin_ns)
 {
     if (s->now - u64_relaxed(&s->last_collect) > IDLE_NS)
@@ -29,7 +30,7 @@ static bool brisk(const csched_t *s, uint64_t spin_ns)
     return false;
 }
 
-/* What is there; `spin_us` becomes 0 when there is nothing to spin for. */
+/* Drains and returns what is available; sets `spin_us` to 0 if spinning is of no use. */
 static int locked_drain(csched_t *s, uint32_t *spin_us)
 {
     pthread_mutex_lock(&s->lock);
@@ -55,7 +56,7 @@ CSCHED_EXPORT int csched_poll(csched_t *s, uint32_t spin_us)
     return there;
 }
 
-/* Drains; what there is, once the wanted one is there. */
+/* Drains; returns what is available if the wanted result is, else 0. */
 static int drain_for(csched_t *s, uint64_t wanted)
 {
     int there = locked_drain(s, NULL);
@@ -68,7 +69,7 @@ static int drain_for(csched_t *s, uint64_t wanted)
     return over ? there : 0;
 }
 
-/* One sleep on the doorbell, armed; what is there after it, or -1: interrupted. */
+/* Arms the doorbell, sleeps on it once, and returns what is available then, or -1: interrupted. */
 static int sleep_for(csched_t *s, uint64_t wanted, uint32_t timeout_ms)
 {
     int rung = 0;
@@ -95,13 +96,13 @@ CSCHED_EXPORT int csched_wait_for(csched_t *s, uint64_t wanted, uint32_t timeout
             break;
         there = sleep_for(s, wanted, wanted == WANT_ANY ? limit - (uint32_t)passed : TICK_MS);
         if (there < 0 || wanted == WANT_ANY)
-            break; /* one slice at a time: the caller looks at its signals */
+            break; /* one slice at a time: the caller handles its signals */
         if (!there && passed >= PATIENCE_MS)
-            there = (int)u32_relaxed(&s->available); /* others may wait for what came meanwhile */
+            there = (int)u32_relaxed(&s->available); /* other results that came meanwhile may be waited for */
     }
     u32_add(&s->waiting, (uint32_t)-1);
     if (there > 0)
-        doorbell_ring(s); /* one ring wakes one sleeper: it passes it on */
+        doorbell_ring(s); /* one ring wakes one sleeper, which rings for the next */
     return there > 0 ? there : (int)u32_relaxed(&s->available);
 }
 
@@ -145,7 +146,7 @@ CSCHED_EXPORT int csched_collect(csched_t *s, uint32_t most, csched_completion_t
     return (int)n;
 }
 
-/* The oldest `count` completions are over: their slots are free. */
+/* Commits the oldest `count` completions: frees their slots. */
 void commit_first(csched_t *s, uint32_t count)
 {
     uint64_t now = clock_refresh(s);

@@ -1,4 +1,4 @@
-/* Life, settings and figures of the kernel's scheduler. */
+/* Creation, settings and statistics of the kernel's scheduler. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #include "segment.h"
 
 enum { RUNS_REMEMBERED = 4096 };
-enum { WINDOW_NS = 2000000, WINDOW_MOST = 1024 }; /* of work: what the helper may take to notice */
+enum { WINDOW_NS = 2000000, WINDOW_MOST = 1024 }; /* ns of work: covers the time until the helper notices */
 
-/* Addresses that each process keeps for the payloads of each other: 300 of them fit into what a process has. */
+/* Address space that each process reserves for each other's payloads: 300 such ranges fit into a process. */
 #define MOST_IN_MEMORY (UINT64_C(256) << 30)
 #define MOST_IN_FILE (UINT64_C(128) << 30)
 
@@ -233,7 +233,7 @@ CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
 {
     pthread_mutex_lock(&s->lock);
     int rc = CSCHED_OK;
-    if (s->run_free_count > RUNS_REMEMBERED) { /* numbers come back late: journeys name their run by it */
+    if (s->run_free_count > RUNS_REMEMBERED) { /* numbers are reused late: journeys name their run by them */
         *run = s->run_free[0];
         memmove(s->run_free, s->run_free + 1, --s->run_free_count * sizeof *s->run_free);
     } else {
@@ -286,7 +286,7 @@ CSCHED_EXPORT int csched_run_adjust(csched_t *s, uint32_t run, int64_t submitted
     return r ? CSCHED_OK : CSCHED_EINVAL;
 }
 
-/* The caller promises that no task of the run is left. */
+/* The run must have no unfinished task. */
 CSCHED_EXPORT int csched_run_close(csched_t *s, uint32_t run)
 {
     pthread_mutex_lock(&s->lock);

@@ -1,5 +1,5 @@
-/* What hangs on what, and how it stands: the log of dependencies, the records of tasks that are not over and the
- * journeys of those that are, put together.  The lock is held for some hundred tasks at a time. */
+/* The graph of dependencies with task states, from three sources: the log of dependencies, the records of unfinished
+ * tasks and the journeys of finished ones. The lock is held for some hundred tasks at a time. */
 #include "cancel.h"
 #include "dag.h"
 
@@ -43,7 +43,7 @@ static void forget(csched_dag_t *dag)
         memset(dag->table.slots, 0, dag->table.size * sizeof *dag->table.slots);
 }
 
-/* Room for one more, at `*items`. */
+/* Makes room for one more item in `*items`. */
 static int grow(void *items, size_t size, uint32_t count, uint32_t *capacity)
 {
     void *found;
@@ -59,7 +59,7 @@ static int grow(void *items, size_t size, uint32_t count, uint32_t *capacity)
     return CSCHED_OK;
 }
 
-/* Where the node with this ticket is entered, or would be. */
+/* The table entry of this ticket, or the free one where it belongs. */
 static uint32_t *place(const csched_dag_t *dag, uint64_t ticket)
 {
     uint32_t mask = dag->table.size - 1;
@@ -114,7 +114,7 @@ static int add_edge(csched_dag_t *dag, const lineage_row_t *row)
     if (rc < 0)
         return rc;
     dag->edges[dag->edge_count++] = (dag_edge_t){(uint32_t)from, (uint32_t)to};
-    uint32_t depth = dag->nodes[from].depth + 1; /* that of the input is known: it was submitted before */
+    uint32_t depth = dag->nodes[from].depth + 1; /* the input's depth is known: it was submitted before */
     if (dag->nodes[to].depth < depth)
         dag->nodes[to].depth = depth;
     dag->info.structure++;
@@ -185,7 +185,7 @@ static void set_state(csched_dag_t *dag, dag_node_t *node, uint8_t state, bool o
     node->over = over;
 }
 
-/* Records of some open nodes; how many of them have none any more. */
+/* Reads the records of some open nodes; returns how many have none any more. */
 static uint32_t read_records(csched_dag_t *dag, uint32_t first, uint32_t count)
 {
     uint32_t gone = 0;
@@ -196,7 +196,7 @@ static uint32_t read_records(csched_dag_t *dag, uint32_t first, uint32_t count)
         node->gone = !task;
         gone += !task;
         if (!task && !node->seen)
-            dag->row_cursor = 0; /* its journey may have been passed over before anything hung on it */
+            dag->row_cursor = 0; /* its journey may have been skipped before it had dependents */
         node->seen = true;
         if (!task)
             continue;
@@ -249,7 +249,7 @@ static bool is_bad(const dag_node_t *node)
     return node->over && node->state >= CSCHED_DAG_FAILED;
 }
 
-/* Those that ended without a journey: cancelled before they ran, or with an input that had failed already. */
+/* Settles nodes that ended without a journey: cancelled before they ran, or with an input that had failed already. */
 static void settle_the_rest(csched_dag_t *dag)
 {
     for (uint32_t i = 0; i < dag->edge_count; i++) {
@@ -287,7 +287,7 @@ CSCHED_EXPORT int csched_dag_look(csched_dag_t *dag, uint32_t since, csched_dag_
 {
     bool too_many = since == dag->since && dag->edge_count > MOST_EDGES;
     if (since != dag->since || too_many) {
-        forget(dag); /* the newest are read again from the log */
+        forget(dag); /* the newest edges are read again from the log */
         dag->since = since;
         dag->info.partial = too_many;
     }

@@ -1,10 +1,10 @@
-/* Many tasks as few groups: those of one function and one depth, or of some depths that lie together. */
+/* Folds nodes into groups: of one function and one depth, or of a range of depths. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dag.h"
 
-enum { MOST_SHIFT = 17 }; /* of a depth: there are fewer edges */
+enum { MOST_SHIFT = 17 }; /* of depths; there are fewer edges than 2^17 */
 
 typedef struct {
     uint32_t *group_of; /* by node */
@@ -25,7 +25,7 @@ static uint32_t *group_place(const csched_dag_t *dag, const fold_t *fold, uint32
     return &fold->table.slots[at];
 }
 
-/* True: it fits into `most` groups. */
+/* True if the nodes fit into `most` groups. */
 static bool try_fold(csched_dag_t *dag, fold_t *fold, uint32_t most, uint32_t shift, bool by_function)
 {
     memset(fold->table.slots, 0, fold->table.size * sizeof *fold->table.slots);
@@ -53,7 +53,7 @@ static uint32_t fold_links(csched_dag_t *dag, const fold_t *fold, const dag_tabl
     uint32_t count = 0, mask = table->size - 1;
     for (uint32_t i = 0; i < dag->edge_count; i++) {
         uint32_t from = fold->group_of[dag->edges[i].from], to = fold->group_of[dag->edges[i].to];
-        if (from == to) /* within a group of several depths */
+        if (from == to) /* an edge within a group of several depths */
             continue;
         uint32_t at = (uint32_t)dag_hash((uint64_t)from << 32 | to) & mask;
         while (table->slots[at] &&
@@ -103,7 +103,7 @@ CSCHED_EXPORT int csched_dag_fold(csched_dag_t *dag, uint32_t most, const csched
     if (!rc) {
         while (shift < MOST_SHIFT && !try_fold(dag, &fold, most, shift, true))
             shift++;
-        if (shift == MOST_SHIFT) /* that many functions */
+        if (shift == MOST_SHIFT) /* too many functions */
             for (shift = 0; !try_fold(dag, &fold, most, shift, false);)
                 shift++;
         *groups = dag->groups;

@@ -1,4 +1,4 @@
-/* Dispatch: which ready task goes to which worker now, by the policy, and what comes back for it.
+/* Dispatch: sends ready tasks to workers by the policy, and takes tasks back from windows.
  *
  * A task of a higher priority does not wait behind lower ones that have not begun: they are taken back first.
  */
@@ -10,10 +10,10 @@
 #include "window.h"
 
 enum { INPUTS_LOOKED_AT = 8, FEW = 2, NEWCOMER = 2 };
-enum { SILENT_TIMES = 16 }; /* of config.window_ns: longer than a busy machine keeps a process waiting, mostly */
+enum { SILENT_TIMES = 16 }; /* times config.window_ns: mostly longer than a busy machine delays a process */
 #define CHOOSE_AGAIN (NO_CHOICE - 1)
 
-/* The worker in whose arena the largest input lies, or NO_CHOICE. */
+/* The worker whose arena holds the largest input, or NO_CHOICE. */
 static uint32_t warm_at(const csched_t *s, const task_t *task)
 {
     const blob_t *largest = NULL;
@@ -25,7 +25,7 @@ static uint32_t warm_at(const csched_t *s, const task_t *task)
     return largest && largest->region != REGION_KERNEL ? s->regions[largest->region].worker : NO_CHOICE;
 }
 
-/* How long the worker has been at its present task: a hint from shared memory, any value is safe. */
+/* Time since the worker began its current task: a hint from shared memory, any value is safe. */
 static uint64_t running_ns(const csched_t *s, uint32_t index)
 {
     if (!s->loads[index].held || s->workers[index]->state != WORKER_READY)
@@ -43,7 +43,7 @@ static void look_at_running(csched_t *s)
         s->loads[i].running_ns = running_ns(s, i);
 }
 
-/* The newest tasks of a worker that have not begun, at most `most` and below a priority, go back to the ready ones. */
+/* Takes back the newest tasks of a worker that have not begun, at most `most`, of a priority below `below`. */
 static uint32_t take_back(csched_t *s, uint32_t index, uint32_t most, uint32_t below)
 {
     worker_t *worker = s->workers[index];
@@ -54,7 +54,7 @@ static uint32_t take_back(csched_t *s, uint32_t index, uint32_t most, uint32_t b
             continue;
         task_t *task = task_at(s, slot);
         if (task->priority >= below || !window_revoke(s, task, slot))
-            break; /* what is older has a higher priority, or has begun */
+            break; /* older ones have a higher priority, or have begun */
         ready_push_front(&s->graph, slot);
         taken++;
     }
@@ -130,7 +130,7 @@ static bool steal(csched_t *s)
     return s->policy->steal(s->loads, s->worker_count, &theft) && take_back(s, theft.from, theft.count, UINT32_MAX) > 0;
 }
 
-/* Whether the newest task that has not begun is below the priority: then so may be others before it. */
+/* Whether the worker's newest task that has not begun has a lower priority; older ones may have, too. */
 static bool holds_lower(csched_t *s, uint32_t index, uint32_t priority)
 {
     worker_t *worker = s->workers[index];
@@ -142,8 +142,8 @@ static bool holds_lower(csched_t *s, uint32_t index, uint32_t priority)
     return false;
 }
 
-/* Lower ones come back.  The second time without a result in between, only few are sent again: a flood of higher
- * ones, each of which moves a whole window, would do nothing else. */
+/* Takes back tasks of lower priority. The second time without a result in between only FEW are sent again, since a
+ * flood of higher ones would move the whole window each time. */
 static bool take_lower(csched_t *s, uint32_t index, uint32_t priority)
 {
     load_t *load = &s->loads[index];
@@ -155,8 +155,8 @@ static bool take_lower(csched_t *s, uint32_t index, uint32_t priority)
     return true;
 }
 
-/* A worker for a task of this priority where the policy finds no room: of those that hold lower ones, the one that
- * is through with its present task first. */
+/* Finds a worker for a task of this priority if the policy finds no room: of those that hold lower ones, the one whose
+ * current task will end first. */
 static uint32_t make_room(csched_t *s, uint32_t priority)
 {
     uint32_t best = NO_CHOICE;
@@ -175,7 +175,8 @@ static uint32_t make_room(csched_t *s, uint32_t priority)
     return best != NO_CHOICE && take_lower(s, best, priority) ? best : NO_CHOICE;
 }
 
-/* CHOOSE_AGAIN: another task is the first one now, since what came back for this one gave back what that one asks for. */
+/* CHOOSE_AGAIN: another task is first now, since tasks taken back for this one returned the resources that it waits
+ * for. */
 static uint32_t choose(csched_t *s, const task_t *task)
 {
     uint32_t index = s->policy->choose(&s->policy_state, s->loads, s->worker_count, warm_at(s, task));
@@ -234,10 +235,10 @@ static void send_ready(csched_t *s)
         ready_take(&s->graph);
         int rc = window_push(s, index, slot, s->now);
         if (rc == CSCHED_ENOMEM && aside_count < sizeof aside / sizeof *aside) {
-            aside[aside_count++] = slot; /* no block for its inputs: the others may run, and give some back */
+            aside[aside_count++] = slot; /* no block for its inputs: others may run, and free some */
             continue;
         }
-        if (rc < 0) { /* no room in that ring: next time; the others may still have some */
+        if (rc < 0) { /* that ring is full: next time; others may have room */
             ready_push_front(&s->graph, slot);
             if (rc != CSCHED_EFULL || s->loads[index].held == 0)
                 break;
@@ -249,7 +250,7 @@ static void send_ready(csched_t *s)
             allocation_take(s, task, queue);
         touched[index / 64 % 4] |= UINT64_C(1) << index % 64;
     }
-    if (aside_count && !any_held(s)) { /* nothing that ends could give room */
+    if (aside_count && !any_held(s)) { /* no running task could free memory */
         uint32_t last = s->completions.tail;
         task_finish(s, aside[--aside_count], CSCHED_NOROOM, NULL, 0);
         task_propagate(s, last);
@@ -267,7 +268,7 @@ static uint64_t first_sent(csched_t *s, worker_t *worker)
     return UINT64_MAX;
 }
 
-/* It is at no task, has some to begin with, and does not: it is stopped, or its interpreter is kept. */
+/* True if the worker has tasks, runs none, and begins none: it is stopped, or another thread has its interpreter. */
 static bool is_silent(csched_t *s, uint32_t index)
 {
     worker_t *worker = s->workers[index];
@@ -279,7 +280,7 @@ static bool is_silent(csched_t *s, uint32_t index)
     return s->now > since && s->now - since > SILENT_TIMES * s->config.window_ns;
 }
 
-/* It has come to what was taken back, and passed it over; or to more. */
+/* True if the worker has moved past the revoked entries, or has claimed or slept since. */
 static bool shows_life(worker_t *worker)
 {
     const segment_t *segment = worker->segment;
@@ -295,8 +296,7 @@ static bool another_idles(const csched_t *s, uint32_t index)
     return false;
 }
 
-/* Under every policy: what a worker does not begin goes to one that has nothing, and nothing more goes there until it
- * shows life. */
+/* Under every policy: tasks that a worker does not begin go to an idle one, and it gets none until it shows life. */
 static void look_at_silent(csched_t *s)
 {
     for (uint32_t i = 0; i < s->worker_count; i++) {
@@ -314,7 +314,7 @@ static void look_at_silent(csched_t *s)
     }
 }
 
-/* A worker that is stuck gets nothing more until it has a result: what is ready goes wherever there is room first. */
+/* A stuck worker gets no more tasks until it has a result: ready tasks go to any worker with room first. */
 void dispatch_tick(csched_t *s)
 {
     look_at_silent(s);
@@ -325,7 +325,7 @@ void dispatch_tick(csched_t *s)
         if (!s->loads[i].window || !is_stuck(&s->loads[i], 4 * s->config.window_ns))
             continue;
         take_back(s, i, UINT32_MAX, UINT32_MAX);
-        if (s->loads[i].held) /* else the task it seems to be at is over and drained: no result would open it again */
+        if (s->loads[i].held) /* else its task is over and drained: no result would reopen its window */
             s->loads[i].window = s->loads[i].held;
     }
 }

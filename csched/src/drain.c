@@ -11,7 +11,7 @@
 #include "window.h"
 #include "segment.h"
 
-enum { DRAIN_MOST = 512 }; /* entries a worker per call: bounds how long the lock is held */
+enum { DRAIN_MOST = 512 }; /* entries per worker and call: bounds how long the lock is held */
 
 /* `entry` is the kernel's copy of the head, `base` the entry in the ring. */
 static int blob_of_result(csched_t *s, uint32_t index, const result_entry_t *entry, const uint8_t *base, uint64_t at,
@@ -30,7 +30,7 @@ static int blob_of_result(csched_t *s, uint32_t index, const result_entry_t *ent
     return blob_from_block(s, worker->region, ref.offset, ref.size, blob);
 }
 
-/* How a task ends that was interrupted.  A chunk's elements have outcomes of their own, which stand. */
+/* The status of an interrupted task. Elements of a chunk keep their own outcomes. */
 static uint32_t status_of_stopped(const task_t *task, const result_entry_t *entry)
 {
     bool failed = entry->status == CSCHED_ERROR || (task->count == 1 && entry->detail);
@@ -56,7 +56,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     if (rc < 0)
         return rc;
     if (entry->returned > s->now)
-        clock_refresh(s); /* what follows from this result carries a later stamp than the result */
+        clock_refresh(s); /* consequences of this result are stamped later than it */
     if (u32_relaxed(&entry->head.claim) & CSCHED_PINS && (rc = pin_inputs(worker, task)) < 0) {
         blob_release(s, result);
         return rc;
@@ -65,7 +65,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     s->loads[index].held--;
     worker->finished += task->count;
     worker->heard = s->now;
-    worker->silent = false; /* `window_learn` opens its window again */
+    worker->silent = false; /* `window_learn` reopens its window */
     window_learn(s, index, entry->finished - entry->received);
     ready_learn(&s->graph, task->run, task->priority, task->demand, entry->finished - entry->received);
     uint32_t status = task->flags & (FLAG_STOPPING | FLAG_OVERDUE) ? status_of_stopped(task, entry) : entry->status;
@@ -85,7 +85,8 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     return CSCHED_OK;
 }
 
-/* Text and replies may come at any time; elements only from the task that runs there: they go into its slot. */
+/* Output and replies are valid at any time; partial results only from the worker's running task, whose slot they go
+ * to. */
 static bool makes_sense(csched_t *s, uint32_t index, const result_entry_t *entry)
 {
     if (entry->count != CSCHED_PARTIAL)
@@ -116,11 +117,11 @@ static int take_message(csched_t *s, uint32_t index, const result_entry_t *entry
     const task_t *task = graph_find(&s->graph, entry->ticket);
     message.run = task ? task->run : UINT32_MAX;
     if ((rc = message_push(s, &message)) < 0)
-        blob_release(s, blob); /* the entry is looked at again */
+        blob_release(s, blob); /* the entry is read again later */
     return rc;
 }
 
-/* Its head is copied before it is checked: the worker can still write what lies in the ring. */
+/* Copies the head before it is checked: the worker can still write to the ring. */
 static int take_entry(csched_t *s, uint32_t index, const uint8_t *base, uint32_t bytes)
 {
     result_entry_t entry;
@@ -151,7 +152,7 @@ uint32_t drain_worker(csched_t *s, uint32_t index)
     if (taken && u32_relaxed(&worker->results.ends->producer_waits) &&
         u32_exchange(&worker->results.ends->producer_waits, 0))
         futex_wake(&worker->results.ends->producer_waits);
-    if (rc < 0 && rc != CSCHED_ENOMEM) { /* its memory is not to be trusted any more: the owner of the pool ends it */
+    if (rc < 0 && rc != CSCHED_ENOMEM) { /* its memory is corrupt: the pool's owner ends it */
         worker->state = WORKER_LOST;
         s->loads[index].window = 0;
         csched_message_t message = {.kind = CSCHED_OVERDUE, .worker = index, .detail = (uint32_t)-rc};
@@ -179,7 +180,7 @@ uint32_t drain(csched_t *s)
     bool ticked = tick(s, taken ? clock_refresh(s) : s->now);
     if (ticked)
         dispatch_tick(s);
-    /* on a tick as well: what lies behind a long task may be worth stealing by now */
+    /* on a tick as well: tasks behind a long one may be worth stealing by now */
     if (taken || news || ticked || s->graph.ready.active)
         dispatch(s);
     return taken;

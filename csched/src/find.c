@@ -1,7 +1,7 @@
-/* Finding tasks: the best rows of the journey ring and of the records that are not over, in one scan.
+/* Finding tasks: the best rows of the journey ring and of the records of unfinished tasks, in one scan.
  *
  * The lock is held for some thousand rows at a time.  Records come first: a task that ends meanwhile may be seen twice,
- * never missed, and its row of the ring stands. */
+ * never missed, and its journey row counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum { ROWS_AT_A_TIME = 4096, SLOTS_AT_A_TIME = 4096, MOST_ROWS = 4096, MOST_OFF
 
 typedef struct {
     const csched_query_t *query;
-    csched_row_t *rows; /* a heap, the worst on top, while it is full; then sorted */
+    csched_row_t *rows; /* a heap with the worst on top; sorted at the end */
     uint32_t *heap;
     uint32_t most, count;
     uint64_t matched, now;
@@ -54,7 +54,7 @@ static uint64_t key_of(const search_t *search, const csched_journey_t *row, uint
     }
 }
 
-/* Of equal keys the later task first, and within it the earlier element; the other way round for the oldest. */
+/* Orders equal keys by later task, then by earlier element; the other way round for the oldest first. */
 static bool better(const search_t *search, const csched_row_t *a, const csched_row_t *b)
 {
     if (a->key != b->key)
@@ -96,8 +96,8 @@ static void rise(search_t *search, uint32_t place)
         swap(search, place, (place - 1) / 2);
 }
 
-/* How far a position lies behind a row's: 0 for its own; UINT32_MAX where it is not the row's.  A task that never ran
- * has one row, however many elements: which of them those are is told by who has the nearest row. */
+/* Distance of the wanted position from a row's first: 0 for its own; UINT32_MAX if it is not in the row. A task that
+ * never ran has one row for all its elements; the nearest row tells which task the position belongs to. */
 static uint32_t behind(const csched_query_t *query, const csched_row_t *row)
 {
     uint32_t far = (uint32_t)query->position - row->journey.position;
@@ -184,7 +184,7 @@ static uint32_t kind_of_record(const csched_t *s, const task_t *task)
         if (!runs_now(s, task))
             return CSCHED_IS_SENT;
         return task->flags & FLAG_STOPPING ? CSCHED_IS_STOPPING : CSCHED_IS_RUNNING;
-    case TASK_DONE: /* else it has rows of its own */
+    case TASK_DONE: /* finished otherwise: it has journey rows */
         return task->row == NO_ROW ? kind_of_status(task->status) : 0;
     default:
         return 0;
@@ -257,7 +257,7 @@ static void look_at_row(search_t *search, const csched_journey_t *journey)
     keep(search, &row);
 }
 
-/* From the newest row back, or from the oldest on: the best come early, and the rest is passed by. */
+/* Scans from the newest row back, or from the oldest on, so that the best come early. */
 static void search_journeys(csched_t *s, search_t *search)
 {
     bool forward = search->query->order == CSCHED_BY_OLDEST, more = true, begun = false;
@@ -283,7 +283,7 @@ static void search_journeys(csched_t *s, search_t *search)
 static uint32_t sorted(search_t *search, csched_row_t *out)
 {
     uint32_t offset = search->query->offset, count = search->count > offset ? search->count - offset : 0;
-    for (uint32_t i = count; i-- > 0;) { /* the worst goes to the end */
+    for (uint32_t i = count; i-- > 0;) { /* moves the worst to the end */
         out[i] = search->rows[search->heap[0]];
         search->heap[0] = search->heap[--search->count];
         sink(search, 0);
@@ -291,7 +291,7 @@ static uint32_t sorted(search_t *search, csched_row_t *out)
     return count;
 }
 
-/* Of a task that ended during the scan its row stands, and its record goes. */
+/* Drops the record of a task that ended during the scan and has a row, too. */
 static uint32_t without_doubles(csched_row_t *rows, uint32_t count)
 {
     const uint32_t live = CSCHED_IS_DONE - 1;
@@ -306,7 +306,7 @@ static uint32_t without_doubles(csched_row_t *rows, uint32_t count)
     return kept;
 }
 
-/* Whether the map shows the same for all from one position up to another. */
+/* Whether all positions of a range have the same state in the map. */
 static bool looks_the_same(csched_t *s, uint32_t from, uint32_t to)
 {
     pthread_mutex_lock(&s->lock);
@@ -319,7 +319,7 @@ static bool looks_the_same(csched_t *s, uint32_t from, uint32_t to)
     return same;
 }
 
-/* Of rows by position: those that are the nearest, where they are its. */
+/* Of rows by position: keeps the nearest ones, if they belong to it. */
 static uint32_t nearest(csched_t *s, const search_t *search, const csched_row_t *rows, uint32_t count)
 {
     uint32_t kept = 0;

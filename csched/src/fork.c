@@ -1,7 +1,6 @@
-/* A child that user code forked holds a copy of everything, and is its parent's to no one: what it must not use it
- * lets go here.  Of the threads only the one that forked lives on, and others may have been in the middle of anything:
- * so nothing is locked, freed or trusted but what the forking thread itself could have changed, and what the others
- * store last. */
+/* A child forked by user code has copies of all structures and must not act for its parent: here it releases what it
+ * must not use. Only the forking thread exists in it, and other threads may have been at any step. So nothing is
+ * locked, freed or trusted except what the forking thread itself changes, or what others store last. */
 #define _GNU_SOURCE
 #include <unistd.h>
 
@@ -20,8 +19,7 @@ static void leave_worker(worker_t *worker)
 {
     memory_unmap(worker->segment, worker->segment_bytes);
     close_fd(&worker->control);
-    *worker =
-        (worker_t){.state = WORKER_FREE, .control = -1}; /* its lists stay where they are: a torn one cannot be freed */
+    *worker = (worker_t){.state = WORKER_FREE, .control = -1}; /* its lists leak: a half-changed one cannot be freed */
 }
 
 CSCHED_EXPORT int csched_forked(csched_t *s)
@@ -50,7 +48,7 @@ CSCHED_EXPORT int csched_forked(csched_t *s)
     return CSCHED_OK;
 }
 
-/* The watch thread shall not be in the middle of a change of the heap. */
+/* Keeps the watch thread from changing the heap during the fork. */
 CSCHED_EXPORT int csched_worker_forks(csched_worker_t *w, int begins)
 {
     return begins ? pthread_mutex_lock(&w->heap_lock) : pthread_mutex_unlock(&w->heap_lock);
@@ -62,7 +60,7 @@ CSCHED_EXPORT int csched_worker_forked(csched_worker_t *w)
     int rc = memory_copy_private(w->segment, w->segment_bytes);
     if (rc < 0)
         return rc;
-    /* No other task, room for its result, and then the end, should it come back to the loop. */
+    /* If the child returns to the loop it finds room for its result, no other task, and the order to retire. */
     w->tasks.other = w->tasks.position + (w->current ? w->tasks.peeked : 0);
     u64_store_relaxed(&w->segment->tasks.tail, w->tasks.other);
     w->results.other = w->results.position;

@@ -1,6 +1,6 @@
 /* Functions: added once, sent once to each worker that needs them, dropped when they will not be called again.
  *
- * What many tasks share is one that is never called: tasks, and functions that refer to it, need it. */
+ * A shared object is a function that is never called: tasks, and functions that refer to it, need it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ CSCHED_EXPORT int csched_function_add(csched_t *s, const void *data, uint64_t si
     return rc;
 }
 
-/* Entries that make a worker forget functions; what its ring does not take follows with the next tick. */
+/* Sends entries that make a worker forget functions; what its ring does not take follows with the next tick. */
 void forgets_flush(worker_t *worker)
 {
     bool sent = false;
@@ -54,7 +54,7 @@ static void forget(worker_t *worker, uint32_t function)
         uint32_t capacity = worker->forget_capacity ? 2 * worker->forget_capacity : 16;
         uint32_t *grown = realloc(worker->forgets, capacity * sizeof *grown);
         if (!grown)
-            return; /* it keeps the function, and the kernel the block, until it ends */
+            return; /* the worker keeps the function, and the kernel its block, until the worker ends */
         worker->forgets = grown;
         worker->forget_capacity = capacity;
     }
@@ -96,11 +96,11 @@ static bool refers_to(const function_t *function, uint32_t other)
     return false;
 }
 
-/* With it goes what refers to it: that could not be loaded any more, and workers hold on to it by that. */
+/* Drops functions that refer to it, too: they could not be loaded any more, and they keep it alive in workers. */
 static void drop(csched_t *s, uint32_t function)
 {
     s->functions[function].dropped = true;
-    s->functions[function].tasks++; /* until all is dropped that needs it */
+    s->functions[function].tasks++; /* until all functions that need it are dropped */
     for (uint32_t i = function + 1; s->functions[function].needed && i < s->function_count; i++)
         if (!s->functions[i].dropped && refers_to(&s->functions[i], function))
             drop(s, i);

@@ -39,7 +39,7 @@ int graph_reserve(graph_t *graph, uint32_t slots)
                 return CSCHED_ENOMEM;
             graph->pages = grown;
         }
-        /* mapped: a record is two cache lines and not a part of three, and what no task has reached costs nothing */
+        /* mapped: records are aligned to cache lines, and untouched pages cost nothing */
         void *at = mmap(NULL, TABLE_PAGE * sizeof(task_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (at == MAP_FAILED)
             return CSCHED_ENOMEM;

@@ -77,7 +77,7 @@ int heap_free(heap_t *heap, uint64_t offset)
     if (offset < heap->memory.limit)
         return arena_free(&heap->memory, offset);
     int rc = file->fd < 0 ? CSCHED_EINVAL : arena_free(file, offset - heap->memory.limit);
-    if (!rc && !file->used && ftruncate(file->fd, 0) == 0) /* it has no readers: references are counted */
+    if (!rc && !file->used && ftruncate(file->fd, 0) == 0) /* without blocks it has no readers */
         arena_open(file, file->base, file->fd, file->limit, file_grow);
     return rc;
 }
@@ -99,5 +99,5 @@ void heap_fill(const heap_t *heap, uint64_t fresh, uint64_t at, const void *data
             break;
         used += (uint64_t)put;
     }
-    memcpy((uint8_t *)heap_at(heap, at) + used, from + used, size - used); /* what it did not take */
+    memcpy((uint8_t *)heap_at(heap, at) + used, from + used, size - used); /* the rest */
 }

@@ -16,7 +16,7 @@
 
 enum { TICK_NS = 1000000, DEEP_NS = 20000000 };
 
-/* Results that are not fetched for a while: the resolver thread shall. */
+/* Wakes the resolver thread if results have not been collected for a while. */
 static void wake_resolver(csched_t *s, uint64_t patience_ns)
 {
     if (!u32_relaxed(&s->available) || u32_relaxed(&s->waiting) ||
@@ -37,8 +37,7 @@ static void act(csched_t *s)
         doorbell_ring(s); /* a waiter fell asleep before these came */
     wake_resolver(s, TICK_NS);
     if (!taken && doorbell_sleep(s, u64_relaxed(&s->outstanding) ? 1 : 20) > 0 && u32_relaxed(&s->waiting))
-        doorbell_ring(
-            s); /* a thread began to wait meanwhile: the ring was meant for both, and only the waiter looks now */
+        doorbell_ring(s); /* a thread began to wait meanwhile: it shall see the ring, too */
     u32_add(&s->sleepers, (uint32_t)-1);
 }
 

@@ -1,6 +1,6 @@
 #include "histogram.h"
 
-/* The least value of a step; that of the next one is its end. */
+/* The least value of a step. */
 static uint64_t step_start(uint32_t step)
 {
     if (step < 1u << HISTOGRAM_BITS)
@@ -23,7 +23,7 @@ uint64_t histogram_quantile(const histogram_t *histogram, uint32_t thousandths)
         uint64_t end = step == HISTOGRAM_STEPS - 1 ? histogram->largest : step_start(step + 1) - 1;
         if (end > histogram->largest)
             end = histogram->largest;
-        /* as if those of one step lay evenly in it */
+        /* assumes an even distribution within a step */
         return end <= start ? start : start + (uint64_t)((double)(end - start) * (wanted - before) / here);
     }
     return histogram->largest;

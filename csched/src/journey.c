@@ -8,7 +8,7 @@ int journey_open(journey_t *journey, uint64_t rows)
 {
     journey->capacity = rows;
     journey->written = 0;
-    /* mapped, not allocated: pages that no task has reached yet cost nothing */
+    /* mapped, not allocated: untouched pages cost nothing */
     void *at = mmap(NULL, rows * sizeof(csched_journey_t), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) {
@@ -31,7 +31,7 @@ _Static_assert(offsetof(task_t, dispatched) - offsetof(task_t, submitted) == 2 *
 _Static_assert(offsetof(result_entry_t, returned) - offsetof(result_entry_t, received) == 3 * sizeof(uint64_t),
                "the worker's four stamps are copied as one");
 
-/* Field by field, straight into the ring: a row made aside and copied takes twice as long. */
+/* Writes fields directly into the ring: copying a finished row takes twice as long. */
 static csched_journey_t *record(journey_t *journey, const task_t *task, const result_entry_t *entry, uint32_t index,
                                 uint32_t element)
 {
@@ -118,7 +118,7 @@ uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most,
     uint32_t n = 0;
     while (n < most && *cursor < journey->written) {
         const csched_journey_t *row = journey_row(journey, *cursor);
-        if (!row->stamps[7]) /* not resolved yet: it and the rest come next time */
+        if (!row->stamps[7]) /* not resolved yet: this and later rows come next time */
             break;
         rows[n++] = *row;
         ++*cursor;

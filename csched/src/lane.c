@@ -1,13 +1,13 @@
-/* Lanes: workers that live elsewhere, behind a cluster.
+/* Lanes: workers on a cluster.
  *
- * The scheduler sees a worker like any other: a segment with its rings, a window, results in the order of the tasks.
- * At the other end of the rings is a relay, one thread of this process.  It copies tasks out into a pack, whose bytes
- * travel as they are, and publishes what comes back; meanwhile their entries are released, and the lane keeps only
- * what a result has to repeat.  So there are neither a region of its own nor a socket: results that do not fit into
- * the ring lie in blocks of the kernel's.
+ * To the scheduler a lane is a worker like any other: a segment with rings, a window, results in the tasks' order.  The
+ * worker's end of the rings belongs to a relay, one thread of this process.  It copies tasks into a pack, whose bytes are
+ * sent as they are, and publishes the outcomes.  Entries are released when they are taken; the lane keeps only what a
+ * result has to repeat.  It has neither a region nor a socket: results that do not fit into the ring are in blocks of
+ * the kernel.
  *
- * Who may call at once: one relay, and any thread csched_lane_wake.  What is taken and not published when the worker is
- * declared lost is lost; csched_lane_give_back, before that, says what was not begun. */
+ * Who may call at once: one relay; csched_lane_wake from any thread.  Tasks that are taken and not published when the
+ * worker is declared lost are lost, except those given back before (csched_lane_give_back). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ CSCHED_EXPORT int csched_lane_ready(csched_lane_t *l)
     return CSCHED_OK;
 }
 
-/* What runs now, as far as can be known here: the oldest task without a result. */
+/* Sets the claim to the oldest task without a result: the one that runs, as far as is known here. */
 void lane_say_what_runs(csched_lane_t *l)
 {
     segment_t *segment = l->segment;
@@ -71,7 +71,7 @@ void lane_say_what_runs(csched_lane_t *l)
 
 /* -- taking */
 
-/* The base that a ref counts from; blocks stay as long as the task is not over. */
+/* The base address of a ref; blocks stay until the task is over. */
 static const uint8_t *base_of(csched_lane_t *l, const ref_t *ref, const uint8_t *entry)
 {
     if (ref->region == REGION_INLINE)
@@ -95,10 +95,10 @@ static uint64_t aligned(uint64_t at, uint64_t size)
 
 static uint32_t inputs_of(const task_entry_t *entry)
 {
-    return entry->head.kind == ENTRY_TASK ? entry->inputs : 0; /* of others the field holds anything */
+    return entry->head.kind == ENTRY_TASK ? entry->inputs : 0; /* undefined in other entries */
 }
 
-/* The refs of a task's inputs and what in-line ones count from; NULL: all are None. */
+/* The refs of a task's inputs and the base of inline ones; NULL: all are None. */
 static const ref_t *refs_of(csched_lane_t *l, const task_entry_t *entry, const uint8_t **base)
 {
     if (!inputs_of(entry) || entry->bundle == ALL_NONE)
@@ -121,7 +121,7 @@ static uint64_t copy_ref(csched_lane_t *l, const ref_t *ref, const uint8_t *entr
     return size;
 }
 
-/* Where its bytes end in the pack, from `at` on. */
+/* The end of its bytes in the pack, if they begin at `at`. */
 static uint64_t end_of(const task_entry_t *entry, const ref_t *refs, uint64_t at)
 {
     uint64_t size = size_of(&entry->payload);
@@ -131,7 +131,7 @@ static uint64_t end_of(const task_entry_t *entry, const ref_t *refs, uint64_t at
     return at;
 }
 
-/* Returns where its bytes end. */
+/* Copies its bytes into the pack and returns their end. */
 static uint64_t copy_out(csched_lane_t *l, const task_entry_t *entry, uint8_t *data, uint64_t at,
                          csched_packed_t *record)
 {
@@ -179,7 +179,8 @@ static int make_room(csched_lane_t *l)
     return CSCHED_OK;
 }
 
-/* One entry into the pack.  1: done; 0: it was revoked; CSCHED_EFULL: it does not fit; CSCHED_EAGAIN: not now. */
+/* Puts one entry into the pack. 1: done; 0: it was revoked; CSCHED_EFULL: it does not fit; CSCHED_EAGAIN: it must
+ * wait. */
 static int take_one(csched_lane_t *l, task_entry_t *entry, uint32_t tasks, void *data, uint64_t room,
                     csched_packed_t *record, uint64_t *used)
 {
@@ -211,7 +212,7 @@ static int take_one(csched_lane_t *l, task_entry_t *entry, uint32_t tasks, void 
     return 1;
 }
 
-/* A large function is copied by now: the kernel need not keep its block for this worker. */
+/* Unpins a large function for this worker: it has been copied. */
 static void drop_function(csched_lane_t *l, const task_entry_t *entry)
 {
     if (entry->head.kind != ENTRY_FUNCTION || entry->payload.region != REGION_KERNEL)
@@ -231,7 +232,7 @@ static void sleep_on_ring(csched_lane_t *l, uint32_t timeout_ms)
     u32_exchange(sleeping, 0);
 }
 
-/* What lies there; records so far, or an error of the first. */
+/* Takes what is available; returns the number of records, or the error of the first one. */
 static int take_all(csched_lane_t *l, uint32_t most, void *data, uint64_t room, csched_packed_t *records,
                     uint32_t record_most, uint64_t *used)
 {

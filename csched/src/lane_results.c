@@ -1,5 +1,5 @@
-/* What comes back through a lane: results into its ring, in the order of the tasks, by our clock; and tasks that were not
- * run, to the queue. */
+/* The results of a lane: outcomes go into its ring, in the order of the tasks, by the kernel's clock; tasks that were
+ * not run go back to the queue. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ static void ring_doorbell(csched_lane_t *l)
     fence_seq_cst(); /* tail before kernel_sleeping */
     if (u32_relaxed(&l->segment->kernel_sleeping) && u32_exchange(&l->segment->kernel_sleeping, 0) &&
         write(l->s->doorbell, &one, sizeof one) < 0 && errno != EAGAIN)
-        return; /* the kernel looks by itself at the end of its slice */
+        return; /* the kernel drains by itself at the end of its slice */
 }
 
 /* -- publishing */
@@ -31,7 +31,7 @@ static uint64_t between(uint64_t least, uint64_t value, uint64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* A block of the kernel's with these bytes. */
+/* Copies bytes into a block of the kernel. */
 static int to_block(csched_t *s, const uint8_t *data, uint64_t size, uint64_t *offset)
 {
     uint64_t address;
@@ -43,7 +43,7 @@ static int to_block(csched_t *s, const uint8_t *data, uint64_t size, uint64_t *o
     return rc;
 }
 
-/* Room for an entry; the kernel, which is this process, takes older ones out meanwhile. */
+/* Reserves an entry; other threads of this process drain older ones meanwhile. */
 static int reserve(csched_lane_t *l, uint64_t bytes, entry_t **entry)
 {
     int rc;
@@ -71,7 +71,7 @@ static void place_marks(uint64_t *to, const uint8_t *data, const csched_outcome_
     to[outcome->marks] = form->finished;
 }
 
-/* Its stamps by our clock, none before the one before it. */
+/* Converts its stamps to the kernel's clock, each not before the previous one. */
 static void stamp(result_entry_t *form, const csched_outcome_t *outcome, const taken_t *task, int64_t ahead)
 {
     uint64_t now = now_ns();
@@ -90,7 +90,7 @@ static int publish_one(csched_lane_t *l, const csched_outcome_t *outcome, const 
     result_entry_t form = {.detail = outcome->failures, .payload = {.region = REGION_NONE, .size = outcome->size}};
     uint64_t marks = task && outcome->marks == oldest->count && outcome->marks > 1 ? outcome->marks + 1 : 0;
     if (sizeof form + marks * sizeof(uint64_t) + INLINE_MAX > ring_largest(&l->results))
-        marks = 0; /* a small ring: the chunk's own stamps have to do */
+        marks = 0; /* a small ring: only the chunk's own stamps */
     const uint8_t *value = data + outcome->marks * sizeof(uint64_t);
     uint64_t at = sizeof form + marks * sizeof(uint64_t);
     bool in_line = outcome->size && outcome->size <= INLINE_MAX;
@@ -146,12 +146,12 @@ CSCHED_EXPORT int csched_lane_publish(csched_lane_t *l, uint32_t count, const cs
 
 /* -- giving back */
 
-/* Under the lock: a task that was taken is the queue's again, or over when it was stopped meanwhile. */
+/* Under the lock: puts a taken task back into its queue, or ends it if it was stopped meanwhile. */
 static void put_back(csched_t *s, held_t *held, uint32_t index, bool alone)
 {
     uint32_t slot = held->slot;
     task_t *task = task_at(s, slot);
-    held->slot = NO_TASK; /* its entry is passed over when the next result comes */
+    held->slot = NO_TASK; /* its entry is skipped when the next result comes */
     s->loads[index].held--;
     drop_bundle(s, task);
     if (task->flags & FLAG_STOPPING) {
@@ -172,12 +172,12 @@ CSCHED_EXPORT int csched_lane_blame(csched_lane_t *l, uint32_t element)
         return CSCHED_EINVAL;
     lane_say_what_runs(l);
     u32_store_release(&l->segment->claim_element, element); /* partner: give_back in pool.c */
-    l->head = (l->head + 1) & (l->capacity - 1); /* the scheduler has it in its own list */
+    l->head = (l->head + 1) & (l->capacity - 1); /* the scheduler finds it in its own list */
     l->count--;
     return CSCHED_OK;
 }
 
-/* `count` of those that were taken, from the `first` on: the oldest or the newest. */
+/* Gives back `count` taken tasks from index `first` on: the oldest or the newest. */
 static int give_back(csched_lane_t *l, uint32_t first, uint32_t count, bool alone)
 {
     csched_t *s = l->s;

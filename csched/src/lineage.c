@@ -8,7 +8,7 @@ void lineage_append(lineage_t *lineage, const lineage_row_t *row)
 {
     if (!lineage->rows)
         lineage->rows = malloc(LINEAGE_ROWS * sizeof *lineage->rows);
-    if (lineage->rows) /* without memory there is no picture, and the tasks go on */
+    if (lineage->rows) /* without memory nothing is logged */
         lineage->rows[lineage->written++ % LINEAGE_ROWS] = *row;
 }
 
@@ -29,8 +29,8 @@ uint32_t lineage_read(const lineage_t *lineage, uint64_t *cursor, uint32_t most,
     return n;
 }
 
-/* Inputs that were over when the task was submitted, whose values went along: nothing waits for them, but a picture of
- * the work without them would lack most of it. */
+/* Logs inputs that were over when the task was submitted, and whose values travel with it: the graph would lack most
+ * edges without them. */
 CSCHED_EXPORT int csched_depended(csched_t *s, uint64_t ticket, uint32_t function, const uint64_t *inputs,
                                   uint32_t count)
 {

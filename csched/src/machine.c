@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RESERVE_PART = 16 }; /* of the memory stays free: a process that takes the last byte is killed, or another is */
+enum { RESERVE_PART = 16 }; /* 1/16 of the memory stays free: at the last byte the system kills a process */
 
 static int slurp(const char *path, char *text, size_t capacity)
 {
@@ -33,7 +33,7 @@ static uint64_t field(const char *path, const char *name, uint64_t otherwise)
     return end == at ? otherwise : value; /* "max" */
 }
 
-/* The folder of this process's control group; version 2 alone: others set no limit that is read here. */
+/* The folder of this process's control group, version 2 only. */
 static int group_folder(char *folder, size_t capacity)
 {
     char text[4096];

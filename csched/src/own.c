@@ -9,7 +9,7 @@
 #include "csched.h"
 #include "segment.h"
 
-enum { ENTRIES = 512, MOST_APART = 16384 }; /* a process has 65,530 mappings, user code's among them */
+enum { ENTRIES = 512, MOST_APART = 16384 }; /* a process may have 65,530 mappings, with those of user code */
 
 /* Entries of /proc/self/pagemap: present, swapped, and of a file (or shared). */
 #define THERE (UINT64_C(3) << 62)
@@ -114,7 +114,7 @@ static void drop(uint64_t from, uint64_t to)
         madvise((void *)(uintptr_t)from, to - from, MADV_DONTNEED); /* the file's pages are there again */
 }
 
-/* To look at what was written takes a tenth of the time that it takes to map all of it again. */
+/* Drops written pages. Reading which ones these are takes a tenth of the time of mapping all of them again. */
 static void drop_written(own_t *own, uint64_t at, uint64_t end)
 {
     uint64_t entries[ENTRIES];

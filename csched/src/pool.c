@@ -1,4 +1,4 @@
-/* Workers come and go: their segments and arenas, and what becomes of the work of a dead one. */
+/* Starting and ending workers: segments, arenas, and the tasks of dead ones. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -79,8 +79,8 @@ static int make_region(csched_t *s, worker_t *worker, uint32_t index, int *fd)
     return rc;
 }
 
-/* Every worker must be able to read every region: the new one hears of all, all hear of the new one.  What a full
- * socket does not take follows with the next tick. */
+/* Announces regions: all to a new worker, the new one to all, since every worker must be able to read every region.
+ * What a full socket does not take follows with the next tick. */
 static void announce(csched_t *s)
 {
     for (uint32_t i = 0; i < s->worker_count; i++)
@@ -132,13 +132,13 @@ int lane_add(csched_t *s, uint32_t *index)
         worker_t *worker = s->workers[*index];
         rc = make_segment(s, worker, *index, &fd);
         if (fd >= 0)
-            close(fd); /* the mapping is all that either end needs */
+            close(fd); /* both ends use the mapping only */
         if (rc < 0) {
             close_worker(worker);
         } else {
             worker->lane = true;
             worker->condemned_element = NO_ELEMENT;
-            worker->region = REGION_KERNEL; /* results that do not fit into the ring are blocks of the kernel's */
+            worker->region = REGION_KERNEL; /* results that do not fit into the ring are in blocks of the kernel */
             worker->state = WORKER_STARTING;
             s->loads[*index] = (load_t){0};
             s->stats.workers++;
@@ -173,10 +173,10 @@ CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])
     return rc;
 }
 
-/* Its running task fails or starts again; what it only held goes back to the front of the queue, in order. */
+/* Its running task fails or is retried; its other tasks go back to the front of their queues, in order. */
 static void give_back(csched_t *s, worker_t *worker)
 {
-    uint32_t element = worker->condemned_element; /* whichever of that chunk ran when the signal came */
+    uint32_t element = worker->condemned_element; /* even if a later element ran when the signal came */
     bool overdue = element != NO_ELEMENT;
     if (!overdue)
         element = u32_relaxed(&worker->segment->claim_element);
@@ -208,14 +208,14 @@ CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
         worker_t *worker = s->workers[index];
         uint32_t last = s->completions.tail;
         clock_refresh(s);
-        while (worker->state != WORKER_LOST && drain_worker(s, index)) /* what it published before it died stands */
+        while (worker->state != WORKER_LOST && drain_worker(s, index)) /* results published before it died count */
             continue;
         worker->state = WORKER_LOST;
         s->loads[index] = (load_t){0};
         give_back(s, worker);
         task_propagate(s, last);
         unpin(s, worker, 0);
-        u32_store_release(&worker->segment->retire, 1); /* if it lives after all, it ends; partner: worker_next */
+        u32_store_release(&worker->segment->retire, 1); /* if it lives, it ends; partner: worker_next */
         worker_wake(worker);
         if (!worker->lane)
             region_orphan(s, worker->region);

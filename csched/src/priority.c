@@ -1,5 +1,5 @@
-/* Changing the priority of what has not begun: out of its ready queue and into another; what stands in a worker's ring
- * comes back first, so that it is sent anew in its new order. */
+/* Changes the priority of tasks that have not begun: they move from one ready queue to another. Tasks in a worker's
+ * ring are taken back first, so that they are sent in the new order. */
 #include "dispatch.h"
 #include "internal.h"
 #include "window.h"
@@ -19,7 +19,7 @@ static void change(csched_t *s, task_t *task, uint32_t slot, uint8_t priority)
     task->priority = priority;
     if (queued)
         ready_push(&s->graph, slot);
-    s->graph.ready.mixed |= priority != -PRIORITY_MIN; /* what waits for inputs is pushed later */
+    s->graph.ready.mixed |= priority != -PRIORITY_MIN; /* tasks that wait for inputs are pushed later */
 }
 
 CSCHED_EXPORT int csched_set_priority(csched_t *s, uint64_t ticket, int32_t priority)
@@ -39,14 +39,14 @@ CSCHED_EXPORT int csched_set_priority(csched_t *s, uint64_t ticket, int32_t prio
             change(s, task, slot, wanted);
             dispatch(s);
         }
-    } else if (there && task->state == TASK_SENT) { /* it has that priority: is it too late all the same? */
+    } else if (there && task->state == TASK_SENT) { /* it has that priority already: too late if it runs */
         there = u64_relaxed(&s->workers[task->worker]->segment->claim_ticket) != ticket;
     }
     pthread_mutex_unlock(&s->lock);
     return there;
 }
 
-/* What workers hold of the run and have not begun, in order. */
+/* Takes back the run's tasks that workers have not begun, in order. */
 static void take_back_run(csched_t *s, uint32_t run, uint8_t priority)
 {
     for (uint32_t index = 0;; index++) {
@@ -66,7 +66,7 @@ static void take_back_run(csched_t *s, uint32_t run, uint8_t priority)
     }
 }
 
-/* The elements of the tasks moved; whole queues, from their fronts, so that their order stays. */
+/* Moves whole queues from their fronts, which keeps their order; returns the number of elements. */
 static int64_t move_queues(csched_t *s, uint32_t run, uint8_t priority)
 {
     int64_t elements = 0;
@@ -86,7 +86,7 @@ static int64_t move_queues(csched_t *s, uint32_t run, uint8_t priority)
     return elements;
 }
 
-/* Those that wait for inputs or for a time, and those that found no queue of their own. */
+/* Changes tasks that wait for inputs or a time, and those in the shared queue [0]. */
 static int64_t change_rest(csched_t *s, uint32_t run, uint8_t priority)
 {
     int64_t elements = 0;

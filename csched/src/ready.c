@@ -8,7 +8,7 @@
 
 #define LONGEST_NS UINT64_C(3600000000000)
 _Static_assert((int)READY_PRIORITIES == (int)PRIORITIES, "a clock for each priority");
-enum { UNKNOWN_NS = 1000, REMEMBERED = 256 }; /* empty queues that are kept for the time they have used */
+enum { UNKNOWN_NS = 1000, REMEMBERED = 256 }; /* number of empty queues kept, since they record used time */
 
 static uint32_t bucket_of(uint32_t run, uint32_t priority, uint32_t demand)
 {
@@ -67,7 +67,7 @@ static void forget(ready_t *ready, uint32_t queue)
         ready->last = 0;
 }
 
-/* It is empty. */
+/* Takes an empty queue out of the heap or its wait queue. */
 static void deactivate(graph_t *graph, uint32_t queue)
 {
     ready_t *ready = &graph->ready;
@@ -189,10 +189,10 @@ void ready_push_front(graph_t *graph, uint32_t slot)
     queue->used -= cost < queue->used ? cost : queue->used;
     link_task(graph, slot, at, true);
     if (queue->place == NO_QUEUE) {
-        ready_join(ready, at); /* not by `activate`: what it gets back is its own */
+        ready_join(ready, at); /* not by `activate`: its used time stays as it was */
         return;
     }
-    if (queue->place == PARKED) /* its turn may be another one now */
+    if (queue->place == PARKED) /* its order may have changed */
         wait_queue_wake(graph, at);
     ready_sift(ready, queue->place);
 }

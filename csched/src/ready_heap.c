@@ -1,4 +1,4 @@
-/* The heap of the ready queues that are not empty: the one to be served next is first. */
+/* The heap of the ready queues that are not empty; the one to be served next is first. */
 #include "ready.h"
 
 bool ready_before(const ready_t *ready, uint32_t a, uint32_t b)

@@ -7,7 +7,7 @@ void ring_open(ring_t *ring, ring_ends_t *ends, void *data, uint64_t capacity)
     *ring = (ring_t){.ends = ends, .data = data, .capacity = capacity};
 }
 
-/* Bytes that are free, after one more look at the consumer's head when `wanted` do not seem to be. */
+/* Free bytes; reads the consumer's head again if fewer than `wanted` seem to be free. */
 static int free_bytes(ring_t *ring, uint64_t wanted, uint64_t *available)
 {
     uint64_t used = ring->position - ring->other;
@@ -89,7 +89,7 @@ int ring_peek(ring_t *ring, entry_t **entry)
             return 1;
         }
         if (at + bytes != ring->capacity || bytes >= ring_largest(ring))
-            return CSCHED_ECORRUPT; /* padding leads from near the end to the start, or it could go on for ever */
+            return CSCHED_ECORRUPT; /* padding must end at the ring's start, or this could loop for ever */
         ring_advance(ring);
     }
 }

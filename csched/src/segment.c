@@ -115,7 +115,7 @@ int memory_grow(int fd, uint64_t from, uint64_t to)
 static int file_in(const char *directory)
 {
     char path[4096];
-    int fd = open(directory, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600); /* EXCL: it never gets a name */
+    int fd = open(directory, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600); /* EXCL: it can never get a name */
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
         return fd;
     if (snprintf(path, sizeof path, "%s/cellmill-XXXXXX", directory) >= (int)sizeof path)
@@ -140,13 +140,13 @@ int file_grow(int fd, uint64_t from, uint64_t to)
 {
     struct statvfs disk;
     if (fstatvfs(fd, &disk) == 0 && to - from > disk.f_bavail * disk.f_frsize)
-        return CSCHED_EDISK; /* at once, and no other process meets a full disk meanwhile */
+        return CSCHED_EDISK; /* fails at once, before other processes meet a full disk */
     int error;
     do {
         error = posix_fallocate(fd, (off_t)from, (off_t)(to - from)); /* or writing to it would be a SIGBUS */
     } while (error == EINTR);
     if (error && ftruncate(fd, (off_t)from) < 0)
-        return CSCHED_ESYSTEM; /* what it got before it failed stays taken */
+        return CSCHED_ESYSTEM; /* the space taken before the failure stays taken */
     return error ? CSCHED_EDISK : CSCHED_OK;
 }
 
@@ -165,7 +165,7 @@ void segment_format(segment_t *segment, uint32_t index, uint64_t ring_bytes, uin
     u32_store_release(&segment->version, SEGMENT_VERSION); /* partner: segment_check */
 }
 
-/* Whole pages, and two of them still are a range of addresses. */
+/* Whole pages, and the sum of two extents does not overflow the address space. */
 static bool extent_fits(uint64_t bytes)
 {
     return bytes && bytes % 4096 == 0 && bytes <= UINT64_C(1) << 46;

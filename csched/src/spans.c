@@ -49,7 +49,7 @@ static void set_last(spans_t *spans, uint32_t place)
         spans->workers = worker + 1;
 }
 
-/* Time in one function: it has a place of its own among the largest, as long as there is one. */
+/* Adds time in one function: the largest SPAN_FUNCTIONS are kept apart, the others summed. */
 static void add_busy(span_t *span, uint32_t function, uint64_t ns)
 {
     uint32_t least = 0;
@@ -116,7 +116,7 @@ void spans_coarsen(spans_t *spans, uint64_t threshold)
     join(spans);
 }
 
-/* Of so many workers that each one has a span or two: the oldest go. */
+/* Drops the oldest spans, when there are so many workers that joining does not suffice. */
 static void drop_oldest(spans_t *spans)
 {
     uint32_t gone = spans->count - FEWER;
@@ -158,7 +158,7 @@ void spans_add(spans_t *spans, const piece_t *piece)
     uint32_t last = spans->last[piece->worker];
     if (last != UINT32_MAX) {
         span_t *span = &spans->of[last];
-        /* elements of a chunk that were not told apart: one span, or it would be drawn as often */
+        /* elements of a chunk with the same stamps: one span */
         bool same = piece->ticket == span->ticket && piece->start == span->start && piece->end == span->end;
         if (same || fits(spans, span, piece->start, piece->end)) {
             touch(spans, span, piece);
@@ -167,7 +167,7 @@ void spans_add(spans_t *spans, const piece_t *piece)
     }
     span_t *span = &spans->of[spans->count];
     uint64_t length = piece->end > piece->start ? piece->end - piece->start : 0;
-    bool single = length > spans->threshold; /* it is seen as the one task that it is, whatever it stands for */
+    bool single = length > spans->threshold; /* shown as one task, whatever its weight */
     uint64_t weight = single ? 1 : piece->weight;
     *span = (span_t){.start = piece->start,
                      .end = piece->start + length,
@@ -189,7 +189,7 @@ static uint32_t clip(uint64_t value)
     return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-/* Shares of a 255th of its length; of an estimate together no more than all of it. */
+/* Shares in 255ths of its length; estimates are scaled down to at most all of it. */
 csched_span_t span_public(const span_t *span, uint32_t place)
 {
     csched_span_t out = {.start = span->start,

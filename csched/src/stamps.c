@@ -1,4 +1,4 @@
-/* When what happened to the task in hand.  All of it belongs to the worker's main thread. */
+/* Time stamps of the current task. Called by the worker's main thread only. */
 #include "segment.h"
 #include "worker.h"
 

@@ -1,4 +1,4 @@
-/* The state map, and pictures of it: cells that stand for one task each, or for some. */
+/* The state map, and pictures of it, whose cells are for one task each or for several. */
 #define _GNU_SOURCE
 #include "state_map.h"
 
@@ -9,7 +9,7 @@
 #include "segment.h"
 
 enum {
-    SLICE = 65536, /* positions looked at under one hold of the lock */
+    SLICE = 65536, /* positions read while the lock is held once */
     BLOCK = 128,   /* positions counted in one word: less than 256 */
     MOST_SPAN = SLICE
 };
@@ -17,7 +17,7 @@ enum {
 
 int state_map_open(state_map_t *map)
 {
-    /* mapped, not allocated: pages that no task has reached yet cost nothing */
+    /* mapped, not allocated: untouched pages cost nothing */
     void *at = mmap(NULL, MAP_POSITIONS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     *map = (state_map_t){.of = at == MAP_FAILED ? NULL : at};
     return map->of ? CSCHED_OK : CSCHED_ENOMEM;
@@ -30,7 +30,7 @@ void state_map_close(state_map_t *map)
     map->of = NULL;
 }
 
-/* Passes over those that have been overwritten; false: all have. */
+/* Skips overwritten positions; false: all are. */
 static bool still_there(const state_map_t *map, uint32_t *first, uint32_t *count)
 {
     uint32_t age = (uint32_t)map->next - *first;
@@ -42,7 +42,7 @@ static bool still_there(const state_map_t *map, uint32_t *first, uint32_t *count
     return true;
 }
 
-/* The longest piece from `first` on that lies in one piece. */
+/* Number of positions from `first` on that are contiguous in memory. */
 static uint32_t piece(uint32_t first, uint32_t count)
 {
     uint32_t room = MAP_POSITIONS - (first & (MAP_POSITIONS - 1));
@@ -61,7 +61,7 @@ void state_map_fill(state_map_t *map, uint32_t first, uint32_t count, uint8_t st
     }
 }
 
-/* Those of its elements that have no outcome of their own yet; `least`: passes over states before this one. */
+/* Sets elements that have no outcome of their own yet; skips states below `least`. */
 static void settle(state_map_t *map, uint32_t first, uint32_t count, uint8_t least, uint8_t state)
 {
     if (!still_there(map, &first, &count))
@@ -73,8 +73,8 @@ static void settle(state_map_t *map, uint32_t first, uint32_t count, uint8_t lea
     }
 }
 
-/* Which elements failed is for csched_state_map_set to say, before or after.  One that failed before the others were over may
- * wait to be tried again by then. */
+/* csched_state_map_set sets the failed elements, before or after this. An element that failed early may wait for its
+ * retry by then. */
 void state_map_end_chunk(state_map_t *map, const task_t *task, uint8_t state)
 {
     if (state != CSCHED_MAP_DONE)
@@ -85,17 +85,17 @@ void state_map_end_chunk(state_map_t *map, const task_t *task, uint8_t state)
         state_map_fill(map, task->first, task->count, state);
 }
 
-/* Elements before the one that runs have run: they count as done until their outcomes come. */
+/* Elements before the running one count as done until their outcomes come. */
 void state_map_look(state_map_t *map, const task_t *task, uint32_t element)
 {
     if (task->count == 1) {
         state_map_set(map, task->first, CSCHED_MAP_RUNNING);
     } else if (element < task->count) {
         settle(map, task->first, element, CSCHED_MAP_QUEUED, CSCHED_MAP_DONE);
-        if (element + 1 < task->count) /* as long as it was not known which one runs, all of them seemed to */
+        if (element + 1 < task->count) /* while the running element was unknown, all were set to running */
             settle(map, task->first + element + 1, task->count - element - 1, CSCHED_MAP_QUEUED, CSCHED_MAP_QUEUED);
         state_map_set(map, task->first + element, CSCHED_MAP_RUNNING);
-    } else { /* one call for all of them, or they are packed or unpacked */
+    } else { /* a batch, or the chunk is being unpacked or packed */
         settle(map, task->first, task->count, CSCHED_MAP_QUEUED, CSCHED_MAP_RUNNING);
     }
 }
@@ -111,7 +111,7 @@ static void look_at_workers(csched_t *s)
     }
 }
 
-/* Adds up how many are in each state: eight counters of a byte in one word, and eight equal states at once. */
+/* Counts the states: eight one-byte counters in one word, and eight equal states at once. */
 static void tally(const uint8_t *states, uint32_t count, uint32_t *counts)
 {
     for (uint32_t done = 0; done < count; done += BLOCK) {
@@ -132,7 +132,7 @@ static void tally(const uint8_t *states, uint32_t count, uint32_t *counts)
     }
 }
 
-/* What csched.h says of a cell. */
+/* A cell as csched_views.h defines it. */
 static uint8_t cell_of(const uint32_t *counts, uint32_t count)
 {
     uint32_t done = counts[CSCHED_MAP_DONE], share = done * UINT64_C(15) / count;
@@ -144,7 +144,7 @@ static uint8_t cell_of(const uint32_t *counts, uint32_t count)
                      (counts[CSCHED_MAP_CANCELLED] ? CSCHED_CELL_CANCELLED : 0));
 }
 
-/* One cell of `count` positions, or, where it stands for one, as many cells. */
+/* Writes one cell for `count` positions, or a cell for each if `span` is 1. */
 static void picture(const state_map_t *map, uint32_t first, uint32_t count, uint32_t span, uint64_t *totals,
                     uint8_t *cells)
 {
@@ -167,7 +167,7 @@ static void picture(const state_map_t *map, uint32_t first, uint32_t count, uint
         totals[state] += counts[state];
 }
 
-/* The part of the map that is wanted and there; where old ones are gone it begins with a whole cell. */
+/* Limits the request to existing positions; after overwritten ones it begins with a whole cell. */
 static void clip(const state_map_t *map, csched_state_map_t *wanted)
 {
     uint64_t oldest = map->next > MAP_POSITIONS ? map->next - MAP_POSITIONS : 0;
@@ -201,7 +201,7 @@ CSCHED_EXPORT int csched_state_map(csched_t *s, csched_state_map_t *wanted, uint
             wanted->cells += span == 1 ? n : 1;
             at += n;
         }
-        pthread_mutex_unlock(&s->lock); /* tasks come and end meanwhile: the picture is not of one moment */
+        pthread_mutex_unlock(&s->lock); /* tasks begin and end meanwhile: the picture is not a snapshot */
         pthread_mutex_lock(&s->lock);
     }
     pthread_mutex_unlock(&s->lock);

@@ -1,9 +1,9 @@
-/* Ending a task that runs, and trying again one that failed.
+/* Ending running tasks, and answers to failed attempts.
  *
- * A task that shall end is marked, and its ticket written where its worker looks.  Then the caller signals the worker,
- * which raises KeyboardInterrupt if that task is in user code (csched_worker_interrupted), and says so.  A signal that
- * came too early or too late is not heard: it is sent again while csched_unheard.  A task that goes on after its grace
- * is ended with its worker, once csched_worker_condemn has seen to it that no other task is hit. */
+ * A task that shall end is marked, and its ticket written to its worker's segment.  Then the caller signals the worker,
+ * which raises KeyboardInterrupt if that task is in user code (csched_worker_interrupted), and reports that.  A signal
+ * that came too early or too late has no effect: the caller repeats it while csched_unheard.  A task that does not end
+ * in time is ended with its worker, after csched_worker_condemn has made sure that no other task is hit. */
 #include "cancel.h"
 #include "dispatch.h"
 #include "doorbell.h"
@@ -38,7 +38,7 @@ CSCHED_EXPORT int csched_give_up(csched_t *s, uint64_t ticket, uint32_t status)
     uint32_t last = s->completions.tail;
     task_t *task = find_asked(s, ticket);
     if (task) {
-        s->graph.waiting_count--; /* the delayed list finds it gone by itself */
+        s->graph.waiting_count--; /* its entry among the delayed is skipped later */
         task_finish(s, ticket_slot(ticket), status, NULL, 0);
         after_cancel(s, last);
     }
@@ -54,7 +54,7 @@ static bool element_runs(const segment_t *segment, uint64_t ticket, uint32_t ele
            (element == NO_ELEMENT || u32_acquire(&segment->claim_element) == element);
 }
 
-/* Tells the worker of a task that it could not take back: it runs, or is about to. */
+/* Marks a task that could not be revoked (it runs, or is about to) in its worker's segment. */
 static void mark(csched_t *s, const task_t *task, uint32_t element, csched_target_t *target)
 {
     segment_t *segment = s->workers[task->worker]->segment;
@@ -66,11 +66,11 @@ static void mark(csched_t *s, const task_t *task, uint32_t element, csched_targe
     *target = (csched_target_t){.ticket = task->ticket, .since = since, .worker = task->worker, .element = element};
 }
 
-/* Of those that the worker has taken the last one may run, or be about to; the others wait in its ring as results. */
+/* Of the tasks that the worker has claimed only the last can run; the others have results in its ring. */
 static bool is_last_taken(worker_t *worker, uint32_t slot)
 {
     if (worker->lane)
-        return true; /* what has come back was drained just before */
+        return true; /* all its results were drained just before */
     for (uint32_t i = worker->held_count; i-- > 0;) {
         const held_t *held = held_at(worker, i);
         bool reused = worker->tasks.position - held->position > worker->tasks.capacity;
@@ -80,7 +80,7 @@ static bool is_last_taken(worker_t *worker, uint32_t slot)
     return false;
 }
 
-/* Before tasks are stopped: what lanes have published is over. */
+/* Drains lanes before tasks are stopped: published tasks are over. */
 static void drain_lanes(csched_t *s)
 {
     uint32_t last = s->completions.tail;
@@ -98,7 +98,7 @@ static int stop_one(csched_t *s, task_t *task, uint32_t slot, csched_target_t *t
         return 1;
     if (task->state != TASK_SENT)
         return 0;
-    task->retries = task->attempt; /* whatever came of it, it is not tried again */
+    task->retries = task->attempt; /* no retry, whatever its outcome */
     if (!is_last_taken(s->workers[task->worker], slot))
         return 0;
     task->flags |= FLAG_STOPPING;
@@ -160,7 +160,7 @@ CSCHED_EXPORT int csched_interrupt(csched_t *s, uint64_t ticket, uint32_t elemen
     clock_refresh(s);
     const task_t *task = find_sent(s, ticket);
     if (task && task->flags & FLAG_STOPPING)
-        element = NO_ELEMENT; /* it is meant as a whole already */
+        element = NO_ELEMENT; /* the whole task is marked already */
     if (task)
         mark(s, task, element, target);
     pthread_mutex_unlock(&s->lock);
@@ -183,9 +183,9 @@ CSCHED_EXPORT int csched_unheard(csched_t *s, uint64_t ticket, uint32_t element)
     return rc;
 }
 
-/* Before a worker is killed for the task it runs: what it only holds is taken back and nothing is sent to it any more,
- * so that the signal cannot hit another task.  1: the task still runs there; 0: it does not, and the worker goes on.
- * It can hit a later element of the same chunk: that one, as all the others, runs again. */
+/* Called before a worker is killed for its running task: takes back its other tasks and sends no more, so that the
+ * signal cannot hit another task. 1: the task still runs there; 0: it does not, and the worker goes on. The signal can
+ * hit a later element of the same chunk, which then runs again as the others do. */
 CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket, uint32_t element)
 {
     pthread_mutex_lock(&s->lock);
@@ -198,7 +198,7 @@ CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ti
             if (slot != NO_TASK && window_revoke(s, task_at(s, slot), slot))
                 ready_push_front(&s->graph, slot);
         }
-        fence_seq_cst(); /* nothing is left to be claimed: what is claimed now stays until its result is there */
+        fence_seq_cst(); /* nothing is left to claim: the present claim stays until its result is published */
         runs = element_runs(worker->segment, ticket, element);
         if (runs) {
             worker->condemned_element = element;

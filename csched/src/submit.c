@@ -1,4 +1,4 @@
-/* From a call to a ready task: record, dependency count, ready queue, and on into a worker's ring. */
+/* Submission: makes the record, counts missing inputs, puts the task into a ready queue, dispatches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "task.h"
 
-enum { SUBMIT_POLL_NS = 200000 }; /* no thread polls while the caller submits: the rings are kept moving from here */
+enum { SUBMIT_POLL_NS = 200000 }; /* no thread polls while the caller submits: it drains the rings itself */
 
 static void count_submitted(csched_t *s, const task_t *task)
 {
@@ -50,7 +50,7 @@ static int link_inputs(csched_t *s, task_t *task, const call_t *call, uint32_t *
     return CSCHED_OK;
 }
 
-/* For who draws the dependencies. */
+/* Logs the edges for views. */
 static void log_inputs(csched_t *s, const task_t *task, const call_t *call)
 {
     for (uint32_t i = 0; i < call->options->input_count; i++) {
@@ -93,7 +93,7 @@ static int prepare(csched_t *s, task_t *task, const call_t *call)
                      .row = NO_ROW,
                      .worker = NO_WORKER,
                      .priority = -PRIORITY_MIN};
-    if (again) /* not queued again: the chunk it failed in may not be over, and counts what is queued as its own */
+    if (again) /* not queued: the chunk in which it failed may not be over, and counts queued positions as its own */
         state_map_task(&s->state_map, task, call->options->attempt ? CSCHED_MAP_WAITING : CSCHED_MAP_QUEUED);
     return CSCHED_OK;
 }
@@ -112,7 +112,7 @@ static int check_options(csched_t *s, const call_t *call)
     return CSCHED_OK;
 }
 
-/* Until the task is over, that function stays. */
+/* Keeps the function `beside` until the task is over. */
 static int need(csched_t *s, task_t *task, const csched_options_t *options)
 {
     task->input_count = options->input_count;
@@ -139,7 +139,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
             return rc;
     }
     if (o->timeout_ns)
-        task->flags |= FLAG_ALONE; /* or it would be unknown when it began */
+        task->flags |= FLAG_ALONE; /* else its start would be unknown */
     task->not_before = o->not_before;
     task->state = TASK_WAITING;
     int rc = o->beside ? need(s, task, o) : CSCHED_OK;
@@ -148,7 +148,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
     if (o->input_count) {
         rc = link_inputs(s, task, call, &failed);
         if (rc < 0)
-            return rc; /* edges made so far find no such ticket any more: they are skipped */
+            return rc; /* the edges made so far have a dead ticket and are skipped */
         log_inputs(s, task, call);
         if (failed == NO_TASK && task->missing) {
             s->graph.waiting_count++;
@@ -184,7 +184,7 @@ static void undo(csched_t *s, task_t *task, uint64_t position)
     *task = (task_t){0};
 }
 
-/* Makes the task; sends nothing yet.  Its ticket, or an error. */
+/* Makes the task without sending it; returns its ticket, or an error. */
 int64_t task_submit(csched_t *s, const call_t *call)
 {
     if (s->closed)
@@ -295,7 +295,7 @@ CSCHED_EXPORT int csched_block_fill(csched_t *s, uint64_t at, const void *data, 
 {
     pthread_mutex_lock(&s->lock);
     uint64_t fresh = heap_fresh(&s->heap);
-    pthread_mutex_unlock(&s->lock); /* descriptors and addresses stay as they are while the caller has the block */
+    pthread_mutex_unlock(&s->lock); /* descriptors and addresses do not change while the caller has the block */
     heap_fill(&s->heap, fresh, at, data, size);
     return CSCHED_OK;
 }

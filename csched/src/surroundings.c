@@ -1,4 +1,4 @@
-/* What a process's children inherit beside its code: a digest that changes when the directory or the environment does. */
+/* A digest of the state that child processes inherit: it changes with the directory or the environment. */
 #define _GNU_SOURCE
 #include <unistd.h>
 
@@ -9,8 +9,8 @@ static uint64_t mix(uint64_t digest, uint64_t value)
     return (digest ^ value) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The environment by its strings' addresses: a variable set anew has a new one (the C library may use an old one again
- * for what was freed, so look at the strings themselves from time to time). */
+/* Digests the addresses of the environment's strings, since setting a variable allocates a new one. The C library may
+ * reuse a freed address, so callers compare the strings themselves from time to time. */
 CSCHED_EXPORT uint64_t csched_surroundings(void)
 {
     char directory[4096];

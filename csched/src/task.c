@@ -1,4 +1,4 @@
-/* A task on its way: ready, kept back, tried again, over; and what that means for the tasks that wait for it. */
+/* State changes of a task: ready, delayed, retried, finished; and their effect on its dependents. */
 #include <stdlib.h>
 
 #include "allocations.h"
@@ -64,7 +64,7 @@ int task_inputs(task_t *task)
     return CSCHED_OK;
 }
 
-/* Gives the result of `from` to a task that takes it.  Nothing is kept for None. */
+/* Stores the result of `from` as an input of a task. None needs no memory. */
 int task_input(task_t *task, uint32_t position, const task_t *from)
 {
     if (!task->inputs && from->status == CSCHED_NONE)
@@ -92,7 +92,7 @@ void release_inputs(csched_t *s, task_t *task)
     task->inputs = NULL;
 }
 
-/* A task that goes to another worker is packed anew. */
+/* Drops the bundle of inputs: a task for another worker is packed again. */
 void drop_bundle(csched_t *s, task_t *task)
 {
     if (!task->inputs)
@@ -122,14 +122,14 @@ static void count_outcome(csched_t *s, const task_t *task)
     }
 }
 
-/* Of a call that failed or did not run it is kept until its commit: who asks may see what it was. */
+/* Payloads of calls that failed or did not run are kept until their commit, to show the arguments. */
 bool keeps_payload(uint32_t status)
 {
     return status == CSCHED_ERROR || status == CSCHED_DEPENDENCY || status == CSCHED_CANCELLED ||
            status == CSCHED_NOROOM;
 }
 
-/* The task has its outcome: to the list of completions, in this order.  Takes over the reference to `result`. */
+/* Appends a task with its outcome to the list of completions. Takes over the reference to `result`. */
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
 {
     task_t *task = task_at(s, slot);
@@ -200,7 +200,7 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
             task->not_before = not_before;
             return false;
         }
-        blob_retain(result); /* the message's */
+        blob_retain(result); /* a reference for the message */
         task->flags |= FLAG_RETRY_ASKED;
     }
     uint64_t row = journey_record_incomplete(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
@@ -209,7 +209,7 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
     if (task->flags & FLAG_ALLOCATED)
         allocation_return(s, task);
     task->attempt++;
-    task->flags &= (uint8_t)~FLAG_OVERDUE; /* the limit holds for each attempt */
+    task->flags &= (uint8_t)~FLAG_OVERDUE; /* each attempt has the full limit */
     if (!(task->flags & FLAG_ASK_RETRY))
         task_ready(s, slot);
     return true;
@@ -227,7 +227,7 @@ static void finish_dependent(csched_t *s, task_t *dependent, uint32_t position)
     task_finish(s, ticket_slot(dependent->ticket), CSCHED_DEPENDENCY, NULL, position);
 }
 
-/* One input of a waiting task has its outcome. */
+/* Delivers the outcome of one input to a waiting task. */
 static void deliver(csched_t *s, const task_t *from, uint64_t ticket, uint32_t position)
 {
     task_t *dependent = graph_find(&s->graph, ticket);
@@ -242,7 +242,8 @@ static void deliver(csched_t *s, const task_t *from, uint64_t ticket, uint32_t p
     }
 }
 
-/* Dependents of finished tasks: ready, or finished too when an input failed; no recursion however long the chain. */
+/* Makes dependents of finished tasks ready, or finishes them if an input failed; without recursion, however long the
+ * chain. */
 void task_propagate(csched_t *s, uint32_t last)
 {
     uint32_t first = last == NO_TASK ? s->completions.head : task_at(s, last)->next;

@@ -1,4 +1,4 @@
-/* What time brings: limits that are reached, and tasks that were kept back until now.  Under the lock. */
+/* Periodic checks: time limits, and tasks delayed until now. Called under the lock. */
 #include <stdlib.h>
 
 #include "blob.h"
@@ -8,13 +8,13 @@
 #include "tick.h"
 #include "segment.h"
 
-/* The limit of a chunk holds for each of its elements. */
+/* Checks the running element of a chunk: the limit is per element. */
 static void check_element(csched_t *s, uint32_t index, const task_t *task, uint64_t now)
 {
     worker_t *worker = s->workers[index];
     segment_t *segment = worker->segment;
     uint32_t element = u32_acquire(&segment->claim_element); /* partner: csched_worker_element */
-    uint64_t since = u64_relaxed(&segment->element_since); /* of this element, or of a later one */
+    uint64_t since = u64_relaxed(&segment->element_since); /* start of this element, or of a later one */
     if (element == NO_ELEMENT || now < since || now - since < task->timeout_ns ||
         (worker->overdue == task->ticket && worker->overdue_element == element))
         return;
@@ -48,7 +48,7 @@ static void check_limit(csched_t *s, uint32_t index, uint64_t now)
     message_push(s, &message);
 }
 
-/* Frees that found no room go out as well. */
+/* Every 5 ms; also sends frees and announcements that found no room before. */
 bool tick(csched_t *s, uint64_t now)
 {
     if (now < s->next_tick)

@@ -1,5 +1,5 @@
-/* Journeys folded for views: figures of each interval by function, and what the workers did when.  A fold reads at most
- * ROWS_A_FOLD rows: when more came, an even choice of them, each of which stands for those that were passed over. */
+/* Folds journeys for views: statistics of each interval by function, and spans of what the workers ran. A fold reads at
+ * most ROWS_A_FOLD rows: of more, an even sample, each row with the weight of those skipped. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +24,13 @@ typedef struct {
 typedef struct {
     csched_journey_t row;
     uint32_t weight;
-    bool more; /* the next row is of the same chunk */
+    bool more; /* whether the next row is of the same chunk */
 } sample_t;
 
 struct csched_timeline {
     uint64_t since;
     int64_t run;
-    uint64_t cursor, written; /* row to read next; rows ever, at the last fold */
+    uint64_t cursor, written; /* next row to read; rows in all at the last fold */
     uint64_t random;
     uint64_t folded; /* time of the last fold */
     csched_timeline_state_t state;
@@ -76,7 +76,7 @@ CSCHED_EXPORT int csched_timeline_begin(csched_timeline_t *t, csched_t *s, uint6
     t->since = since;
     t->run = run;
     pthread_mutex_lock(&s->lock);
-    /* what is there is read to its end without haste, whatever there is */
+    /* existing rows are read completely, however many */
     uint64_t written = s->journey.written, capacity = s->journey.capacity;
     pthread_mutex_unlock(&s->lock);
     t->cursor = written > capacity ? written - capacity : 0;
@@ -110,8 +110,8 @@ static void add(figures_t *figures, uint32_t interval, uint64_t from, uint64_t t
         histogram_add(&figures->of[interval], to - from, weight);
 }
 
-/* Elements of a chunk wait for each other: the time before the first one's start is unpacking, that after the last one's
- * end is packing; what lies between is neither. */
+/* Elements of a chunk wait for each other: only the time before the first start is unpacking, and only that after the
+ * last end is packing. */
 static void add_intervals(figures_t *figures, const sample_t *sample)
 {
     const csched_journey_t *row = &sample->row;
@@ -129,7 +129,7 @@ static void add_intervals(figures_t *figures, const sample_t *sample)
         uint64_t after = sample->more && at[6] > at[5] ? at[6] - at[5] : 0;
         histogram_add(&figures->of[CSCHED_BESIDE], before + after, sample->weight);
     }
-    if (row->element == 0) /* a chunk is pickled once */
+    if (row->element == 0) /* a chunk is pickled once: counted with its first element */
         histogram_add(&figures->of[CSCHED_PICKLE], row->pack_ns, sample->weight);
 }
 
@@ -144,7 +144,7 @@ static bool cut(const csched_journey_t *row)
     return row->status == CSCHED_LOST || row->status == CSCHED_CANCELLED;
 }
 
-/* false: it did not run */
+/* Makes a span's piece from a row; false: the task did not run. */
 static bool piece_of(const csched_journey_t *row, uint64_t weight, piece_t *piece)
 {
     uint64_t start = row->stamps[4] ? row->stamps[4] : row->stamps[3];
@@ -196,8 +196,8 @@ static bool of_one_chunk(const csched_journey_t *row, const csched_journey_t *ne
     return next->ticket == row->ticket && next->element == row->element + 1;
 }
 
-/* Under the lock: the next rows, every `stride`-th on average; fewer than asked for: there are no more for now.  Steps
- * are of random length, or they could meet the same worker, or the same place in a chunk, every time. */
+/* Under the lock: reads the next rows, every `stride`-th on average; fewer than asked for: there are no more yet. Steps
+ * have random lengths, since equal ones could hit the same worker, or the same place in a chunk, each time. */
 static uint32_t read_some(csched_timeline_t *t, const csched_t *s, uint32_t stride, uint64_t now)
 {
     const journey_t *journey = &s->journey;
@@ -210,7 +210,7 @@ static uint32_t read_some(csched_timeline_t *t, const csched_t *s, uint32_t stri
         const csched_journey_t *row = journey_row(journey, number);
         uint64_t latest = row->stamps[6] ? row->stamps[6] : row->stamps[0];
         if (!row->stamps[7] && now - latest < PATIENCE_NS)
-            break; /* its result has not been taken yet */
+            break; /* its result has not been collected yet */
         bool last = number + 1 == journey->written;
         t->samples[n++] = (sample_t){
             .row = *row, .weight = step, .more = !last && of_one_chunk(row, journey_row(journey, number + 1))};
@@ -219,7 +219,7 @@ static uint32_t read_some(csched_timeline_t *t, const csched_t *s, uint32_t stri
     return n;
 }
 
-/* Under the lock.  What lies there is read row by row, also over several folds, as long as less comes than goes. */
+/* Under the lock: reads every row, over several folds if need be, as long as rows are read faster than they come. */
 static uint32_t choose_stride(csched_timeline_t *t, const csched_t *s)
 {
     const journey_t *journey = &s->journey;
@@ -241,7 +241,7 @@ static void skip_overwritten(csched_timeline_t *t, const csched_t *s)
     t->cursor = oldest;
 }
 
-/* Of a sample only slices are true in which some of it lies. */
+/* Coarsens the spans so that each is likely to contain rows of the sample. */
 static void make_room_for_samples(csched_timeline_t *t, uint64_t now, uint32_t workers)
 {
     uint64_t covered = t->folded ? now - t->folded : 0;
@@ -318,7 +318,7 @@ CSCHED_EXPORT int csched_timeline_running(csched_t *s, uint32_t most, csched_spa
     uint32_t n = 0;
     for (uint32_t i = 0; n < most && csched_worker_info(s, i, &info) == CSCHED_OK; i++) {
         if (!info.ticket || !info.since || !csched_task_state(s, info.ticket))
-            continue; /* none, or it has just ended */
+            continue; /* no task, or it has just ended */
         piece_t piece = {.start = info.since,
                          .end = csched_now(),
                          .ticket = info.ticket,
@@ -357,7 +357,7 @@ static void look_at_all(csched_t *s, window_t *window)
     while (number < end) {
         pthread_mutex_lock(&s->lock);
         uint64_t written = journey->written;
-        end = end < written ? end : written; /* what comes while it looks is left out */
+        end = end < written ? end : written; /* rows added meanwhile are left out */
         if (written > journey->capacity && number < written - journey->capacity)
             number = written - journey->capacity;
         for (uint32_t i = 0; i < ROWS_A_LOOK && number < end; i++)

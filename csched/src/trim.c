@@ -1,6 +1,6 @@
-/* Memory without use goes back to the system: some seconds after a block came free, by its owner, in the kernel the
- * helper thread, in a worker the one beside its tasks.  All of them together keep HOT_BYTES, for what comes next: half
- * the kernel, the other half the workers. */
+/* Gives unused memory back to the system, some seconds after a block was freed. Its owner does it: in the kernel the
+ * helper thread, in a worker its watch thread. HOT_BYTES are kept for new blocks, half by the kernel, half by all
+ * workers. */
 #define _GNU_SOURCE
 #include "helper.h"
 #include "internal.h"

@@ -1,5 +1,5 @@
-/* The thread beside a worker's task loop: maps regions as they are announced, and dies with the kernel.
- * It never takes the GIL, so neither can be held up by user code. */
+/* A worker's watch thread: maps regions as they are announced, and ends the process when the kernel dies. It never
+ * takes the GIL, so user code cannot delay either. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static void map_file(csched_worker_t *w, uint32_t region, int fd)
     shared_u64 *page = region_page(w, region);
     uint64_t base = page ? u64_relaxed(&page[region % REGION_PAGE]) : 0;
     uint8_t *at = (uint8_t *)(uintptr_t)base + w->heap.memory.limit;
-    bool there = base & FILE_MAPPED; /* what was written to it stays */
+    bool there = base & FILE_MAPPED; /* already mapped; its private pages are kept */
     if (base && !there && own_map_over(&w->own, at, fd, w->heap.file_bytes) == CSCHED_OK)
         u64_store_release(&page[region % REGION_PAGE], base | FILE_MAPPED); /* partner: worker_region */
     FAULT(w, file_mapped);
@@ -55,7 +55,7 @@ static void drop_region(csched_worker_t *w, uint32_t region)
     uint64_t base = page ? u64_relaxed(&page[region % REGION_PAGE]) : 0;
     if (!base)
         return;
-    u64_store_relaxed(&page[region % REGION_PAGE], 0); /* numbers are not used twice: it is not asked for again */
+    u64_store_relaxed(&page[region % REGION_PAGE], 0); /* numbers are not reused, so it is not asked for again */
     memory_unmap((void *)(uintptr_t)(base & ~FILE_MAPPED), worker_region_bytes(w));
 }
 
@@ -65,11 +65,11 @@ static void hear(csched_worker_t *w, uint32_t tag, int fd)
         drop_region(w, tag & ~TAG_DROP);
     else if (tag & TAG_FILE && fd >= 0)
         map_file(w, tag & ~TAG_FILE, fd);
-    else if (fd >= 0) /* else this process has no descriptor left: tasks that need the region will fail */
+    else if (fd >= 0) /* else this process has too many descriptors: tasks that need the region will fail */
         map_region(w, tag, fd);
 }
 
-/* The announcement was sent before any ref to the region: it is there, or about to be mapped by the thread. */
+/* The announcement precedes any ref to the region: it is mapped, or about to be. */
 uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset)
 {
     uint64_t wanted = offset < w->heap.memory.limit ? 0 : FILE_MAPPED;
@@ -93,11 +93,11 @@ static pid_t parent_of(pid_t pid)
     if (fd >= 0)
         close(fd);
     text[got > 0 ? got : 0] = 0;
-    const char *name_end = strrchr(text, ')'); /* a program's name may hold anything */
+    const char *name_end = strrchr(text, ')'); /* a program's name may contain parentheses */
     return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* How many processes that this one started, or those, were found and killed. */
+/* Kills all descendants of this process; returns how many were found. */
 static int kill_below(void)
 {
     pid_t found[MOST_BELOW], self = getpid();
@@ -112,18 +112,18 @@ static int kill_below(void)
     }
     if (all)
         closedir(all);
-    for (int i = 0; i < count; i++) /* all were found first: the children of a dead one have no parent to be found by */
+    for (int i = 0; i < count; i++) /* after all were found: children of a dead process lose their parent */
         kill(found[i], SIGKILL);
     return count;
 }
 
-/* The zygote ends what tasks started, in sessions of their own too; but it may have died before. */
+/* Ends this process and its descendants; the zygote does so too, unless it died before. */
 static void die(void)
 {
-    for (int i = 0; i < 3 && kill_below(); i++) /* again: some may have started others meanwhile */
+    for (int i = 0; i < 3 && kill_below(); i++) /* again: they may have started others meanwhile */
         continue;
     if (getpgrp() == getpid())
-        kill(0, SIGKILL); /* and what user code started in our group */
+        kill(0, SIGKILL); /* and processes in this group */
     _exit(1);
 }
 
@@ -144,7 +144,7 @@ static void *watch_main(void *argument)
         if (rc == CSCHED_OK)
             hear(w, tag, fd);
         else if (rc != CSCHED_EAGAIN)
-            watched[1].fd = -1; /* the kernel has let this worker go; its end comes by the ring or a signal */
+            watched[1].fd = -1; /* the kernel has released this worker, which ends by its ring or a signal */
         if (now_ns() >= next_trim) {
             worker_trim(w);
             next_trim = now_ns() + TRIM_NS;

@@ -101,7 +101,7 @@ static void describe(csched_t *s, const task_t *task, csched_why_t *why)
     }
 }
 
-/* Is the waiting task among those that take this one's result? */
+/* Whether the waiting task takes this one's result. */
 static bool feeds(const csched_t *s, const task_t *producer, uint64_t ticket)
 {
     uint32_t edge = producer->dependents;
@@ -132,7 +132,7 @@ static void name_holder(const csched_t *s, const task_t *other, csched_why_t *wh
         why->holders[why->holder_count++] = other->ticket;
 }
 
-/* Some thousand records at a time: what stands before it, or what it waits for. */
+/* Counts the tasks before it, or lists its inputs, some thousand records at a time. */
 static void look_around(csched_t *s, uint64_t ticket, csched_why_t *why)
 {
     const uint32_t room = sizeof why->waits_for / sizeof *why->waits_for;
@@ -150,7 +150,7 @@ static void look_around(csched_t *s, uint64_t ticket, csched_why_t *why)
                 continue;
             if (other->state != TASK_DONE && feeds(s, other, ticket))
                 why->waits_for[why->named++] = other->ticket;
-            edges += s->graph.edges[other->dependents].next != NO_EDGE; /* a long list may be many steps */
+            edges += s->graph.edges[other->dependents].next != NO_EDGE; /* a long list is many steps */
         }
         more = slot < s->graph.capacity && (queued || (why->named < why->missing && why->named < room));
         pthread_mutex_unlock(&s->lock);

@@ -1,4 +1,4 @@
-/* A worker's window: tasks into its ring, as many as keep it busy for a while, and back again. */
+/* A worker's window: puts tasks into its ring, enough to keep it busy for a while, and takes them back. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns)
         load->window = window > s->config.window_most ? s->config.window_most : (uint32_t)window;
 }
 
-/* Puts a blob behind an entry or by reference; `at` is the next free byte of the entry. */
+/* Appends a blob to an entry, or refers to it; `at` is the next free byte of the entry. */
 static uint64_t place(csched_t *s, ref_t *ref, const blob_t *blob, uint8_t *entry, uint64_t at)
 {
     if (!blob) {
@@ -93,7 +93,7 @@ static uint64_t place_inputs(csched_t *s, const inputs_t *inputs, ref_t *refs, u
     return at;
 }
 
-/* Many or large inputs: their refs and bytes go to a block of the kernel's. */
+/* Puts the refs and bytes of many or large inputs into a block of the kernel. */
 static int make_bundle(csched_t *s, inputs_t *inputs, uint64_t bytes)
 {
     uint64_t offset;
@@ -101,7 +101,7 @@ static int make_bundle(csched_t *s, inputs_t *inputs, uint64_t bytes)
     if (rc < 0)
         rc = kernel_spill(s, bytes, &offset);
     if (rc < 0)
-        return CSCHED_ENOMEM; /* and not CSCHED_EFULL: that is the ring */
+        return CSCHED_ENOMEM; /* not CSCHED_EFULL, which means the ring */
     rc = blob_from_block(s, REGION_KERNEL, offset, bytes, &inputs->bundle);
     if (rc < 0) {
         heap_free(&s->heap, offset);
@@ -163,7 +163,7 @@ int window_push_control(worker_t *worker, uint32_t number, const void *data, uin
     return CSCHED_OK;
 }
 
-/* It has been sent its last task. */
+/* Retires a worker that was sent its last task. */
 static void wear_out(csched_t *s, uint32_t index)
 {
     worker_t *worker = s->workers[index];
@@ -225,8 +225,8 @@ int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
     return CSCHED_OK;
 }
 
-/* An entry whose result has not been drained may lie under a newer one by now: its worker was done with it and gave
- * its memory back.  Its claim word is that other task's. */
+/* An entry whose result has not been drained may have been overwritten by a newer one, since its worker had released
+ * it: its claim word then belongs to that other task. */
 bool held_revoke(worker_t *worker, held_t *held)
 {
     if (worker->tasks.position - held->position > worker->tasks.capacity)
@@ -245,7 +245,7 @@ bool window_revoke(csched_t *s, task_t *task, uint32_t slot)
             return false;
         held->slot = NO_TASK;
         while (worker->held_count && held_at(worker, worker->held_count - 1)->slot == NO_TASK)
-            worker->held_count--; /* no result will ask for them, and who looks from the newest finds a task at once */
+            worker->held_count--; /* revoked ones get no result; so the newest entry is always a task */
         s->loads[task->worker].held--;
         drop_bundle(s, task);
         if (task->flags & FLAG_ALLOCATED)

@@ -1,4 +1,4 @@
-/* The worker's end: claim, read in place, publish.  All of it belongs to the worker's main thread. */
+/* The worker's side: claim, read in place, publish. Called by the worker's main thread only. */
 #define _GNU_SOURCE
 #include "worker.h"
 
@@ -58,15 +58,15 @@ CSCHED_EXPORT uint64_t csched_worker_index(csched_worker_t *w)
     return w->segment->index;
 }
 
-/* Whether the result of this task is worth waking the kernel for: a thread waits for it, others depend on it, or this
- * worker has nothing left to do.  The others it takes when it looks by itself, within a tick. */
+/* Whether the kernel must be woken for this result: a thread waits for it, others depend on it, or it is the worker's
+ * last task. Other results are drained by a tick. */
 static bool matters(csched_worker_t *w, const task_entry_t *task)
 {
     uint64_t wanted = u64_relaxed(&w->segment->wanted);
     return wanted == WANT_ANY || wanted == task->ticket || task->attempt & ENTRY_URGENT || !ring_has_more(&w->tasks);
 }
 
-/* After a result of `task`, or something that always matters (NULL). */
+/* After a result of `task`, or after an entry that always matters (NULL). */
 static void ring_doorbell(csched_worker_t *w, const task_entry_t *task)
 {
     uint64_t one = 1;
@@ -76,11 +76,11 @@ static void ring_doorbell(csched_worker_t *w, const task_entry_t *task)
         return;
     FAULT(w, kernel_claimed);
     if (write(w->doorbell, &one, sizeof one) < 0)
-        return; /* full or gone: the kernel looks by itself at the end of its slice */
+        return; /* full or closed: the kernel drains by itself at the end of its slice */
 }
 
-/* Makes the entry ours, unless the kernel took it back; both sides compare and swap the same word.  `seen` is a look
- * at the clock from just before, 0: none. */
+/* Claims the entry unless the kernel revoked it; both sides compare and swap the same word. `seen`: a clock reading
+ * from just before, 0: none. */
 static bool claim(csched_worker_t *w, task_entry_t *entry, uint64_t seen)
 {
     segment_t *segment = w->segment;
@@ -162,7 +162,7 @@ static void release_current(csched_worker_t *w)
     FAULT(w, entry_released);
 }
 
-/* `seen`: a look at the clock from just before, 0: none. */
+/* `seen`: a clock reading from just before, 0: none. */
 static int next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, uint64_t seen, csched_item_t *item)
 {
     release_current(w);
@@ -185,7 +185,7 @@ static int next(csched_worker_t *w, uint32_t spin_us, uint32_t timeout_ms, uint6
         if (u32_acquire(&w->segment->retire)) { /* partners: csched_worker_retire, wear_out */
             if (ring_empty(&w->tasks))
                 return CSCHED_ESTOPPED;
-            continue; /* its last task came between the two looks */
+            continue; /* its last task came between the two checks */
         }
         if (!spin_us && !timeout_ms)
             return CSCHED_EAGAIN;
@@ -211,7 +211,7 @@ CSCHED_EXPORT int csched_worker_next(csched_worker_t *w, uint32_t spin_us, uint3
     return next(w, spin_us, timeout_ms, 0, item);
 }
 
-/* Does not claim: who calls this may not get to run what it would have, while another worker could. */
+/* Waits without a claim: until the caller runs, another worker may get the task. */
 CSCHED_EXPORT int csched_worker_await(csched_worker_t *w, uint32_t timeout_ms)
 {
     release_current(w);
@@ -251,7 +251,7 @@ CSCHED_EXPORT int csched_worker_input(csched_worker_t *w, uint32_t position, uin
     return resolve(w, ref, base, bytes, address, size);
 }
 
-/* One sleep of at most 50 ms until the kernel has made room; the caller hears its signals in between. */
+/* Sleeps once, at most 5 ms, until the kernel has made room; the caller handles its signals in between. */
 static void wait_for_room(csched_worker_t *w)
 {
     shared_u32 *waits = &w->segment->results.producer_waits;
@@ -309,7 +309,7 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
     if (!task || task->head.kind != ENTRY_TASK)
         return CSCHED_EINVAL;
     if (w->published)
-        return 1; /* an interrupt that came after the result: the result stands */
+        return 1; /* an interrupt that came after the result: the result counts */
     uint64_t now = now_ns();
     if (!w->started)
         w->started = now;
@@ -322,7 +322,7 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
         w->marks[w->mark_count] = w->finished;
         marks = w->mark_count + 1;
         if (sizeof(result_entry_t) + marks * sizeof(uint64_t) + INLINE_MAX > ring_largest(&w->results))
-            marks = 0; /* a small ring: the chunk's own stamps have to do */
+            marks = 0; /* a small ring: only the chunk's own stamps */
     }
     result_entry_t form = {.head = {.slot = task->head.slot, .claim = status & CSCHED_PINS},
                            .ticket = task->ticket,

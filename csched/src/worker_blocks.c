@@ -1,4 +1,4 @@
-/* A worker's payload blocks: in memory, or in its file, and home again when the kernel lets them go. */
+/* A worker's payload blocks: allocated in memory or in its file, and freed when the kernel returns them. */
 #include <unistd.h>
 
 #include "segment.h"
@@ -10,7 +10,7 @@ static void take_frees_locked(csched_worker_t *w)
     uint64_t head = u64_relaxed(&segment->frees_head);
     uint64_t tail = u64_acquire(&segment->frees_tail); /* partner: frees_flush */
     if (tail - head > FREES_CAPACITY)
-        return; /* corrupt: its blocks stay where they are */
+        return; /* corrupt: blocks stay allocated */
     while (head != tail) {
         heap_free(&w->heap, segment->frees[head++ % FREES_CAPACITY]);
         FAULT(w, block_freed);
@@ -38,7 +38,7 @@ CSCHED_EXPORT int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_
     return CSCHED_OK;
 }
 
-/* The kernel takes the descriptor from the socket when it sees the first ref into the file. */
+/* Sends the file's descriptor; the kernel receives it when it sees the first ref into the file. */
 static int tell_of_file(csched_worker_t *w)
 {
     int readonly, rc = memory_readonly(w->heap.file.fd, &readonly);
@@ -80,7 +80,7 @@ CSCHED_EXPORT int csched_worker_fill(csched_worker_t *w, uint64_t at, const void
 {
     pthread_mutex_lock(&w->heap_lock);
     uint64_t fresh = heap_fresh(&w->heap);
-    pthread_mutex_unlock(&w->heap_lock); /* as with csched_block_fill */
+    pthread_mutex_unlock(&w->heap_lock); /* the block does not move: see csched_block_fill */
     heap_fill(&w->heap, fresh, at, data, size);
     FAULT(w, block_filled);
     return CSCHED_OK;
@@ -88,7 +88,7 @@ CSCHED_EXPORT int csched_worker_fill(csched_worker_t *w, uint64_t at, const void
 
 CSCHED_EXPORT int csched_worker_own(csched_worker_t *w, uint64_t address, uint64_t size, uint64_t *mapped)
 {
-    /* No descriptor of others' memory stays in a worker, with which a task could map it to write. */
+    /* No fd: a worker keeps no descriptor of other processes' memory, which a task could map writable. */
     place_t place = {.address = address, .size = size, .fd = -1, .foreign = true};
     return own_take(&w->own, &place, mapped);
 }

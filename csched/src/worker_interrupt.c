@@ -1,4 +1,4 @@
-/* What a worker's signal handler asks and says: see stop.c for the kernel's side. */
+/* Called by a worker's signal handler; stop.c is the kernel's side. */
 #include "segment.h"
 #include "worker.h"
 

@@ -1,4 +1,4 @@
-/* What native code writes to a worker's descriptors 1 and 2: seen here, before the result of the task that wrote it. */
+/* Detects output of native code on a worker's descriptors 1 and 2, before the task's result is published. */
 #include <poll.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 
 From kernel_runtime/cellmill/telemetry/schema.json (JSON Schema, draft 2020-12) come
 kernel_runtime/cellmill/telemetry/schema.py, typed dictionaries of what the kernel sends, and
-labextension/src/protocol.ts: interfaces of all messages, and a table of the readers of labextension/src/parse.ts
+labextension/src/protocol/messages.ts: interfaces of all messages, and a table of the readers of parse.ts beside it
 for what the kernel sends. Fields of type Bytes travel beside the JSON, as buffers in the order of the properties.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "kernel_runtime" / "cellmill" / "telemetry" / "schema.json"
 PYTHON = ROOT / "kernel_runtime" / "cellmill" / "telemetry" / "schema.py"
-TYPESCRIPT = ROOT / "labextension" / "src" / "protocol.ts"
+TYPESCRIPT = ROOT / "labextension" / "src" / "protocol" / "messages.ts"
 NOTICE = "Generated from telemetry/schema.json by scripts/generate_schema.py; do not edit."
 
 REFERENCE = "#/$defs/"
@@ -249,7 +249,7 @@ def ordered(parts: list[Object]) -> list[Object]:
 
 
 def typescript_source(schema: Schema) -> str:
-    """The text of protocol.ts."""
+    """The text of messages.ts."""
     stages = ", ".join(f"'{name}'" for name in schema.stages)
     intervals = ", ".join(f"'{name}'" for name in schema.intervals)
     readers = "boolean, bytes, integer, list, literal, message, nullable, number, record, string, union"

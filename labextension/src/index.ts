@@ -13,12 +13,12 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { OPEN_DASHBOARD, addCommands } from './commands';
-import { addExamples } from './launcher';
-import { drawSavedDashboards } from './savedDashboard';
-import { Sessions } from './sessions';
-import { Settings } from './settings';
-import { Shell } from './shell';
+import { OPEN_DASHBOARD, addCommands } from './lab/commands';
+import { addExamples } from './lab/launcher';
+import { drawSavedDashboards } from './lab/savedDashboard';
+import { Sessions } from './connection/sessions';
+import { Settings } from './lab/settings';
+import { Shell } from './lab/shell';
 
 const DASHBOARD = 'cellmill:plugin';
 

@@ -1,4 +1,4 @@
-import type { Snapshot } from '../src/protocol';
+import type { Snapshot } from '../src/protocol/messages';
 
 /** A snapshot `time` seconds after the kernel's clock began, with the fields that a test cares about. */
 export function snapshot(

@@ -24,7 +24,10 @@ const TRANSLATORS = new Set(['__', '_n', '_p', '_np']);
 
 function sources(): TypeScript.SourceFile[] {
   return readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
-    .filter(name => name.endsWith('.ts') && !name.endsWith('.d.ts') && name !== 'protocol.ts')
+    .filter(
+      name =>
+        name.endsWith('.ts') && !name.endsWith('.d.ts') && name !== join('protocol', 'messages.ts')
+    )
     .map(name => parse(name, readFileSync(join(ROOT, name), 'utf8')));
 }
 

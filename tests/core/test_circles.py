@@ -65,7 +65,16 @@ def test_of_the_scheduler() -> None:
 
 def test_of_the_panel() -> None:
     arrows = imports(ROOT / "labextension" / "src")
-    assert "protocol" in arrows["model"]
+    assert "protocol/messages" in arrows["model/kernelModel"]
+    assert circles(arrows) == []
+
+
+def test_of_the_panels_folders() -> None:
+    arrows: Arrows = {}
+    for file, needed in imports(ROOT / "labextension" / "src").items():
+        room = file.split("/")[0]
+        arrows.setdefault(room, set()).update({each.split("/")[0] for each in needed} - {room})
+    assert arrows["model"] == {"protocol"}
     assert circles(arrows) == []
 
 

@@ -34,7 +34,7 @@ def test_the_check_notices_an_edit(tmp_path: Path) -> None:
     for name in ("scripts/generate_schema.py", str(SOURCE.relative_to(ROOT))):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
-    (tmp_path / "labextension" / "src").mkdir(parents=True)
+    (tmp_path / "labextension" / "src" / "protocol").mkdir(parents=True)
     command = [sys.executable, str(tmp_path / "scripts" / "generate_schema.py")]
     subprocess.run(command, check=True)
     assert subprocess.run([*command, "--check"], capture_output=True, check=False).returncode == 0
@@ -43,7 +43,7 @@ def test_the_check_notices_an_edit(tmp_path: Path) -> None:
     done = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "schema.py" in done.stdout
-    assert "protocol.ts" in done.stdout
+    assert "messages.ts" in done.stdout
 
 
 def test_stages_and_intervals_of_a_journey() -> None:

@@ -1,6 +1,6 @@
 /** The buttons that the kernel obeys while a cell runs: pause, cancel, more and fewer workers. */
 
-import { VERSION, type Command, type Snapshot } from '../protocol';
+import { VERSION, type Command, type Snapshot } from '../protocol/messages';
 import { button, child, setName, setText } from './dom';
 import { count } from './format';
 import type { Translator } from './translator';

@@ -1,8 +1,8 @@
 /** One kernel's tasks: a bar, the counts, the rate, the controls. Draws states and computes nothing. Needs no
  * framework. */
 
-import type { KernelState } from '../model';
-import { type Command, type Snapshot } from '../protocol';
+import type { KernelState } from '../model/kernelModel';
+import { type Command, type Snapshot } from '../protocol/messages';
 import { ControlsView } from './controls';
 import { child, setText } from './dom';
 import { count, duration, rate } from './format';

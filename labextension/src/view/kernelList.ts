@@ -1,7 +1,7 @@
 /** The open notebooks and consoles in whose kernels Cellmill is loaded; choosing one brings it to the front. */
 
-import type { Presence } from '../presence';
-import type { Counts } from '../protocol';
+import type { Presence } from '../model/presence';
+import type { Counts } from '../protocol/messages';
 import { percent } from './format';
 import type { Translator } from './translator';
 

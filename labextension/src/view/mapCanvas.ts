@@ -1,6 +1,6 @@
 /** The state map's picture: coloured squares on a canvas, in the colours of the theme. */
 
-import { FORGOTTEN, STATES, cellOf, gridOf, type Grid, type MapPicture } from '../stateMap';
+import { FORGOTTEN, STATES, cellOf, gridOf, type Grid, type MapPicture } from '../model/stateMap';
 
 /** The largest side of a cell, and the least from which cells stand apart, in CSS pixels. */
 const LARGEST = 14;

@@ -1,6 +1,6 @@
 /** What to tell when there is nothing to show, and what to type or press then. */
 
-import type { Presence } from '../presence';
+import type { Presence } from '../model/presence';
 import type { Translator } from './translator';
 
 /** A sentence or two, and the line to type when there is one. */

@@ -1,6 +1,6 @@
 /** The runs in progress, each with its count, its priority and a button that ends it. */
 
-import { VERSION, type Command, type RunState } from '../protocol';
+import { VERSION, type Command, type RunState } from '../protocol/messages';
 import { button, child, setName, setText } from './dom';
 import { count } from './format';
 import type { Translator } from './translator';

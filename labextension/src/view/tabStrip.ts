@@ -1,7 +1,7 @@
 /** The strip of tabs below the counters, and the one tab that shows. */
 
-import type { KernelState } from '../model';
-import { VERSION, type Command } from '../protocol';
+import type { KernelState } from '../model/kernelModel';
+import { VERSION, type Command } from '../protocol/messages';
 import { button, child } from './dom';
 import { TABS } from './tabs';
 import type { Tab, TabKind } from './tabs/tab';

@@ -1,6 +1,6 @@
 /** The dashboard inside a notebook: the panel's view as an anywidget. */
 
-import { KernelModel } from '../model';
+import { KernelModel } from '../model/kernelModel';
 import { DashboardView } from '../view/dashboard';
 import { child } from '../view/dom';
 import { Drawing } from '../view/drawing';

@@ -1,7 +1,7 @@
 /** The widget's way to its kernel: frames in over the widget's own comm, commands out over the fastest way there is. */
 
-import { Heartbeat } from '../heartbeat';
-import { VERSION, parseFrame, type Command, type Frame } from '../protocol';
+import { Heartbeat } from '../connection/heartbeat';
+import { VERSION, parseFrame, type Command, type Frame } from '../protocol/messages';
 import { kernelOf, type Chunk, type Comm, type Kernel, type WidgetModel } from './model';
 
 /** The target which the kernel's side of the widgets listens on. */

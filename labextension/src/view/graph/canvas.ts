@@ -1,6 +1,6 @@
 /** A task graph on a canvas. Draws what it is given; knows no events. */
 
-import { GRAPH_STATES, type TaskGraph } from '../../graphModel';
+import { GRAPH_STATES, type TaskGraph } from '../../model/taskGraph';
 import { READABLE, neighbours, type Layout } from './layout';
 
 /** Where the graph lies in the canvas: screen = graph * scale + offset, in CSS pixels. */

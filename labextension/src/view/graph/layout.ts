@@ -1,6 +1,6 @@
 /** Where the nodes of a task graph lie: layers by depth, few crossings, wide layers as blocks. Pure. */
 
-import type { TaskGraph } from '../../graphModel';
+import type { TaskGraph } from '../../model/taskGraph';
 
 /** Sizes in pixels at scale 1. */
 interface Form {

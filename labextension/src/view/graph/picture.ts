@@ -1,6 +1,6 @@
 /** A graph on its canvas: how it is arranged, which part of it shows, and what is marked. */
 
-import type { TaskGraph } from '../../graphModel';
+import type { TaskGraph } from '../../model/taskGraph';
 import { fitted, nodeAt, showing, zoomed } from './camera';
 import { drawGraph, type Camera } from './canvas';
 import type { Direction, GraphActs } from './gestures';

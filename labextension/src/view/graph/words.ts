@@ -1,6 +1,6 @@
 /** A graph and its nodes in words. */
 
-import { GRAPH_STATES, type GraphState, type TaskGraph } from '../../graphModel';
+import { GRAPH_STATES, type GraphState, type TaskGraph } from '../../model/taskGraph';
 import { count, duration } from '../format';
 import type { Translator } from '../translator';
 import { neighbours, type Layout } from './layout';

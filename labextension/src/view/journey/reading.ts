@@ -1,6 +1,6 @@
 /** A journey's figures in plain words. What it says must follow from the figures. */
 
-import type { FunctionJourney } from '../../protocol';
+import type { FunctionJourney } from '../../protocol/messages';
 import { percent } from '../format';
 import { brief } from '../timeline/axis';
 import type { Translator } from '../translator';

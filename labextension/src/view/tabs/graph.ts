@@ -1,7 +1,7 @@
 /** The task graph: what hangs on what, and how each task stands. */
 
-import { GRAPH_STATES, stateCounts, type TaskGraph } from '../../graphModel';
-import type { KernelState } from '../../model';
+import { GRAPH_STATES, stateCounts, type TaskGraph } from '../../model/taskGraph';
+import type { KernelState } from '../../model/kernelModel';
 import { button, child, setText } from '../dom';
 import { count } from '../format';
 import { listen, zoomIn, zoomOut } from '../graph/gestures';

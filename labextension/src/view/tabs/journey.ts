@@ -1,7 +1,7 @@
 /** Where the time of the tasks went: bars by function, figures by interval. */
 
-import type { KernelState } from '../../model';
-import type { FunctionJourney, Journey } from '../../protocol';
+import type { KernelState } from '../../model/kernelModel';
+import type { FunctionJourney, Journey } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
 import { count, percent } from '../format';
 import { ALONG, intervalWords, mean, reading, wholeMean } from '../journey/reading';

@@ -1,7 +1,7 @@
 /** The state map: every task as a cell, in the order of submission. */
 
-import type { KernelState } from '../../model';
-import { VERSION, type Command, type MapCounts, type StateMap } from '../../protocol';
+import type { KernelState } from '../../model/kernelModel';
+import { VERSION, type Command, type MapCounts, type StateMap } from '../../protocol/messages';
 import {
   FORGOTTEN,
   STATES,
@@ -11,7 +11,7 @@ import {
   zoomRange,
   type MapPicture,
   type TaskState
-} from '../../stateMap';
+} from '../../model/stateMap';
 import { button, child, setText } from '../dom';
 import { count } from '../format';
 import { MapCanvas } from '../mapCanvas';

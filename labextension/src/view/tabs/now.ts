@@ -2,8 +2,8 @@
 
 import uPlot from 'uplot';
 
-import type { Course } from '../../history';
-import type { KernelState } from '../../model';
+import type { Course } from '../../model/history';
+import type { KernelState } from '../../model/kernelModel';
 import { button, child, setText } from '../dom';
 import { count, duration, rate } from '../format';
 import { onThemeChange } from '../theme';

@@ -1,7 +1,7 @@
 /** What the dashboard asks of each of its tabs. */
 
-import type { KernelState } from '../../model';
-import type { Command } from '../../protocol';
+import type { KernelState } from '../../model/kernelModel';
+import type { Command } from '../../protocol/messages';
 import type { Translator } from '../translator';
 
 /** What a tab is made with. */

@@ -1,7 +1,7 @@
 /** The table of tasks, with filter, order and search; and one task in full. */
 
-import type { KernelState } from '../../model';
-import { VERSION, type Command, type TaskDetail, type TaskList } from '../../protocol';
+import type { KernelState } from '../../model/kernelModel';
+import { VERSION, type Command, type TaskDetail, type TaskList } from '../../protocol/messages';
 import { button, child, setName, setText } from '../dom';
 import { count } from '../format';
 import { DetailView } from '../tasks/detail';

@@ -1,8 +1,8 @@
 /** The worker timeline: a row for each worker, a bar for each task, or for many short ones together. */
 
-import type { KernelState } from '../../model';
-import { VERSION, type Command } from '../../protocol';
-import type { Span, TimelineModel } from '../../timeline';
+import type { KernelState } from '../../model/kernelModel';
+import { VERSION, type Command } from '../../protocol/messages';
+import type { Span, TimelineModel } from '../../model/timeline';
 import { button, child, setText } from '../dom';
 import { TimelineChart } from '../timeline/chart';
 import { COLOURS, Colours } from '../timeline/colours';

@@ -1,13 +1,13 @@
 /** The worker processes: what each one does, and the processor time and memory it takes. */
 
-import type { KernelState } from '../../model';
+import type { KernelState } from '../../model/kernelModel';
 import {
   VERSION,
   type Command,
   type Machine,
   type Workers,
   type WorkerState
-} from '../../protocol';
+} from '../../protocol/messages';
 import { button, child, setName, setText } from '../dom';
 import { bytes, count, duration } from '../format';
 import type { Translator } from '../translator';

@@ -1,6 +1,6 @@
 /** One task in full. Everything that comes from a task is text, never markup. */
 
-import { VERSION, type Command, type TaskDetail } from '../../protocol';
+import { VERSION, type Command, type TaskDetail } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
 import { count } from '../format';
 import type { Translator } from '../translator';

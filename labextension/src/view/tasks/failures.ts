@@ -1,6 +1,6 @@
 /** All failures, folded: one line for each type and traceback, however many there are. */
 
-import type { FailureGroup } from '../../protocol';
+import type { FailureGroup } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
 import { count } from '../format';
 import type { Translator } from '../translator';

@@ -1,6 +1,6 @@
 /** What the table of tasks asks for: filters, order, search; and the command that says so. */
 
-import { VERSION, type ListTasks } from '../../protocol';
+import { VERSION, type ListTasks } from '../../protocol/messages';
 import { FILTERS } from './words';
 
 /** Rows of a page: a picture of a hundred took the browser half as long again. And rows that may stand before it. */

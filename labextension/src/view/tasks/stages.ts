@@ -1,6 +1,6 @@
 /** One attempt's way through its eight stages, as a bar of seven parts and their times. */
 
-import type { TaskAttempt } from '../../protocol';
+import type { TaskAttempt } from '../../protocol/messages';
 import { child } from '../dom';
 import type { Translator } from '../translator';
 import { intervalNames, span, stageNames } from './words';

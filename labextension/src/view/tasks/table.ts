@@ -1,6 +1,6 @@
 /** The rows of the table of tasks. Columns can be ordered by; the arrow keys walk from row to row. */
 
-import type { TaskRow } from '../../protocol';
+import type { TaskRow } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
 import type { Translator } from '../translator';
 import { span, stateName, taskName, tone } from './words';

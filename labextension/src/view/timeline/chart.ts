@@ -1,6 +1,6 @@
 /** The rows of the timeline on their canvas: which part of the time shows, and which span is marked. */
 
-import type { Span, TimelineModel } from '../../timeline';
+import type { Span, TimelineModel } from '../../model/timeline';
 import type { Colours } from './colours';
 import type { TimelineActs } from './gestures';
 import { AXIS, paint, spanAt, type Picture } from './painter';

@@ -1,6 +1,6 @@
 /** Draws rows of spans on a canvas. */
 
-import type { Span } from '../../timeline';
+import type { Span } from '../../model/timeline';
 import { axis } from './axis';
 
 /** Colours of the theme, as the style sheet resolved them. */

@@ -1,6 +1,6 @@
 /** Which spans show, and which one is beside which. */
 
-import type { Span, TimelineModel } from '../../timeline';
+import type { Span, TimelineModel } from '../../model/timeline';
 
 /** The spans of a window: single tasks where they are known, slices elsewhere. */
 export function inSight(model: TimelineModel, from: number, to: number): readonly Span[] {

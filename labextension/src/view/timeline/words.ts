@@ -1,6 +1,6 @@
 /** What a span is, in words. */
 
-import type { Span, TimelineModel } from '../../timeline';
+import type { Span, TimelineModel } from '../../model/timeline';
 import { count, percent } from '../format';
 import type { Translator } from '../translator';
 import { brief } from './axis';

@@ -1,0 +1,366 @@
+/** The only file that talks to a kernel: frames in, commands out. */
+
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { Kernel, KernelMessage } from '@jupyterlab/services';
+import type { JSONObject } from '@lumino/coreutils';
+import type { IDisposable } from '@lumino/disposable';
+import { Signal, type ISignal } from '@lumino/signaling';
+
+import { ControlComm } from './controlComm';
+import { Heartbeat } from './heartbeat';
+import { KernelModel, type KernelState } from '../model/kernelModel';
+import { presenceOf, type Presence } from '../model/presence';
+import { ProtocolError } from '../protocol/parse';
+import { CONTROL_TARGET, FRAME_TARGET, VERSION, parseFrame } from '../protocol/messages';
+import type { Command, Frame, Refresh, Shown, Watch } from '../protocol/messages';
+
+/** What a kernel is asked for beside its counters while no view shows more. */
+export const NOTHING: Watch = { cellmill: VERSION, kind: 'watch', sections: [] };
+
+const REFRESH: Refresh = { cellmill: VERSION, kind: 'refresh' };
+
+/** Milliseconds after which a kernel that has not answered is taken to be busy. */
+const PATIENCE = 2000;
+
+/** Seconds on the page's monotonic clock. */
+export function now(): number {
+  return performance.now() / 1000;
+}
+
+/**
+ * One notebook's or console's kernel, whichever it has at the moment.
+ *
+ * Frames are heard passively on IOPub, where they identify themselves. So a page that was reloaded in the middle of
+ * a cell, whose own messages wait for the cell to end, shows the tasks at once. To speak, the page opens a control
+ * comm: for as long as a view is looking, or for one command.
+ */
+export class KernelLink implements IDisposable {
+  constructor(context: ISessionContext) {
+    this._context = context;
+    context.iopubMessage.connect(this._onMessage, this);
+    context.kernelChanged.connect(this._onKernelChanged, this);
+    context.statusChanged.connect(this._onStatus, this);
+    context.connectionStatusChanged.connect(this._onConnection, this);
+    window.addEventListener('pagehide', this._onLeave);
+    void context.ready.then(() => this._meet());
+  }
+
+  /** What this kernel said, folded. */
+  readonly model = new KernelModel();
+
+  /** Emitted when there is something else to show. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** Emitted with the request's number when the kernel asks for the panel. */
+  get asked(): ISignal<this, number> {
+    return this._asked;
+  }
+
+  /** Tell the kernel that the panel is open, as soon as it can be told. */
+  answerShown(request: number): void {
+    const shown: Shown = { cellmill: VERSION, kind: 'shown', request };
+    this.send(shown);
+  }
+
+  /** What there is to show of it. */
+  get presence(): Presence {
+    const kernel = this._kernel;
+    return presenceOf({
+      heard: this.model.presence,
+      kernel: kernel !== null ? true : this._context.hasNoKernel ? false : null,
+      status: kernel?.status ?? 'unknown',
+      language: this._language,
+      late: this._late
+    });
+  }
+
+  /** The state to draw at the moment `time`, see `now`. */
+  state(time: number): KernelState {
+    const kernel = this._kernel;
+    return {
+      ...this.model.state(time),
+      presence: this.presence,
+      connected: kernel?.connectionStatus !== 'disconnected'
+    };
+  }
+
+  /** Whether a view is looking; the kernel sends less while none is. */
+  set watched(value: boolean) {
+    if (value === this._watched) {
+      return;
+    }
+    this._watched = value;
+    if (!value) {
+      if (this._pending.length === 0) {
+        this._closeControl();
+      }
+    } else if (this._hears) {
+      this._speak();
+    } else {
+      void this._probe();
+    }
+  }
+
+  get isDisposed(): boolean {
+    return this._disposed;
+  }
+
+  dispose(): void {
+    if (this._disposed) {
+      return;
+    }
+    this._disposed = true;
+    window.clearTimeout(this._lateness);
+    window.removeEventListener('pagehide', this._onLeave);
+    this._heart.dispose();
+    this._closeControl();
+    Signal.clearData(this);
+  }
+
+  /** Send one command; without Cellmill in the kernel it is dropped, but for what is watched: that is kept. */
+  send(command: Command): void {
+    if (command.kind === 'watch') {
+      this._watch = command;
+      if (this._watched && this._open) {
+        this._post(command);
+      }
+    } else if (this._hears) {
+      this._pending.push(command);
+      this._speak();
+    }
+  }
+
+  /** Whether the control comm carries messages. */
+  private get _open(): boolean {
+    return this._control?.isOpen ?? false;
+  }
+
+  private get _kernel(): Kernel.IKernelConnection | null {
+    return this._context.session?.kernel ?? null;
+  }
+
+  /** Whether the kernel understands commands. */
+  private get _hears(): boolean {
+    return this.model.presence === 'loaded' || this.model.presence === 'live';
+  }
+
+  private _onMessage(_: ISessionContext, message: KernelMessage.IMessage): void {
+    if (message.header.msg_type !== 'comm_msg') {
+      return;
+    }
+    const data = (message as KernelMessage.ICommMsgMsg<'iopub'>).content.data;
+    if (typeof data.cellmill !== 'number') {
+      return;
+    }
+    if (data.cellmill !== VERSION) {
+      this._disagree(data.cellmill);
+      return;
+    }
+    try {
+      this._take(parseFrame(data, message.buffers));
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) {
+        throw error;
+      }
+      console.warn(`cellmill: a frame was dropped: ${error.message}`);
+      this.model.garble(error.message, now());
+      this._changed.emit();
+    }
+  }
+
+  private _take(frame: Frame): void {
+    if (frame.kind === 'show') {
+      this._asked.emit(frame.request);
+      return;
+    }
+    this.model.push(frame, now());
+    if (frame.kind === 'goodbye') {
+      this._closeControl();
+    } else if (this._watched) {
+      this._speak();
+      this._heart.frame();
+    }
+    this._changed.emit();
+  }
+
+  /** The kernel speaks another version of the schema: tell who is behind, show nothing. */
+  private _disagree(version: number): void {
+    const older = version > VERSION ? 'old-page' : 'old-kernel';
+    if (this.model.presence !== older) {
+      this._closeControl();
+      this.model.reset(older);
+      this._changed.emit();
+    }
+  }
+
+  private _onKernelChanged(): void {
+    this._forget();
+    void this._meet();
+  }
+
+  private _onStatus(_: ISessionContext, status: Kernel.Status): void {
+    if (status === 'restarting' || status === 'autorestarting' || status === 'dead') {
+      this._forget();
+      this._restarted = true;
+    } else if (status === 'idle' && this._restarted) {
+      this._restarted = false;
+      void this._probe();
+    } else if (this.model.presence === 'unknown') {
+      this._changed.emit(); // a busy kernel is told from one that is about to answer
+    }
+  }
+
+  /** After a connection that was lost the kernel may have given this page up, and frames may be missing. */
+  private _onConnection(_: ISessionContext, status: Kernel.ConnectionStatus): void {
+    if (status !== 'connected') {
+      this._lost = true;
+    } else if (this._lost) {
+      this._lost = false;
+      if (this._watched && this._open) {
+        this._post(this._watch);
+        this._post(REFRESH);
+      }
+    }
+    this._changed.emit();
+  }
+
+  private _forget(): void {
+    this._closeControl();
+    this.model.reset('unknown');
+    this._changed.emit();
+  }
+
+  /** Get to know a new kernel: its language, and whether Cellmill is loaded. */
+  private async _meet(): Promise<void> {
+    const kernel = this._kernel;
+    this._language = '';
+    this._late = false;
+    window.clearTimeout(this._lateness);
+    this._lateness = window.setTimeout(() => {
+      this._late = true; // after a reload JupyterLab does not know that a kernel is busy, either
+      this._changed.emit();
+    }, PATIENCE);
+    void this._probe();
+    const spec = await kernel?.spec;
+    if (!this._disposed && kernel === this._kernel && spec !== undefined) {
+      this._language = spec.language;
+    }
+    this._changed.emit();
+  }
+
+  /** Ask the kernel whether Cellmill is loaded; while a cell runs the answer waits for its end. */
+  private async _probe(): Promise<void> {
+    const kernel = this._kernel;
+    if (kernel === null) {
+      return;
+    }
+    try {
+      const reply = await kernel.requestCommInfo({ target_name: FRAME_TARGET });
+      if (this._disposed || kernel !== this._kernel || reply.content.status !== 'ok') {
+        return;
+      }
+      if (Object.keys(reply.content.comms).length > 0) {
+        await this._openControl(); // its answer is the state, whether a view is shown or not
+      } else if (this.model.presence === 'unknown') {
+        this.model.reset('absent');
+        this._changed.emit();
+      }
+    } catch {
+      // The kernel went away; its successor is asked anew.
+    }
+  }
+
+  /** Say what is to be said, now or as soon as the control comm is open. */
+  private _speak(): void {
+    if (this._open) {
+      this._flush();
+    } else {
+      void this._openControl();
+    }
+  }
+
+  private async _openControl(): Promise<void> {
+    const kernel = this._kernel;
+    if (kernel === null || this._control !== null || !kernel.handleComms) {
+      return;
+    }
+    const control = new ControlComm(kernel, CONTROL_TARGET);
+    this._control = control;
+    // The answer arrives on IOPub like every frame.
+    await control.open({ cellmill: VERSION }, () => this._flush());
+    if (this._control === control) {
+      this._hangUp();
+    }
+  }
+
+  /** Send what waits, what is watched first. */
+  private _flush(): void {
+    if (this._watched && this._watch !== this._told) {
+      this._post(this._watch);
+    }
+    for (const command of this._pending.splice(0)) {
+      this._post(command);
+    }
+  }
+
+  /** Say again what is watched. */
+  private async _beat(): Promise<void> {
+    if (this._watched && this._open) {
+      await this._control?.send(message(this._watch));
+    }
+  }
+
+  private _post(command: Command): void {
+    if (command.kind === 'watch') {
+      this._told = command;
+    }
+    const control = this._control;
+    void control?.send(message(command)).then(() => {
+      if (this._control === control) {
+        this._hangUp();
+      }
+    });
+  }
+
+  /** Close the comm when no view is shown; what was sent on it comes before its end. */
+  private _hangUp(): void {
+    if (!this._watched && this._pending.length === 0) {
+      this._closeControl();
+    }
+  }
+
+  /** The page goes: the kernel need not find out by itself. One that comes back opens another comm with a frame. */
+  private readonly _onLeave = (): void => this._closeControl();
+
+  private _closeControl(): void {
+    void this._control?.close();
+    this._control = null;
+    this._told = NOTHING;
+    this._pending = [];
+  }
+
+  private readonly _context: ISessionContext;
+  private readonly _changed = new Signal<this, void>(this);
+  private readonly _asked = new Signal<this, number>(this);
+  private _control: ControlComm | null = null;
+  private _pending: Command[] = [];
+  private _watch: Watch = NOTHING;
+  /** what the kernel was told last of what is watched; a new comm begins with nothing */
+  private _told: Watch = NOTHING;
+  private _watched = false;
+  private readonly _heart = new Heartbeat(() => this._beat());
+  /** whether the connection was lost since it was there last */
+  private _lost = false;
+  private _restarted = false;
+  private _language = '';
+  private _late = false;
+  private _lateness = 0;
+  private _disposed = false;
+}
+
+/** A command as the comm takes it: it is JSON, but read-only. */
+function message(command: Command): JSONObject {
+  return command as unknown as JSONObject;
+}

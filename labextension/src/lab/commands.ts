@@ -1,0 +1,202 @@
+/** The extension's commands: for the palette, menus, shortcuts, the context menu and other extensions. */
+
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { ICommandPalette } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+
+import { millIcon } from './icon';
+import { VERSION, type Command } from '../protocol/messages';
+import type { Entry } from '../connection/sessions';
+import { KERNEL_ATTRIBUTE } from '../view/kernelList';
+
+export const OPEN_DASHBOARD = 'cellmill:open-dashboard';
+export const OPEN_IN_MAIN = 'cellmill:open-dashboard-in-main';
+export const SHOW_NOTEBOOK = 'cellmill:show-notebook';
+export const CANCEL_RUN = 'cellmill:cancel-run';
+export const PAUSE_RUN = 'cellmill:pause-run';
+export const RESUME_RUN = 'cellmill:resume-run';
+export const MORE_WORKERS = 'cellmill:more-workers';
+export const FEWER_WORKERS = 'cellmill:fewer-workers';
+
+/** What the commands act on. */
+export interface Surroundings {
+  readonly trans: TranslationBundle;
+  /** the open notebook or console of this path */
+  readonly withPath: (path: string) => Entry | null;
+  /** the one whose widget has this id */
+  readonly withId: (id: string) => Entry | null;
+  /** the one that a person means who names none */
+  readonly meant: () => Entry | null;
+  /** Show the dashboard where the settings want it, and one of its tabs when it is named. */
+  readonly open: (tab: string) => void;
+  /** Show the dashboard of one notebook in the main area; null where there is no such area. */
+  readonly openInMain: ((path: string) => void) | null;
+  /** Bring a notebook to the front. */
+  readonly show: (entry: Entry) => void;
+}
+
+type Arguments = ReadonlyPartialJSONObject;
+
+const HERE = {
+  type: 'boolean',
+  description: 'Whether the line of the kernel list under the context menu is meant'
+};
+
+/** Register the commands, and list them in the palette where there is one. */
+export function addCommands(
+  app: JupyterFrontEnd,
+  palette: ICommandPalette | null,
+  surroundings: Surroundings
+): void {
+  new Registrar(app, palette, surroundings).addAll();
+}
+
+class Registrar {
+  constructor(
+    private readonly _app: JupyterFrontEnd,
+    private readonly _palette: ICommandPalette | null,
+    private readonly _world: Surroundings
+  ) {}
+
+  addAll(): void {
+    this._addOpening();
+    this._addControl();
+    this._addWorkers();
+  }
+
+  private _addOpening(): void {
+    const { _world: world } = this;
+    const { trans } = world;
+    const tab = { type: 'string', description: 'Id of the tab to show, e.g. workers' };
+    this._add(OPEN_DASHBOARD, {
+      label: trans.__('Cellmill Tasks'),
+      caption: trans.__('Show the tasks of the active notebook while they run'),
+      icon: true,
+      properties: { tab },
+      execute: args => world.open(typeof args.tab === 'string' ? args.tab : '')
+    });
+    const path = { type: 'string', description: 'Whose dashboard; without it the active one' };
+    this._add(OPEN_IN_MAIN, {
+      label: trans.__('Cellmill Tasks in a Tab of Their Own'),
+      caption: trans.__('Show the tasks of this notebook in the main area'),
+      icon: true,
+      properties: { path, here: HERE },
+      isVisible: () => world.openInMain !== null,
+      isEnabled: args => typeof args.path === 'string' || this._target(args) !== null,
+      execute: args => {
+        const where = args.path ?? this._target(args)?.widget.sessionContext.path;
+        if (typeof where === 'string') {
+          world.openInMain?.(where);
+        }
+      }
+    });
+    this._add(SHOW_NOTEBOOK, {
+      label: trans.__('Show Its Notebook'),
+      caption: trans.__('Bring the notebook of this kernel to the front'),
+      properties: { here: HERE },
+      isEnabled: args => this._target(args) !== null,
+      execute: args => {
+        const entry = this._target(args);
+        if (entry !== null) {
+          world.show(entry);
+        }
+      }
+    });
+  }
+
+  private _addControl(): void {
+    const { trans } = this._world;
+    const run = { type: 'integer', description: 'Its id; without it every run is cancelled' };
+    this._add(CANCEL_RUN, {
+      label: trans.__('Cancel Cellmill Tasks'),
+      caption: trans.__('Cancel what has not begun and interrupt what runs in the active notebook'),
+      properties: { run, here: HERE },
+      isEnabled: args => this._target(args)?.link.model.busy ?? false,
+      execute: args => {
+        const id = typeof args.run === 'number' ? args.run : null;
+        this._send(args, { cellmill: VERSION, kind: 'cancel-run', run: id });
+      }
+    });
+    this._add(PAUSE_RUN, {
+      label: trans.__('Pause Cellmill Tasks'),
+      caption: trans.__('Send no more tasks to workers; what runs goes on'),
+      properties: { here: HERE },
+      isEnabled: args => this._paused(args) === false,
+      execute: args => this._send(args, { cellmill: VERSION, kind: 'pause' })
+    });
+    this._add(RESUME_RUN, {
+      label: trans.__('Resume Cellmill Tasks'),
+      caption: trans.__('Send tasks to workers again'),
+      properties: { here: HERE },
+      isEnabled: args => this._paused(args) === true,
+      execute: args => this._send(args, { cellmill: VERSION, kind: 'resume' })
+    });
+  }
+
+  private _addWorkers(): void {
+    const { trans } = this._world;
+    this._add(MORE_WORKERS, {
+      label: trans.__('One Cellmill Worker More'),
+      caption: trans.__('Start another worker process for the active notebook'),
+      properties: { here: HERE },
+      isEnabled: args => this._wanted(args) > 0,
+      execute: args => this._resize(args, 1)
+    });
+    this._add(FEWER_WORKERS, {
+      label: trans.__('One Cellmill Worker Fewer'),
+      caption: trans.__('End a worker process as soon as its task is done'),
+      properties: { here: HERE },
+      isEnabled: args => this._wanted(args) > 1,
+      execute: args => this._resize(args, -1)
+    });
+  }
+
+  /** Register one; the palette lists it. */
+  private _add(
+    command: string,
+    options: {
+      label: string;
+      caption: string;
+      icon?: boolean;
+      properties: Record<string, { type: string; description: string }>;
+      isEnabled?: (args: Arguments) => boolean;
+      isVisible?: () => boolean;
+      execute: (args: Arguments) => void;
+    }
+  ): void {
+    const { properties, icon, ...rest } = options;
+    this._app.commands.addCommand(command, {
+      ...rest,
+      describedBy: { args: { type: 'object', properties } },
+      ...(icon === true ? { icon: millIcon } : {})
+    });
+    this._palette?.addItem({ command, category: this._world.trans.__('Cellmill') });
+  }
+
+  /** Whose kernel is meant: that of the line under the context menu, else the one in front. */
+  private _target(args: Arguments): Entry | null {
+    if (args.here !== true) {
+      return this._world.meant();
+    }
+    const line = this._app.contextMenuHitTest(node => node.hasAttribute(KERNEL_ATTRIBUTE));
+    return this._world.withId(line?.getAttribute(KERNEL_ATTRIBUTE) ?? '');
+  }
+
+  private _paused(args: Arguments): boolean | undefined {
+    return this._target(args)?.link.model.snapshot?.paused;
+  }
+
+  private _wanted(args: Arguments): number {
+    return this._target(args)?.link.model.snapshot?.wanted ?? 0;
+  }
+
+  private _resize(args: Arguments, by: number): void {
+    const count = Math.max(1, this._wanted(args) + by);
+    this._send(args, { cellmill: VERSION, kind: 'set-workers', count });
+  }
+
+  private _send(args: Arguments, command: Command): void {
+    this._target(args)?.link.send(command);
+  }
+}

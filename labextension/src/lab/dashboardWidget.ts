@@ -1,0 +1,170 @@
+/** A dashboard as a part of JupyterLab: when to draw, and which kernel. The panel and the main-area view are two. */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { IDisposable } from '@lumino/disposable';
+import type { Message } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+
+import { NOTHING, now } from '../connection/connection';
+import { millIcon } from './icon';
+import type { Command, Watch } from '../protocol/messages';
+import { runLine } from './runLine';
+import type { Entry, Sessions, Viewer } from '../connection/sessions';
+import type { Settings } from './settings';
+import { DashboardView } from '../view/dashboard';
+import { Drawing } from '../view/drawing';
+
+/** What a dashboard needs from its surroundings. */
+export interface DashboardOptions {
+  readonly sessions: Sessions;
+  readonly settings: Settings;
+  readonly trans: TranslationBundle;
+}
+
+/** Draws as often as the settings say, and only while it is visible. */
+export abstract class DashboardWidget extends Widget implements Viewer {
+  constructor(options: DashboardOptions) {
+    super();
+    this.sessions = options.sessions;
+    this.trans = options.trans;
+    this._settings = options.settings;
+    this.addClass('cellmill-panel');
+    this.title.icon = millIcon;
+    this.node.setAttribute('role', 'region');
+    this._tab = this._settings.values.tab;
+    this._view = new DashboardView(
+      this.node,
+      this.trans,
+      command => this._command(command),
+      line => runLine(this.entry?.widget ?? null, line)
+    );
+    this._view.showTab(this._tab);
+    this.sessions.changed.connect(this._onChanged, this);
+    this._settings.changed.connect(this._onSettings, this);
+    this._viewing = this.sessions.addViewer(this);
+  }
+
+  /** Whose kernel is shown. */
+  abstract get entry(): Entry | null;
+
+  /** What it shows beside the counters. */
+  get watch(): Watch {
+    return this._watch;
+  }
+
+  /** Ask the kernel that is shown for something. */
+  send(command: Command): void {
+    this.entry?.link.send(command);
+  }
+
+  /** Show one of the tabs. */
+  showTab(id: string): void {
+    this._view.showTab(id);
+  }
+
+  /** Move the keyboard's focus to the tab that shows, or to the widget while there are no tabs. */
+  focus(): void {
+    this._view.focus();
+  }
+
+  override dispose(): void {
+    if (this.isDisposed) {
+      return;
+    }
+    this._drawing.stop();
+    this.sessions.changed.disconnect(this._onChanged, this);
+    this._settings.changed.disconnect(this._onSettings, this);
+    this._viewing.dispose();
+    this._view.dispose();
+    super.dispose();
+  }
+
+  /** Draw what stands beside the dashboard, at the moment `time`; called with each picture. */
+  protected drawMore(_time: number): void {
+    // nothing, unless there is more
+  }
+
+  /** What to tell while there is no kernel to show; empty for the usual. */
+  protected missing(): string {
+    return '';
+  }
+
+  protected override onAfterShow(_: Message): void {
+    this._look();
+  }
+
+  protected override onAfterHide(_: Message): void {
+    this._look();
+  }
+
+  protected override onAfterAttach(_: Message): void {
+    this._look();
+  }
+
+  protected override onAfterDetach(_: Message): void {
+    this._look();
+  }
+
+  protected override onResize(_: Message): void {
+    this._drawing.ask();
+  }
+
+  /** What is watched stays so when another notebook comes to the front; all else is for the kernel of this one. */
+  private _command(command: Command): void {
+    if (command.kind === 'watch') {
+      this._watch = command;
+      this.sessions.look();
+    } else {
+      this.send(command);
+    }
+  }
+
+  private _look(): void {
+    this.sessions.look();
+    this._drawing.now();
+  }
+
+  private _onChanged(): void {
+    if (this._shown !== this.entry) {
+      this.sessions.look();
+    }
+    this._drawing.ask();
+  }
+
+  private _onSettings(): void {
+    if (this._settings.values.tab !== this._tab) {
+      this._tab = this._settings.values.tab;
+      this._view.showTab(this._tab);
+    }
+    this._drawing.ask();
+  }
+
+  /** Draw; whether time alone changes what is shown. */
+  private _draw(): boolean {
+    if (!this.isVisible) {
+      return false;
+    }
+    const entry = this.entry;
+    this._shown = entry;
+    const time = now();
+    const state = entry?.link.state(time) ?? null;
+    this._view.draw(entry && state && { title: entry.widget.title.label, state }, this.missing());
+    this.drawMore(time);
+    const moves = state?.history.some(rate => rate > 0) ?? false;
+    const told = state !== null && (state.refusal !== '' || state.unreadable !== '');
+    return entry?.link.model.busy === true || moves || told;
+  }
+
+  protected readonly sessions: Sessions;
+  protected readonly trans: TranslationBundle;
+  private readonly _settings: Settings;
+  private readonly _view: DashboardView;
+  private readonly _viewing: IDisposable;
+  private _watch: Watch = NOTHING;
+  private _tab: string;
+  private _shown: Entry | null = null;
+  private readonly _drawing = new Drawing(
+    () => this._draw(),
+    () => 1000 / this._settings.values.pictures
+  );
+}

@@ -1,0 +1,231 @@
+/** What a kernel said, folded into what a view draws. Knows neither the kernel nor the page. */
+
+import { History, type Course } from './history';
+import type { Heard, Presence } from './presence';
+import type { Frame, Refused, Snapshot } from '../protocol/messages';
+import { Sections } from './sections';
+
+/** Everything that a view draws of one kernel. */
+export interface KernelState {
+  readonly presence: Presence;
+  readonly snapshot: Snapshot | null;
+  /** tasks per second: of the last seconds while tasks run, of the whole piece of work once they are done */
+  readonly rate: number;
+  /** tasks per second in equal steps of time, oldest first; the last one is the latest that is over */
+  readonly history: readonly number[];
+  /** rates, queued and running over the last seconds, or since this piece of work began for null */
+  readonly course: (seconds: number | null, steps: number) => Course;
+  /** why the kernel did not obey the last command, for as long as a person needs to read it */
+  readonly refusal: string;
+  /** what was wrong with a frame that came just now and could not be read */
+  readonly unreadable: string;
+  /** whether the page hears the kernel; without that the picture is an old one */
+  readonly connected: boolean;
+  /** what it said beside its counters, for the tabs that show it */
+  readonly sections: Sections;
+  /** the moment of this state on the clock of its frames' arrival, in seconds: the page's, or that of a recording */
+  readonly now: number;
+  /** whether it comes out of a recording, which holds what was recorded and obeys nothing */
+  readonly recorded: boolean;
+}
+
+/** Seconds for which a refusal, or that a frame could not be read, is shown. */
+const NOTICE_TIME = 10;
+/** Seconds over which the rate of running tasks is taken. */
+const RATE_WINDOW = 3;
+/** Seconds by which a sum of times may lie before the moment it stands for. */
+const ROUNDING = 1e-6;
+/** Steps of the history, and the seconds each stands for. */
+export const HISTORY_STEPS = 60;
+export const HISTORY_STEP = 0.5;
+
+interface Point {
+  readonly time: number;
+  /** tasks done since the kernel's first frame, over all pieces of work */
+  readonly done: number;
+}
+
+/** One kernel's frames in, its state out. Times are seconds; `now` is any clock of the page that only goes forward. */
+export class KernelModel {
+  /** Take one frame; `now` is when it arrived. */
+  push(frame: Frame, now: number): void {
+    switch (frame.kind) {
+      case 'hello':
+        if (this._presence !== 'live') {
+          this._presence = 'loaded';
+        }
+        return;
+      case 'goodbye':
+        this.reset('absent');
+        return;
+      case 'refused':
+        this._refused = { frame, at: now };
+        return;
+      case 'snapshot':
+        this._pushSnapshot(frame, now);
+        return;
+      default:
+        this._sections.push(frame, now);
+    }
+  }
+
+  /** Remember that a frame could not be read, and why; what was known stays. */
+  garble(reason: string, now: number): void {
+    this._unreadable = { reason, at: now };
+  }
+
+  /** Forget everything, for example because the kernel restarted. */
+  reset(presence: Heard): void {
+    this._presence = presence;
+    this._snapshot = null;
+    this._points = [];
+    this._record.clear();
+    this._earlier = 0;
+    this._refused = null;
+    this._unreadable = null;
+    this._sections.reset();
+  }
+
+  get presence(): Heard {
+    return this._presence;
+  }
+
+  /** The newest counters, if there are any. */
+  get snapshot(): Snapshot | null {
+    return this._snapshot;
+  }
+
+  /** Whether tasks are outstanding, so that time alone changes the picture. */
+  get busy(): boolean {
+    const counts = this._snapshot?.counts;
+    return counts !== undefined && counts.done < counts.total;
+  }
+
+  /** The state to draw at the moment `now`. */
+  state(now: number): KernelState {
+    const time = now - this._clockOffset;
+    return {
+      presence: this._presence,
+      snapshot: this._snapshot,
+      rate: this._rate(time),
+      history: this._history(time),
+      course: (seconds, steps) => this._record.course(seconds, this._end(seconds, time), steps),
+      refusal:
+        this._refused !== null && now - this._refused.at < NOTICE_TIME
+          ? this._refused.frame.reason
+          : '',
+      unreadable:
+        this._unreadable !== null && now - this._unreadable.at < NOTICE_TIME
+          ? this._unreadable.reason
+          : '',
+      connected: true,
+      sections: this._sections,
+      now,
+      recorded: false
+    };
+  }
+
+  private _pushSnapshot(frame: Snapshot, now: number): void {
+    const last = this._snapshot;
+    if (last !== null && frame.time < last.time) {
+      return; // an answer that a later frame overtook
+    }
+    // Workers that warm up before the first task are nothing to draw yet.
+    this._presence = this._presence === 'live' || frame.counts.total > 0 ? 'live' : 'loaded';
+    this._clockOffset = now - frame.time;
+    const start = frame.time - frame.elapsed; // or earlier, where its last change was not told at once
+    if (last !== null && last.work !== frame.work) {
+      this._earlier += last.counts.done;
+      this._points.push({ time: start, done: this._earlier });
+      this._record.begin(start, this._earlier);
+    } else if (last === null) {
+      this._points.push({ time: frame.time, done: frame.counts.done });
+      this._record.began = start;
+    } else if (last.counts.total === 0 || start < this._record.began) {
+      this._record.began = start;
+    }
+    this._snapshot = frame;
+    this._points.push({ time: frame.time, done: this._earlier + frame.counts.done });
+    const { done, queued, running } = frame.counts;
+    const changed = this._changed(frame);
+    if (changed < frame.time - ROUNDING) {
+      this._record.push(changed, this._earlier + done, queued, running);
+    }
+    this._record.push(frame.time, this._earlier + done, queued, running);
+    const oldest = frame.time - (HISTORY_STEPS + 2) * HISTORY_STEP;
+    while (this._points.length > 2 && (this._points[1]?.time ?? Infinity) < oldest) {
+      this._points.shift();
+    }
+  }
+
+  /** Where a window ends: now; that of the whole run, once it is over, with its last change. */
+  private _end(seconds: number | null, time: number): number {
+    const frame = this._snapshot;
+    return seconds === null && !this.busy && frame !== null
+      ? this._changed(frame) + ROUNDING
+      : time;
+  }
+
+  /** When the counts became what a frame tells. */
+  private _changed(frame: Snapshot): number {
+    return this._record.began + frame.elapsed;
+  }
+
+  private _rate(time: number): number {
+    const snapshot = this._snapshot;
+    if (snapshot === null) {
+      return 0;
+    }
+    const { done } = snapshot.counts;
+    const lifetime = this.busy
+      ? snapshot.elapsed + Math.max(0, time - snapshot.time)
+      : snapshot.elapsed;
+    if (!this.busy || lifetime < RATE_WINDOW) {
+      return lifetime > 0 ? done / lifetime : 0;
+    }
+    const first = this._points[0];
+    const from = Math.max(time - RATE_WINDOW, first?.time ?? time);
+    if (time - from < RATE_WINDOW / 2) {
+      return done / lifetime; // just connected: too little of it was seen
+    }
+    return (this._doneAt(time) - this._doneAt(from)) / (time - from);
+  }
+
+  private _history(time: number): number[] {
+    const rates: number[] = [];
+    const end = Math.floor(time / HISTORY_STEP) * HISTORY_STEP; // so that its steps keep their values
+    let before = this._doneAt(end - HISTORY_STEPS * HISTORY_STEP);
+    for (let step = HISTORY_STEPS - 1; step >= 0; step--) {
+      const after = this._doneAt(end - step * HISTORY_STEP);
+      rates.push(Math.max(0, after - before) / HISTORY_STEP);
+      before = after;
+    }
+    return rates;
+  }
+
+  /** Tasks done at a moment, on the straight line between the frames around it. */
+  private _doneAt(time: number): number {
+    let before: Point | undefined;
+    for (const point of this._points) {
+      if (point.time >= time) {
+        if (before === undefined || point.time === before.time) {
+          return point.done;
+        }
+        const share = (time - before.time) / (point.time - before.time);
+        return before.done + share * (point.done - before.done);
+      }
+      before = point;
+    }
+    return before?.done ?? 0;
+  }
+
+  private readonly _record = new History();
+  private readonly _sections = new Sections();
+  private _presence: Heard = 'unknown';
+  private _snapshot: Snapshot | null = null;
+  private _points: Point[] = [];
+  private _earlier = 0;
+  private _refused: { readonly frame: Refused; readonly at: number } | null = null;
+  private _unreadable: { readonly reason: string; readonly at: number } | null = null;
+  private _clockOffset = 0;
+}

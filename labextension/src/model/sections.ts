@@ -1,0 +1,114 @@
+/** What a kernel said beside its counters, folded for the views that show it. One model for each section. */
+
+import { readGraph, withStates, type TaskGraph } from './taskGraph';
+import type {
+  Frame,
+  Journey,
+  MapPart,
+  StateMap,
+  TaskDetail,
+  TaskList,
+  TaskRerun,
+  Workers
+} from '../protocol/messages';
+import { RecordedTasks } from './recordedTasks';
+import { TimelineModel } from './timeline';
+
+/** Each view that looks closely at the map has one; parts that other pages asked for come here, too. */
+const MOST_PARTS = 8;
+/** The number of no request (see sections/tasks.py). */
+const UNASKED = 0;
+
+/** The latest answers about single tasks, of whichever view asked: each knows its own by their requests. */
+export class TaskAnswers {
+  list: TaskList | null = null;
+  /** what a recording holds of single tasks */
+  readonly recorded = new RecordedTasks();
+  detail: TaskDetail | null = null;
+  rerun: TaskRerun | null = null;
+}
+
+/** The sections of one kernel; views read them, frames change them. */
+export class Sections {
+  /** the worker processes; null before the first request */
+  workers: Workers | null = null;
+  /** what hangs on what */
+  graph: TaskGraph | null = null;
+  /** where the time of the tasks went; null before the first request */
+  journey: Journey | null = null;
+  /** what the workers did when */
+  timeline = new TimelineModel();
+
+  /** the state of every task; null before the first request */
+  stateMap: StateMap | null = null;
+
+  /** parts of the state map that were asked for, by the number of the request: the newest few */
+  readonly mapParts = new Map<number, MapPart>();
+
+  /** answers about single tasks */
+  tasks = new TaskAnswers();
+
+  /** Take one frame; `now` is the page's clock in seconds. Frames of no section change nothing. */
+  push(frame: Frame, now: number): void {
+    switch (frame.kind) {
+      case 'workers':
+        this.workers = frame;
+        return;
+      case 'graph':
+        this.graph = readGraph(frame);
+        return;
+      case 'graph-states':
+        this.graph = this.graph && (withStates(this.graph, frame) ?? this.graph);
+        return;
+      case 'journey':
+        this.journey = frame;
+        return;
+      case 'timeline':
+        this.timeline.push(frame, now);
+        return;
+      case 'timeline-detail':
+        this.timeline.pushDetail(frame);
+        return;
+      case 'state-map':
+        this.stateMap = frame;
+        return;
+      case 'map-part':
+        this.mapParts.delete(frame.request);
+        this.mapParts.set(frame.request, frame);
+        for (const request of this.mapParts.keys()) {
+          if (this.mapParts.size > MOST_PARTS) {
+            this.mapParts.delete(request);
+          }
+        }
+        return;
+      case 'task-list':
+        if (frame.request === UNASKED) {
+          this.tasks.recorded.pushList(frame);
+        } else {
+          this.tasks.list = frame;
+        }
+        return;
+      case 'task-records':
+        this.tasks.recorded.pushRecords(frame.records);
+        return;
+      case 'task-detail':
+        this.tasks.detail = frame;
+        return;
+      case 'task-rerun':
+        this.tasks.rerun = frame;
+        return;
+      default:
+    }
+  }
+
+  /** Forget everything, for example because the kernel restarted. */
+  reset(): void {
+    this.workers = null;
+    this.graph = null;
+    this.journey = null;
+    this.timeline = new TimelineModel();
+    this.stateMap = null;
+    this.mapParts.clear();
+    this.tasks = new TaskAnswers();
+  }
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { HISTORY_STEPS, KernelModel } from '../../src/model/kernelModel';
+import { snapshot } from '../frames';
+
+function near(actual: number, expected: number): void {
+  assert.ok(
+    Math.abs(actual - expected) < 1e-6 * Math.max(1, Math.abs(expected)),
+    `${actual} is not ${expected}`
+  );
+}
+
+/** Ten frames a second of a piece of work at 50 tasks a second; the page's clock is 1000 s ahead. */
+function steady(model: KernelModel, seconds: number, total: number): number {
+  for (let tick = 0; tick <= seconds * 10; tick++) {
+    model.push(snapshot(tick / 10, tick * 5, total), 1000 + tick / 10);
+  }
+  return 1000 + seconds;
+}
+
+test('presence follows hello, tasks and goodbye', () => {
+  const model = new KernelModel();
+  assert.equal(model.presence, 'unknown');
+  model.push({ cellmill: 1, kind: 'hello', release: '1' }, 0);
+  assert.equal(model.presence, 'loaded');
+  model.push(snapshot(0, 0, 0), 0);
+  assert.equal(model.presence, 'loaded');
+  model.push(snapshot(0, 0, 4), 0);
+  model.push({ cellmill: 1, kind: 'hello', release: '1' }, 0);
+  assert.equal(model.presence, 'live');
+  model.push({ cellmill: 1, kind: 'goodbye' }, 1);
+  assert.equal(model.presence, 'absent');
+  assert.equal(model.state(1).snapshot, null);
+});
+
+test('the rate of running tasks is that of the last seconds', () => {
+  const model = new KernelModel();
+  const now = steady(model, 10, 10_000);
+  near(model.state(now).rate, 50);
+});
+
+test('without frames the rate falls to zero, since frames stop only when nothing changes', () => {
+  const model = new KernelModel();
+  const now = steady(model, 10, 10_000);
+  assert.ok(model.state(now + 1).rate < 40);
+  near(model.state(now + 60).rate, 0);
+});
+
+test('the rate of finished work is its mean', () => {
+  const model = new KernelModel();
+  steady(model, 10, 10_000);
+  model.push(snapshot(20, 10_000, 10_000), 1020);
+  near(model.state(1100).rate, 500);
+  assert.equal(model.busy, false);
+});
+
+test('work that was over within one frame still has a rate', () => {
+  const model = new KernelModel();
+  model.push(snapshot(5, 40, 40, { elapsed: 0.08 }), 5);
+  near(model.state(5).rate, 500);
+});
+
+test('the history has a bin for every step and ends now', () => {
+  const model = new KernelModel();
+  const now = steady(model, 10, 10_000);
+  const { history } = model.state(now);
+  assert.equal(history.length, HISTORY_STEPS);
+  near(history.at(-1) ?? 0, 50);
+  near(history[0] ?? -1, 0);
+});
+
+test('a new piece of work neither lowers the history nor inherits counts', () => {
+  const model = new KernelModel();
+  const now = steady(model, 4, 200);
+  model.push(snapshot(5, 10, 100, { work: 2, elapsed: 0.5 }), now + 1);
+  const state = model.state(now + 1);
+  assert.equal(state.snapshot?.counts.done, 10);
+  assert.ok(state.history.every(rate => rate >= 0));
+  near(state.history.at(-1) ?? 0, 20);
+});
+
+test('an answer that a later frame overtook changes nothing', () => {
+  const model = new KernelModel();
+  model.push(snapshot(5, 10, 100), 5);
+  model.push(snapshot(4, 8, 100), 5);
+  assert.equal(model.state(5).snapshot?.counts.done, 10);
+});
+
+test('memory stays bounded over a long run', () => {
+  const model = new KernelModel();
+  steady(model, 2000, 1_000_000);
+  const points = (model as unknown as { _points: unknown[] })._points;
+  assert.ok(points.length < 500, `${points.length} points`);
+});

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { readGraph, stateCounts, withStates, type TaskGraph } from '../../src/model/taskGraph';
+import { ProtocolError } from '../../src/protocol/parse';
+import type { Graph } from '../../src/protocol/messages';
+import { fitted, nodeAt, zoomed } from '../../src/view/graph/camera';
+import { layOut, longestPath, neighbours } from '../../src/view/graph/layout';
+
+function bytes(column: ArrayBufferView): Uint8Array {
+  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+}
+
+/** A frame with these edges; depths are the longest paths, and all is done. */
+function frame(size: number, edges: readonly (readonly [number, number])[]): Graph {
+  const depths = new Uint16Array(size);
+  for (const [from, to] of edges) {
+    depths[to] = Math.max(depths[to] ?? 0, (depths[from] ?? 0) + 1);
+  }
+  return {
+    cellmill: 1,
+    kind: 'graph',
+    structure: 7,
+    tasks: size,
+    dependencies: edges.length,
+    partial: false,
+    folded: false,
+    span: 1,
+    names: ['f'],
+    functions: bytes(new Uint16Array(size)),
+    depths: bytes(depths),
+    states: new Uint8Array(size).fill(3),
+    seconds: bytes(new Float32Array(size).fill(1)),
+    tickets: bytes(BigUint64Array.from({ length: size }, (_, i) => (BigInt(i + 1) << 32n) | 5n)),
+    edges: bytes(Uint16Array.from(edges.flat()))
+  };
+}
+
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1103515245 + 12345) % 2147483648;
+    return state / 2147483648;
+  };
+}
+
+/** Each node takes up to `most` earlier ones that are not far back. */
+function dag(size: number, most: number, seed = 1, back = 200): TaskGraph {
+  const dice = random(seed);
+  const edges: [number, number][] = [];
+  for (let node = 1; node < size; node++) {
+    for (let k = Math.floor(dice() * (most + 1)); k > 0; k--) {
+      edges.push([Math.max(0, node - 1 - Math.floor(dice() * back)), node]);
+    }
+  }
+  return readGraph(frame(size, edges));
+}
+
+test('each node lies in one layer, at a place of its own, below its inputs', () => {
+  for (const seed of [1, 2, 3]) {
+    const graph = dag(500, 3, seed);
+    const layout = layOut(graph);
+    const seen = layout.layers.flatMap(layer => [...layer]);
+    assert.equal(seen.length, graph.size);
+    assert.equal(new Set(seen).size, graph.size);
+    const places = new Set(seen.map(node => `${layout.x[node]} ${layout.y[node]}`));
+    assert.equal(places.size, graph.size);
+    for (let at = 0; at < graph.edges.length; at += 2) {
+      const [from, to] = [graph.edges[at] ?? 0, graph.edges[at + 1] ?? 0];
+      assert.ok((layout.y[from] ?? 0) < (layout.y[to] ?? 0));
+      assert.ok(neighbours(layout.inputs, to).includes(from));
+      assert.ok(neighbours(layout.dependents, from).includes(to));
+    }
+    layout.layers.forEach((layer, index) =>
+      layer.forEach((node, place) => {
+        assert.equal(layout.layerOf[node], index);
+        assert.equal(layout.placeOf[node], place);
+      })
+    );
+  }
+});
+
+function crossings(graph: TaskGraph, at: ArrayLike<number>): number {
+  let found = 0;
+  for (let a = 0; a < graph.edges.length; a += 2) {
+    for (let b = 0; b < a; b += 2) {
+      const x = (edge: number): number => at[graph.edges[edge] ?? 0] ?? 0;
+      found += (x(a) - x(b)) * (x(a + 1) - x(b + 1)) < 0 ? 1 : 0;
+    }
+  }
+  return found;
+}
+
+test('the order within layers has few crossings', () => {
+  // Ten pairs of chains, shuffled: they can be drawn without any.
+  const edges: [number, number][] = [];
+  const order = [3, 7, 1, 9, 0, 5, 8, 2, 6, 4];
+  for (let layer = 0; layer < 5; layer++) {
+    for (let i = 0; i < 10; i++) {
+      edges.push([layer * 10 + i, (layer + 1) * 10 + (order[i] ?? 0)]);
+    }
+  }
+  const graph = readGraph(frame(60, edges));
+  const layout = layOut(graph);
+  const before = crossings(
+    graph,
+    Array.from({ length: 60 }, (_, node) => node % 10)
+  );
+  assert.ok(before > 50);
+  assert.equal(crossings(graph, layout.placeOf), 0);
+});
+
+test('4,000 nodes are laid out fast', () => {
+  const graph = dag(4000, 5);
+  assert.ok(graph.edges.length > 16_000);
+  layOut(graph);
+  const times = Array.from({ length: 7 }, () => {
+    const start = performance.now();
+    layOut(graph);
+    return performance.now() - start;
+  }).sort((a, b) => a - b);
+  console.log(`4,000 nodes, ${graph.edges.length / 2} edges: ${(times[0] ?? 0).toFixed(1)} ms`);
+  assert.ok((times[0] ?? Infinity) < 500); // 20 ms on an idle machine
+});
+
+test('the longest path is the one that ran longest', () => {
+  const given = frame(6, [
+    [0, 2],
+    [1, 2],
+    [2, 3],
+    [1, 4],
+    [4, 5]
+  ]);
+  const seconds = Float32Array.from([1, 2, 1, 1, 10, 1]);
+  const graph = readGraph({ ...given, seconds: bytes(seconds) });
+  assert.deepEqual(longestPath(graph, layOut(graph)), [1, 4, 5]);
+  const idle = readGraph({ ...given, seconds: bytes(new Float32Array(6)) });
+  assert.deepEqual(longestPath(idle, layOut(idle)), []);
+});
+
+test('states that belong to another graph are not taken', () => {
+  const graph = readGraph(frame(3, [[0, 1]]));
+  const states = Uint8Array.from([3, 2, 4]);
+  const update = {
+    cellmill: 1,
+    kind: 'graph-states',
+    structure: 7,
+    states,
+    seconds: bytes(new Float32Array(3))
+  } as const;
+  assert.deepEqual([...(withStates(graph, update)?.states ?? [])], [3, 2, 4]);
+  assert.equal(withStates(graph, { ...update, structure: 8 }), null);
+  assert.throws(() => withStates(graph, { ...update, states: states.slice(1) }), ProtocolError);
+});
+
+test('columns that do not fit together are refused', () => {
+  const good = frame(3, [[0, 1]]);
+  const bad: Partial<Graph>[] = [
+    { edges: bytes(Uint16Array.from([0, 3])) },
+    { edges: good.edges.slice(1) },
+    { depths: good.depths.slice(2) },
+    { functions: good.functions.slice(1) },
+    { names: [] },
+    { states: Uint8Array.from([0, 7, 0]) },
+    { tickets: good.tickets.slice(8) }
+  ];
+  for (const change of bad) {
+    assert.throws(() => readGraph({ ...good, ...change }), ProtocolError);
+  }
+});
+
+test('of a group the state that matters most is shown', () => {
+  const counts = new Uint32Array(14);
+  counts.set([5, 0], 6); // done
+  counts.set([1, 0], 8); // failed
+  counts.set([0, 2], 0); // waiting
+  const given = frame(2, []);
+  const graph = readGraph({
+    ...given,
+    folded: true,
+    states: bytes(counts),
+    tickets: new Uint8Array(),
+    edges: bytes(Uint32Array.from([0, 1, 9]))
+  });
+  assert.deepEqual([...graph.states], [4, 0]);
+  assert.deepEqual([...(graph.weights ?? [])], [9]);
+  assert.deepEqual(stateCounts(graph), [2, 0, 0, 5, 1, 0, 0]);
+});
+
+test('what is under the pointer stays there while one zooms', () => {
+  const layout = layOut(dag(300, 2));
+  const camera = fitted(layout, 280, 300);
+  assert.equal(nodeAt(camera, layout, -50, -50), -1);
+  for (const node of [0, 17, 299]) {
+    const x = (layout.x[node] ?? 0) * camera.scale + camera.left;
+    const y = (layout.y[node] ?? 0) * camera.scale + camera.top;
+    assert.equal(nodeAt(camera, layout, x, y), node);
+    assert.equal(nodeAt(zoomed(camera, 3, x, y), layout, x, y), node);
+  }
+});

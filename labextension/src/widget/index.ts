@@ -6,7 +6,7 @@ import { child } from '../view/dom';
 import { Drawing } from '../view/drawing';
 import type { WidgetModel } from './model';
 import { Transport } from './transport';
-import { words } from './words';
+import { untranslated } from './untranslated';
 
 /** Milliseconds between pictures; frames do not come faster. */
 const DRAW_INTERVAL = 100;
@@ -18,10 +18,10 @@ class InlineView {
     this._title = typeof title === 'string' ? title : '';
     this._root = child(parent, 'div', 'cellmill-panel cellmill-inline');
     this._root.setAttribute('role', 'region');
-    this._root.setAttribute('aria-label', words.__('Cellmill tasks'));
+    this._root.setAttribute('aria-label', untranslated.__('Cellmill tasks'));
     this._notice = child(this._root, 'p', 'cellmill-message cellmill-waiting');
     this._notice.setAttribute('role', 'status');
-    this._notice.textContent = words.__(
+    this._notice.textContent = untranslated.__(
       'The kernel is busy and hears this page when the cell ends. The button Stop of the notebook works at once.'
     );
     this._notice.hidden = true;
@@ -34,12 +34,16 @@ class InlineView {
         this._notice.hidden = !waiting;
       },
       ended: () => {
-        this._notice.textContent = words.__('The kernel has ended. This was the last state.');
+        this._notice.textContent = untranslated.__(
+          'The kernel has ended. This was the last state.'
+        );
         this._notice.hidden = false;
         this._root.dispatchEvent(new CustomEvent('cellmill-ended', { bubbles: true }));
       }
     });
-    this._view = new DashboardView(this._root, words, command => this._transport.send(command));
+    this._view = new DashboardView(this._root, untranslated, command =>
+      this._transport.send(command)
+    );
     this._resize = new ResizeObserver(() => this._drawing.ask());
     this._resize.observe(this._root);
     this._drawing.now();

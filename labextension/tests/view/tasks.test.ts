@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { MOST_OFFSET, nextRequest, PAGE, Query } from '../../src/view/tasks/query';
 import { parts } from '../../src/view/tasks/stages';
-import { FILTERS, span, STATES, stateName, taskName, tone } from '../../src/view/tasks/words';
+import { FILTERS, span, STATES, stateName, taskName, tone } from '../../src/view/tasks/labels';
 
 const trans = {
   __: (text: string): string => text,

@@ -6,8 +6,8 @@ import { TimelineModel, readSpans } from '../../src/model/timeline';
 import { mean, reading, wholeMean } from '../../src/view/journey/reading';
 import { axis, brief } from '../../src/view/timeline/axis';
 import { Range } from '../../src/view/timeline/range';
-import { gathered, inSight, nearest, neighbour } from '../../src/view/timeline/sight';
-import { caveats, describe, summary } from '../../src/view/timeline/words';
+import { mergeNarrow, nearest, neighbour, visibleSpans } from '../../src/view/timeline/viewport';
+import { caveats, describe, summary } from '../../src/view/timeline/labels';
 
 const trans = {
   __: (text: string, ...args: unknown[]) =>
@@ -151,7 +151,7 @@ test('single tasks of an answer stand where slices were, and nowhere twice', () 
       { start: 2.5e9, end: 2.6e9, ticket: 8n }
     )
   });
-  const seen = inSight(model, 0, 4);
+  const seen = visibleSpans(model, 0, 4);
   assert.deepEqual(
     seen.map(span => [span.start, span.count]),
     [
@@ -171,7 +171,7 @@ test('single tasks of an answer stand where slices were, and nowhere twice', () 
     spans: packed({ start: 2e9, end: 2.2e9, ticket: 7n }, { start: 2.5e9, end: 2.6e9, ticket: 8n })
   });
   assert.deepEqual(
-    inSight(model, 1.6, 4).map(span => span.ticket),
+    visibleSpans(model, 1.6, 4).map(span => span.ticket),
     ['7', '8']
   );
 });
@@ -184,7 +184,7 @@ test('spans too narrow to be told apart are one for each pixel', () => {
     failed: at === 12 ? 1 : 0
   }));
   model.push(frame(1, 0, packed(...narrow, { start: 3e9, end: 9e9 })), 0);
-  const seen = gathered(model.spans, 1);
+  const seen = mergeNarrow(model.spans, 1);
   assert.deepEqual(
     seen.map(span => [span.start, span.count, span.failed]),
     [

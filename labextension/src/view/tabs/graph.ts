@@ -6,7 +6,7 @@ import { button, child, setText } from '../dom';
 import { count } from '../format';
 import { listen, zoomIn, zoomOut } from '../graph/gestures';
 import { GraphPicture } from '../graph/picture';
-import { describe, hint, labelOf, stateName, summary } from '../graph/words';
+import { describe, hint, labelOf, stateName, summary } from '../graph/labels';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 

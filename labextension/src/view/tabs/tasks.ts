@@ -8,7 +8,7 @@ import { DetailView } from '../tasks/detail';
 import { FailuresView } from '../tasks/failures';
 import { nextRequest, PAGE, Query } from '../tasks/query';
 import { TaskTable } from '../tasks/table';
-import { FILTERS } from '../tasks/words';
+import { FILTERS } from '../tasks/labels';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 

@@ -9,7 +9,7 @@ import { COLOURS, Colours } from '../timeline/colours';
 import { listen } from '../timeline/gestures';
 import type { Picture } from '../timeline/painter';
 import type { Mode } from '../timeline/range';
-import { caveats, describe, summary } from '../timeline/words';
+import { caveats, describe, summary } from '../timeline/labels';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 

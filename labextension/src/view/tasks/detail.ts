@@ -5,7 +5,7 @@ import { button, child, setText } from '../dom';
 import { count } from '../format';
 import type { Translator } from '../translator';
 import { drawStages } from './stages';
-import { stateName, taskName, tone } from './words';
+import { stateName, taskName, tone } from './labels';
 
 export interface DetailOptions {
   readonly trans: Translator;

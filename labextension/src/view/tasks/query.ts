@@ -1,7 +1,7 @@
 /** What the table of tasks asks for: filters, order, search; and the command that says so. */
 
 import { VERSION, type ListTasks } from '../../protocol/messages';
-import { FILTERS } from './words';
+import { FILTERS } from './labels';
 
 /** Rows of a page: a picture of a hundred took the browser half as long again. And rows that may stand before it. */
 export const PAGE = 50;

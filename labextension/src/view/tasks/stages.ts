@@ -3,7 +3,7 @@
 import type { TaskAttempt } from '../../protocol/messages';
 import { child } from '../dom';
 import type { Translator } from '../translator';
-import { intervalNames, span, stageNames } from './words';
+import { intervalNames, span, stageNames } from './labels';
 
 /** A part of the way, in seconds; `last` is its later stage. */
 export interface Part {

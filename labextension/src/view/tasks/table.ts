@@ -3,7 +3,7 @@
 import type { TaskRow } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
 import type { Translator } from '../translator';
-import { span, stateName, taskName, tone } from './words';
+import { span, stateName, taskName, tone } from './labels';
 
 interface Column {
   readonly label: string;

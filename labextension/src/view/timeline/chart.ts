@@ -5,7 +5,7 @@ import type { Colours } from './colours';
 import type { TimelineActs } from './gestures';
 import { AXIS, paint, spanAt, type Picture } from './painter';
 import { Range, type Mode } from './range';
-import { gathered, inSight, nearest, neighbour } from './sight';
+import { mergeNarrow, nearest, neighbour, visibleSpans } from './viewport';
 
 const MOST_ROWS_TALL = 16; // with more workers, rows are lower
 const ROW = { tall: 20, low: 12 };
@@ -160,7 +160,7 @@ export class TimelineChart implements TimelineActs {
       row,
       workers,
       labels: workers.map(worker => this._options.label(worker)),
-      spans: [...gathered(inSight(model, from, to), pixel), ...running],
+      spans: [...mergeNarrow(visibleSpans(model, from, to), pixel), ...running],
       from,
       to,
       first,

@@ -1,9 +1,9 @@
-/** Which spans show, and which one is beside which. */
+/** The spans that a window of the timeline shows, and which one is beside which. */
 
 import type { Span, TimelineModel } from '../../model/timeline';
 
 /** The spans of a window: single tasks where they are known, slices elsewhere. */
-export function inSight(model: TimelineModel, from: number, to: number): readonly Span[] {
+export function visibleSpans(model: TimelineModel, from: number, to: number): readonly Span[] {
   const { detail } = model;
   const spans = model.spans.filter(span => span.end >= from && span.start <= to);
   if (detail === null || !detail.complete || detail.spans.length === 0) {
@@ -32,7 +32,7 @@ function covers(slice: Span, span: Span): boolean {
 }
 
 /** Spans too narrow to be told apart, those of each pixel as one: `pixel` is its seconds. */
-export function gathered(spans: readonly Span[], pixel: number): readonly Span[] {
+export function mergeNarrow(spans: readonly Span[], pixel: number): readonly Span[] {
   const wide: Span[] = [];
   const columns = new Map<string, Span[]>();
   for (const span of spans) {

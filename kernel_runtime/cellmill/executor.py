@@ -282,12 +282,10 @@ class Executor(BaseExecutor):
     @property
     def policy(self) -> str:
         """How workers are chosen: "least-loaded" (the default), "round-robin", "random" or "work-stealing"."""
-        return str(getattr(self._backend, "policy", "none"))
+        return self._backend.policy
 
     @policy.setter
     def policy(self, name: str) -> None:
-        if not hasattr(self._backend, "set_policy"):
-            raise UsageError(f"the {self.backend} backend has no policy")
         self._backend.set_policy(name)
 
     def stats(self) -> Stats:
@@ -335,8 +333,7 @@ class Executor(BaseExecutor):
     @property
     def preloaded(self) -> list[str]:
         """Modules that workers have from the start."""
-        pool = getattr(self._backend, "pool", None)
-        return list(pool.preloaded) if pool is not None else []
+        return self._backend.preloaded()
 
     @property
     def label_output(self) -> bool:

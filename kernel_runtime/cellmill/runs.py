@@ -60,6 +60,9 @@ class _Counter(Protocol):
 
     def stop_run(self, run: int) -> int: ...
 
+    def set_run_priority(self, run: int, priority: int) -> int | None:
+        """How many tasks of the run waited; None: this backend has no priorities."""
+
     def close_run(self, run: int) -> None: ...
 
 
@@ -156,10 +159,9 @@ class Run:
     def set_priority(self, priority: int) -> int:
         """From -100 to 100, larger first, for what has not begun and for what comes; how many tasks waited."""
         backend = self._backend
-        inspector = getattr(backend, "inspector", None)
-        if inspector is None:
+        changed = backend.set_run_priority(self.key, priority) if backend is not None else None
+        if changed is None:
             return 0
-        changed = int(inspector.set_run_priority(self.key, priority))
         self.priority = priority
         return changed
 

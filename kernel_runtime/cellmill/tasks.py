@@ -13,9 +13,9 @@ from .futures import OVER, Future
 from .runs import Run
 
 if TYPE_CHECKING:
-    from .backends.scheduled.inspecting import Inspector
+    from .backends._protocol import Observer, TaskQuestions
 
-__all__ = ["inspector_of", "set_priority", "why"]
+__all__ = ["questions_of", "set_priority", "why"]
 
 
 @bounded
@@ -25,9 +25,9 @@ def why(task: Future | int) -> str:
         early = _of_future(task)
         if early:
             return early
-    inspector, ticket = _find(task)
-    waits = inspector.why(ticket)
-    failed = inspector.failure(ticket) if waits.reason == "over" else None
+    questions, ticket = _find(task)
+    waits = questions.why(ticket)
+    failed = questions.failure(ticket) if waits.reason == "over" else None
     if failed is not None:
         return (
             f"It does not wait: task {number(failed.task)}, {failed.function}({failed.arguments}), failed with "
@@ -38,7 +38,7 @@ def why(task: Future | int) -> str:
 
 def waits(task: int, executor: Executor | None = None) -> Waits:
     """The same as data."""
-    return inspector_of(executor).why(task)
+    return questions_of(executor).why(task)
 
 
 @bounded
@@ -50,33 +50,33 @@ def set_priority(what: Future | Run | int, priority: int) -> int:
     """
     if isinstance(what, Run):
         return what.set_priority(priority)
-    inspector, ticket = _find(what)
-    return int(inspector.set_priority(ticket, priority))
+    questions, ticket = _find(what)
+    return int(questions.set_priority(ticket, priority))
 
 
-def inspector_of(executor: Executor | None = None) -> Inspector:
+def questions_of(executor: Executor | None = None) -> TaskQuestions:
     """What answers for single tasks; raises `BackendError` where nothing does."""
     found = executor if executor is not None else peek_default_executor()
     if found is None:
         raise UsageError("there are no tasks yet: workers start with the first one")
-    inspector: Inspector | None = getattr(found._backend, "inspector", None)
-    if inspector is None:
+    observer = found._backend.observer
+    if observer is None:
         raise BackendError(
             f"the {found.backend} backend keeps no single tasks to look at; the local one does (backend='local')"
         )
-    return inspector
+    return observer.tasks
 
 
-def _find(task: Any) -> tuple[Inspector, int]:
+def _find(task: Any) -> tuple[TaskQuestions, int]:
     if isinstance(task, Future):
         home: Any = task._home
-        home = getattr(home, "backend", home)  # an item of a batch: its stream's
-        inspector = getattr(home, "inspector", None)
-        if inspector is None:
+        home = getattr(home, "host", home)  # an item of a batch: its stream's
+        observer: Observer | None = home.observer
+        if observer is None:
             raise BackendError("this future's backend keeps no single tasks to look at")
-        return inspector, task._ticket
+        return observer.tasks, task._ticket
     if isinstance(task, int) and not isinstance(task, bool) and task > 0:
-        return inspector_of(), task
+        return questions_of(), task
     raise UsageError(f"a task is named by its future or its number, not {task!r}")
 
 

@@ -78,7 +78,7 @@ def test_the_number_of_the_task(ex: Executor) -> None:
     assert call_of(dependent) == "abs(<input 1>)"  # it has not the number of its input
     found: Any = next(iter(ex.map(work.broken, ["1.csv"], return_exceptions=True)))
     assert re.search(r"RemoteTraceback: task #\d+, most", "".join(traceback.format_exception(found)))
-    inspector = ex._backend.inspector  # type: ignore[attr-defined]
+    inspector = ex._backend.observer.tasks  # type: ignore[attr-defined]
     assert inspector.find(task=future._ticket >> 32, most=1)[0][0].task == future._ticket
 
 

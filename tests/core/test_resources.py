@@ -15,7 +15,7 @@ import cellmill
 from cellmill import Executor, parallel
 from cellmill.backends import resources as totals
 from cellmill.task import DEFAULT_OPTIONS, POLICIES, amount_of, amount_text, size_text
-from cellmill.tasks import inspector_of
+from cellmill.tasks import questions_of
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate
 
@@ -162,7 +162,7 @@ def test_why_in_words(ex: Executor, gate: Gate) -> None:
     gate.wait_started(2)
     big = ex.options(resources={"gpu": 2}, priority=1).submit(tasks.double, 1)
     small = ex.options(resources={"gpu": 0.5}).submit(tasks.double, 2)
-    waiting, _ = inspector_of(ex).find(kinds=("delayed",))
+    waiting, _ = questions_of(ex).find(kinds=("delayed",))
     assert {row.task for row in waiting} == {big._ticket, small._ticket}
     words = str(cellmill.why(big))
     assert "It waits for 2 gpu: 2 of 2 are in use by hold #" in words

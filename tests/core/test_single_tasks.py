@@ -13,7 +13,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.diagnostics.questions import Waits
-from cellmill.tasks import inspector_of
+from cellmill.tasks import questions_of
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate
 
@@ -75,7 +75,7 @@ def gated(started: Executor, gate: Gate) -> Iterator[Executor]:
 
 
 def waits(executor: Executor, future: cellmill.Future) -> Waits:
-    return inspector_of(executor).why(future._ticket)
+    return questions_of(executor).why(future._ticket)
 
 
 def test_rows_by_state_text_and_number(started: Executor) -> None:
@@ -83,7 +83,7 @@ def test_rows_by_state_text_and_number(started: Executor) -> None:
     lost = started.submit(die, 1)
     lost.exception(SECONDS)
     assert [n for n, future in enumerate(futures) if future.exception(SECONDS)] == [3, 10, 17]
-    ask = inspector_of(started)
+    ask = questions_of(started)
     rows, matched = ask.find(kinds=("failed",))
     assert matched == 3
     assert {row.task for row in rows} == {futures[n]._ticket for n in (3, 10, 17)}
@@ -102,7 +102,7 @@ def test_rows_by_state_text_and_number(started: Executor) -> None:
 def test_elements_that_failed(started: Executor) -> None:
     results = list(started.map(fail, range(40), chunksize=20, return_exceptions=True))
     assert sum(isinstance(result, ValueError) for result in results) == 6
-    ask = inspector_of(started)
+    ask = questions_of(started)
     rows, matched = ask.find(kinds=("failed",), order="oldest")
     assert matched == 6
     failures = [ask.failure(row.task, row.element) for row in rows]
@@ -136,7 +136,7 @@ def test_failures_are_folded_and_bounded(started: Executor) -> None:
 
 
 def test_what_is_kept_of_a_call(started: Executor) -> None:
-    ask = inspector_of(started)
+    ask = questions_of(started)
 
     def failure(function: Any, *args: Any, **kwargs: Any) -> Any:
         future = started.submit(function, *args, **kwargs)
@@ -164,7 +164,7 @@ def test_what_is_kept_of_a_call(started: Executor) -> None:
 
 
 def test_a_call_again(started: Executor) -> None:
-    ask = inspector_of(started)
+    ask = questions_of(started)
     first = started.submit(fail, 3)
     assert first.exception(SECONDS) is not None
     again = ask.again(first._ticket)
@@ -185,7 +185,7 @@ def test_a_call_again(started: Executor) -> None:
 def test_an_item_of_a_batch_again(started: Executor) -> None:
     results = list(started.options(batch=True).map(negate_all, range(8), return_exceptions=True))
     assert results[3] == -3
-    ask = inspector_of(started)
+    ask = questions_of(started)
     found = [row for row in ask.find(kinds=("failed",))[0] if ask.failure(row.task, row.element)]
     assert len(found) == 1
     again = ask.again(found[0].task, found[0].element)
@@ -205,7 +205,7 @@ def test_why_in_words(gated: Executor) -> None:
     assert "%cellmill resume" in cellmill.why(last)
     gated.resume()
     assert waits(gated, last).reason in ("queued", "sent")
-    assert "nothing to wait for" in str(inspector_of(gated).why(1))
+    assert "nothing to wait for" in str(questions_of(gated).why(1))
 
 
 def test_priority_of_a_task_and_of_a_run(gated: Executor, gate: Gate) -> None:
@@ -229,7 +229,7 @@ def test_priority_of_a_map(gated: Executor, gate: Gate) -> None:
     low = gated.map(tasks.double, range(1000), chunksize=100)
     run = [run for run in cellmill.runs.active_runs() if run._backend is gated._backend][-1]
     assert run.set_priority(5) == 1000
-    rows = inspector_of(gated).find(run=run.key)[0]
+    rows = questions_of(gated).find(run=run.key)[0]
     assert {row.priority for row in rows} == {5}
     gate.release(2)
     assert sum(low) == 999 * 1000
@@ -237,7 +237,7 @@ def test_priority_of_a_map(gated: Executor, gate: Gate) -> None:
 
 def test_a_backend_without_an_inspector(inline: Executor) -> None:
     with pytest.raises(cellmill.BackendError, match="keeps no single tasks"):
-        inspector_of(inline)
+        questions_of(inline)
     with pytest.raises(cellmill.UsageError, match="by its future or its number"):
         cellmill.why("x")  # type: ignore[arg-type]
     assert "is done" in cellmill.why(inline.submit(abs, -1))

@@ -24,7 +24,7 @@ def test_journeys_and_inspection(pool: Executor) -> None:
     gate = threading.Event()
     blocked = [pool.submit(gate.wait, SOON) for _ in range(4)]
     until(lambda: pool.stats().running == 3)
-    inspector = pool._backend.inspector  # type: ignore[attr-defined]
+    inspector = pool._backend.observer.tasks  # type: ignore[attr-defined]
     assert inspector.arguments(blocked[3]._ticket, None) == f"{SOON}"
     gate.set()
 
@@ -35,6 +35,6 @@ def test_a_failed_call_can_be_made_again(pool: Executor) -> None:
 
     future = pool.submit(fail, 3, y=4)
     assert future.exception(SOON) is not None
-    failure = pool._backend.inspector.latest_failure()  # type: ignore[attr-defined]
+    failure = pool._backend.observer.tasks.latest_failure()  # type: ignore[attr-defined]
     assert failure.arguments == "3, y=4"
     assert failure.call() == (fail, [3] if isinstance(failure.call()[1], list) else (3,), {"y": 4})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ..cell_output.transcript import Settings
+from ..diagnostics.questions import Row, Waits
 from ..futures import Future
 from ..runs import Run
 from ..serialization.shared import Shared
@@ -41,6 +42,111 @@ class Picture(Protocol):
         """A function's name; None: not known, or several."""
 
 
+class MapPart(Protocol):
+    """A part of the state map; see csched.h for its cells."""
+
+    @property
+    def first(self) -> int: ...
+
+    @property
+    def last(self) -> int: ...
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Tasks by state."""
+
+    @property
+    def cells(self) -> bytes: ...
+
+
+class Timeline(Protocol):
+    """The journeys of one backend, folded; one thread at a time."""
+
+    def begin(self, since_ns: int, run: int = ...) -> None:
+        """Start anew, with the tasks submitted since then (monotonic nanoseconds), of one run or of all."""
+
+    def fold(self) -> Any:
+        """Read what came since; the state (csched_timeline_state_t), valid until the next call."""
+
+    def spans(self, after: int | None) -> bytes:
+        """The spans (csched_span_t) that changed after that fold; None: all of them."""
+
+    def figures(self) -> list[Any]:
+        """What each function's tasks took (`FunctionFigures`)."""
+
+    def running(self) -> bytes:
+        """A span for each task that runs now."""
+
+
+class TaskQuestions(Protocol):
+    """Questions about single tasks, and what may be done to one. Tasks are named by ticket or serial number."""
+
+    def find(
+        self,
+        *,
+        kinds: tuple[str, ...] = ...,
+        run: int | None = None,
+        text: str = "",
+        task: int | None = None,
+        order: str = "news",
+        offset: int = 0,
+        most: int = 100,
+    ) -> tuple[list[Row], int]: ...
+
+    def at(self, position: int) -> tuple[int, int | None] | None: ...
+
+    def ticket(self, task: int) -> int: ...
+
+    def why(self, task: int) -> Waits: ...
+
+    def failure(self, task: int, element: int | None = None) -> Any: ...
+
+    def latest_failure(self) -> Any: ...
+
+    def failures(self, most: int) -> list[Any]: ...
+
+    def arguments(self, task: int, element: int | None) -> str | None: ...
+
+    def output(self, task: int, element: int | None) -> str: ...
+
+    def set_priority(self, task: int, priority: int) -> bool: ...
+
+    def set_run_priority(self, run: int, priority: int) -> int: ...
+
+    def cancel(self, task: int) -> bool: ...
+
+    def again(self, task: int, element: int | None = None) -> Future: ...
+
+    def result(self, task: int) -> Future | None: ...
+
+
+class Observer(Protocol):
+    """What views ask of a backend that keeps a record of its tasks; from any thread."""
+
+    @property
+    def tasks(self) -> TaskQuestions: ...
+
+    @property
+    def function_names(self) -> Mapping[int, str]:
+        """By number."""
+
+    @property
+    def next_position(self) -> int:
+        """Of the next task in the state map."""
+
+    def state_map(self, start: int, end: int, span: int, most: int) -> MapPart:
+        """The part from one position up to another, ``span`` tasks a cell, at most so many cells."""
+
+    def timeline(self) -> Timeline:
+        """A new fold of the journeys, which does not keep the backend alive."""
+
+    def spans_between(self, start_ns: int, end_ns: int, most: int) -> tuple[bytes, int]:
+        """A span for each task that ran between these times, or for an even choice of them; how many did."""
+
+    def dependencies(self) -> Picture:
+        """A new picture of what hangs on what, for one thread at a time."""
+
+
 class Backend(Protocol):
     """Runs tasks; every method may be called from any thread."""
 
@@ -50,6 +156,11 @@ class Backend(Protocol):
     forks: bool  # whether a forked child can use it as its parent does
     needs_threads: bool  # whether it needs thread pools, which end before the program's own threads
     resources: Resources  # what tasks may ask for beside a worker
+    policy: str  # how workers are chosen; "none": there are no ways
+
+    @property
+    def observer(self) -> Observer | None:
+        """None where single tasks cannot be watched."""
 
     def submit_plain(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future: ...
 
@@ -84,6 +195,8 @@ class Backend(Protocol):
 
     def cancel_everything(self) -> int: ...
 
+    def set_run_priority(self, run: int, priority: int) -> int | None: ...
+
     def close_run(self, run: int) -> None: ...
 
     def stats(self) -> Stats: ...
@@ -96,13 +209,18 @@ class Backend(Protocol):
 
     def replace_worker(self, index: int) -> None: ...
 
-    def dependencies(self) -> Picture | None: ...
-
     def set_workers(self, count: int) -> None: ...
 
     def run_on_workers(self, function: Callable[..., Any]) -> list[Any]: ...
 
     def preload(self, modules: Iterable[str]) -> None: ...
+
+    def preloaded(self) -> list[str]: ...
+
+    def set_policy(self, name: str) -> None: ...
+
+    def settle(self, seconds: float) -> None:
+        """Settle what is over; return when the callbacks of that have run, or the time is over."""
 
     def share(self, shared: Shared) -> None: ...
 

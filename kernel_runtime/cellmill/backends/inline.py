@@ -48,6 +48,8 @@ class InlineBackend:
     name = "inline"
     forks = True
     needs_threads = False
+    observer = None
+    policy = "none"
 
     def __init__(
         self,
@@ -249,6 +251,9 @@ class InlineBackend:
     def cancel_everything(self) -> int:
         return 0
 
+    def set_run_priority(self, run: int, priority: int) -> None:
+        """Tasks run as they are called."""
+
     def close_run(self, run: int) -> None:
         self._runs.pop(run, None)
 
@@ -269,9 +274,6 @@ class InlineBackend:
     def replace_worker(self, index: int) -> None:
         raise UsageError("the inline backend runs in the caller: there is no worker to replace")
 
-    def dependencies(self) -> None:
-        """None: a call is over before another one can take its result."""
-
     def set_workers(self, count: int) -> None:
         if count != 1:
             raise UsageError("the inline backend runs in the caller: it always has one worker")
@@ -287,6 +289,15 @@ class InlineBackend:
 
         for module in modules:
             importlib.import_module(module)
+
+    def preloaded(self) -> list[str]:
+        return []
+
+    def set_policy(self, name: str) -> None:
+        raise UsageError("the inline backend has no policy")
+
+    def settle(self, seconds: float) -> None:
+        """Calls were over when they returned."""
 
     def pause(self, on: bool) -> None:
         if on:

@@ -7,7 +7,7 @@ from IPython.core.getipython import get_ipython
 import cellmill
 from cellmill.magics.lines import Line, Word
 from cellmill.task import short_repr
-from cellmill.tasks import inspector_of
+from cellmill.tasks import questions_of
 
 
 def debug(line: Line, command: Word, arguments: list[Word]) -> str:
@@ -17,8 +17,8 @@ def debug(line: Line, command: Word, arguments: list[Word]) -> str:
     if len(arguments) > 2:
         raise line.at("debug takes a task, and the element of a map", arguments[2])
     try:
-        inspector = inspector_of()
-        found = inspector.failure(*numbers) if numbers else inspector.latest_failure()
+        questions = questions_of()
+        found = questions.failure(*numbers) if numbers else questions.latest_failure()
         if found is None:
             raise cellmill.UsageError(
                 "of this task no failure is kept; the panel's table lists those that are"

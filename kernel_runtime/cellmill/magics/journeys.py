@@ -9,7 +9,7 @@ import cellmill
 from cellmill import runs
 from cellmill.magics.lines import Line, UsageError, did_you_mean
 from cellmill.telemetry import schema
-from cellmill.views.sections.work_fold import INTERVALS, fold_all, function_names, journeys_of, scheduler_of
+from cellmill.views.sections.work_fold import INTERVALS, fold_all, journeys_of
 
 USAGE = "%journeys [RUN]"
 
@@ -115,16 +115,17 @@ def run_journeys(text: str) -> Journeys:
     if len(words) > 1:
         raise line.at("%journeys takes one run only", words[1])
     executor = cellmill.default_executor()
-    scheduler = scheduler_of(executor)
-    if scheduler is None:
+    observer = executor._backend.observer
+    if observer is None:
         raise line.error(f"the {executor.backend} backend does not tell what its tasks went through")
-    from cellmill.backends.scheduled.timeline import EVERY_RUN, Timeline
-
     run = _find(line, executor) if words else None
-    timeline = Timeline()
-    timeline.begin(scheduler, 0, EVERY_RUN if run is None else run.key)
-    fold_all(timeline, scheduler)
-    functions = journeys_of(timeline.figures(), function_names(executor))
+    timeline = observer.timeline()
+    if run is None:
+        timeline.begin(0)
+    else:
+        timeline.begin(0, run.key)
+    fold_all(timeline)
+    functions = journeys_of(timeline.figures(), observer.function_names)
     return Journeys("any task" if run is None else f"run {run.id}, {run.name}", tuple(functions))
 
 

@@ -115,9 +115,7 @@ class Waiting:
     def _settle(self) -> None:
         """What tasks that are over have to tell, an error of a %%task, is told in this cell."""
         for executor in registry.open_executors():
-            resolver = getattr(executor._backend, "resolver", None)
-            if resolver is not None:
-                resolver.settle(CALLBACKS_SECONDS)
+            executor._backend.settle(CALLBACKS_SECONDS)
 
     def _under_way(self) -> int:
         """Tasks of this cell that are not over; those of a paused executor do not go on before another cell."""

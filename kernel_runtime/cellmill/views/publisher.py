@@ -350,7 +350,7 @@ def take_sample(executor: Executor) -> Sample:
         succeeded=stats.succeeded,
         failed=stats.failed,
         cancelled=stats.cancelled,
-        position=states.next if (states := getattr(executor._backend, "states", None)) else 0,
+        position=observer.next_position if (observer := executor._backend.observer) else 0,
     )
 
 

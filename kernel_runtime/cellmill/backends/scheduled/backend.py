@@ -35,12 +35,12 @@ from ..map_iterator import MapIterator, reading
 from ..resources import Resources, machine_memory
 from . import ending, forked, worker_infos
 from .cancellations import SLOT, Cancellations
-from .dependencies import DependencyPicture
 from .events import Events
 from .failure_log import FailureLog
 from .gate import Gate
 from .inspecting import Inspector
 from .mapping import MapResults, streams_of
+from .observer import Observer
 from .protocols import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
 from .results import Results
@@ -119,7 +119,8 @@ class ScheduledBackend:
             self.resolver.call_back,
             self.resolver.wait,
         )
-        self.inspector = self.make_inspector()
+        tasks = self.make_inspector()
+        self.observer = Observer(self.scheduler, self.states, self.functions.names, tasks, self.work_began)
         self._cell_began = 0
         self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun
         self.sender = self.make_sender()
@@ -266,7 +267,11 @@ class ScheduledBackend:
         return self.listener.cell_of(future._ticket)
 
     def call_text(self, future: Future) -> str:
-        return "" if self.gate.foreign or self.resolver.stopped else self.inspector.call_text(future._ticket)
+        return (
+            ""
+            if self.gate.foreign or self.resolver.stopped
+            else self.observer.tasks.call_text(future._ticket)
+        )
 
     def stop(self, future: Future) -> bool | None:
         if self.gate.foreign or not future._ticket:
@@ -351,6 +356,9 @@ class ScheduledBackend:
     def cancel_everything(self) -> int:
         return ending.cancel_everything(self)
 
+    def set_run_priority(self, run: int, priority: int) -> int:
+        return self.observer.tasks.set_run_priority(run, priority)
+
     def close_run(self, run: int) -> None:
         with_gil.csched_run_close(self.scheduler.handle, run)
 
@@ -405,10 +413,6 @@ class ScheduledBackend:
     def replace_worker(self, index: int) -> None:
         self.pool.replace(index)
 
-    def dependencies(self) -> DependencyPicture:
-        """A new picture of what hangs on what, for one thread at a time."""
-        return DependencyPicture(self.scheduler, self.functions.names, self.work_began)
-
     # -- control
 
     def set_workers(self, count: int) -> None:
@@ -427,6 +431,12 @@ class ScheduledBackend:
     def preload(self, modules: Iterable[str]) -> None:
         self.pool.preload(modules)
         self.pool.restart()
+
+    def preloaded(self) -> list[str]:
+        return list(self.pool.preloaded)
+
+    def settle(self, seconds: float) -> None:
+        self.resolver.settle(seconds)
 
     def pause(self, on: bool) -> None:
         with_gil.csched_pause(self.scheduler.handle, on)

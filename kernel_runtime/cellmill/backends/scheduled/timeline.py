@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,20 +43,27 @@ class FunctionFigures:
 class Timeline:
     """A fold of one scheduler's journeys, which it does not keep alive. One thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._of = weakref.ref(scheduler)
         out = ffi.new("csched_timeline_t **")
         check(nogil.csched_timeline_open(out), "folding journeys")
         self._handle = ffi.gc(out[0], nogil.csched_timeline_close)
         self._state = ffi.new("csched_timeline_state_t *")
         self._spans = ffi.new("csched_span_t[]", MOST_SPANS)
 
-    def begin(self, scheduler: Scheduler, since_ns: int, run: int = EVERY_RUN) -> None:
+    def begin(self, since_ns: int, run: int = EVERY_RUN) -> None:
         """Start anew, with the tasks submitted since then (monotonic nanoseconds), of one run or of all."""
-        nogil.csched_timeline_begin(self._handle, scheduler.nogil_handle, since_ns, run)
+        nogil.csched_timeline_begin(self._handle, self._scheduler().nogil_handle, since_ns, run)
 
-    def fold(self, scheduler: Scheduler) -> Any:
+    def _scheduler(self) -> Scheduler:
+        scheduler = self._of()
+        if scheduler is None:
+            raise ReferenceError("the executor of these journeys is gone")
+        return scheduler
+
+    def fold(self) -> Any:
         """Read what came since; the state (csched_timeline_state_t), valid until the next call."""
-        nogil.csched_timeline_fold(self._handle, scheduler.nogil_handle, self._state)
+        nogil.csched_timeline_fold(self._handle, self._scheduler().nogil_handle, self._state)
         return self._state
 
     def spans(self, after: int | None) -> bytes:
@@ -63,6 +71,12 @@ class Timeline:
         number = 2**64 - 1 if after is None else after
         n = nogil.csched_timeline_spans(self._handle, number, MOST_SPANS, self._spans)
         return bytes(ffi.buffer(self._spans, n * SPAN_BYTES))
+
+    def running(self) -> bytes:
+        """A span for each task that runs now."""
+        spans = ffi.new("csched_span_t[]", MOST_RUNNING)
+        n = nogil.csched_timeline_running(self._scheduler().nogil_handle, MOST_RUNNING, spans)
+        return bytes(ffi.buffer(spans, n * SPAN_BYTES))
 
     def figures(self) -> list[FunctionFigures]:
         """What each function's tasks took."""
@@ -78,13 +92,6 @@ class Timeline:
             )
             for row in rows[0:n]
         ]
-
-
-def running_spans(scheduler: Scheduler) -> bytes:
-    """A span for each task that runs now."""
-    spans = ffi.new("csched_span_t[]", MOST_RUNNING)
-    n = nogil.csched_timeline_running(scheduler.nogil_handle, MOST_RUNNING, spans)
-    return bytes(ffi.buffer(spans, n * SPAN_BYTES))
 
 
 def window(scheduler: Scheduler, start_ns: int, end_ns: int, most: int) -> tuple[bytes, int]:

@@ -8,7 +8,7 @@ from typing import Any
 from cellmill.errors import UsageError
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
-from cellmill.views.sections.state_map import MOST_CELLS, counts_of, span_for, states_of
+from cellmill.views.sections.state_map import MOST_CELLS, counts_of, span_for
 
 MOST_POSITION = 1 << 53  # as far as whole numbers go on a page
 
@@ -20,11 +20,11 @@ def zoom_map(executor: Executor, command: Mapping[str, Any]) -> schema.MapPart:
         raise UsageError("a part of the map is asked for by whole numbers")
     if not 0 <= start < end <= MOST_POSITION:
         raise UsageError(f"there is no part of the map from {start} up to {end}")
-    states = states_of(executor)
-    if states is None:
+    observer = executor._backend.observer
+    if observer is None:
         raise UsageError(f"the {executor.backend} backend keeps no state map")
     span = span_for(end - start)
-    picture = states.picture(start, end, span, MOST_CELLS)
+    picture = observer.state_map(start, end, span, MOST_CELLS)
     return {
         "cellmill": schema.VERSION,
         "kind": "map-part",

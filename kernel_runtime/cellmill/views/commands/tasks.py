@@ -12,11 +12,11 @@ from cellmill.diagnostics.tracebacks import in_cells
 from cellmill.errors import UsageError, text_of
 from cellmill.executor import Executor
 from cellmill.task import short_repr
-from cellmill.tasks import inspector_of
+from cellmill.tasks import questions_of
 from cellmill.telemetry import schema
 
 if TYPE_CHECKING:
-    from cellmill.backends.scheduled.inspecting import Inspector
+    from cellmill.backends._protocol import TaskQuestions
 
 MOST_GROUPS = 20  # of failures in a list
 MOST_OUTPUT, MOST_ATTEMPTS = 16_384, 50
@@ -29,7 +29,7 @@ RECORDED_ROWS = 100  # of each order
 
 def list_tasks(executor: Executor, command: Mapping[str, Any]) -> schema.TaskList:
     """The best rows, and all failures folded."""
-    inspector = inspector_of(executor)
+    questions = questions_of(executor)
     states = tuple(kind for kind in KINDS if kind in command["states"]) or KINDS
     order = str(command["order"])
     if order not in ORDERS:
@@ -39,7 +39,7 @@ def list_tasks(executor: Executor, command: Mapping[str, Any]) -> schema.TaskLis
     run, offset = command.get("run"), command.get("offset", 0)
     if type(offset) is not int or not 0 <= offset <= MOST_OFFSET:
         raise UsageError(f"a list begins at a row from 0 to {MOST_OFFSET:,}, not {offset!r}")
-    rows, matched = inspector.find(
+    rows, matched = questions.find(
         kinds=states,
         run=None if run is None else _run(executor, run).key,
         text=text,
@@ -55,23 +55,23 @@ def list_tasks(executor: Executor, command: Mapping[str, Any]) -> schema.TaskLis
         "request": int(command["request"]),
         "matched": matched,
         "rows": [_row(row, now) for row in rows],
-        "failures": _groups(inspector),
+        "failures": _groups(questions),
     }
 
 
 def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | None:
     """One task in full."""
-    inspector = inspector_of(executor)
-    task, element = _meant(inspector, command)
-    rows, _ = inspector.find(task=task, order="newest", most=MOST_ROWS)
+    questions = questions_of(executor)
+    task, element = _meant(questions, command)
+    rows, _ = questions.find(task=task, order="newest", most=MOST_ROWS)
     if element is not None:
         rows = [row for row in rows if row.element in (element, None)] or rows
     rows.sort(key=lambda row: (-row.attempt, row.element or 0))
-    found = inspector.failure(task, element)
+    found = questions.failure(task, element)
     ticket = rows[0].task if rows else found.task if found is not None else task
     state = rows[0].kind if rows else "failed" if found is not None else "unknown"
     function = rows[0].function if rows else found.function if found is not None else "?"
-    again = inspector.result(ticket)
+    again = questions.result(ticket)
     over = again is not None and again.done() and not again.cancelled() and again.exception() is None
     return {
         "cellmill": schema.VERSION,
@@ -84,10 +84,10 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
         "function": function,
         "state": state,
         "priority": rows[0].priority if rows else None,
-        "why": str(inspector.why(ticket)) if state in (*_LIVE, "stopping") else "",
+        "why": str(questions.why(ticket)) if state in (*_LIVE, "stopping") else "",
         "attempts": [_attempt(row) for row in rows[:MOST_ATTEMPTS]],
-        "arguments": inspector.arguments(ticket, element),
-        "output": inspector.output(ticket, element)[-MOST_OUTPUT:],
+        "arguments": questions.arguments(ticket, element),
+        "output": questions.output(ticket, element)[-MOST_OUTPUT:],
         "error": found.type if found is not None else "",
         "message": found.message if found is not None else "",
         "traceback": in_cells(found.traceback) if found is not None else "",
@@ -102,10 +102,10 @@ def record_tasks(executor: Executor, told: dict[tuple[int, int | None, int], str
     """What recordings keep of single tasks: those that are over among the first rows of every order, and of the
     failures. ``told`` has those of earlier frames, which are left out, and gets these.
     """
-    inspector = inspector_of(executor)
+    questions = questions_of(executor)
     rows: dict[tuple[int, int | None, int], Row] = {}
     for kinds, order in (*((_OVER, order) for order in ORDERS), (_BAD, "newest")):
-        for row in inspector.find(kinds=kinds, order=order, most=RECORDED_ROWS)[0]:
+        for row in questions.find(kinds=kinds, order=order, most=RECORDED_ROWS)[0]:
             rows[row.task, row.element, row.attempt] = row
     new = {key: row for key, row in rows.items() if told.get(key) != row.kind}
     told.update((key, row.kind) for key, row in new.items())
@@ -113,18 +113,18 @@ def record_tasks(executor: Executor, told: dict[tuple[int, int | None, int], str
     return {
         "cellmill": schema.VERSION,
         "kind": "task-records",
-        "records": [_record(inspector, row, now) for row in new.values()],
+        "records": [_record(questions, row, now) for row in new.values()],
     }
 
 
-def _record(inspector: Inspector, row: Row, now: int) -> schema.TaskRecord:
-    found = inspector.failure(row.task, row.element) if row.kind in _BAD else None
+def _record(questions: TaskQuestions, row: Row, now: int) -> schema.TaskRecord:
+    found = questions.failure(row.task, row.element) if row.kind in _BAD else None
     return {
         "row": _row(row, now),
         "position": row.position,
         "attempt": _attempt(row),
         "arguments": found.arguments if found is not None else None,
-        "output": inspector.output(row.task, row.element)[-MOST_OUTPUT:],
+        "output": questions.output(row.task, row.element)[-MOST_OUTPUT:],
         "error": found.type if found is not None else "",
         "message": found.message if found is not None else "",
         "traceback": in_cells(found.traceback) if found is not None else "",
@@ -135,17 +135,17 @@ def _record(inspector: Inspector, row: Row, now: int) -> schema.TaskRecord:
 def cancel_task(executor: Executor, command: Mapping[str, Any]) -> None:
     """Cancel it, or stop it."""
     task, _ = _named(command)
-    if not inspector_of(executor).cancel(task):
+    if not questions_of(executor).cancel(task):
         raise UsageError(f"task {number(task)} is over already")
 
 
 def set_priority(executor: Executor, command: Mapping[str, Any]) -> None:
     """Of one task, or of a run."""
-    inspector = inspector_of(executor)
+    questions = questions_of(executor)
     priority = command.get("priority")
     if command.get("task"):
         task, _ = _named(command)
-        if not inspector.set_priority(task, priority):  # type: ignore[arg-type]  # it checks
+        if not questions.set_priority(task, priority):  # type: ignore[arg-type]  # it checks
             raise UsageError(f"task {number(task)} has begun already: its priority changes nothing any more")
         return
     wanted = command.get("run")
@@ -157,7 +157,7 @@ def set_priority(executor: Executor, command: Mapping[str, Any]) -> None:
 def rerun_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | None:
     """The call of a failed task, as a new one."""
     task, element = _named(command)
-    future = inspector_of(executor).again(task, element)
+    future = questions_of(executor).again(task, element)
     return {
         "cellmill": schema.VERSION,
         "kind": "task-rerun",
@@ -166,14 +166,14 @@ def rerun_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame |
     }
 
 
-def _meant(inspector: Inspector, command: Mapping[str, Any]) -> tuple[int, int | None]:
+def _meant(questions: TaskQuestions, command: Mapping[str, Any]) -> tuple[int, int | None]:
     """The task that is named, or the one at a position of the state map."""
     position = command.get("position")
     if command.get("task") or position is None:
         return _named(command)
     if type(position) is not int or not 0 <= position < 1 << 53:
         raise UsageError(f"a position in the state map is a whole number of at least 0, not {position!r}")
-    found = inspector.at(position)
+    found = questions.at(position)
     if found is None:
         raise UsageError(
             "of that task nothing is kept but its place in the map: it was cancelled with its run, or ended long ago"
@@ -233,7 +233,7 @@ def _seconds(nanoseconds: int) -> float:
     return float(f"{nanoseconds / 1e9:.7g}")
 
 
-def _groups(inspector: Inspector) -> list[schema.FailureGroup]:
+def _groups(questions: TaskQuestions) -> list[schema.FailureGroup]:
     return [
         {
             "type": group.type,
@@ -243,7 +243,7 @@ def _groups(inspector: Inspector) -> list[schema.FailureGroup]:
             "tasks": [str(task) for task, _ in group.first],
             "elements": [element for _, element in group.first],
         }
-        for group in inspector.failures(MOST_GROUPS)
+        for group in questions.failures(MOST_GROUPS)
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from cellmill.errors import UsageError
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
-from cellmill.views.sections.work_fold import function_names, functions_in, name_of, scheduler_of
+from cellmill.views.sections.work_fold import functions_in, name_of
 
 MOST_TASKS = 4000
 _LONGEST = 2.0**62 / 1e9  # seconds that fit into the clock
@@ -23,13 +23,11 @@ def zoom(executor: Executor, command: Mapping[str, Any]) -> schema.TimelineDetai
     start, end = (_seconds(command.get(key)) for key in ("start", "end"))
     if start > end:
         raise UsageError("a part of the timeline does not end before it starts")
-    scheduler = scheduler_of(executor)
-    if scheduler is None:
+    observer = executor._backend.observer
+    if observer is None:
         raise UsageError(f"the {executor.backend} backend does not tell when its tasks ran")
-    from cellmill.backends.scheduled.timeline import window
-
-    spans, found = window(scheduler, int(start * 1e9), int(end * 1e9), MOST_TASKS)
-    names = function_names(executor)
+    spans, found = observer.spans_between(int(start * 1e9), int(end * 1e9), MOST_TASKS)
+    names = observer.function_names
     return {
         "cellmill": schema.VERSION,
         "kind": "timeline-detail",

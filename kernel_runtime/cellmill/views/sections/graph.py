@@ -33,7 +33,8 @@ class GraphSection:
 
     def frame(self, executor: Executor) -> schema.Graph | schema.GraphStates | None:
         if executor is not self._executor:
-            self._executor, self._picture = executor, executor._backend.dependencies()
+            observer = executor._backend.observer
+            self._executor, self._picture = executor, observer.dependencies() if observer else None
             self.restart()
         picture = self._picture
         if picture is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
-from cellmill.views.sections.work_fold import WorkFold, function_names, journeys_of
+from cellmill.views.sections.work_fold import WorkFold, journeys_of
 
 MOST_FUNCTIONS = 24
 
@@ -32,7 +32,7 @@ class JourneySection:
         if seen == self._last:
             return None
         self._last = seen
-        functions = [] if folded is None else journeys_of(folded.timeline.figures(), function_names(executor))
+        functions = [] if folded is None else journeys_of(folded.timeline.figures(), folded.function_names)
         return {
             "cellmill": schema.VERSION,
             "kind": "journey",

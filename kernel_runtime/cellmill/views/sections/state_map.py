@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
-
-if TYPE_CHECKING:
-    from cellmill.backends.scheduled.state_map import States
 
 MOST_CELLS = 16384
 MOST_SPAN = 65536
@@ -36,15 +32,15 @@ class StateMapSection:
         self._due = 0.0
 
     def frame(self, executor: Executor) -> schema.StateMap | None:
-        states = states_of(executor)
+        observer = executor._backend.observer
         now = time.monotonic()
-        if states is None or now < self._due:
+        if observer is None or now < self._due:
             return None
         work, origin, total = self._bounds()
-        end = states.next
+        end = observer.next_position
         total = max(total, end - origin)
         span = span_for(total)
-        picture = states.picture(origin, end, span, MOST_CELLS)
+        picture = observer.state_map(origin, end, span, MOST_CELLS)
         frame: schema.StateMap = {
             "cellmill": schema.VERSION,
             "kind": "state-map",
@@ -62,12 +58,6 @@ class StateMapSection:
         self._last = frame
         self._due = now + len(picture.cells) / BYTES_PER_SECOND
         return frame
-
-
-def states_of(executor: Executor) -> States | None:
-    """The executor's state map; None where its backend has none."""
-    found: States | None = getattr(executor._backend, "states", None)
-    return found
 
 
 def span_for(tasks: int) -> int:

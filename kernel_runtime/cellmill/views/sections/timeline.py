@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
-from cellmill.views.sections.work_fold import Folded, WorkFold, function_names, functions_in, name_of
+from cellmill.views.sections.work_fold import Folded, WorkFold, functions_in, name_of
 
 BYTES_PER_SECOND = 120_000  # after a frame with all spans the next one waits so long that this holds
 
@@ -43,21 +44,19 @@ class TimelineSection:
             return self._unknown()
         if time.monotonic() < self._free_at:
             return None
-        from cellmill.backends.scheduled.timeline import running_spans
-
-        running = running_spans(folded.scheduler)
+        running = folded.timeline.running()
         state = folded.state
         workers = [info.index for info in executor.workers() if info.state != "lost"]
         still = (self._work, state.generation, state.tasks, state.dropped, workers)
         if not running and still == self._still:
             return None
         self._still = None if running else still
-        frame = self._changes(folded, running, function_names(executor))
+        frame = self._changes(folded, running, folded.function_names)
         frame["workers"] = workers
         self._free_at = time.monotonic() + (len(frame["spans"]) + len(running)) / BYTES_PER_SECOND
         return frame
 
-    def _changes(self, folded: Folded, running: bytes, names: dict[int, str]) -> schema.Timeline:
+    def _changes(self, folded: Folded, running: bytes, names: Mapping[int, str]) -> schema.Timeline:
         """The frame with what changed since the last one."""
         state = folded.state
         place = (folded.work, int(state.generation))

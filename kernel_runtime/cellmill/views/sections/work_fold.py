@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import struct
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cellmill.backends._protocol import Observer, Timeline
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
 
 if TYPE_CHECKING:
-    from cellmill.backends.scheduled.scheduler import Scheduler
-    from cellmill.backends.scheduled.timeline import FunctionFigures, Timeline
+    from cellmill.backends.scheduled.timeline import FunctionFigures
 
 OTHER_FUNCTIONS = 2**32 - 1
 SPAN = struct.Struct("=QQQIIIHHIIIBBBBII")  # csched_span_t
@@ -28,18 +29,7 @@ def _seconds(ns: int) -> float:
     return round(ns * 1e-9, 9)
 
 
-def scheduler_of(executor: Executor) -> Scheduler | None:
-    """The scheduler that keeps an executor's journeys; None where there is none."""
-    return getattr(executor._backend, "scheduler", None)
-
-
-def function_names(executor: Executor) -> dict[int, str]:
-    """Names of the functions that an executor has numbered."""
-    functions = getattr(executor._backend, "functions", None)
-    return functions.names if functions is not None else {}
-
-
-def name_of(names: dict[int, str], number: int) -> str:
+def name_of(names: Mapping[int, str], number: int) -> str:
     """A function's name as it was defined, without the place of its definition."""
     if number == OTHER_FUNCTIONS:
         return "other functions"
@@ -63,7 +53,7 @@ class Folded:
     work: int
     state: Any  # csched_timeline_state_t
     timeline: Timeline
-    scheduler: Scheduler
+    function_names: Mapping[int, str]
 
 
 class WorkFold:
@@ -71,7 +61,7 @@ class WorkFold:
 
     def __init__(self) -> None:
         self._timeline: Timeline | None = None
-        self._of: weakref.ref[Scheduler] | None = None
+        self._of: weakref.ref[Observer] | None = None
         self._work = (0, 0.0)
 
     def look(self, executor: Executor, work: tuple[int, float]) -> Folded | None:
@@ -79,34 +69,32 @@ class WorkFold:
 
         None when the executor's backend keeps no journeys.
         """
-        scheduler = scheduler_of(executor)
-        if scheduler is None:
+        observer = executor._backend.observer
+        if observer is None:
             return None
-        if self._timeline is None or self._of is None or self._of() is not scheduler or work != self._work:
-            self._begin(scheduler, work)
-        assert self._timeline is not None
-        return Folded(work[0], fold_all(self._timeline, scheduler), self._timeline, scheduler)
+        if self._timeline is None or self._of is None or self._of() is not observer:
+            self._timeline = observer.timeline()
+            self._of = weakref.ref(observer)
+            self._begin(self._timeline, work)
+        elif work != self._work:
+            self._begin(self._timeline, work)
+        return Folded(work[0], fold_all(self._timeline), self._timeline, observer.function_names)
 
-    def _begin(self, scheduler: Scheduler, work: tuple[int, float]) -> None:
-        from cellmill.backends.scheduled.timeline import Timeline
-
-        if self._timeline is None or self._of is None or self._of() is not scheduler:
-            self._timeline = Timeline()
-            self._of = weakref.ref(scheduler)
+    def _begin(self, timeline: Timeline, work: tuple[int, float]) -> None:
         self._work = work
-        self._timeline.begin(scheduler, int(work[1] * 1e9))
+        timeline.begin(int(work[1] * 1e9))
 
 
-def fold_all(timeline: Timeline, scheduler: Scheduler) -> Any:
+def fold_all(timeline: Timeline) -> Any:
     """Fold until nothing is left to read, that is some milliseconds for a full ring; the state."""
     for _ in range(_MOST_FOLDS):
-        state = timeline.fold(scheduler)
+        state = timeline.fold()
         if not state.behind:
             break
     return state
 
 
-def journey_of(figures: FunctionFigures, names: dict[int, str]) -> schema.FunctionJourney:
+def journey_of(figures: FunctionFigures, names: Mapping[int, str]) -> schema.FunctionJourney:
     """One function's figures as views read them."""
     return {
         "number": figures.function,
@@ -128,7 +116,7 @@ def journey_of(figures: FunctionFigures, names: dict[int, str]) -> schema.Functi
     }
 
 
-def journeys_of(figures: list[FunctionFigures], names: dict[int, str]) -> list[schema.FunctionJourney]:
+def journeys_of(figures: list[FunctionFigures], names: Mapping[int, str]) -> list[schema.FunctionJourney]:
     """All functions', those whose tasks took the most time first."""
     by_time = sorted(figures, key=lambda f: sum(part.sum for part in f.of), reverse=True)
     return [journey_of(f, names) for f in by_time]

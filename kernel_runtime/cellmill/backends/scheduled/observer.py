@@ -1,0 +1,46 @@
+"""What views see of a backend over the scheduler: its tasks, their journeys, its state map and dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from . import timeline
+from .dependencies import DependencyPicture
+from .inspecting import Inspector
+from .scheduler import Scheduler
+from .state_map import Picture, States
+
+
+class Observer:
+    """The `backends._protocol.Observer` of one backend."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        states: States,
+        function_names: Mapping[int, str],
+        tasks: Inspector,
+        work_began: Callable[[], int],
+    ) -> None:
+        """``work_began``: see `ScheduledBackend.work_began`."""
+        self._scheduler = scheduler
+        self._states = states
+        self._work_began = work_began
+        self.function_names = function_names
+        self.tasks = tasks
+
+    @property
+    def next_position(self) -> int:
+        return self._states.next
+
+    def state_map(self, start: int, end: int, span: int, most: int) -> Picture:
+        return self._states.picture(start, end, span, most)
+
+    def timeline(self) -> timeline.Timeline:
+        return timeline.Timeline(self._scheduler)
+
+    def spans_between(self, start_ns: int, end_ns: int, most: int) -> tuple[bytes, int]:
+        return timeline.window(self._scheduler, start_ns, end_ns, most)
+
+    def dependencies(self) -> DependencyPicture:
+        return DependencyPicture(self._scheduler, self.function_names, self._work_began)

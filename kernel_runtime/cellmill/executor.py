@@ -483,20 +483,22 @@ def default_executor() -> Executor:
     """The executor that the magics and `parallel` use; made on first use, inline inside tasks."""
     if thread_context.used and thread_context.in_thread():
         return Executor()  # inline: the default one of this process is for those who are not in a task
-    found = registry.default
+    found: Executor | None = registry.default
     if found is not None and not found._closed:
         return found
     with registry.default_lock:
         if registry.ended:
             raise RuntimeError("cannot schedule new futures after interpreter shutdown")
-        if registry.default is None or registry.default._closed:
-            registry.default = Executor()
-        return registry.default
+        found = registry.default
+        if found is None or found._closed:
+            found = registry.default = Executor()
+        return found
 
 
 def peek_default_executor() -> Executor | None:
     """The default executor if there is one."""
-    return registry.default
+    found: Executor | None = registry.default
+    return found
 
 
 def set_default_executor(executor: Executor | None) -> None:

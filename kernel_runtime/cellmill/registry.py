@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import Any, Protocol, cast
 
 from . import runs
 from .backends import Backend
@@ -20,16 +20,36 @@ from .backends.forked_backend import ParentsBackend
 from .cell_output import origin
 from .diagnostics import unasked
 from .runs import Run
-
-if TYPE_CHECKING:
-    from .executor import Executor
+from .task import Stats
 
 EXIT_GRACE_SECONDS = 0.5  # for running tasks that are stopped at the end
 THREADS_SECONDS = 0.05  # between two looks at the program's own threads
 NAMED = 3  # runs that a message names
 
-executors: weakref.WeakSet[Executor] = weakref.WeakSet()
-default: Executor | None = None
+
+class Registered(Protocol):
+    """An executor, as it is kept here."""
+
+    _backend: Backend
+    _submit: Any
+    _closed: bool
+    _process: int
+
+    @property
+    def closed(self) -> bool: ...
+
+    @property
+    def paused(self) -> bool: ...
+
+    def stats(self) -> Stats: ...
+
+    def stop(self) -> int: ...
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None: ...
+
+
+executors: weakref.WeakSet[Registered] = weakref.WeakSet()
+default: Any = None  # an Executor, or None
 default_lock = threading.Lock()
 ended = False  # what is submitted from now on would be dropped
 _left = False  # nothing is to be finished any more
@@ -51,16 +71,16 @@ def _leave_to_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-def _ours() -> list[Executor]:
+def _ours() -> list[Registered]:
     return [ex for ex in list(executors) if ex._process == os.getpid()]
 
 
-def open_executors() -> list[Executor]:
+def open_executors() -> list[Registered]:
     """Those of this process that take tasks."""
     return [ex for ex in _ours() if not ex.closed]
 
 
-def outstanding(executor: Executor) -> int:
+def outstanding(executor: Registered) -> int:
     """Its tasks that are not over."""
     figures = executor.stats()
     return max(0, figures.submitted - figures.done)

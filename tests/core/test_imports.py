@@ -61,12 +61,14 @@ LAYERS = [
         "by_value.capture_entries",
         "by_value.capture_arrays",
         "by_value.module_reads",
+        "by_value.worker_data",
         "by_value.watched",
     },
     {"task", "serialization.payload", "diagnostics.failure_counts"},
     {"serialization.shared", "serialization.error_parts", "serialization.read_only"},
     {
         "serialization.preview",
+        "serialization.piece_loading",
         "serialization.exceptions",
         "diagnostics.naming",
         "diagnostics.questions",
@@ -76,7 +78,6 @@ LAYERS = [
     {
         "serialization.pieces",
         "serialization.packer",
-        "serialization.preview",
         "futures",
         "diagnostics.unasked",
         "worker_process.output_frames",
@@ -127,12 +128,8 @@ MAY_IMPORT_CSCHED = (
     "cellmill.serialization.pieces",  # packs them
     "cellmill.diagnostics.boundary",  # shortens tracebacks
 )
-CIRCLES = {  # of files that know each other's types, by their room: how many files each has
-    "by_value": [5],
-    "serialization": [2],
-    "magics": [2],
+CIRCLES: dict[str, list[int]] = {  # of files that know each other's types, by their room: how many files each has
     "bench": [2],
-    "": [2, 2],  # executor and registry; futures and diagnostics.unasked
 }
 WIDGETS_MAY_USE = {
     *("errors", "task", "runs", "telemetry", "process_context.interrupts"),

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..diagnostics.signatures import ANY_NUMBER
+from . import pickling
 from .capture_entries import CELL, ITEM
 from .capture_kinds import Walk
 from .references import ABSENT, constants_of
@@ -106,3 +107,10 @@ def bindings(root: Any) -> Capture:
     kept = [i for i, entry in enumerate(walk.entries) if entry[0] in (ITEM, CELL)]
     walk.entries, walk.names = [walk.entries[i] for i in kept], [walk.names[i] for i in kept]
     return Capture(walk, 0)
+
+
+def _changes_of(cls: type, /) -> Callable[[], str | None]:
+    return capture(cls).changed
+
+
+pickling.changes_of = _changes_of

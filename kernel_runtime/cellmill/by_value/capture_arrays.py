@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .capture_entries import ARRAY, EQUAL, ITEM, ITERABLE, LIST
-
-if TYPE_CHECKING:
-    from .capture_kinds import Walk
+from .capture_entries import ARRAY, EQUAL, ITEM, ITERABLE, LIST, Entries
 
 
-def visit(walk: Walk, value: Any, kind: type, name: str) -> bool:
+def visit(walk: Entries, value: Any, kind: type, name: str) -> bool:
     """Note what there is to compare of a value of theirs; False: it is none."""
     if getattr(kind, "watches_itself", False):
         if not walk.in_worker:
@@ -30,14 +27,14 @@ def visit(walk: Walk, value: Any, kind: type, name: str) -> bool:
     return False
 
 
-def _of_body(walk: Walk, variables: dict[str, Any]) -> None:
+def _of_body(walk: Entries, variables: dict[str, Any]) -> None:
     """The body of a loop, by the notebook's variables that it reads."""
     for name, value in variables.items():
         walk.note(ITEM, variables, name, value, name)
         walk.follow((value,), name)
 
 
-def _of_numpy(walk: Walk, value: Any, kind: type, name: str) -> bool:
+def _of_numpy(walk: Entries, value: Any, kind: type, name: str) -> bool:
     numpy = sys.modules["numpy"]
     if issubclass(kind, (numpy.dtype, numpy.generic)):
         return not issubclass(kind, numpy.void)  # a record is changed in place
@@ -69,7 +66,7 @@ def _of_numpy(walk: Walk, value: Any, kind: type, name: str) -> bool:
     return True
 
 
-def _of_pandas(walk: Walk, value: Any, name: str) -> bool:
+def _of_pandas(walk: Entries, value: Any, name: str) -> bool:
     pandas = sys.modules["pandas"]
     kind = type(value)
     if issubclass(kind, pandas.Index):

@@ -1,3 +1,32 @@
-"""Kinds of entries of captured state: how each is compared, see csched/python/capture.h."""
+"""Walk of captured state: their kinds, and what the visitors of single kinds of objects ask of a walk."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+# How each is compared: see csched/python/capture.h.
 
 ITEM, CELL, ATTRIBUTE, EQUAL, LIST, DICT, ITERABLE, BUFFER, ARRAY, CALL = range(10)
+
+
+class Entries(Protocol):
+    """What a walk has met so far, to which visitors add; it is a `capture_kinds.Walk`."""
+
+    in_worker: bool
+    weight: int
+    mutable: bool
+    names: list[str]
+    entries: list[tuple[int, Any, Any, Any]]
+    reads: dict[tuple[str, str], Any]
+
+    def note(self, kind: int, value: Any, key: Any, held: Any, name: str) -> None: ...
+
+    def follow(self, values: Any, name: str) -> None: ...
+
+    def attribute(self, value: Any, key: str, name: str, *, follow: bool = True) -> Any: ...
+
+    def members(self, value: Any, name: str, *, of_class: bool = False, mutable: bool = True) -> None: ...
+
+    def buffer(self, value: Any, name: str) -> None: ...
+
+    def memory(self, kind: int, value: Any, key: Any, name: str) -> None: ...

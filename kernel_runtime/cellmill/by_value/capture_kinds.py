@@ -97,7 +97,7 @@ _HEAVY = 1 << 20  # the weight of what is compared by pickling it
 
 
 class Walk:
-    """Entries for all that can be reached from the roots given to `go`.
+    """Walk for all that can be reached from the roots given to `go`.
 
     ``weight``: how much there is to compare. ``mutable``: whether something can be changed in place. ``reads``: data of
     the user's modules that functions read by name, see `module_reads`. ``stores``: globals that functions assign.

@@ -14,20 +14,15 @@ import threading
 import types
 import weakref
 from abc import ABCMeta
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..diagnostics import notices
-from ..errors import class_name, is_a, module_name
-from .capture_entries import DICT, ITEM
+from .capture_entries import DICT, ITEM, Entries
 from .import_log import users_own
 from .pickling import dumps
 from .references import ABSENT, cell_value, helpers_of, named_references, names_of, names_used, texts_used
-
-if TYPE_CHECKING:
-    from .capture_kinds import Walk
 
 Reads = dict[tuple[str, str], Any]  # by module and name, which is "Class.name" for data of a class
 
@@ -81,7 +76,7 @@ def _module_of(value: Any) -> types.ModuleType | None:
     return module if is_own(module) else None
 
 
-def of_function(walk: Walk, function: types.FunctionType, name: str) -> None:
+def of_function(walk: Entries, function: types.FunctionType, name: str) -> None:
     """What a function of a user's module reads there."""
     module = _module_of(function)
     if module is None or function.__globals__ is not vars(module):
@@ -98,13 +93,13 @@ def of_function(walk: Walk, function: types.FunctionType, name: str) -> None:
             _of_code(walk, module, wrapped.__code__)
 
 
-def _of_code(walk: Walk, module: types.ModuleType, code: types.CodeType) -> None:
+def _of_code(walk: Entries, module: types.ModuleType, code: types.CodeType) -> None:
     _read(walk, module, names_of(code))
     for name in names_of(code):
         of_module(walk, vars(module).get(name), code)
 
 
-def of_module(walk: Walk, value: Any, code: types.CodeType) -> None:
+def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
     """What code reads of a user's module that it refers to: ``value.name``."""
     todo, seen = [value], set[int]()
     while todo:
@@ -121,7 +116,7 @@ def of_module(walk: Walk, value: Any, code: types.CodeType) -> None:
             todo.extend(namespace[key] for key in used & namespace.keys())
 
 
-def of_class(walk: Walk, cls: type, name: str) -> None:
+def of_class(walk: Entries, cls: type, name: str) -> None:
     """What the methods of a class of a user's module read, and its data."""
     module = _module_of(cls)
     if module is None or type(cls) not in (type, ABCMeta):
@@ -145,7 +140,7 @@ def _is_data(value: Any) -> bool:
     return not issubclass(kind, _CODE) and not str(kind.__module__).startswith(("cellmill.", "cellmill_"))
 
 
-def _read(walk: Walk, module: types.ModuleType, names: Iterable[str]) -> None:
+def _read(walk: Entries, module: types.ModuleType, names: Iterable[str]) -> None:
     namespace = vars(module)
     for key in sorted(names):
         value = namespace.get(key, ABSENT)
@@ -212,8 +207,8 @@ class Brought:
         for place, (value, digest) in self._reads.items():
             before = _applied.get(place)
             if before != digest:
-                if before is not None or place not in _made_here:
-                    _made_here.discard(place)
+                if before is not None or place not in made_here:
+                    made_here.discard(place)
                     _set(place, value)
                 _applied[place] = digest
 
@@ -239,7 +234,7 @@ several_threads = False  # run tasks in this process
 _using = threading.Condition()
 _in_use: dict[tuple[str, str], tuple[bytes, int]] = {}  # data of tasks that run now, and how many those are
 _applied: dict[tuple[str, str], bytes] = {}  # what was set last
-_made_here: set[tuple[str, str]] = set()  # set by the initializer, or by a call on each worker
+made_here: set[tuple[str, str]] = set()  # set by the initializer, or by a call on each worker
 
 
 def _set(place: tuple[str, str], value: Any) -> None:
@@ -253,33 +248,3 @@ def _set(place: tuple[str, str], value: Any) -> None:
         setattr(owner, name, value)
     elif hasattr(owner, name):
         delattr(owner, name)
-
-
-@contextmanager
-def noting_own() -> Iterator[None]:
-    """While a worker is prepared: the data of modules that this sets is the worker's own.
-
-    It stays until the kernel has another value of that name.
-    """
-    from .capture import capture
-
-    modules = [module for module in list(sys.modules.values()) if is_own(module)]
-    before = {place: value for module in modules for place, value in _data_of(module)}
-    contents = {place: capture(value) for place, value in before.items() if type(value) in (list, dict, set)}
-    try:
-        yield
-    finally:
-        now = {place: value for module in modules for place, value in _data_of(module)}
-        _made_here.update(place for place, value in now.items() if before.get(place, ABSENT) is not value)
-        _made_here.update(place for place, content in contents.items() if content.changed() is not None)
-
-
-_NAMESPACE = type.__dict__["__dict__"]  # whatever a metaclass does
-
-
-def _data_of(module: types.ModuleType) -> Iterator[tuple[tuple[str, str], Any]]:
-    for key, value in list(vars(module).items()):
-        yield (module.__name__, key), value
-        if is_a(value, type) and module_name(value) == module.__name__:
-            for name, part in list(_NAMESPACE.__get__(value).items()):
-                yield (module.__name__, f"{class_name(value)}.{name}"), part

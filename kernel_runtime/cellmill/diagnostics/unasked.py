@@ -18,14 +18,11 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..cell_output import origin
 from ..errors import DependencyError, class_name, is_a, text_of
 from .naming import call_of
-
-if TYPE_CHECKING:
-    from ..futures import Future
 
 IDLE_SECONDS = 1.0  # after a cell, before what is still at hand counts as not asked for
 LOOK_SECONDS = 0.1  # between two looks; what fails together is told together
@@ -37,13 +34,20 @@ _numbers = itertools.count(1)
 _lock = threading.RLock()  # finalizers may ask for results
 
 
+class Asked(Protocol):
+    """A future, as it is noted here."""
+
+    _home: Any
+    _asks_to_be_seen: bool
+
+
 class _Failure:
     """One of them, or several of one kind whose futures are gone."""
 
     __slots__ = ("call", "cell", "count", "function", "future", "kind", "message", "since")
 
-    def __init__(self, future: Future, error: BaseException, cell: origin.Origin) -> None:
-        self.future: weakref.ref[Future] | None = weakref.ref(future)
+    def __init__(self, future: Asked, error: BaseException, cell: origin.Origin) -> None:
+        self.future: weakref.ref[Asked] | None = weakref.ref(future)
         self.cell = cell
         self.call = call_of(error).removesuffix(",")
         self.function = self.call.partition("(")[0]
@@ -71,7 +75,7 @@ _in_notebook = False
 _looker: threading.Thread | None = None
 
 
-def note(future: Future, error: BaseException) -> None:
+def note(future: Asked, error: BaseException) -> None:
     """A task has failed, and its future has no followers."""
     if is_a(error, CancelledError):
         return
@@ -79,7 +83,7 @@ def note(future: Future, error: BaseException) -> None:
         cause = error.__cause__
         if "_failure" in error.__dict__ or cause is None or is_a(cause, CancelledError):
             return
-    find: Callable[[Future], origin.Origin] | None = getattr(future._home, "cell_of", None)
+    find: Callable[[Asked], origin.Origin] | None = getattr(future._home, "cell_of", None)
     failure = _Failure(future, error, origin.latest if find is None else find(future))
     with _lock:
         if not future._asks_to_be_seen:  # it was asked for since it ended
@@ -108,7 +112,7 @@ def _number(future: Any) -> int | None:
     )
 
 
-def forget(future: Future, error: BaseException) -> None:
+def forget(future: Asked, error: BaseException) -> None:
     """It is asked for: the failure is seen, and the one that it comes from with it."""
     future._asks_to_be_seen = False
     if not _failures:

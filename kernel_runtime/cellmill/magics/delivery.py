@@ -5,18 +5,35 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import text_of
 from cellmill.process_context.interrupts import whole
 
-if TYPE_CHECKING:
-    from cellmill.magics.task import TaskFuture
-
 MISSING = object()
+
+
+class CellTask(Protocol):
+    """The future of a `%%task` cell."""
+
+    number: int
+    name: str
+    before: dict[str, Any]
+    after: tuple[Any, ...]
+    arrivals: Any
+    outcome: Any
+    delivered: bool
+    seen: bool
+
+    def over(self) -> bool: ...
+
+    def failure(self) -> BaseException | None: ...
+
+    def add_done_callback(self, fn: Callable[[Any], object]) -> None: ...
 
 
 class Arrivals:
@@ -24,14 +41,14 @@ class Arrivals:
 
     def __init__(self, ip: InteractiveShell) -> None:
         self._ip = ip
-        self._expected: dict[int, TaskFuture] = {}  # by their numbers: oldest first
+        self._expected: dict[int, CellTask] = {}  # by their numbers: oldest first
         self._notes: deque[str] = deque()
-        self._failed: deque[TaskFuture] = deque()
+        self._failed: deque[CellTask] = deque()
         self._origin: dict[str, tuple[Any, int]] = {}
         self._cells = 0
         self._thread = threading.get_ident()  # the one that runs cells, and the only one that assigns
 
-    def expect(self, task: TaskFuture) -> None:
+    def expect(self, task: CellTask) -> None:
         """Deliver the task's variables when it is done."""
         self._expected[task.number] = task
         task.arrivals = self
@@ -70,7 +87,7 @@ class Arrivals:
         for task in [each for each in list(self._expected.values()) if each.over()]:
             self._deliver(task)
 
-    def deliver_awaited(self, task: TaskFuture) -> None:
+    def deliver_awaited(self, task: CellTask) -> None:
         """A cell has waited for a task: it finds the variables of the task and of those before it."""
         if threading.get_ident() != self._thread or task.number not in self._expected:
             return
@@ -81,7 +98,7 @@ class Arrivals:
             self._deliver(task)
             self._say()
 
-    def _deliver(self, task: TaskFuture) -> None:
+    def _deliver(self, task: CellTask) -> None:
         # read before anything is changed: a Stop in the middle leaves the task to the next time
         variables = self._variables(task) if task.outcome is not None else {}
         with whole():
@@ -94,10 +111,11 @@ class Arrivals:
                 task.delivered = True
                 task.before, task.after = {}, ()
 
-    def _variables(self, task: TaskFuture) -> dict[str, Any]:
+    def _variables(self, task: CellTask) -> dict[str, Any]:
         assert task.outcome is not None
         try:
-            return task.outcome.load()
+            variables: dict[str, Any] = task.outcome.load()
+            return variables
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             self._notes.append(
@@ -105,7 +123,7 @@ class Arrivals:
             )
             return {}
 
-    def _assign(self, task: TaskFuture, variables: dict[str, Any]) -> None:
+    def _assign(self, task: CellTask, variables: dict[str, Any]) -> None:
         assert task.outcome is not None
         for name, reason in task.outcome.refused.items():
             self._notes.append(f"task {task.name}: {name} could not be sent to the notebook ({reason})")
@@ -131,7 +149,7 @@ class Arrivals:
                 f"task {task.name}: {listed} {were} assigned again while it ran; the newer value is kept"
             )
 
-    def _is_newer(self, task: TaskFuture, name: str) -> bool:
+    def _is_newer(self, task: CellTask, name: str) -> bool:
         """Whether the notebook's value was assigned after the task had started."""
         current = self._ip.user_ns.get(name, MISSING)
         if current is task.before.get(name, MISSING):

@@ -17,7 +17,8 @@ from ..futures import Future
 from . import payload
 from .fixed import FIXED, fixed
 from .payload import BUFFER_MIN
-from .pieces import Bare, Copy, Piece, Plain, Refused, load_part, pack_plain
+from .piece_loading import load_part
+from .pieces import Bare, Copy, Piece, Plain, Refused, pack_plain
 from .shared import Shared, ShareError, packing
 
 MOST_KNOWN = 256

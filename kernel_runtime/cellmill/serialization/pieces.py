@@ -9,12 +9,13 @@ references: they are looked at when the chunk is packed.
 from __future__ import annotations
 
 import pickle
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import PayloadError
 from . import payload
+from .piece_loading import load_bares, load_piece
+from .preview import preview_piece
 
 COMMON_MIN = 32 << 10  # bytes of a buffer that a chunk carries once
 
@@ -64,8 +65,6 @@ class Piece:
         return pickle.loads, (self.data,)
 
     def __repr__(self) -> str:
-        from .preview import preview_piece  # for messages only
-
         return repr(preview_piece(self.data, [copy.data for copy in self.copies], self.parts))
 
 
@@ -82,8 +81,6 @@ class Bare(bytes):
         return pickle.loads, (bytes(self),)
 
     def __repr__(self) -> str:
-        from .preview import preview_piece
-
         return repr(preview_piece(self))
 
     __str__ = __repr__
@@ -102,8 +99,6 @@ class _PlainMethods(bytes):
         return pickle.loads, (self.pickled(),)
 
     def __repr__(self) -> str:
-        from .preview import preview_piece
-
         return repr(preview_piece(self.pickled()))
 
     __str__ = __repr__
@@ -147,12 +142,6 @@ def as_sent(items: list[Any]) -> Any:
     return items
 
 
-def load_bares(items: list[bytes]) -> list[Any]:
-    """Where a chunk is unpickled: its elements."""
-    load = pickle.loads
-    return [load(item) for item in items]  # an element that raises StopIteration would end a `map`
-
-
 class Refusal(Exception):
     """An element that could not be packed is to be sent."""
 
@@ -174,24 +163,3 @@ class Refused:
 
     def __reduce__(self) -> Any:
         raise Refusal(self.error)
-
-
-class _Loading(threading.local):
-    parts: tuple[Any, ...] = ()
-
-
-_loading = _Loading()
-
-
-def load_piece(data: bytes, buffers: tuple[Any, ...], parts: tuple[Any, ...]) -> Any:
-    """Where a chunk is unpickled: the object."""
-    before, _loading.parts = _loading.parts, parts
-    try:
-        return pickle.loads(data, buffers=buffers)
-    finally:
-        _loading.parts = before
-
-
-def load_part(place: int) -> Any:
-    """While a piece is unpickled: what it refers to."""
-    return _loading.parts[place]

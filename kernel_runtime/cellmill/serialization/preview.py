@@ -11,7 +11,7 @@ from typing import Any
 
 from ..by_value import pickling
 from .payload import load_input, opened, same
-from .pieces import Bare, load_bares, load_part, load_piece
+from .piece_loading import load_bares, load_part, load_piece
 from .shared import load_share
 
 _HARMLESS = {
@@ -142,7 +142,7 @@ class _Previewer(pickle.Unpickler):
 def preview_piece(data: Any, buffers: Any = (), parts: tuple[Any, ...] = ()) -> Any:
     """What an element holds that was packed by itself, in the same way."""
     previewer = _Previewer(io.BytesIO(bytes(data)), buffers=buffers)
-    previewer.parts = tuple([preview_piece(part) if type(part) is Bare else part for part in parts])
+    previewer.parts = tuple([preview_piece(part) if isinstance(part, bytes) else part for part in parts])
     return previewer.load()
 
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..backends.scheduled.scheduler import NO_BLOCK, ffi, nogil, nogil_cast, with_gil
 from ..by_value import import_log, pickling, watched
-from ..by_value.module_reads import noting_own
 from ..by_value.watched import CHANGES
+from ..by_value.worker_data import noting_own
 from ..errors import InternalError, PayloadError
 from ..process_context.context import adopt
 from ..process_context.settings import under

@@ -13,7 +13,7 @@ from array import array
 from typing import Any
 
 from ....by_value import module_reads, watched
-from ....by_value.module_reads import noting_own
+from ....by_value.worker_data import noting_own
 from ....errors import PayloadError, is_a
 from ....process_context.settings import under
 from ....randomness.generators import prepared

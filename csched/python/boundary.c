@@ -5,7 +5,7 @@
 #include "boundary.h"
 #include "csched.h"
 
-#if Py_LIMITED_API < 0x030C0000 /* as 3.12 has them in its limited API, and every version before it has them */
+#if Py_LIMITED_API < 0x030C0000 /* in the limited API from 3.12 on; the same values before */
 #define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
 typedef PyObject *(*vectorcallfunc)(PyObject *, PyObject *const *, size_t, PyObject *);
 extern PyObject *PyObject_Vectorcall(PyObject *, PyObject *const *, size_t, PyObject *);
@@ -13,17 +13,16 @@ extern PyObject *PyObject_Vectorcall(PyObject *, PyObject *const *, size_t, PyOb
 
 typedef struct {
     PyObject_HEAD PyObject *function, *attributes, *weak;
-    PyObject *finished; /* of what asks a future for its result: the state of one that has it, or NULL */
-    PyObject
-        *through; /* of what submits: the name of the attribute that takes (function, arguments, keywords), or NULL */
+    PyObject *finished; /* for methods that return a future's result: the state of a finished future, or NULL */
+    PyObject *through; /* for methods that submit: name of the attribute for (function, arguments, keywords), or NULL */
     vectorcallfunc pass_on;
 } boundary_t;
 
-/* As long as the interpreter: the type, what takes frames out, and types.MethodType. */
+/* Live as long as the interpreter: the wrapper type, `shorten`, and types.MethodType. */
 static PyObject *boundary_type, *shortening, *method_type;
 static PyObject *state_name, *exception_name, *result_name;
 
-/* The error that is set, without frames of ours. */
+/* Removes Cellmill's frames from the current error. */
 static void shorten_raised(void)
 {
     PyObject *type, *error, *traceback;
@@ -35,7 +34,7 @@ static void shorten_raised(void)
     if (done || !PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
         PyErr_Clear();
         PyErr_Restore(type, error, PyException_GetTraceback(error));
-    } else { /* pressed just now: it is the news */
+    } else { /* an interrupt that came just now is raised instead */
         Py_DECREF(type);
         Py_DECREF(error);
     }
@@ -51,7 +50,7 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
     return value;
 }
 
-/* The result of a future that has one: most are asked when they do.  NULL: another state, or an error is set. */
+/* The result of a finished future, the usual case. NULL: another state, or an error is set. */
 static PyObject *result_of(PyObject *future, PyObject *finished)
 {
     PyObject *state = PyObject_GetAttr(future, state_name);
@@ -78,7 +77,7 @@ static PyObject *submit(PyObject *through, PyObject *const *given, Py_ssize_t co
     return value;
 }
 
-/* The same, without a tuple between. */
+/* The same by vectorcall, without an argument tuple. */
 static PyObject *pass_on(PyObject *self, PyObject *const *given, size_t flagged, PyObject *keywords)
 {
     const boundary_t *b = (const boundary_t *)self;
@@ -104,7 +103,7 @@ static PyObject *bind(PyObject *self, PyObject *object, PyObject *type)
     return self;
 }
 
-/* Found by its name, as any function is. */
+/* Pickled by name, as functions are. */
 static PyObject *reduce(PyObject *self, PyObject *nothing)
 {
     (void)nothing;

@@ -1,16 +1,16 @@
-/* Where a call of the user's enters Python code of ours: an error leaves it without a trace of that code, which a function
- * in Python cannot do, as its own frame is noted when the error leaves it.  Only in the module that keeps the GIL (see
- * build.py). */
+/* Wrappers of the functions that users call: they remove Cellmill's frames from the traceback of an error. A Python
+ * function cannot do that, as its own frame is added when the error leaves it. Only in the module that keeps the GIL
+ * (build.py). */
 #ifndef CSCHED_PYTHON_BOUNDARY_H
 #define CSCHED_PYTHON_BOUNDARY_H
 
 /* cffi: begin */
-/* Appends to the list `out` the function (function, finished, through) -> what is called in its place, also as a method of
- * classes: it passes arguments and value on.  Where `finished` is not None, the result of a future in that state is its
- * answer; where `through` is not None, the attribute of that name of its first argument is called with (second argument,
- * tuple of the others, {}) instead, if there are no keywords.
- * An error is given to `shorten`, which takes frames out, and raised with what it has left; what `shorten` itself raises is
- * forgotten, but for an interrupt.  Both are borrowed; `shorten` lives on. */
+/* Appends to the list `out` a function (function, finished, through) -> wrapper, which also serves as a method and
+ * passes arguments and value on. If `finished` is not None, the wrapper returns the result of a future in that state
+ * directly. If `through` is not None and there are no keywords, it calls the attribute of that name of its first
+ * argument with (second argument, tuple of the others, {}). An error is passed to `shorten`, which removes frames, and
+ * raised again; errors of `shorten` are dropped, except interrupts. Both arguments are borrowed; `shorten` must outlive
+ * the wrappers. */
 int csched_boundary(void *shorten, void *out);
 /* cffi: end */
 

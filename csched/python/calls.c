@@ -13,8 +13,8 @@ typedef struct {
     PyObject *data; /* bytes, or NULL */
 } answer_t;
 
-/* Arguments come as a tuple, a list or a dict; only a pickle that ends by making a tuple and remembering it is one of a
- * tuple: list and dict end by adding items or, when they are empty, by remembering themselves. */
+/* Whether a pickle is one of a tuple, by its last opcodes: a tuple ends with a tuple opcode and MEMOIZE, a list or dict
+ * with an append opcode or, if empty, with its MEMOIZE alone. */
 static bool is_plain(const csched_item_t *item)
 {
     if (item->kind != CSCHED_TASK || item->inputs || !item->function)
@@ -28,7 +28,7 @@ static bool is_plain(const csched_item_t *item)
     return last == TUPLE1 || last == TUPLE2 || last == TUPLE3 || last == 't';
 }
 
-/* Borrowed, NULL where the number is not known (yet). */
+/* Borrowed; NULL if the number is not known (yet). */
 static PyObject *function_of(const csched_calls_t *calls, uint32_t number)
 {
     PyObject *key = PyLong_FromUnsignedLong(number);
@@ -43,7 +43,7 @@ static PyObject *function_of(const csched_calls_t *calls, uint32_t number)
     return function;
 }
 
-/* The exception that is set goes aside, its traceback with it. */
+/* Puts the current exception aside, with its traceback. */
 static int raised(const csched_calls_t *calls)
 {
     PyObject *type, *value, *traceback;
@@ -70,7 +70,7 @@ static PyObject *called(csched_worker_t *w, const csched_calls_t *calls, PyObjec
         return NULL;
     csched_worker_started(w);
     PyObject *value = PyObject_Call(function, arguments, NULL);
-    Py_DECREF(arguments); /* before the result is out: they may hold memory, or act when they die */
+    Py_DECREF(arguments); /* before the result is published: they may hold memory, or have finalizers */
     return value;
 }
 
@@ -81,7 +81,7 @@ static int aside(const csched_calls_t *calls, PyObject *value)
     return rc < 0 ? raised(calls) : RETURNED;
 }
 
-/* One plain call.  PUBLISH: the answer is small and *answer holds it. */
+/* Runs one plain call. PUBLISH: the answer is small and in *answer. */
 static int call(csched_worker_t *w, const csched_calls_t *calls, PyObject *function, const csched_item_t *item,
                 answer_t *answer)
 {
@@ -112,7 +112,7 @@ static int call(csched_worker_t *w, const csched_calls_t *calls, PyObject *funct
     return PUBLISH;
 }
 
-/* Publishes an answer and takes the next item; an answer for which there is no room goes aside. */
+/* Publishes an answer and takes the next item; an answer for which there is no room is put aside. */
 static int turn(csched_worker_t *w, const csched_calls_t *calls, answer_t *answer, uint32_t spin_us,
                 csched_item_t *item)
 {

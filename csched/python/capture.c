@@ -11,19 +11,19 @@
 typedef struct {
     int kind;
     PyObject *object, *key, *value; /* borrowed from the list of entries */
-    PyObject **members;             /* of `value`, where it is a tuple; borrowed too */
-    Py_ssize_t count;               /* of them; of a buffer: bytes */
-    const char *memory;             /* what a buffer held */
-    array_layout_t *layout;         /* of an array; NULL: of one that does not tell it so */
-    bool gapless;                   /* its bytes lie side by side */
-    uint64_t version;               /* of a dict, as it was found to be unchanged; 0: not known */
+    PyObject **members;             /* of `value`, if it is a tuple; borrowed too */
+    Py_ssize_t count;               /* number of members; for a buffer: of bytes */
+    const char *memory;             /* the noted content of a buffer */
+    array_layout_t *layout;         /* of an array; NULL: its layout cannot be read */
+    bool gapless;                   /* its bytes are contiguous */
+    uint64_t version;               /* of a dict, when it was last found unchanged; 0: unknown */
 } entry_t;
 
 typedef struct {
     PyObject *entries;
     PyObject *absent;
     int64_t number;
-    Py_ssize_t least, most; /* arguments of a call that fits, see capture_takes */
+    Py_ssize_t least, most; /* number of arguments that fit, see capture_takes */
     Py_ssize_t count;
     entry_t entry[];
 } capture_t;
@@ -33,7 +33,7 @@ enum { SAME, CHANGED }; /* -1: an error is set */
 
 /* -- comparisons */
 
-/* An error of the object's own code is a difference; Stop and the end of the program are passed on. */
+/* Treats an error of the object's own code as a difference; passes interrupts and exits on. */
 static int unreadable(void)
 {
     if (!PyErr_ExceptionMatches(PyExc_Exception))
@@ -111,7 +111,7 @@ static int iterable_differs(const entry_t *e)
     return PyErr_Occurred() ? unreadable() : rc;
 }
 
-/* The bytes in the order in which they lie in memory, where they lie without gaps; else as C orders them, in *copy. */
+/* The bytes in memory order if they are contiguous; else in C order, in *copy. */
 static const char *bytes_of(const Py_buffer *view, char **copy)
 {
     *copy = NULL;
@@ -196,7 +196,7 @@ static int differs(const capture_t *c, entry_t *e)
     }
 }
 
-/* The first entry that differs; -1: none; -2: an error is set. */
+/* Index of the first entry that differs; -1: none; -2: an error is set. */
 static Py_ssize_t first_difference(capture_t *c)
 {
     for (Py_ssize_t i = 0; i < c->count; i++) {
@@ -212,7 +212,7 @@ Py_ssize_t capture_first_difference(PyObject *capsule)
     capture_t *c = PyCapsule_GetPointer(capsule, NAME);
     if (!c)
         return -2;
-    Py_INCREF(capsule); /* code of the user's may run, and renew the function */
+    Py_INCREF(capsule); /* user code may run and replace the function's entry */
     Py_ssize_t first = first_difference(c);
     Py_DECREF(capsule);
     return first;
@@ -265,11 +265,11 @@ static bool fill_layout(entry_t *e)
     e->gapless = PyBuffer_IsContiguous(&view, 'A');
     PyBuffer_Release(&view);
     e->layout = array_layout_of(e->object, e->key);
-    PyErr_Clear(); /* without it the array is asked */
+    PyErr_Clear(); /* without it numpy's attributes are used */
     return true;
 }
 
-/* The members of a tuple, or where the bytes of a buffer lie. */
+/* Stores the members of a tuple, or the address of a buffer's bytes. */
 static bool fill_value(entry_t *e)
 {
     char *bytes;
@@ -301,7 +301,7 @@ static bool fill(capture_t *c, PyObject *entries)
         entry_t *e = &c->entry[i];
         PyObject *given = PyList_GetItem(entries, i);
         *e = (entry_t){0};
-        c->count = i + 1; /* what is filled so far is freed with it */
+        c->count = i + 1; /* filled entries are freed with it */
         if (!PyArg_ParseTuple(given, "iOOO", &e->kind, &e->object, &e->key, &e->value))
             return false;
         if (!wants(e->kind, e->object) || !fill_value(e)) {

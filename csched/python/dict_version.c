@@ -3,7 +3,8 @@
 
 #include "dict_version.h"
 
-/* PyDictObject, which the stable interface leaves out: the object's head, the count of members, the version. */
+/* The version field of PyDictObject, which the stable ABI does not declare: behind the object's head and the number of
+ * members. */
 static uint64_t version_at(PyObject *dict)
 {
     typedef struct {
@@ -14,7 +15,7 @@ static uint64_t version_at(PyObject *dict)
     return ((const layout_t *)dict)->version;
 }
 
-/* Changes of each kind, and what changes nothing. */
+/* Tests with changes of each kind, and with reads. */
 static bool numbered(PyObject *dict, PyObject *other)
 {
     PyObject *key = Py_None, *one = Py_True, *two = Py_False;

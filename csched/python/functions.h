@@ -1,4 +1,4 @@
-/* Functions for Python that are made without a module: a part of C that is called by cffi appends them to a list. */
+/* Python functions made without a module: C code called by cffi appends them to a list. */
 #ifndef CSCHED_PYTHON_FUNCTIONS_H
 #define CSCHED_PYTHON_FUNCTIONS_H
 
@@ -6,7 +6,7 @@
 
 #include "csched.h"
 
-/* `self` is what the functions get as their first argument; NULL: nothing. */
+/* `self`: first argument of the functions; NULL: none. */
 static inline int append_functions(PyObject *out, PyMethodDef *methods, size_t count, PyObject *self)
 {
     for (size_t i = 0; i < count; i++) {

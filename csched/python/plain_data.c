@@ -45,7 +45,7 @@ static bool put_double(pickle_t *p, PyObject *value)
     return plain_put_code(p, 'G', &bits, 8);
 }
 
-/* A length of one byte or of four, and so many bytes. */
+/* Writes a length of one or four bytes, then that many bytes. */
 static bool put_sized(pickle_t *p, uint8_t brief, uint8_t opcode, const char *data, Py_ssize_t size)
 {
     uint32_t length = (uint32_t)size;
@@ -75,7 +75,7 @@ static bool put_bytes(pickle_t *p, PyObject *value)
     return PyBytes_AsStringAndSize(value, &data, &size) == 0 && put_sized(p, 'C', 'B', data, size);
 }
 
-/* How a container that is part of another is reached: once, or by what several refer to. */
+/* How a nested container is reached: by one reference, or through a shared one. */
 typedef struct {
     int depth;
     bool several;
@@ -173,7 +173,7 @@ PyObject *plain_packed(PyObject *item, PyObject *kind, Py_ssize_t *bytes)
     }
     if (!plain_put(&p, item))
         return NULL;
-    /* what kind(bytes) would do, in a third of the time */
+    /* equals kind(bytes), in a third of the time */
     PyObject *made = PyType_GenericAlloc((PyTypeObject *)kind, (Py_ssize_t)p.size);
     if (made)
         memcpy(PyBytes_AsString(made), p.data, p.size);

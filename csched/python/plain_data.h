@@ -12,11 +12,10 @@
 
 /* cffi: begin */
 /* Appends a type and a function to the list `out`:
- * a kind of bytes that the cycle collector does not see, unlike those that a class statement makes: of a map's elements
- * there are very many;
- * pack(items, first, kind, packed) -> (next, bytes): appends to the list `packed` of each item from place `first` on the
- * item itself, where it is a number, text or the like, else a `kind` of the bytes that `plain_put` writes; up to the
- * first that is not plain data, or is larger than 16 kB.  `bytes`: how many it wrote. */
+ * a subclass of bytes whose instances the cycle collector does not track, as a map may have millions of them;
+ * pack(items, first, kind, packed) -> (next, bytes): appends each item from index `first` on to the list `packed`: a
+ * number, text or the like as it is, others as a `kind` of the bytes that `plain_put` writes.  Stops at the first item
+ * that is not plain data or is larger than 16 kB.  `next`: index of that item; `bytes`: how many were written. */
 int csched_plain_data(void *out);
 /* cffi: end */
 
@@ -25,16 +24,16 @@ typedef struct {
     size_t size, room;
 } pickle_t;
 
-/* An opcode of pickle's and what belongs to it; false: there is no room. */
+/* Writes a pickle opcode and its argument; false: no room. */
 bool plain_put_code(pickle_t *p, uint8_t opcode, const void *data, size_t size);
 
-/* The opcodes that leave a copy of the value on the stack, no more: neither a head nor an end.  They remember nothing, so
- * that bytes of several values may follow one another.  false: it is not plain data, or there is no room, or one of
- * its lists or dicts is referred to from a second place, which would be two in the copy. */
+/* Writes opcodes that push a copy of the value, without PROTO and STOP and without memo, so that bytes of several
+ * values may be concatenated. false: not plain data, no room, or a list or dict in it has a second reference and would
+ * be duplicated. */
 bool plain_put(pickle_t *p, PyObject *value);
 
-/* A new reference to what stands for an item among those of a map (see csched_plain_data), and adds to *bytes; NULL with
- * no error set: it is not plain data. */
+/* A new reference to the packed form of a map's item (see csched_plain_data); adds its size to *bytes. NULL without an
+ * error set: not plain data. */
 PyObject *plain_packed(PyObject *item, PyObject *kind, Py_ssize_t *bytes);
 
 #endif

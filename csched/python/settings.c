@@ -12,7 +12,7 @@ static uint64_t mix(uint64_t digest, uint64_t value)
     return digest ^ digest >> 29;
 }
 
-/* A new reference, or NULL: it has no value here. */
+/* A new reference, or NULL: no value in this context. */
 static PyObject *value_of(const csched_settings_t *settings, void *variable)
 {
     PyObject *value = NULL;
@@ -23,7 +23,7 @@ static PyObject *value_of(const csched_settings_t *settings, void *variable)
     return value;
 }
 
-/* Of the fields of this thread's context; its object may be another one.  0: this thread has none so far. */
+/* Digests the fields of this thread's decimal context, whose object may be replaced. 0: this thread has none yet. */
 static uint64_t digest_decimal(const csched_settings_t *settings)
 {
     PyObject *context = value_of(settings, settings->decimal);
@@ -48,7 +48,7 @@ static uint64_t digest_options(PyObject *options, uint64_t digest)
     return digest;
 }
 
-/* The dicts and their states; false: there is no room, or states are not known. */
+/* Notes the dicts and their versions; false: too many, or versions unknown. */
 static bool list_dicts(csched_settings_t *settings, PyObject *options)
 {
     enum { ROOM = sizeof settings->dicts / sizeof *settings->dicts };
@@ -72,7 +72,8 @@ static void note_dicts(csched_settings_t *settings)
         settings->dict_count = 0;
 }
 
-/* A dict whose state is the one that was noted holds the dicts that come after it, so that each of them is alive. */
+/* Whether all dicts are as noted. An unchanged dict still refers to the dicts listed after it, so each of them is
+ * alive. */
 static bool dicts_as_noted(const csched_settings_t *settings)
 {
     for (uint32_t i = 0; i < settings->dict_count; i++)

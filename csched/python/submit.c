@@ -10,7 +10,7 @@
 enum { MOST_BYTES = 8192 }; /* of pickled arguments, as INLINE_MAX in serialization/payload.py */
 #define NO_RUN UINT32_MAX
 
-/* Whether an argument that is a container is one of those before it too: they are to stay one object. */
+/* Whether a container argument occurs before: both must stay one object. */
 static bool came_before(PyObject *arguments, Py_ssize_t place)
 {
     PyObject *value = PyTuple_GetItem(arguments, place);
@@ -22,7 +22,7 @@ static bool came_before(PyObject *arguments, Py_ssize_t place)
     return false;
 }
 
-/* The arguments: what pickle.dumps(arguments, 5) says in other words. */
+/* Pickles the arguments; equivalent to pickle.dumps(arguments, 5). */
 static bool encode(pickle_t *p, PyObject *arguments)
 {
     Py_ssize_t count = PyTuple_Size(arguments);
@@ -35,13 +35,13 @@ static bool encode(pickle_t *p, PyObject *arguments)
         if (came_before(arguments, i) || !plain_put(p, PyTuple_GetItem(arguments, i)))
             return false;
     return plain_put_code(p, count > 3 ? 't' : ends[count], NULL, 0) &&
-           plain_put_code(p, 0x94, NULL, 0) && /* remembered, as is_plain in calls.c wants it */
+           plain_put_code(p, 0x94, NULL, 0) && /* MEMOIZE, which is_plain in calls.c expects */
            plain_put_code(p, '.', NULL, 0);
 }
 
 /* -- the call */
 
-/* How warnings and log records are told: what `ReportingWatch.touched` says, in 40 ns. */
+/* Whether warnings filters or log levels changed: as `ReportingWatch.touched`, in 40 ns. */
 static int reporting_changed(const csched_plain_t *plain)
 {
     PyObject *filters = PyDict_GetItem(plain->warnings, plain->filters_name); /* borrowed */
@@ -53,7 +53,7 @@ static int reporting_changed(const csched_plain_t *plain)
            PyList_Size(plain->log_handlers) != plain->handler_count;
 }
 
-/* At a glance, which keeps the GIL: 1, 0; -1: an error is set */
+/* Quick check without releasing the GIL: 1 changed, 0 not; -1: an error is set */
 static int surroundings_changed(const csched_plain_t *plain)
 {
     PyObject *path = PySys_GetObject("path"); /* borrowed */
@@ -62,7 +62,7 @@ static int surroundings_changed(const csched_plain_t *plain)
     return PyObject_RichCompareBool(path, plain->path, Py_NE);
 }
 
-/* 1: nothing is to be looked after before a task may go; 0: something is; -1: an error is set */
+/* 1: a task may be sent as it is; 0: something must be done before; -1: an error is set */
 static int clear_to_go(const csched_plain_t *plain, uint64_t start)
 {
     if (start - plain->looked > plain->look_ns || !plain->path)
@@ -81,7 +81,7 @@ static int clear_to_go(const csched_plain_t *plain, uint64_t start)
     return changed < 0 ? -1 : !changed;
 }
 
-/* A call that does not fit raises Python's own error.  false: it is set */
+/* Raises Python's own error for a call that does not fit the function. false: it is set */
 static bool check(const csched_plain_t *plain, PyObject *function, PyObject *arguments)
 {
     PyObject *checked = PyObject_CallFunctionObjArgs(plain->check, function, arguments, NULL);
@@ -89,13 +89,13 @@ static bool check(const csched_plain_t *plain, PyObject *function, PyObject *arg
     return checked;
 }
 
-/* Of a function, for a call that fits it; most have their captured state, which is as it was.  0: not a plain call; -1:
- * an error is set */
+/* The number of a function, for a call that fits it and with unchanged captured state. 0: not a plain call; -1: an
+ * error is set */
 static int64_t number_of(const csched_plain_t *plain, PyObject *function, PyObject *arguments)
 {
     PyObject *known = PyDict_GetItemWithError(plain->captures, function); /* borrowed */
     if (!known)
-        PyErr_Clear(); /* what cannot be looked up is looked at closer */
+        PyErr_Clear(); /* unhashable: `number` decides */
     int64_t unchanged = known ? capture_number(known) : 0;
     if (unchanged > 0 && capture_takes(known, PyTuple_Size(arguments)))
         return unchanged;
@@ -111,7 +111,7 @@ static int64_t number_of(const csched_plain_t *plain, PyObject *function, PyObje
     return found;
 }
 
-/* A free slot, or -1: there is none at hand, or an error is set. */
+/* A free slot, or -1: none is free, or an error is set. */
 static int64_t take_slot(const csched_plain_t *plain)
 {
     PyObject *slot = PyObject_CallNoArgs(plain->pop);
@@ -136,14 +136,14 @@ static PyObject *nothing(void)
     Py_RETURN_NONE;
 }
 
-/* Where a call is counted, and how it is to be run. */
+/* The run and the options of a call. */
 typedef struct {
     int64_t run;
-    const csched_options_t *options; /* NULL: as any other */
+    const csched_options_t *options; /* NULL: none */
 } manner_t;
 
-/* The future is in the table before the task can end.  A refusal (the function was renewed, memory) leaves no trace:
- * the caller tries again by the long way, which says what is wrong. */
+/* Stores the future in the table, then submits: so it is there before the task can end. A refusal (the function was
+ * replaced, memory) changes nothing: the caller takes the long way, which reports the reason. */
 static PyObject *send(csched_plain_t *plain, PyObject *future, int64_t number, manner_t how, const pickle_t *p,
                       uint64_t start)
 {
@@ -224,7 +224,7 @@ static PyObject *submit(PyObject *self, PyObject *const *given, Py_ssize_t count
     return PyObject_CallFunctionObjArgs(plain->long_way, given[0], given[1], given[2], NULL);
 }
 
-/* From now on it may be part of a cycle. */
+/* Gives a future to the cycle collector: from now on it may be part of a cycle. */
 static PyObject *track(PyObject *self, PyObject *future)
 {
     (void)self;

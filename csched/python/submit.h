@@ -1,5 +1,5 @@
-/* Plain submits: calls with small arguments go from the interpreter to the scheduler without a line of Python between.
- * Only in the module that keeps the GIL (see build.py). */
+/* Plain submits: calls with small arguments go from the interpreter to the scheduler without Python code in between.
+ * Only in the module that keeps the GIL (build.py). */
 #ifndef CSCHED_PYTHON_SUBMIT_H
 #define CSCHED_PYTHON_SUBMIT_H
 
@@ -9,13 +9,13 @@
 /* cffi: begin */
 typedef struct {
     csched_t *s;
-    uint64_t looked;      /* when the surroundings were looked at as a whole */
-    uint64_t look_ns;     /* how long that is enough */
+    uint64_t looked;      /* when the surroundings were last compared as a whole */
+    uint64_t look_ns;     /* for how long that is valid */
     uint64_t left;        /* when the last submit returned */
-    uint64_t in_a_row_ns; /* a submit so soon after another: nothing can have changed between them */
+    uint64_t in_a_row_ns; /* a submit so soon after another needs no check: nothing can have changed */
     void *home;           /* of the futures: the backend */
     void *gate;           /* whether it takes tasks: .closed and .broken */
-    uint64_t digest;      /* the surroundings as workers know them: of csched_surroundings, */
+    uint64_t digest;      /* the surroundings that workers have: csched_surroundings then, */
     void *path;           /* and a list that was equal to sys.path */
     void *warnings;       /* the namespace of that module, */
     void *filters;        /* the list that its `filters` were, */
@@ -27,12 +27,12 @@ typedef struct {
     int64_t handler_count;
     void *settings;       /* csched_settings_t: what workers have */
     void *long_way;       /* (function, arguments, keywords) -> a future: whatever is no plain call */
-    void *captures;       /* dict: function -> the capsule of what it refers to (capture.h), and of its number, */
-    void *check;          /* (function, arguments) raises TypeError where they do not fit */
-    void *number;         /* function -> its number, 0: it goes with the arguments */
+    void *captures;       /* dict: function -> capsule of its captured state and number (capture.h) */
+    void *check;          /* (function, arguments) raises TypeError if they do not fit */
+    void *number;         /* function -> its number, 0: it is pickled with the arguments */
     void *future;         /* (home) -> a future */
     void *table;          /* list: slot -> future */
-    void *pop, *append;   /* take a free slot, raises IndexError; give one back */
+    void *pop, *append;   /* takes a free slot or raises IndexError; gives one back */
     void *closed_name, *broken_name, *filters_name,
         *ticket_name; /* filled in by csched_plain_submit, with what it owns */
 } csched_plain_t; /* borrowed references; it and they outlive the function made from it */

@@ -8,13 +8,14 @@
 
 enum { DIFFERS = 1, OTHER_KIND = 2 };
 
-/* What a map takes. */
+/* The state of one `take`. */
 typedef struct {
     PyObject *capsule, *kinds, *packed_kind, *items;
     Py_ssize_t bytes;
 } taking_t;
 
-/* Whether the item, a new reference to which is taken, is among the items now, as it is or packed; -1: an error is set */
+/* Appends the item, packed if it is plain data; steals the reference.  1: packed, or its type is among `kinds`; 0:
+ * neither; -1: an error is set */
 static int added(taking_t *t, PyObject *item)
 {
     int fixed = PySet_Contains(t->kinds, (PyObject *)Py_TYPE(item));
@@ -26,7 +27,7 @@ static int added(taking_t *t, PyObject *item)
     return rc < 0 ? -1 : done;
 }
 
-/* 0, DIFFERS, OTHER_KIND or both of the item; -1: an error is set */
+/* Returns 0, DIFFERS, OTHER_KIND or both; -1: an error is set */
 static int take_item(taking_t *t, PyObject *item)
 {
     int done = added(t, item);

@@ -6,7 +6,7 @@
 #include "threads.h"
 #include "worker.h"
 
-enum { SLICE_MS = 500 }; /* of sleep; work, requests and retiring end it at once */
+enum { SLICE_MS = 500 }; /* of one sleep, which work, requests and retiring end at once */
 
 int csched_thread_attach(const int fds[4], csched_worker_t **worker)
 {
@@ -16,11 +16,11 @@ int csched_thread_attach(const int fds[4], csched_worker_t **worker)
     return rc;
 }
 
-/* Waits without the GIL, which idle threads never take: for a task, a request, or the end. */
+/* Waits for a task, a request, or the end, without the GIL. */
 static int wait_for_item(csched_thread_t *t, csched_item_t *item)
 {
     PyThreadState *state = PyEval_SaveThread();
-    csched_poll(t->s, 0); /* the results of this thread, so that what waits for them is sent, to it perhaps */
+    csched_poll(t->s, 0); /* drains this thread's results, so that dependents are sent, perhaps to it */
     int rc;
     do
         rc = csched_worker_next(t->w, t->spin_us, SLICE_MS, item);
@@ -30,7 +30,7 @@ static int wait_for_item(csched_thread_t *t, csched_item_t *item)
     return rc;
 }
 
-/* Stores an attribute and gives the reference away. */
+/* Stores an attribute; steals the reference. */
 static void store(PyObject *call, const char *name, PyObject *value)
 {
     if (!value || PyObject_SetAttrString(call, name, value) < 0)
@@ -50,8 +50,8 @@ static PyObject *taken_exception(void)
     return value;
 }
 
-/* Calls it, as the task of this ticket.  Between the return of user code and the end of this function no byte code runs,
- * so that an interrupt which came too late is taken back before it can hit anything else. */
+/* Calls it as the task of this ticket. Between the return of user code and the end of this function no byte code runs,
+ * so that a late interrupt is withdrawn before it can hit other code. */
 static PyObject *invoke(csched_thread_t *t, PyObject *call, uint64_t ticket)
 {
     PyObject *function = PyObject_GetAttrString(call, "invoke");
@@ -83,7 +83,7 @@ static uint32_t failures_of(PyObject *call)
     return (uint32_t)found;
 }
 
-/* Its ring is full only when no thread drains: this thread does so itself then. */
+/* Publishes; the ring is full only if no thread drains, so this thread then drains itself. */
 static int publish(csched_thread_t *t, uint32_t status, uint32_t failures)
 {
     int rc;
@@ -96,13 +96,13 @@ static int publish(csched_thread_t *t, uint32_t status, uint32_t failures)
     return rc < 0 ? rc : CSCHED_OK;
 }
 
-/* Others wait for this result: they are sent before the next task begins. */
+/* Whether tasks depend on this result: they are sent before the next task begins. */
 static bool is_urgent(const csched_worker_t *w)
 {
     return w->current && w->current->attempt & ENTRY_URGENT;
 }
 
-/* What it printed goes out before its result. */
+/* Sends what the task printed, before its result. */
 static void end_output(csched_thread_t *t)
 {
     if (!t->spoke)
@@ -174,7 +174,7 @@ int csched_thread_interrupt(csched_thread_t *t, uint64_t ticket)
     if (!ticket || t->ticket != ticket)
         return 0;
     t->raised = 1;
-    csched_worker_heard(t->w); /* it will be: user code cannot run on without */
+    csched_worker_heard(t->w); /* the interrupt will be raised: user code cannot continue without it */
     return PyThreadState_SetAsyncExc((unsigned long)t->ident, PyExc_KeyboardInterrupt) == 1;
 }
 

@@ -85,7 +85,7 @@ typedef struct {
 #define SEGMENT_HEADER_BYTES ((sizeof(segment_t) + 4095u) & ~(uint64_t)4095u)
 
 typedef struct { /* where a payload lies */
-    uint64_t offset, size; /* from the region's start; in line: from the entry's start */
+    uint64_t offset, size; /* from the region's start; inline: from the entry's start */
     uint32_t region;
     uint32_t status; /* of the task it is the result of */
 } ref_t;
@@ -115,11 +115,11 @@ typedef struct {
     uint32_t function, count;
     ref_t payload;
     uint64_t bundle; /* NO_BLOCK: the inputs' refs follow; ALL_NONE: there are no refs, every input is None; else they
-                      * lie in the kernel's arena with the in-line ones */
+                      * lie in the kernel's arena with the inline ones */
     uint32_t inputs;
     uint32_t attempt;
     uint64_t dispatched; /* when it was sent */
-} task_entry_t; /* then ref_t[inputs] as bundle says, then payloads in line */
+} task_entry_t; /* then ref_t[inputs] as bundle says, then inline payloads */
 
 typedef struct {
     entry_t head;
@@ -127,7 +127,7 @@ typedef struct {
     uint32_t status, detail;
     ref_t payload;
     uint32_t count;  /* messages: their kind */
-    uint32_t stamps; /* pairs (start, finish) of elements before the payload in line */
+    uint32_t stamps; /* pairs (start, finish) of elements before the inline payload */
     uint64_t received, started, finished, returned; /* 16-byte aligned: copied by fours, out of a copy just made */
 } result_entry_t;
 

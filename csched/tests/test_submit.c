@@ -249,7 +249,7 @@ static void not_before_its_time_although_its_input_is_there(void)
     world_close(w);
 }
 
-/* The first in line needs a block of the arena that those behind it have filled: they go first. */
+/* The first task of the queue needs a block, and later ones have filled the arena: they go first. */
 static void a_full_arena_does_not_block_the_queue(void)
 {
     csched_config_t config = {.arena_bytes = 1 << 20, .helper = 1};

@@ -112,7 +112,7 @@ static void a_turn_publishes_and_takes(void)
     world_close(w);
 }
 
-/* All inputs of one task: None, in line, in this worker's block, in the other's, and as a bundle of many. */
+/* All inputs of one task: None, inline, in this worker's block, in the other's, and as a bundle of many. */
 static void inputs_from_everywhere(void)
 {
     world_t *w = world_open(1);

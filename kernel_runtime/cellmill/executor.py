@@ -369,7 +369,7 @@ class Executor(BaseExecutor):
 
         Raises `UsageError` outside of notebooks.
         """
-        # by name: drawing lies above, and nothing here needs it before the first question
+        # by name: drawing is in a room above, and nothing here needs it before the first question
         importlib.import_module("cellmill.views.inline_dashboard").show(self)
 
     @bounded
@@ -482,7 +482,7 @@ def _note_inline() -> None:
 def default_executor() -> Executor:
     """The executor that the magics and `parallel` use; made on first use, inline inside tasks."""
     if thread_context.used and thread_context.in_thread():
-        return Executor()  # inline: the default one of this process is for those who are not in a task
+        return Executor()  # inline: the default one of this process is for code outside of tasks
     found: Executor | None = registry.default
     if found is not None and not found._closed:
         return found

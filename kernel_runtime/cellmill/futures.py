@@ -34,7 +34,7 @@ _REMEDY = (
 
 
 class Home(Protocol):
-    """Who answers for a future that is not over."""
+    """The owner of an unfinished future, which answers for it."""
 
     def wait(self, future: Future, timeout: float | None) -> None:
         """Return when the future is over or the time (seconds) is."""
@@ -64,7 +64,7 @@ def track(future: Future) -> None:
 
 
 class _Followers:
-    """Who wants to hear of a future's end."""
+    """The followers of a future, notified of its end."""
 
     __slots__ = ("callbacks", "condition", "waiters")
 
@@ -192,7 +192,7 @@ class Future(BaseFuture[Any]):
         return found
 
     def _in_loop(self) -> Any:
-        """As `asyncio.wrap_future` has it, and who waits is told what was cancelled."""
+        """As `asyncio.wrap_future`; the error tells the waiter what was cancelled."""
         import asyncio
 
         loop = asyncio.get_event_loop()
@@ -268,7 +268,7 @@ class Future(BaseFuture[Any]):
         return self._finish(CANCELLED_AND_NOTIFIED, None, None)
 
     def disown(self, error: BaseException) -> None:
-        """In a forked child: fail without a word to those who follow, who are the parent's."""
+        """In a forked child: fail without notifying followers, which are the parent's."""
         self._followers = None
         if self._state not in OVER:
             track(self)
@@ -326,7 +326,7 @@ class Future(BaseFuture[Any]):
         return followed
 
     def set_running_or_notify_cancel(self) -> bool:
-        """For those who use the class by itself; tasks do not need it."""
+        """For uses of the class by itself; tasks do not need it."""
         with self._condition:
             if self._state == CANCELLED:
                 self._state = CANCELLED_AND_NOTIFIED

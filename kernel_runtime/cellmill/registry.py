@@ -122,7 +122,7 @@ def attend() -> None:
 
     ip = get_ipython()
     if ip is not None:
-        importlib.import_module("cellmill.magics.waiting").attend(ip)  # by name: it lies above
+        importlib.import_module("cellmill.magics.waiting").attend(ip)  # by name: it is in a room above
 
 
 def names_of(found: list[Run]) -> str:

@@ -190,7 +190,7 @@ def begin(
     open_ended: bool = False,
     priority: int = 0,
 ) -> Run:
-    """Open a run and tell those who watch. ``open_ended``: single calls of a cell, which may still get more."""
+    """Open a run and notify the watchers. ``open_ended``: single calls of a cell, which may still get more."""
     run = Run(backend, key, name, expected)
     run.open_ended = open_ended
     run.priority = priority
@@ -282,7 +282,7 @@ def stop_cell() -> int:
 
 
 def _leave_to_parent() -> None:
-    """In a forked child: the runs are its parent's, and so are those who watch them."""
+    """In a forked child: the runs and their watchers are its parent's."""
     _lock._at_fork_reinit()  # type: ignore[attr-defined]
     for run in _active.values():
         run._backend = None

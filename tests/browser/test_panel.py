@@ -26,7 +26,7 @@ def work(item):
     return number
 """
 
-# The publisher's clock for silent pages stands still, so that the page before the reload is known for as long as the
+# The publisher's clock for silent pages is stopped, so that the page before the reload is known for as long as the
 # test likes; then it leaps, and only who speaks is known again.
 STOP_CLOCK = """
 from cellmill.views import comm
@@ -48,7 +48,7 @@ print("views", before, "then", len(listeners))
 """
 
 
-# Counts the views that ever spoke; those that left said so, as the clock for silent ones stands still.
+# Counts the views that ever spoke; those that left said so, as the clock for silent ones is stopped.
 NOTE_VIEWS = """
 ever, heard = set(), listeners.heard
 def noting(name, *arguments, **options):

@@ -125,7 +125,7 @@ def test_reload_restart_and_a_notebook_without_a_kernel(lab: OpenLab, tmp_path: 
     wait_inline(one, "d.done === 40 && d.running === 2")
     save(one)
     one.load()
-    # A busy kernel tells a page that was reloaded about no widget: what was saved stands there until it does.
+    # A busy kernel tells a page that was reloaded about no widget: the saved still is shown until it does.
     one.page.get_by_text("Tasks: no tasks yet").wait_for()
     open_doors(tmp_path, "second")
     wait_inline(one, "d.done === 60 && d.total === 60")

@@ -87,7 +87,7 @@ def test_use_is_not_reported_and_strangers_are_refused(monkeypatch: pytest.Monke
     assert chosen["RAY_AUTH_MODE"] == "token"
     assert len(chosen["RAY_AUTH_TOKEN"]) == 64
     monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", "/somewhere")
-    assert "RAY_AUTH_TOKEN" not in head.environment()  # the user's own stands
+    assert "RAY_AUTH_TOKEN" not in head.environment()  # the user's own is kept
 
 
 def test_a_notebook_folder_is_not_searched_by_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

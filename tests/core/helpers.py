@@ -61,7 +61,7 @@ def run_script(folder: Path, code: str, *args: str, limit: float = 60) -> tuple[
         try:
             out, err = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGABRT)  # where each thread stands
+            process.send_signal(signal.SIGABRT)  # prints each thread's stack
             try:
                 out, err = process.communicate(timeout=5)
             except subprocess.TimeoutExpired:  # a child of it that hangs too holds its pipes

@@ -54,7 +54,7 @@ def writeable(model: Model) -> bool:
 
 
 def kinds(*args: Any, **kwargs: Any) -> list[str]:
-    """Types of what lies in lists, tuples and dicts."""
+    """Types of the members of lists, tuples and dicts."""
     found: list[str] = []
     for value in (*args, *kwargs.values()):
         if isinstance(value, (list, tuple)):

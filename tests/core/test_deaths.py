@@ -114,7 +114,7 @@ def test_dies_while_it_reads_another_workers_block(fresh: Executor) -> None:
 
 
 def test_blocks_of_the_dead_are_reclaimed(fresh: Executor) -> None:
-    """Descriptors stand for regions: each worker's arena is one until its last reference goes."""
+    """Each descriptor is of a region: each worker's arena is one until its last reference goes."""
 
     def once() -> None:
         made = fresh.submit(bytes, 4 * MB)

@@ -18,7 +18,7 @@ KEPT = 64 * MB
 
 
 def arenas(pids: list[int]) -> dict[int, int]:
-    """Bytes of the pages that payloads have, by the inode of what they lie in."""
+    """Bytes of the pages that payloads have, by the inode of their file."""
     found = {}
     for pid in pids:
         for fd in Path(f"/proc/{pid}/fd").iterdir():

@@ -128,7 +128,9 @@ MAY_IMPORT_CSCHED = (
     "cellmill.serialization.pieces",  # packs them
     "cellmill.diagnostics.boundary",  # shortens tracebacks
 )
-CIRCLES: dict[str, list[int]] = {  # of files that know each other's types, by their room: how many files each has
+CIRCLES: dict[
+    str, list[int]
+] = {  # of files that know each other's types, by their room: how many files each has
     "bench": [2],
 }
 WIDGETS_MAY_USE = {
@@ -157,7 +159,7 @@ def imports(module: str, path: Path) -> Iterator[tuple[int, str]]:
 
 
 def room(name: str) -> str | None:
-    """The part of the package that a name lies in; None for the package itself and for others."""
+    """The part of the package that a name is in; None for the package itself and for others."""
     parts = name.split(".")
     if parts[0] != "cellmill":
         return None

@@ -119,7 +119,7 @@ def test_a_user_factory_of_records_adds_what_it_adds() -> None:
 
 
 def test_records_of_no_task_in_a_foreign_process(tmp_path: Path) -> None:
-    """What stands there for the kernel's handlers tells nothing: its own do, and where there is none stderr."""
+    """The stand-ins for the kernel's handlers write nothing: its own do, and where there is none stderr."""
     out, err = run_script(
         tmp_path,
         """

@@ -171,7 +171,7 @@ def test_more_than_there_is(pool: Executor, tmp_path: Path) -> None:
 
 
 def test_more_than_a_file_may_hold(pool: Executor, tmp_path: Path) -> None:
-    """Nothing is copied or written before the error: the array lies in a file with nothing in it."""
+    """Nothing is copied or written before the error: the array is in an empty file."""
     with open(tmp_path / "sparse", "wb") as file:
         file.truncate(1 << 42)
     array = numpy.asarray(numpy.memmap(tmp_path / "sparse", dtype="u1", mode="r"))
@@ -181,7 +181,7 @@ def test_more_than_a_file_may_hold(pool: Executor, tmp_path: Path) -> None:
 
 
 def test_memory_and_disk_full(tmp_path: Path) -> None:
-    """A limit on the size of files stands for the disk."""
+    """A limit on the size of files simulates a full disk."""
     out, err = run_script(
         tmp_path,
         """
@@ -269,7 +269,7 @@ def test_a_version_that_comes_back(pool: Executor) -> None:
 
 
 def test_what_user_code_keeps_of_a_dropped_function(fresh: Executor) -> None:
-    """Its arrays lie in shared memory, which must not be used for anything else while they are read."""
+    """Its arrays are in shared memory, which must not be used for anything else while they are read."""
 
     def define(i: int) -> Any:
         data = numpy.full(MB // 8, i)

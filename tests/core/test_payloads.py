@@ -49,7 +49,7 @@ def test_large_results_are_read_in_place(pool: Executor) -> None:
 
 
 def test_blocks_that_were_written_to_are_used_again(pool: Executor) -> None:
-    """Nothing of what a holder wrote is seen by who gets what comes to lie there next, in the kernel or in workers."""
+    """What a holder wrote is not seen in the next block at that place, in the kernel or in workers."""
     for size in (5_000, 20_000, 100_000):
         places = set()
         for i in range(60):

@@ -269,7 +269,7 @@ class Drawing:
             self.maps.append(name)
 
     def _input_change(self, function: Function) -> tuple[str, str]:
-        """A change of what a function captures, as one line that may stand in another's body."""
+        """A change of what a function captures, as one line that may be in another's body."""
         names = [name for name in function.variables if name in self.kinds and self.kinds[name].change]
         if not names:
             return "", ""

@@ -62,7 +62,7 @@ class _Forms:
         return "error", type(error).__qualname__, self._present(type(error)), self.form(error.args)
 
     def _present(self, kind: type) -> bool:
-        """Whether a class of the program is the one that its name stands for now."""
+        """Whether a class of the program is the one that its name refers to now."""
         return kind.__module__ != "__main__" or self.main.get(kind.__qualname__) is kind
 
     def _object(self, value: Any, kind: type) -> Any:

@@ -185,7 +185,7 @@ class Trial:
             self.wrong.append(f"{len(results)} of 100 results")
 
     def _check(self, pool: Executor) -> None:
-        """All is over, all workers stand, all memory came back."""
+        """All is over, all workers are ready, all memory came back."""
         after = census.take(pool, looks=3)
         stats = pool.stats()
         if (stats.done, stats.workers, after.file) != (

@@ -11,7 +11,7 @@ from tests.magics.notebook import Notebook
 
 
 def test_status_as_text_and_html(notebook: Notebook) -> None:
-    notebook.run("__import__('cellmill').default_executor().run_on_workers(int)").ok()  # until all stand
+    notebook.run("__import__('cellmill').default_executor().run_on_workers(int)").ok()  # until all are ready
     output = notebook.run("%cellmill").ok()
     assert output.result is not None
     for word in ("backend", "local", "policy", "pid", "idle", "done"):

@@ -27,7 +27,7 @@ def test_the_backends_side_by_side(executed: Any) -> None:
     executed(document, 240)
     ready = [name for name, reason in available().items() if not reason]
     assert "local" in ready
-    # bars stand between the lines
+    # bars are between the lines
     printed = "".join(output.get("text", "") for output in _shown(document, "measured = []"))
     assert [line.split()[0] for line in printed.splitlines()] == ready
     (same,) = _shown(document, "all(m.scores")

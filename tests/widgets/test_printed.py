@@ -1,4 +1,4 @@
-"""What tasks print stands under the bar of its cell: the first lines as they are, all of them folded, by call."""
+"""What tasks print is under the bar of its cell: the first lines as they are, all of them folded, by call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def talk(i):
     if i == 1:
         print("wrong", file=sys.stderr)
 """
-MORE = "... the other lines that tasks print stand folded under the bar above"
+MORE = "... the other lines that tasks print are folded under the bar above"
 
 
 @pytest.fixture(autouse=True, params=["local", "threads"])

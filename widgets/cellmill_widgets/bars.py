@@ -135,7 +135,7 @@ def drawn(view: View, width: int) -> str:
 
 
 def fold(views: Sequence[View]) -> tuple[Sequence[View], View | None]:
-    """The bars to show, running ones first in line, and one that stands for the rest."""
+    """The bars to show, running ones first, and one for the rest."""
     if len(views) <= LIMIT:
         return views, None
     running = [view for view in views if not view.finished]

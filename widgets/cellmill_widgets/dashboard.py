@@ -1,4 +1,4 @@
-"""The dashboard as an anywidget, and what stands for it where no widget is drawn."""
+"""The dashboard as an anywidget, and its still where no widget is drawn."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def shares(counts: Mapping[str, int], total: int, width: int = WIDTH) -> list[tu
 
 
 def runs_of(states: str, width: int = WIDTH) -> list[tuple[str, int]]:
-    """Cells for tasks in their order; a cell that stands for several shows the one that matters most."""
+    """Cells for tasks in their order; a cell for several shows the one that matters most."""
     if not states:
         return []
     matters = "frcwd"

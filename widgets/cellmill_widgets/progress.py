@@ -38,7 +38,7 @@ class _Track:
     changed: float = 0.0
 
     def view(self, now: float, *, closing: bool) -> tuple[View, bool]:
-        """The run as it stands, and whether it has anything to do."""
+        """The current state of the run, and whether it has anything to do."""
         finished = self.run.finished
         counts = self.run.counts()
         done = counts.succeeded + counts.failed
@@ -172,7 +172,7 @@ class Board:
             self._wake.set()
 
     def _printing(self, key: str) -> None:
-        """The first line of a cell's tasks is about to be shown: its bars stand above it."""
+        """The first line of a cell's tasks is about to be shown: its bars come above it."""
         with self._lock:
             now = time.monotonic()
             self._take_new()

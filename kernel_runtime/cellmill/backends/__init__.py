@@ -67,7 +67,7 @@ def _refuse_unknown(name: str, options: dict[str, Any], known: list[str]) -> Non
 
 
 def _engine(name: Any, options: dict[str, Any]) -> Any:
-    """The cluster that a backend's name, address or object stands for; its own options are taken out of ``options``."""
+    """The cluster for a backend's name, address or object; its own options are taken out of ``options``."""
     own = {key: options.pop(key) for key in list(options) if key not in _COMMON}
     if name == "dask":
         from .cluster.engines.dask import DaskEngine

@@ -16,7 +16,7 @@ from .resources import Resources
 
 
 class Picture(Protocol):
-    """Tasks with inputs or dependents, as they stand. Columns are native integers and floats, one after another."""
+    """Tasks with inputs or dependents, and their states. Columns are native integers and floats, one after another."""
 
     tasks: int
     dependencies: int

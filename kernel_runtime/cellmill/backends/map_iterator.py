@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol, cast
 from ..diagnostics.boundary import bounded_next
 from ..task import RunCounts
 
-LONGEST_SLEEP_S = 0.2  # of who waits in an event loop: limits of time are looked at in between
+LONGEST_SLEEP_S = 0.2  # of a reader in an event loop: time limits are checked in between
 
 
 class Progress(NamedTuple):

@@ -211,7 +211,7 @@ class Walk:
             return
         name = name or cls.__name__
         self.attribute(cls, "__bases__", name)
-        if self.in_worker:  # who asks for annotations first makes an empty dict of the class's
+        if self.in_worker:  # the first read of annotations makes an empty dict in the class
             type.__getattribute__(cls, "__annotations__")
         copyreg._slotnames(cls)  # type: ignore[attr-defined]  # pickling an instance notes it in the class
         self.follow((type(cls), *cls.__bases__), name)

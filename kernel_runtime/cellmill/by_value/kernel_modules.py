@@ -93,7 +93,7 @@ class KernelModules:
 
 def _source_of(name: str) -> tuple[Any, str] | None:
     """(spec, path) of a module of the user's own."""
-    with contextlib.suppress(Exception):  # whatever stands there may be no module
+    with contextlib.suppress(Exception):  # the entry may be no module
         spec = sys.modules[name].__spec__
         if spec is not None and spec.has_location and users_own(str(spec.origin)):
             return spec, str(spec.origin)

@@ -69,7 +69,7 @@ class Look:
 
 
 class Watched:
-    """A call whose function's captured state is looked at afterwards; who makes many calls takes `bare` and `look`."""
+    """A call whose function's captured state is compared afterwards; for many calls there are `bare` and `look`."""
 
     def __init__(self, call: Callable[..., Any], function: Any, name: str) -> None:
         self.__wrapped__ = call

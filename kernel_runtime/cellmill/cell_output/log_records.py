@@ -49,7 +49,7 @@ def forward(channel_here: Callable[[], Channel | None]) -> Callable[[], None]:
             return
         until, heard = _call_own(self, record)
         for stream in channel.streams:
-            stream.flush()  # what was written before stands before it
+            stream.flush()  # earlier text comes before it
         channel.send(LOG, packed(record, until, heard))
 
     def undo() -> None:

@@ -29,7 +29,7 @@ class Origin:
         self.context.copy().run(action)
 
     def stream(self, number: int) -> Any:
-        """Where its text goes: what stands there now (a cell may capture its output), but never a later cell's."""
+        """Where its text goes: the current stream (a cell may capture its output), but never a later cell's."""
         return getattr(sys, STREAMS[number]) if self.epoch == latest.epoch else self._streams[number]
 
 
@@ -45,4 +45,4 @@ def begin_cell(epoch: int) -> Origin:
 
 def is_notebooks(stream: Any) -> bool:
     """Whether what is written there stands in a cell, and is not captured or sent elsewhere."""
-    return hasattr(stream, "pub_thread")  # an `OutStream` of ipykernel, or what stands before one
+    return hasattr(stream, "pub_thread")  # an `OutStream` of ipykernel, or a wrapper of one

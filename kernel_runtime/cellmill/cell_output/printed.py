@@ -1,6 +1,6 @@
 """What the tasks of one cell of a notebook have printed, line by line, with whose each is; in bounded memory.
 
-All of it stands folded under the bars of the cell; the first lines come below these as well, as a plain loop would show
+All of it is folded under the bars of the cell; the first lines come below these as well, as a plain loop would show
 them. The bars' owner sets it: see `Run.printed`.
 """
 
@@ -33,7 +33,7 @@ class Printed:
         self._begins = begins  # called before the first line is shown
         self._lock = threading.Lock()
         self._lines: list[Line] = []
-        self._open: dict[tuple[str, int], int] = {}  # where a line stands that has no end yet
+        self._open: dict[tuple[str, int], int] = {}  # index of a line that has no end yet
         self._callers: set[str] = set()
         self._characters = 0
         self._shown = 0
@@ -45,7 +45,7 @@ class Printed:
         self.where = ""  # the rest of it can be had
 
     def begin(self) -> None:
-        """Something is going to be shown: the bars are to stand above it."""
+        """Something is going to be shown: the bars must be above it."""
         if not self.closed:
             self._begins()
 

@@ -98,11 +98,11 @@ class Transcript:
             self._bytes += len(line)
         if folded:
             shown += [*self._told_repeats(number), *self._ended_line(number)]
-            shown += ["... the other lines that tasks print stand folded under the bar above\n"]
+            shown += ["... the other lines that tasks print are folded under the bar above\n"]
         self._write(number, "".join(shown))
 
     def _fold(self, number: int, lines: list[tuple[str, int]], voice: Voice) -> bool:
-        """Take out of the lines what stands folded under the bar of the cell; whether these are the first."""
+        """Take out the lines to be folded under the bar of the cell; whether these are the first."""
         printed = self._printed(number)
         if printed is None:
             return False
@@ -112,7 +112,7 @@ class Transcript:
             printed.where = f"cellmill.output({self.run.id})"
         if first:
             for each in filter(None, map(self.origin.stream, STREAMS)):
-                self.origin.do(each.flush)  # what the cell itself has printed stands above the bar
+                self.origin.do(each.flush)  # what the cell itself has printed comes above the bar
             printed.begin()
         printed.late()
         del lines[plain:]

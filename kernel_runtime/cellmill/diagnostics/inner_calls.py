@@ -1,4 +1,4 @@
-"""Calls of parallel functions inside tasks give values: who asks one for its result is told so.
+"""Calls of parallel functions inside tasks give values: asking one for its result raises an error that says so.
 
 Code that is written for the futures which the same calls give outside of tasks fails there, on whatever the value is.
 """

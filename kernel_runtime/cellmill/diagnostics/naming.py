@@ -23,7 +23,7 @@ class InputName:
 
 
 def call_text(name: str, args: Any, kwargs: dict[str, Any], future: type[Any]) -> str:
-    """A call in short; objects of the class ``future`` stand as the inputs they are."""
+    """A call in short; objects of the class ``future`` are shown as inputs."""
     count, shown = 0, list[Any]()
     for value in (*args, *kwargs.values()):
         count += (of_input := is_a(value, future))

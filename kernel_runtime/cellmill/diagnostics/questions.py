@@ -20,7 +20,7 @@ KINDS = (
 )  # of a row, in the order of the scheduler's bits
 ORDERS = ("news", "newest", "oldest", "run", "queue", "attempts")  # of rows, in the scheduler's order
 MOST_ROWS = 500  # that are given at once
-MOST_OFFSET = 100_000  # rows that may stand before those that are given
+MOST_OFFSET = 100_000  # rows that may be skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Waits:
     used: str = ""
     total: str = ""
     holders: tuple[tuple[int, str], ...] = ()  # some of those that have it
-    first: tuple[int, str] | None = None  # who gets some before it, and how much that one asks for
+    first: tuple[int, str] | None = None  # the task that gets some before it, and how much it asks for
     first_wanted: str = ""
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a call fits its function: who calls with wrong arguments hears so at the call, in Python's own words.
+"""Whether a call fits its function: wrong arguments raise at the call, with Python's own error.
 
 Looked at are plain functions and methods. What another callable takes is known to itself alone: its tasks tell.
 """

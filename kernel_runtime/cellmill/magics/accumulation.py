@@ -69,7 +69,7 @@ def _same(one: ast.expr, other: ast.expr) -> bool:
 
 
 def _accumulated(node: ast.AST) -> ast.Name | None:
-    """The name that a statement accumulates, as it stands."""
+    """The name that a statement accumulates, as written."""
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         return node.target
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):

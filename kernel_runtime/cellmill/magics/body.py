@@ -159,7 +159,7 @@ class TaskBody(Body):
 
 
 def value_of(outcome: Outcome) -> Any:
-    """What a task's future stands for as an argument."""
+    """What a task's future becomes as an argument."""
     return outcome.result()
 
 

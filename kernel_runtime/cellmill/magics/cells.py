@@ -190,7 +190,7 @@ def _at_node(message: str, lines: list[str], node: ast.expr | ast.stmt) -> Usage
 
 
 def _column(text: str, offset: int) -> int:
-    """The column at which a byte of the line stands."""
+    """The column of a byte of the line."""
     return len(text.encode()[:offset].decode(errors="replace"))
 
 

@@ -54,7 +54,7 @@ def matcher(ip: InteractiveShell) -> Matcher:
 def _offers(
     ip: InteractiveShell, magic: str, words: list[str], fragment: str, body: str
 ) -> tuple[Iterable[str], str]:
-    """The words that may stand here, and their kind."""
+    """The words that are possible here, and their kind."""
     if magic == "%cellmill":
         return _control(words, fragment), "keyword"
     if magic == "%journeys":

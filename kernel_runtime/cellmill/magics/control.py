@@ -30,7 +30,7 @@ HELP = """Show the workers, or change their settings.
     %cellmill resources NAME=N…    how much there is of what tasks ask for by --resources: gpu=2 licence=1 memory=64GB
     %cellmill output label|plain   the function and task before each line that tasks print, or not
     %cellmill output lines N       show N lines of each task at most (1,000 if not set); in a notebook those of a cell
-                                   beyond the first 20 stand folded under its bar
+                                   beyond the first 20 are folded under its bar
     %cellmill wait SECONDS         the longest that a cell waits for its tasks before it ends, where nbclient, papermill
                                    or nbconvert runs the notebook (3,600 if not set)
     %cellmill traceback full|short errors with Cellmill's own lines, or ending at yours (if not set)

@@ -83,7 +83,7 @@ class Rewriter(Flow):
     # -- operands
 
     def _operand(self, node: Any, *, consumed: bool = False, as_set: bool = False) -> Any:
-        """What stands for an operand when the statement is done."""
+        """What replaces an operand when the statement is executed."""
         if isinstance(node, ast.Constant) or self._is_free(node):
             return copy.deepcopy(node)
         if isinstance(node, ast.Starred):

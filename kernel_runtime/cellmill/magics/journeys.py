@@ -26,7 +26,7 @@ The intervals, from the call to the result:
     unpack               the worker loads the arguments
     run                  your code
     pack                 the worker pickles the result
-    collect              the result lies there until the kernel takes it
+    collect              the result waits until the kernel takes it
     pickle               the kernel pickles the arguments: beside the journey, before the call returns
     beside               waiting for others of the same chunk of a map
 
@@ -103,7 +103,7 @@ class Journeys:
 
 
 def names() -> list[str]:
-    """What may stand for RUN."""
+    """Possible values of RUN."""
     executor = cellmill.peek_default_executor()
     return [run.name for run in _runs_of(executor)] if executor is not None else []
 

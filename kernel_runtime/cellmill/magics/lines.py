@@ -47,7 +47,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a magic line: its text without quotes, and where it stands."""
+    """A word of a magic line: its text without quotes, and its position."""
 
     text: str
     start: int
@@ -184,7 +184,7 @@ _KINDS: dict[Callable[[str], Any], str] = {
 
 
 def usage_of(options: Sequence[Option]) -> str:
-    """The options as they stand in a usage line."""
+    """The options as shown in a usage line."""
     return " ".join(
         f"[{option.flag} {option.metavar}]" if option.metavar else f"[{option.flag}]" for option in options
     )

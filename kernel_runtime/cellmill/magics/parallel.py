@@ -116,7 +116,7 @@ def _yields(node: ast.AST) -> bool:
 
 
 def _decorators(tree: ast.Module) -> set[str]:
-    """Names in decorators of the cell: what they stand for is called by its definitions, and stays plain for them."""
+    """Names in decorators of the cell: their functions are called by its definitions, and stay plain for them."""
     expressions = [each for node in ast.walk(tree) for each in getattr(node, "decorator_list", ())]
     return {part.id for each in expressions for part in ast.walk(each) if isinstance(part, ast.Name)}
 
@@ -134,5 +134,5 @@ def make_parallel(function: Any, options: dict[str, Any]) -> Any:
 
 
 def _wraps_function(value: Any) -> bool:
-    """Whether a decorator left something that stands for a function (a wrapper, a cache, an object)."""
+    """Whether a decorator replaced the function (by a wrapper, a cache, an object)."""
     return callable(value) and not isinstance(value, (PerWorker, type))

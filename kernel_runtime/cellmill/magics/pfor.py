@@ -183,7 +183,7 @@ def _raise(loop: Loop, harvest: Harvest) -> NoReturn:
         if len(failures) > 1:
             failures[0].error.add_note(f"%%pfor: {len(failures) - 1:,} more of {count:,} items failed")
         raise failures[0].error
-    where = f"; a TaskFailure stands for each in {loop.out}" if loop.out else ""
+    where = f"; a TaskFailure is in the place of each in {loop.out}" if loop.out else ""
     message = f"%%{loop.heading}: {len(failures):,} of {count:,} items failed{where}"
     errors: list[Any] = [failure.error for failure in failures] + ([broken] if broken is not None else [])
     raise group_of(message, errors) from None

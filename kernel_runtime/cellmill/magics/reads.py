@@ -250,7 +250,7 @@ def read_by_iterable(
     own: Callable[[str], str],
     world: Mapping[str, Any],
 ) -> list[tuple[ast.Name, str]]:
-    """Names that the iterable goes through while a plain loop changes what they stand for."""
+    """Names that the iterable reads while a plain loop changes their values."""
     bad = []
     things = changed_things(effects, world)
     pending: list[ast.AST] = [iterable]

@@ -22,7 +22,7 @@ class Flow(ast.NodeTransformer):
         self.deleted: set[str] = set()  # names of the body that it may delete
         self.jumps = False  # whether there is a `continue` or `break` of the body itself
         self._loops: list[list[State]] = []  # states at each `break`, by loop
-        self._scopes: list[tuple[set[str], bool]] = []  # (their names, whether they run where they stand)
+        self._scopes: list[tuple[set[str], bool]] = []  # (their names, whether they run in place)
 
     # -- names
 
@@ -31,7 +31,7 @@ class Flow(ast.NodeTransformer):
         return not any(name in names for names, _ in self._scopes)
 
     def runs_here(self) -> bool:
-        """Whether the code being visited runs where it stands, and not when a function is called."""
+        """Whether the code being visited runs in place, and not when a function is called."""
         return all(immediate for _, immediate in self._scopes)
 
     def bind(self, names: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Errors in cells end at the user's line, and where a task raised stands under one header."""
+"""Errors in cells end at the user's line, with the task's own traceback under one header."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Unsent:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
-            raise AttributeError(name)  # who shows or copies an object asks for many of these
+            raise AttributeError(name)  # showing or copying an object reads many of these
         self._refuse()
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:

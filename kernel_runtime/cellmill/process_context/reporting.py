@@ -110,7 +110,7 @@ def cache() -> dict[Any, Any]:
 
 
 class _Named(type):
-    """A category known by name: what it stands for may come later, or be made anew by a cell."""
+    """A category known by name: its class may be defined later, or again by a cell."""
 
     module: str
     name: str
@@ -193,7 +193,7 @@ def _stand_in(wanted: frozenset[tuple[str, ...]]) -> None:
 
 
 def is_kernels(logger: str, handler: logging.Handler) -> bool:
-    """Whether it stands for one of the kernel's, or the kernel has the same."""
+    """Whether it replaces one of the kernel's, or the kernel has the same."""
     return type(handler) is _KernelsHandler or _mark(logger, handler) in _of_kernel
 
 

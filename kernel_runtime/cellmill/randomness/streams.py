@@ -76,7 +76,7 @@ def _body_of(function: Any) -> types.CodeType | None:
 
 
 def _code_digest(code: types.CodeType) -> str:
-    """Of what it does, wherever it stands."""
+    """Of its code, wherever it is defined."""
     digest = blake2b(code.co_code, digest_size=8)
     digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
     for constant in code.co_consts:

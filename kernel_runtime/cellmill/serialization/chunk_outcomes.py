@@ -42,7 +42,7 @@ def run_batch(
     errors: dict[int, Any],
     encode: Callable[[BaseException, str], Any] = encode_error,
 ) -> Any:
-    """Call the function with the whole list; a list that raises is split until the culprit stands alone."""
+    """Call the function with the whole list; a list that raises is split until the culprit is alone."""
     try:
         return check_batch(name, function(items), len(items))
     except KeyboardInterrupt:

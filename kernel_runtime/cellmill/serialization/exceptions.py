@@ -100,7 +100,7 @@ def remote_traceback(error: BaseException) -> str | None:
 
 
 def number_raised(error: BaseException, task: str) -> None:
-    """The task that raised it is known as this, such as "#12"; what is known already stands."""
+    """Note the name of the task that raised it, such as "#12"; a name that it has stays."""
     found = _remote_of_its_own(error)
     if found is not None and not found.task:
         found.task = task
@@ -188,7 +188,7 @@ def _traceback_of(error: BaseException) -> str:
 def _frames_shown(frames: Any) -> list[str]:
     try:
         return traceback.format_tb(frames)
-    except BaseException:  # who loaded a module does not give its source
+    except BaseException:  # a loader may not give the source
         return [
             f'  File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}\n'
             for frame, line in traceback.walk_tb(frames)

@@ -51,7 +51,7 @@ class Entry:
         return self.function
 
     def hold(self, walk: Walk, number: int) -> None:
-        """From now on this is the state that the present content stands for."""
+        """Note this as the state of the present content."""
         self.capture = Capture(walk, number, limits(self.target()))
 
     def fresh(self) -> bool:

@@ -142,7 +142,7 @@ class Packer:
             return Refused(self._problem(item, error), type(item).__name__)
 
     def _once(self, part: Any) -> Piece | Bare:
-        """A part that came before, or stands beside one: packed by itself."""
+        """A part that came before, or that is beside one: packed by itself."""
         known = self._again.get(id(part))
         if known is None:
             known = (part, self._piece(part))

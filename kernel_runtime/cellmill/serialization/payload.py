@@ -5,7 +5,7 @@ Layout of an encoded payload with buffers (all integers little endian)::
     b"CMB1" | u32 buffers | u64 pickle bytes | (u64 offset, u64 size) per buffer | pickle | aligned buffers
 
 Without buffers it is the bare pickle, which begins with ``b"\\x80"``. Many bytes of buffers begin with a page of memory
-and have all of their last one, so that who reads them in place may have written pages to itself (csched/src/own.h).
+and have all of their last one, so that readers in place can have private written pages (csched/src/own.h).
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def opened_own(view: memoryview, area: Area | None = None) -> tuple[memoryview, 
 
 
 def _opened(view: memoryview) -> tuple[memoryview, list[tuple[int, int]]]:
-    """The pickle in a payload, and where its buffers lie: (offset, bytes) each."""
+    """The pickle in a payload, and its buffers: (offset, bytes) each."""
     if not has_buffers(view):
         return view, []
     _, count, size = _HEAD.unpack_from(view)
@@ -323,7 +323,7 @@ def _problem(value: Any, passed: Passed = ()) -> BaseException | None:
 
 
 def _inside(value: Any, error: BaseException, passed: Passed = ()) -> tuple[str, BaseException]:
-    """(where in ``value`` the innermost thing lies that cannot be pickled, as text; its error)."""
+    """(path in ``value`` to the innermost object that cannot be pickled, as text; its error)."""
     path, seen = "", {id(value)}
     while path.count("[") + path.count(".") < _DEEPEST and not _endless(error, passed):
         for step, part in _parts(value, passed):

@@ -1,7 +1,7 @@
 """Arrays that tasks share with later ones: those that a function refers to, and those in shared objects.
 
 What one task writes to them another task of the same worker would see, and none elsewhere. So they are read-only inside
-tasks, whatever their size, and who writes to one is told which variable it is and what to do.
+tasks, whatever their size, and the error of a write tells which variable it is and what to do.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def encode(
     return payload.Encoded(target.getvalue(), buffers)
 
 
-# -- who writes to one is told
+# -- the note on errors of writes
 
 
 def explain(error: BaseException) -> None:

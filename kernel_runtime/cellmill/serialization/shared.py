@@ -30,7 +30,7 @@ used = False  # whether there has been any: a glance that costs nothing where th
 
 
 class ShareError(PayloadError):
-    """A shared object cannot be had. Who meets it tells in which call."""
+    """A shared object is not available. The catcher adds the call."""
 
 
 class Place(NamedTuple):
@@ -156,7 +156,7 @@ def share(obj: Any) -> Shared:
     Tasks get the object itself.
 
     It is put as it is when an executor first needs it (``Executor.share``: at once); what is changed afterwards is not
-    seen. A worker unpickles it once. Its arrays are read-only there; large ones lie in shared memory. Other parts are
+    seen. A worker unpickles it once. Its arrays are read-only there; large ones are in shared memory. Other parts are
     the worker's own: a task that changes them changes them for later tasks of the same worker, so leave them as they
     are. With threads and inline all tasks have the kernel's own object. An object that cannot be pickled raises
     `PayloadError` where it is first used.
@@ -292,7 +292,7 @@ def _load_attached(position: int, _: int) -> Any:
 
 
 def unshared(value: Any, within: tuple[int, ...] = ()) -> Any:
-    """The value itself, or a copy with the objects in the places of what stands for them."""
+    """The value itself, or a copy with the objects in the places of their handles."""
     kind = type(value)
     if kind is Shared:
         return value.value

@@ -17,7 +17,7 @@ def function_of(body: list[Any]) -> Any:
 
 
 def callee(body: list[Any], numbered: Any, own_process: bool = True) -> Any:
-    """What to call for such a list; ``numbered`` is the function that the task's number stands for."""
+    """What to call for such a list; ``numbered`` is the function of the task's number."""
     function = function_of(body)
     if function is None:
         function = numbered

@@ -180,7 +180,7 @@ class Inline:
             self._redraw()
 
     def _redraw(self) -> None:
-        """Keep what stands for the dashboard in the saved notebook up to date."""
+        """Keep the still of the dashboard in the saved notebook up to date."""
         self._drawn_at = time.monotonic()
         self._guarded(
             lambda: publish(self._ip.kernel, "update_display_data", self._bundle(), self._display_id, None)

@@ -57,7 +57,7 @@ class Publisher:
         self._ip = ip
         self._executor_of = executor_of
         self._deliver = send
-        self._taps: list[Callable[[schema.Frame], None]] = []  # of who records what views are sent
+        self._taps: list[Callable[[schema.Frame], None]] = []  # recorders of what views are sent
         self._rest, self._ended = rest, ended
         self._rested: tuple[int, schema.Counts] | None = None  # what was seen when nothing moved
         self._listeners = Listeners()
@@ -243,7 +243,7 @@ class Publisher:
                 self._wake.wait(IDLE_LOOK)
 
     def _look(self) -> bool:
-        """Send what is due, to those who are still there; whether more may be due soon."""
+        """Send what is due to the present subscribers; return whether more may be due soon."""
         if self._listeners.drop_silent(self._in_cell):
             self._forget_unheard()
         waiting = self._publish_once()
@@ -252,7 +252,7 @@ class Publisher:
         return waiting
 
     def _interval(self) -> float:
-        """Seconds between frames: those who are heard share what a browser is sent."""
+        """Seconds between frames: active publishers share the frames that a browser is sent."""
         return self._pace.interval() * max(1, len(_heard))
 
     def _publish_once(self) -> bool:

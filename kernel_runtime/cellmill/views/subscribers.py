@@ -1,4 +1,4 @@
-"""Who is told what a publisher sends: the views that show it, for as long as they are heard, and those who record.
+"""Receivers of a publisher: the views that show it, as long as they answer, and recorders.
 
 A page that crashes, or whose machine sleeps, says no goodbye. So a page that is sent something repeats what it
 watches every few seconds (see heartbeat.ts), and one that was sent frames and stays silent is dropped. No view has to
@@ -65,14 +65,14 @@ class Listeners:
                     known.unanswered = self._clock()
 
     def cell_ended(self) -> None:
-        """From now on those are heard, too, who were not while the cell ran."""
+        """From now on views that could not send while the cell ran can send."""
         with self._lock:
             for known in self._known.values():
                 if known.between_cells:
                     known.unanswered = None
 
     def drop_silent(self, in_cell: bool) -> list[str]:
-        """Forget those who are gone; their names. ``in_cell``: the main thread is in a cell and hears no view."""
+        """Forget views that are gone; return their names. ``in_cell``: the main thread is in a cell and hears none."""
         oldest = self._clock() - SILENCE
         with self._lock:
             gone = [

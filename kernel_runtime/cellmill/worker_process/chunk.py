@@ -108,7 +108,7 @@ def _run_limited(
     """The same where each element has a limit of time: one that is interrupted for it ends alone.
 
     Its interrupt may come a moment late, or twice. One sign tells how far this has come, the number of values; an
-    outcome that is there stands.
+    existing outcome is kept.
     """
     handle = worker.handle
     outcomes = Outcomes(0)

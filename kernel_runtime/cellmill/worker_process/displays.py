@@ -27,7 +27,7 @@ INLINE = "matplotlib_inline.backend_inline"
 
 
 class Displays:
-    """What stands for IPython's display machinery in a worker."""
+    """The replacement of IPython's display machinery in a worker."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -101,7 +101,7 @@ class Displays:
         except Exception:
             text = {"text/plain": str(data.get("text/plain", data))}
             message = pickle.dumps((text, {}, {}, False), 5)
-        sys.stdout.flush()  # what was printed before stands before it
+        sys.stdout.flush()  # earlier text comes before it
         self._channel.send(DISPLAY, message)
 
     def _format(self, obj: Any, include: Any, exclude: Any) -> tuple[dict[str, Any], dict[str, Any]]:

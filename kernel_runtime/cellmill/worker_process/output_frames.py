@@ -1,7 +1,7 @@
 """What tasks print, in the worker: framed by task and stream, and written to a pipe that outlives the worker.
 
 Three pipes lead from a worker to the kernel. One is for frames, of Python's sys.stdout and sys.stderr and of displays;
-two are the descriptors 1 and 2, which native code and subprocesses write to as they like. What lies in those is taken
+two are the descriptors 1 and 2, which native code and subprocesses write to as they like. Their content is taken
 over into frames at the end of the task that wrote it (csched/src/worker_output.c looks); the kernel reads them
 itself while a task is at it for long, or when the worker is dead. The two take turns: a worker that has read native
 output but not sent it yet must not be overtaken by what comes after.

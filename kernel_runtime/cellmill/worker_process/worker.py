@@ -164,7 +164,7 @@ class Worker:
         return memoryview(ffi.buffer(ffi.cast("char *", address), size))
 
     def learn(self, number: int, address: int, size: int) -> None:
-        """A function's pickle: kept as it lies in shared memory, or copied from the ring; loaded at its first use.
+        """A function's pickle: kept in shared memory, or copied from the ring; loaded at its first use.
 
         One of no bytes is to be forgotten; its memory is let go of as soon as nothing made from it refers to it.
         """

@@ -79,7 +79,7 @@ def _loop(line: str, body: str) -> str:
 
 
 def _at_once(line: str, body: str) -> str:
-    """A `%%task` cell executed where it stands; its name is a future of its last expression."""
+    """A `%%task` cell executed in place; its name is a future of its last expression."""
     tree = ast.parse(body)
     value = ast.unparse(tree.body.pop()) if isinstance(tree.body[-1], ast.Expr) else "None"
     return f"{ast.unparse(tree)}\n{line.split()[0]} = stand_in.over(lambda: {value})"

@@ -1,4 +1,4 @@
-"""What the plain versions have in place of Cellmill: each call is made where it stands, on the notebook's own objects.
+"""What the plain versions have in place of Cellmill: each call is made in place, on the notebook's own objects.
 
 A call gives a future that is over, because that is what the cells read; a map is the builtin `map`.
 """

@@ -82,7 +82,7 @@ class Greeter(Protocol):
 
 
 def greet(lane: Greeter, settings: bytes) -> bool:
-    """Who is there; True: tasks may come. In its relay thread.
+    """Exchange identities; True: tasks may come. In its relay thread.
 
     Raises:
         BackendError: Cellmill is not there, or another version; says the next step.

@@ -1,6 +1,6 @@
 """One lane in the kernel: a worker of the scheduler whose tasks go to a place of a cluster, and its relay thread.
 
-The relay takes what lies in the lane's ring, sends it as a pack, and publishes what comes back. It waits in C, without
+The relay takes tasks from the lane's ring, sends it as a pack, and publishes what comes back. It waits in C, without
 the GIL. Two packs at most are outstanding: one runs, one waits there, and only while tasks are so short that the way
 back and forth matters. A pack holds about as much work as its budget; of tasks of unknown length it holds one.
 """
@@ -67,7 +67,7 @@ class LaneHost(Protocol):
 
 
 class Lane:
-    """See the module. Everything but what stands under "from other threads" belongs to its relay thread."""
+    """See the module. All but the section "from other threads" is called by its relay thread."""
 
     def __init__(self, pool: LaneHost, place: Place, number: int) -> None:
         self.pool = pool
@@ -281,7 +281,7 @@ class Lane:
                 self._publish(first, reply)
             elif self.lost is not None:
                 return  # its tasks go elsewhere
-            else:  # the engine could not run it, and the place stands: each of its tasks fails with the reason
+            else:  # the engine could not run it, and the place exists: each of its tasks fails with the reason
                 self.packs.popleft()
                 self._alone = False
                 problem = diagnostics.explain(reply)
@@ -289,7 +289,7 @@ class Lane:
                 self._say_again(first.words, problem)
 
     def _say_again(self, words: Sequence[pack.Word], problem: BaseException) -> None:
-        """With the next pack; but who waits for an answer hears of the problem."""
+        """With the next pack; a caller that waits for an answer gets the error."""
         for word in words:
             if word.kind == pack.CONTROL and word.number:
                 self.pool.requests.refuse(word.number, problem)

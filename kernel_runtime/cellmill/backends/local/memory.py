@@ -1,7 +1,7 @@
 """Watching the memory of workers, and the zygote: one thread for all executors of a process, which looks every second,
 or a few times a second.
 
-A worker counts with what is its own: not the shared memory in which payloads lie, nor the files it maps.
+A worker counts with its private memory: without the shared memory of payloads and the files it maps.
 """
 
 from __future__ import annotations

@@ -165,7 +165,9 @@ class Pool:
         with self._lock:
             self.members[index] = member
             staying = sum(not m.retiring for m in self.members.values())
-            if self.closed or staying > self.size:  # since the loop looked: it ends as soon as it stands
+            if (
+                self.closed or staying > self.size
+            ):  # since the loop checked: it ends as soon as it has started
                 self._retire(member)
         config = {
             "world": self._of_worker(zygote.world),

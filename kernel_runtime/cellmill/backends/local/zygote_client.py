@@ -155,7 +155,7 @@ class Zygote:
 
     def update_world(self) -> ProcessContext:
         """Later workers shall see what is so now; that."""
-        with self._looking:  # or another thread's earlier look could come to stand last
+        with self._looking:  # or another thread's earlier reading could be stored last
             world = current_context()
             if world != self.world:
                 self.world = world
@@ -233,7 +233,7 @@ class Zygote:
         self.kill(pid)
 
     def look(self) -> None:
-        """Once a second: one that stands stopped (SIGSTOP) for a few looks is ended, so that a new one takes over.
+        """Once a second: a zygote found stopped (SIGSTOP) a few times in a row is ended, so that a new one takes over.
 
         It would start no worker, end none, and tell of no worker's end. A debugger may hold it as long as it likes.
         """

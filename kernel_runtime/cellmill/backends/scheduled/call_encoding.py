@@ -90,7 +90,7 @@ def _place(home: Home, sharing: Sharing, future: Any, inputs: Inputs) -> tuple[A
 
 
 def note_over(home: Home, future: Any, inputs: Inputs) -> None:
-    """For who draws what hangs on what: the scheduler does not hear of this input."""
+    """Log the edge for views: the scheduler does not know of this input."""
     if is_at_home(home, future):
         if inputs.over is None:
             inputs.over = []

@@ -19,8 +19,8 @@ from ...serialization.unpacked import function_of
 from ...task import NO_RUN, short_arguments
 from .scheduler import Scheduler, ffi, with_gil
 
-MOST_RECORDS = 256  # of who cancelled
-MOST_CALLS = 10_000  # in one cell, of which more is kept than who cancelled them
+MOST_RECORDS = 256  # of causes
+MOST_CALLS = 10_000  # in one cell, of which more than the cause is kept
 KEPT_BYTES = 4096  # of the arguments of one
 SLOT = 2**32 - 1
 
@@ -82,7 +82,7 @@ class Cancellations:
         self._records.append((run, after, last, who(default)))
 
     def by(self, run: int, serial: int) -> str:
-        """Who cancelled a task."""
+        """What cancelled a task."""
         for wanted, after, last, by in reversed(self._records):
             if wanted in (None, run) and after < serial <= last:
                 return by

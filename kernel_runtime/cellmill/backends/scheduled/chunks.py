@@ -276,7 +276,7 @@ class Chunk:
             stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=-good - retried)
 
     def _not_run(self) -> None:
-        """An input failed, or does not load: sent again in parts, until the element with it stands alone."""
+        """An input failed, or does not load: sent again in parts, until the element with it is alone."""
         self.stream.host.scheduler.adjust_run(self.stream.run, failed=-len(self.items))
         self._send_halves()
 
@@ -300,10 +300,10 @@ class Chunk:
         return outcomes.error_of(with_gil.CSCHED_TIMEOUT, None, call, self.stream.options.timeout)
 
     def _lost(self, worker: int, element: int, status: int) -> None:
-        """The worker died: what it had sent stands, the element it ran fails, the rest goes elsewhere.
+        """The worker died: results it had sent are kept, the element it ran fails, the others run elsewhere.
 
         Between elements, while all of them are packed or unpacked, and in a batch, it is unknown which: halves are
-        sent, until the culprit stands alone.
+        sent, until the culprit is alone.
         """
         stream, good = self.stream, self.received
         over = False

@@ -1,4 +1,4 @@
-"""What happens to tasks beside their results, and who is told of it."""
+"""Events of tasks other than results, and their listeners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures, for those who come to look: the latest in full, all of them folded by type and traceback.
+"""Failures, for queries: the latest in full, all of them folded by type and traceback.
 
 Everything here is on the failing path alone, called by the resolver. What is kept is bounded: some hundred calls, their
 arguments as the bytes that were sent, where these are few.
@@ -270,7 +270,7 @@ class FailureLog:
         self._known[kind, head or name] = group
         return group
 
-    # -- for those who look
+    # -- queries
 
     def groups(self, most: int) -> list[Group]:
         """The kinds of failures, the latest first."""
@@ -294,7 +294,7 @@ class FailureLog:
             return max(self._kept.values(), key=lambda failure: failure.at, default=None)
 
     def search(self, text: str) -> set[tuple[int, int]]:
-        """Tasks and elements of the kept failures in whose type, message, arguments or function the text stands,
+        """Tasks and elements of the kept failures whose type, message, arguments or function contain the text,
         whatever its case.
         """
         wanted = text.casefold()

@@ -91,7 +91,7 @@ class MapResults:
         if self._watch is not None and not self._input.quiet:
             self._input.watch = self._watch
         self._several = False  # results in the piece that was read last
-        self._tell: Callable[[], object] | None = None  # who waits in an event loop that something came
+        self._tell: Callable[[], object] | None = None  # wakes a reader in an event loop
         _open.add(self)
         try:
             self._refill()
@@ -148,7 +148,7 @@ class MapResults:
         return self._added - self.stream.unfinished if self._unwanted else self._first
 
     def _came(self) -> bool:
-        """Whether the reader, who waits for it, has a next result."""
+        """Whether the waiting reader has a next result."""
         if not self.begun:
             return False
         host = self.stream.host
@@ -237,7 +237,7 @@ class MapResults:
         if self._weights:
             self._ahead.read(self._weights.pop(id(piece), 0))
         piece.reverse()
-        if type(piece[0]) is _Failed:  # it stands alone
+        if type(piece[0]) is _Failed:  # a piece of one
             error = ENDS if self._left else piece[0].error
             if is_a(error, CancelledError):
                 key = self._first - 1 if self._ordered else -1

@@ -59,7 +59,7 @@ def not_loaded(problem: BaseException) -> PayloadError:
 
 
 def cancelled(item: Any = None) -> CancelledError:
-    """What the place of a cancelled element holds; who reads it says what it was, see `Stream.explain`."""
+    """In the place of a cancelled element; its reader says what it was, see `Stream.explain`."""
     error = CancelledError()
     error.__dict__[ITEM] = item
     return error

@@ -1,4 +1,4 @@
-"""The kernel's ends of the workers' pipes: one thread that hears them, and who said what.
+"""The kernel's ends of the workers' pipes: one thread reads them and finds the task of each text.
 
 Frames say whose they are. What native code writes is taken over into frames by its worker at the end of the task; it is
 read here when the task runs on for long, when the worker has nothing to do, and when it is dead.
@@ -178,7 +178,7 @@ class OutputReader(Transcripts):
                 self._end(pipes, ticket)
 
     def _read_frames(self, pipes: WorkerPipes) -> int:
-        """What lies there; how many bytes that was."""
+        """Read what is available; return the number of bytes."""
         total = 0
         for data in _pieces(pipes.frames):
             total += len(data)
@@ -252,7 +252,7 @@ class OutputReader(Transcripts):
     def _say(self, pipes: WorkerPipes, place: tuple[int, int, int], kind: int, data: bytes) -> None:
         self.hear(self._voice(pipes, *place), kind, data)
 
-    # -- who it was
+    # -- the task of native output
 
     def _running(self, index: int) -> int:
         return int(info_of(self._scheduler, index).ticket)
@@ -300,7 +300,7 @@ def _hung_up(fd: int) -> bool:
 
 
 def _pieces(fd: int) -> Iterator[bytes]:
-    """What lies in a pipe, up to a bound."""
+    """The content of a pipe, up to a bound."""
     left = MOST_AT_ONCE
     with contextlib.suppress(BlockingIOError):
         while left > 0 and (data := os.read(fd, PIPE_BYTES)):

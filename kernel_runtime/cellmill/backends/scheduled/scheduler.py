@@ -302,7 +302,7 @@ class Scheduler:
     # -- results
 
     def poll(self, spin_us: int = 0) -> int:
-        """Drain; how many completions and messages lie there."""
+        """Drain; return the number of available completions and messages."""
         return int(with_gil.csched_poll(self.handle, spin_us))
 
     def wait(self, timeout_ms: int, ticket: int = 0) -> int:
@@ -310,7 +310,7 @@ class Scheduler:
         return int(nogil.csched_wait_for(self.nogil_handle, ticket, timeout_ms))
 
     def collect(self) -> int:
-        """How many of the oldest completions lie ready to be read, at most `BATCH`."""
+        """How many of the oldest completions are ready to be read, at most `BATCH`."""
         return int(with_gil.csched_collect(self.handle, BATCH, self._completions))
 
     def completion(self, place: int) -> Completion:
@@ -318,7 +318,7 @@ class Scheduler:
         return Completion._make(COMPLETION.unpack_from(self._completion_bytes, place * COMPLETION.size))
 
     def slot_bytes(self, n: int) -> bytes:
-        """The first column of the newest ``n`` completions, as it lies in memory."""
+        """The first column of the newest ``n`` completions, as in memory."""
         return self._completion_slots[:n].tobytes()
 
     def slots_and_statuses(self, n: int) -> tuple[list[int], list[int]]:
@@ -330,7 +330,7 @@ class Scheduler:
         return self._completion_addresses[:n].tolist(), self._completion_sizes[:n].tolist()
 
     def messages(self) -> int:
-        """How many of the oldest messages lie ready to be read, at most `BATCH`."""
+        """How many of the oldest messages are ready to be read, at most `BATCH`."""
         return int(with_gil.csched_messages(self.handle, BATCH, self._messages))
 
     def message_rows(self, n: int) -> memoryview:

@@ -67,7 +67,7 @@ class Sender:
         self.slots = slots
         self._room = Room(host.scheduler, host.stats, host.resolve)
         self.functions = host.functions
-        self._forms: dict[Any, tuple[int, Any]] = {}  # by their options: address, and what lies there
+        self._forms: dict[Any, tuple[int, Any]] = {}  # by their options: address, and the memory there
         self._last: tuple[TaskOptions | None, tuple[int, Any] | None] = (None, None)  # of the latest call
         self.batches: dict[tuple[Any, int, TaskOptions, int, Settings | None], Stream] = {}
         self._drawn = Drawn(self.functions)

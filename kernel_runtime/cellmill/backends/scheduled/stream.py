@@ -234,7 +234,7 @@ class Stream:
             return self._drop_waiting(state_map.CANCELLED)
 
     def tell_cancelled(self, dropped: list[Sequence[Any]]) -> int:
-        """Those who wait for these elements hear of it; how many elements that is."""
+        """Notify the waiters of these elements; return the number of elements."""
         count = sum(map(len, dropped))
         self.host.scheduler.adjust_run(self.run, cancelled=count)
         for keys in dropped:

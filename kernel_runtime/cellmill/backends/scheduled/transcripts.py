@@ -1,4 +1,4 @@
-"""Who said what, whatever the tasks ran on: the transcripts of a backend's runs and cells.
+"""What tasks printed, on any backend: the transcripts of a backend's runs and cells.
 
 What tasks print is told in the cell that submitted them.
 """

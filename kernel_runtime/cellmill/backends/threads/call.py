@@ -51,7 +51,7 @@ class Call:
             self.kwargs = kwargs
 
     def call(self) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-        """Function, arguments and keyword arguments, for people; inputs stand as they are known."""
+        """Function, arguments and keyword arguments, for display; inputs by the names they have."""
         if self.sources:
             _, function, args, kwargs = self.args
             return function, filled(args, self.sources), filled(kwargs or {}, self.sources)

@@ -195,6 +195,6 @@ class ThreadsSender(Sender):
         """See `Sender.settings`."""
 
     def _context(self, run: int) -> Any:
-        """Of who asked for the map: its chunks are sent by whatever thread has their results."""
+        """Of the thread that called `map`: chunks are sent by any thread that has results."""
         found = runs.find(run, self.host) if run != NO_RUN else None
         return found.context.copy() if found is not None else context_now()

@@ -1,4 +1,4 @@
-"""Ending tasks in threads: KeyboardInterrupt, and who does not hear it in time is left to itself."""
+"""Ending tasks in threads: KeyboardInterrupt; a thread that does not raise it in time is abandoned."""
 
 from __future__ import annotations
 

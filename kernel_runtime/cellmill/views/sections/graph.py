@@ -1,4 +1,4 @@
-"""What hangs on what: tasks that have inputs or dependents, and how each one stands."""
+"""The graph of tasks that have inputs or dependents, with their states."""
 
 from __future__ import annotations
 

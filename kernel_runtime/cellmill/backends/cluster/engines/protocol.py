@@ -38,7 +38,7 @@ class Lanes(Protocol):
         """What `remote.run` returned for this pack."""
 
     def failed(self, pack: int, error: BaseException) -> None:
-        """The engine could not run the pack; its place still stands."""
+        """The engine could not run the pack; its place still exists."""
 
     def broken(self, error: BackendError) -> None:
         """The cluster is gone for good: nothing will come any more."""

@@ -73,7 +73,7 @@ def versions() -> dict[str, str]:
 
 
 def _greet(data: list[Any], begun: int) -> bytes:
-    """The first exchange: who is there. With a setting, also the initializer; without one only the clock."""
+    """The first exchange: the place's identity. With a setting, also the initializer; without one only the clock."""
     answer: dict[str, Any] = {
         "page": False,
         "versions": versions(),

@@ -149,7 +149,7 @@ class Home:
         work.next = len(records)
 
     def _hear_out(self, work: Work) -> None:
-        """What stands between the tasks that were not begun: they come again, without it."""
+        """Handle the other entries between tasks that were not begun: those come again, without these."""
         for at in range(max(work.next, work.heard), len(work.records)):
             work.heard = at
             kind, number, *_, place, size = work.records[at]
@@ -300,7 +300,7 @@ class Home:
                     self._refused.add(number)
                     begun[number] = 0
                 elif work is not None and work.number == number:
-                    while work.stop > work.next:  # it moves on meanwhile: until it is seen to stand
+                    while work.stop > work.next:  # it moves on meanwhile: until it no longer does
                         work.stop = work.next
                         if work.next > work.stop:
                             work.stop = len(work.records)

@@ -41,7 +41,7 @@ def interrupted(ticket: int, now: int) -> tuple[Any, ...]:
 
 
 def arguments(data: memoryview, at: int, size: int, inputs: int) -> Any:
-    """Of the task whose pickle lies there, with the results that it takes behind it."""
+    """Of the task whose pickle is there, followed by the results that it takes."""
     view = data[at : at + size]
     if not inputs:
         return pickle.loads(view) if size < payload.BUFFER_MIN else payload.decode_own(view)

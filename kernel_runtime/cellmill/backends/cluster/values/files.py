@@ -21,9 +21,9 @@ ENOUGH = 1 << 30  # bytes that must be free where values are kept in memory
 
 
 class MappedFiles(FileConnector):
-    """See the module. ``store_dir`` is not made here: who owns it makes it private.
+    """See the module. ``store_dir`` is not made here: its owner makes it private.
 
-    ``mapped``: what was evicted stays readable for who has it mapped, which a network file system does not promise.
+    ``mapped``: evicted values stay readable where they are mapped, which a network file system does not promise.
     """
 
     def __init__(self, store_dir: str, *, mapped: bool = True) -> None:

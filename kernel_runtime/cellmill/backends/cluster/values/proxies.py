@@ -1,7 +1,7 @@
 """Pass by proxy: large arguments and results of a cluster's tasks stay outside of its messages.
 
 What is large is put into a store (ProxyStore's connectors: files, Redis, endpoints), and a reference of some hundred
-bytes travels in its place, through the scheduler, packs and replies. Neither functions nor who reads a result see it: a
+bytes travels in its place, through the scheduler, packs and replies. Neither functions nor readers of results see it: a
 reference unpickles to the value. Of a single call's result the kernel keeps the reference until it is read; tasks
 that take it as an input read it where they run.
 
@@ -143,7 +143,7 @@ class Keeper:
             return
         self._closed = True
         for kept in list(self.unread):
-            with contextlib.suppress(Exception):  # who asks for it is told
+            with contextlib.suppress(Exception):  # an access to it reports the problem
                 kept.load()
         self.taken.clear()
         _keepers.pop(self.token, None)

@@ -130,7 +130,7 @@ def sweep(made: Any, token: bytes) -> None:
 
 
 def joined(encoded: Encoded) -> bytes:
-    """A payload as it lies in memory, its buffers at their places."""
+    """A payload as in memory, its buffers at their places."""
     if not encoded.buffers:
         return encoded.data
     out = bytearray(encoded.size)

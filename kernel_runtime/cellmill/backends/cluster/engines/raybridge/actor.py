@@ -1,4 +1,4 @@
-"""The actor that stands for a place. It runs in a worker process of Ray, which needs Cellmill but not its scheduler."""
+"""The actor of a place. It runs in a worker process of Ray, which needs Cellmill but not its scheduler."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 import threading
 from typing import Any
 
-OUT_OF_BAND = 64 << 10  # bytes; larger buffers lie in Ray's object store and are read in place
+OUT_OF_BAND = 64 << 10  # bytes; larger buffers are in Ray's object store and are read in place
 
 GROUPS = {"run": 1, "control": 1, "watch": 1}  # threads: one for packs, one that hears while a pack runs
 THREADS = 16  # where there are no groups: for the packs that wait for their turn, and those two

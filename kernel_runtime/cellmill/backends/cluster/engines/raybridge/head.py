@@ -38,7 +38,7 @@ GONE_SECONDS = 2.0  # without its process: it ended, or it is no program yet
 def environment() -> dict[str, str]:
     """What the processes of an own Ray find set, where the user has not set it.
 
-    Ray listens on the network, and who reaches it may run code, so a token is asked for: one that no file has.
+    Ray listens on the network, and any client may run code, so a token is asked for: one that no file has.
     """
     chosen = dict(OWN_ENVIRONMENT)
     if not any(name.startswith("RAY_AUTH") for name in os.environ):

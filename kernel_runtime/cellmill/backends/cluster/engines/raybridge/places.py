@@ -16,7 +16,7 @@ from . import head, trouble
 from .actor import GROUPS, THREADS, PlaceActor, process_space, wrap
 from .wire import Wire
 
-OPEN_SECONDS = 60.0  # until the first actor stands
+OPEN_SECONDS = 60.0  # until the first actor runs
 NOTE_SECONDS = 15.0  # until it is said that some wait for room
 MOST_FAILED = 3  # actors that did not start, one after another
 GO_SECONDS = 2.0
@@ -188,7 +188,7 @@ class Places:
             self._tell(key, ("failed", pack, f"{type(error).__name__}: {trouble.last_lines(str(error), 12)}"))
 
     def _tell(self, key: int, what: tuple[Any, ...], buffers: list[memoryview] | None = None) -> None:
-        """Of a place that stands: of one that is gone its packs are lost, whatever comes."""
+        """Only for a place that exists: packs of a lost place are lost, whatever comes back."""
         with self._lock:
             one = self._standing.get(key)
             if one is not None:

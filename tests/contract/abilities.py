@@ -68,6 +68,10 @@ def _set_policy(ex: Executor) -> None:
     ex.policy = "random"
 
 
+# A test that starts a cluster of its own. Ray takes many seconds for one; what such a test asks of the kernel's side is
+# the same for Dask, so on Ray it is one of the long tests.
+own_cluster = pytest.mark.own_cluster
+
 TABLE = {
     "local": Abilities(refuses=(_unknown_option("local"),)),
     "threads": Abilities(apart=False, refuses=(_unknown_option("threads"),)),

@@ -17,9 +17,15 @@ from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what is not asked of a backend; see `abilities`."""
+    """Leave out what is not asked of a backend, and until later what Dask shows for Ray; see `abilities`."""
     items[:] = [item for item in items if not _senseless(item)]
+    for item in items:
+        call = getattr(item, "callspec", None)
+        on_ray = call is not None and call.params.get("backend") == "ray"
+        if on_ray and item.get_closest_marker("own_cluster") is not None:
+            item.add_marker(pytest.mark.long)
 
 
 def _senseless(item: pytest.Item) -> bool:

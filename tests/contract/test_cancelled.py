@@ -15,7 +15,7 @@ from cellmill import DependencyError, Executor, runs
 from cellmill.telemetry.schema import VERSION
 from cellmill.views.commands import obey
 from tests.contract import work
-from tests.contract.abilities import later
+from tests.contract.abilities import later, own_cluster
 from tests.core import tasks
 from tests.core.helpers import SECONDS
 
@@ -75,6 +75,7 @@ def test_one_task_by_the_panel(held: Executor) -> None:
     assert re.fullmatch(r"double\(4\), task #\d+, was cancelled by Cancel in the panel", _words(future))
 
 
+@own_cluster
 def test_by_the_shutdown(fresh: Callable[..., Executor]) -> None:
     executor = fresh()
     assert executor.submit(tasks.double, 1).result(SECONDS) == 2

@@ -15,7 +15,7 @@ import pytest
 
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import elsewhere, later
+from tests.contract.abilities import elsewhere, later, own_cluster
 from tests.core import tasks
 from tests.core.helpers import Gate
 
@@ -117,6 +117,7 @@ def test_what_cannot_be_pickled_fails_at_its_place(ex: Executor) -> None:
             raise error
 
 
+@own_cluster
 @pytest.mark.parametrize("how", ["list", "generator", "kept", "prefetch"])
 def test_a_map_that_is_not_read_runs_whole(fresh: Callable[..., Executor], tmp_path: Path, how: str) -> None:
     ex, folder = fresh(), str(tmp_path)
@@ -139,6 +140,7 @@ def test_an_input_without_end_that_is_not_read(ex: Executor) -> None:
     assert len(told) == 1
 
 
+@own_cluster
 @later
 def test_a_map_that_was_begun_and_left(fresh: Callable[..., Executor], gate: Gate) -> None:
     ex = fresh()

@@ -12,11 +12,12 @@ import pytest
 
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import Abilities, later
+from tests.contract.abilities import Abilities, later, own_cluster
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate, comes_down, ends
 
 
+@own_cluster
 def test_start_and_end(fresh: Callable[..., Executor], able: Abilities, tmp_path: Path) -> None:
     ex = fresh(initializer=work.prepare, initargs=(str(tmp_path), "ready"), preload=["colorsys"])
     assert ex.run_on_workers(work.is_prepared) == [True] * able.workers
@@ -40,6 +41,7 @@ def test_start_and_end(fresh: Callable[..., Executor], able: Abilities, tmp_path
         assert all(ends(pid) for pid in processes)
 
 
+@own_cluster
 @later
 def test_an_end_that_cancels(fresh: Callable[..., Executor], gate: Gate) -> None:
     ex = fresh()
@@ -54,7 +56,7 @@ def test_an_end_that_cancels(fresh: Callable[..., Executor], gate: Gate) -> None
     ex.shutdown()
 
 
-@pytest.mark.parametrize("end", ["shutdown", "dropped"])
+@pytest.mark.parametrize("end", ["shutdown", pytest.param("dropped", marks=own_cluster)])
 def test_nothing_is_left_of_executors(backend: str, able: Abilities, end: str) -> None:
     """Also of those whose single calls belong to a run that was not ended."""
     made: list[weakref.ref[object]] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cellmill import Executor
-from tests.contract.abilities import elsewhere
+from tests.contract.abilities import elsewhere, own_cluster
 from tests.core.helpers import SECONDS, comes_down
 
 NAME = "cellmill_test.tasks"
@@ -112,6 +112,7 @@ def test_levels_of_the_kernel(ex: Executor, logger: logging.Logger, kept: Kept) 
     assert kept.texts() == ["under 10", "under 20"]
 
 
+@own_cluster
 def test_a_level_set_before_the_workers_began(
     fresh: Callable[..., Executor], logger: logging.Logger, kept: Kept
 ) -> None:

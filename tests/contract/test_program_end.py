@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.abilities import Abilities, later
+from tests.contract.abilities import Abilities, later, own_cluster
 from tests.core.helpers import Gate, start_script
 
 SECONDS = 120.0  # a cluster takes seconds to start and to end
@@ -94,6 +94,7 @@ def test_ctrl_c_ends_it(tmp_path: Path, backend: str, able: Abilities, gate: Gat
     assert program.files() == 0
 
 
+@own_cluster
 @later
 def test_a_program_that_ctrl_c_ended_finishes_nothing(
     tmp_path: Path, backend: str, able: Abilities, gate: Gate
@@ -110,6 +111,7 @@ def test_a_program_that_ctrl_c_ended_finishes_nothing(
     assert program.files() == 0
 
 
+@own_cluster
 def test_a_map_that_was_not_read_is_finished(tmp_path: Path, backend: str, able: Abilities) -> None:
     program = Program(tmp_path, backend, able, "results = write.map(range(100))")
     err = program.finish()
@@ -117,6 +119,7 @@ def test_a_map_that_was_not_read_is_finished(tmp_path: Path, backend: str, able:
     assert program.files() == 100
 
 
+@own_cluster
 def test_threads_of_the_program_go_on_submitting(tmp_path: Path, backend: str, able: Abilities) -> None:
     """After its last line, as they may call functions that are not parallel."""
     code = """
@@ -152,6 +155,7 @@ threading._register_atexit(begun.set)
     assert program.files() == 8
 
 
+@own_cluster
 @later
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_map_that_was_begun_does_not_hold_up_the_end(

@@ -17,7 +17,7 @@ from cellmill import Executor
 from cellmill.diagnostics import notices
 from cellmill.randomness import streams
 from tests.contract import abilities
-from tests.contract.abilities import elsewhere
+from tests.contract.abilities import elsewhere, own_cluster
 from tests.core import tasks
 from tests.core.helpers import SECONDS
 
@@ -82,6 +82,7 @@ def test_single_calls_repeat_with_their_generator(ex: Executor, kind: str) -> No
     assert values() == values()
 
 
+@own_cluster
 @elsewhere
 def test_other_workers_draw_the_same(ex: Executor, fresh: Callable[..., Executor], backend: str) -> None:
     here = list(ex.map(_drawing(np.random.default_rng(3)), range(9)))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor
+from tests.contract.abilities import own_cluster
 from tests.core.helpers import SECONDS
 
 
@@ -51,6 +52,7 @@ def test_numpy_errors(ex: Executor) -> None:
     assert after.result(SECONDS) == outside
 
 
+@own_cluster
 def test_those_that_hold_from_the_beginning(fresh: Any) -> None:
     """Workers have them as their own."""
     with decimal.localcontext() as context:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.contract.abilities import own_cluster
 from tests.core.helpers import run_script
 
 HEAD = """
@@ -35,6 +36,7 @@ def told(folder: Path, backend: str, body: str) -> list[str]:
     return [line for line in err.splitlines() if line.startswith("cellmill: ")]
 
 
+@own_cluster
 def test_a_failure_not_asked_for_is_told_once(tmp_path: Path, backend: str) -> None:
     body = """
 def alone(x, name): raise KeyError(name)
@@ -63,6 +65,7 @@ assert batch(1).result() == 1
     assert len(lines) == 4
 
 
+@own_cluster
 def test_what_was_asked_for_or_handled_is_not_told(tmp_path: Path, backend: str) -> None:
     body = """
 try: f(1).result()

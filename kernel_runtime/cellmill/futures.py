@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from .diagnostics import unasked
 from .diagnostics.boundary import bounded, bounded_result
-from .process_context.interrupts import whole
+from .process_context.interrupts import uninterrupted
 from .serialization import payload
 from .serialization.exceptions import as_new
 
@@ -171,7 +171,7 @@ class Future(BaseFuture[Any]):
         """
         if self._state in (CANCELLED, CANCELLED_AND_NOTIFIED):
             return True
-        with whole():
+        with uninterrupted():
             if self._state == FINISHED:
                 return False
             if not self._home.cancel(self):

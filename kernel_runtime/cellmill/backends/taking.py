@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..by_value.capture import DIFFERS, OTHER_KIND, Capture, take
-from ..process_context.interrupts import pressed, whole
+from ..process_context.interrupts import uninterrupted
 from ..serialization.fixed import FIXED, fixed, size_of
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ class Input:
         self.taken += len(items)
         size = 0 if self.whole else size_of(items)
         if packer is not None and self.quiet:
-            with whole():
-                items = packer.pack(items, pressed)
+            with uninterrupted():
+                items = packer.pack(items, interrupt_pending)
         return items, size + (packer.made - made if packer is not None else 0)
 
     def _take_each(self, wanted: int, items: list[Any], packer: Packer) -> None:
@@ -111,7 +111,7 @@ class Input:
             if why & DIFFERS:
                 watch.look(self.taken + len(items) - 1)
             if why & OTHER_KIND and not fixed(items[-1:]):
-                with whole():
+                with uninterrupted():
                     items[-1:] = packer.pack(items[-1:])
             if not why:
                 return

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import text_of
-from cellmill.process_context.interrupts import whole
+from cellmill.process_context.interrupts import uninterrupted
 
 MISSING = object()
 
@@ -101,7 +101,7 @@ class Arrivals:
     def _deliver(self, task: CellTask) -> None:
         # read before anything is changed: a Stop in the middle leaves the task to the next time
         variables = self._variables(task) if task.outcome is not None else {}
-        with whole():
+        with uninterrupted():
             if self._expected.pop(task.number, None) is None:
                 return  # what was read has waited for it, too
             if task.failure() is not None:

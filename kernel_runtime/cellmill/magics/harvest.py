@@ -24,7 +24,7 @@ from cellmill.magics.items import MOST_OUTER, can_move, is_array, move, parts, t
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop import Plan, changed_unseen, item_changed, reached_changes
 from cellmill.magics.loop_body import LAST, EarlierValueError, Finished
-from cellmill.process_context.interrupts import whole
+from cellmill.process_context.interrupts import uninterrupted
 
 ITEMS_AT_ONCE = 4096  # whose effects Stop does not come between
 _NAMES = ("logs", "log", "index", "site")
@@ -207,7 +207,7 @@ def apply(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
     for start in range(0, len(logs), ITEMS_AT_ONCE):
         part = logs[start : start + ITEMS_AT_ONCE]
         try:
-            with whole():
+            with uninterrupted():
                 done(part)
         except Exception as error:
             index = start + _index_in(error)
@@ -279,7 +279,7 @@ def assign_names(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
     scratch = {"__cellmill_item__": harvest.last}
     with contextlib.suppress(Exception):  # the item itself has failed by it
         exec(compile(ast.fix_missing_locations(code), plan.cell.filename, "exec"), scratch)
-    with whole():
+    with uninterrupted():
         for name in plan.targets:
             if name in scratch:
                 ip.user_ns[name] = scratch[name]

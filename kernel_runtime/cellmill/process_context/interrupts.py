@@ -1,7 +1,7 @@
 """Stop is KeyboardInterrupt at any instruction of the main thread. What must not be torn apart holds it back.
 
-Everything below `whole` is short: settling results that have arrived, handing elements to the scheduler. Waiting is
-never in it.
+A block under `uninterrupted` is short: it settles results that have arrived, or hands elements to the scheduler. It
+never waits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 _main = threading.main_thread().ident
 
 
-class whole:
+class uninterrupted:
     """In the main thread: SIGINT is answered when the block is left, by the handler that would have answered it."""
 
     __slots__ = ("_came", "_handler")
@@ -26,7 +26,7 @@ class whole:
         self._handler: Callable[[int, FrameType | None], Any] | None = None
         if threading.get_ident() == _main:
             handler = getsignal(SIGINT)
-            if callable(handler) and not isinstance(getattr(handler, "__self__", None), whole):
+            if callable(handler) and not isinstance(getattr(handler, "__self__", None), uninterrupted):
                 self._handler = handler
                 # the last thing: an interrupt before it has nothing to undo, one after it waits
                 signal(SIGINT, self._hold)
@@ -41,10 +41,10 @@ class whole:
         self._came = True
 
 
-def pressed() -> bool:
+def interrupt_pending() -> bool:
     """Whether the block that this thread is in holds back a SIGINT: what it waits for is not wanted any more."""
     holder = getattr(getsignal(SIGINT), "__self__", None)
-    return isinstance(holder, whole) and holder._came and threading.get_ident() == _main
+    return isinstance(holder, uninterrupted) and holder._came and threading.get_ident() == _main
 
 
 def _in_child() -> None:

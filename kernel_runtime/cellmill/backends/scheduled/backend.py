@@ -16,7 +16,7 @@ from ...cell_output.origin import Origin
 from ...cell_output.transcript import OUTPUT_LINES, Settings, whole_lines
 from ...errors import CellmillError, PayloadError, UsageError, describe_exit
 from ...futures import Future
-from ...process_context.interrupts import whole
+from ...process_context.interrupts import uninterrupted
 from ...runs import STOP, Run, stop_with_cells
 from ...serialization.functions import FunctionTable
 from ...serialization.payload import Encoded
@@ -320,7 +320,7 @@ class ScheduledBackend:
 
     def stop_run(self, run: int) -> int:
         self.cancellations.note(run, "stop() of its run")
-        with whole():  # what runs is stopped before the end of what does not is told
+        with uninterrupted():  # what runs is stopped before the end of what does not is told
             dropped = [(stream, stream.drop_waiting()) for stream in list(self.streams(run))]
             count = self.stopper.stop_run(run)
             count += sum(stream.tell_cancelled(keys) for stream, keys in dropped)

@@ -15,7 +15,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from ...errors import is_a
-from ...process_context.interrupts import whole
+from ...process_context.interrupts import uninterrupted
 from ...runs import Run
 from ...serialization.functions import function_name
 from ...task import TaskOptions, known_length
@@ -120,7 +120,7 @@ class MapResults:
             items, size = self._input.take(min(block, room))
             if self._cancelled_meanwhile():
                 return
-            with whole():
+            with uninterrupted():
                 self._add(items, size)
             if self._cancelled_meanwhile():
                 self.stream.cancel_all()
@@ -316,7 +316,7 @@ class MapResults:
         """End the map; elements that have not begun are cancelled."""
         if self._over:
             return
-        with whole():
+        with uninterrupted():
             self._over = True
             self._stirred()
             if self.stream.unfinished and not self.stream.host.gate.foreign:
@@ -341,7 +341,7 @@ class MapResults:
         stream = self.stream
         if self._over or self._unwanted or stream.host.gate.foreign:
             return
-        with whole():
+        with uninterrupted():
             self._unwanted = True
             self._pieces.clear()
             self._arrived.clear()
@@ -360,7 +360,7 @@ class MapResults:
             return
         try:
             items, size = self._input.take_rest(refusal)
-            with whole():
+            with uninterrupted():
                 self._add(items, size)
         finally:
             self._input.rest()

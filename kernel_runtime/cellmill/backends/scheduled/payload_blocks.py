@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from ...errors import PayloadError
-from ...process_context.interrupts import pressed
+from ...process_context.interrupts import interrupt_pending
 from ...serialization.payload import Encoded
 from ...task import Stats
 from .scheduler import DiskFull, Full, Scheduler, TooLarge
@@ -73,7 +73,7 @@ class Room:
             stats = self._stats()
             late = time.monotonic() > end
             if (
-                pressed()
+                interrupt_pending()
                 or not (stats.running or (stats.queued and not late))
                 or (late and not while_running)
             ):

@@ -8,7 +8,7 @@ import time
 from ... import futures
 from ...by_value.watched import CHANGES
 from ...futures import FINISHED, OVER, PENDING, SETTLING, Future
-from ...process_context.interrupts import whole
+from ...process_context.interrupts import uninterrupted
 from .callbacks import Callbacks
 from .chunks import Chunk
 from .gate import Gate
@@ -70,7 +70,7 @@ class Resolver:
         """Settle everything that has come; False when another thread does it right now."""
         if self._lock.locked():
             return False
-        with whole(), self._lock:
+        with uninterrupted(), self._lock:
             self._take_completions()
         return True
 

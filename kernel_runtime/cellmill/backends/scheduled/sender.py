@@ -15,7 +15,7 @@ from ...diagnostics.naming import call_text, name_call
 from ...diagnostics.signatures import check_call
 from ...errors import CellmillError, UsageError, is_a
 from ...futures import Future, Home
-from ...process_context.interrupts import whole
+from ...process_context.interrupts import uninterrupted
 from ...process_context.settings import Settings
 from ...randomness.generators import Draws
 from ...serialization.functions import function_name
@@ -294,7 +294,7 @@ class Sender:
                 self.host, function, options, run, _BATCH_ELEMENTS, star=False
             )
         element = BatchElement(stream)
-        with whole():
+        with uninterrupted():
             packer = self.packer(function_name(function), star=False)
             stream.add([element], packer(False).pack([args[0]]) if packer is not None else [args[0]])
             stream.send()

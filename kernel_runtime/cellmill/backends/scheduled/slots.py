@@ -6,7 +6,7 @@ import threading
 from array import array
 from typing import Any
 
-from ...process_context.interrupts import whole
+from ...process_context.interrupts import uninterrupted
 from .scheduler import Scheduler, check, with_gil
 
 FIRST_SIZE = 4096
@@ -32,7 +32,7 @@ class SlotTable:
                 return self.free.pop()
             except IndexError:
                 # torn in two by Stop, it would double again with each Stop that follows
-                with whole(), self._growing:
+                with uninterrupted(), self._growing:
                     if self.free:
                         continue
                     size = len(self.entries)

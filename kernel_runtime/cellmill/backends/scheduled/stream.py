@@ -18,7 +18,7 @@ from ...diagnostics.blame import who
 from ...diagnostics.naming import name_call
 from ...errors import DependencyError, PayloadError, UsageError, WorkerLostError
 from ...futures import Future
-from ...process_context.interrupts import whole
+from ...process_context.interrupts import uninterrupted
 from ...randomness.streams import Root
 from ...runs import Run, find, note_failure
 from ...serialization.functions import function_name
@@ -223,7 +223,7 @@ class Stream:
 
     def cancel_waiting(self) -> int:
         """Drop what has not been sent, and send nothing again of what was; how many elements that is."""
-        with whole():
+        with uninterrupted():
             return self.tell_cancelled(self.drop_waiting())
 
     def drop_waiting(self) -> list[Sequence[Any]]:
@@ -256,7 +256,7 @@ class Stream:
 
     def take_back(self, key: Any) -> bool:
         """Cancel one element that waits here still."""
-        with whole(), self._lock:
+        with uninterrupted(), self._lock:
             removed = self.waiting.remove(key)
             if removed is None:
                 return False

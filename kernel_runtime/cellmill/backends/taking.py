@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..by_value.capture import DIFFERS, OTHER_KIND, Capture, take
-from ..process_context.interrupts import uninterrupted
+from ..process_context.interrupts import interrupt_pending, uninterrupted
 from ..serialization.fixed import FIXED, fixed, size_of
 
 if TYPE_CHECKING:

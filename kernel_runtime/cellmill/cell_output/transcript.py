@@ -1,6 +1,6 @@
 """What tasks printed, as a person reads it: whole lines, in the cell that submitted them, capped, folded, counted.
 
-A `Voice` is one task (or one element of a map). Its bytes become lines; its `Transcript`, which all tasks of a run
+A `TaskOutput` is one task (or one element of a map). Its bytes become lines; its `Transcript`, which all tasks of a run
 share, shows them until a cap, folds repeated lines into a count, and keeps the end of everything for `cellmill.output`.
 """
 
@@ -62,7 +62,7 @@ class Transcript:
         self._repeats = {1: 0, 2: 0}  # of the last line, beyond the two that were shown
         self._again = {1: 0, 2: 0}
         self._open = {1: False, 2: False}  # the last thing shown was no whole line
-        self._speaker: dict[int, Voice] = {}
+        self._speaker: dict[int, TaskOutput] = {}
         self._touched: set[int] = set()
 
     @property
@@ -70,13 +70,13 @@ class Transcript:
         """Something was folded that has not been told."""
         return any(self._repeats.values()) or any(self._hidden.values())
 
-    def show(self, number: int, lines: list[tuple[str, int]], voice: Voice) -> None:
+    def show(self, number: int, lines: list[tuple[str, int]], output: TaskOutput) -> None:
         """Show lines, each with its newline (the last may lack it) and how often it comes, as cap and folding let."""
         self.last_heard = time.monotonic()
-        folded = self._fold(number, lines, voice)
-        label = f"[{voice.name}] " if self.settings.label else ""
-        shown = [] if voice is self._speaker.get(number) else self._ended_line(number)
-        self._speaker[number] = voice
+        folded = self._fold(number, lines, output)
+        label = f"[{output.name}] " if self.settings.label else ""
+        shown = [] if output is self._speaker.get(number) else self._ended_line(number)
+        self._speaker[number] = output
         for line, times in lines:
             fresh = line != self._last[number] or self._open[number] or not line.endswith("\n")
             if fresh:
@@ -101,13 +101,13 @@ class Transcript:
             shown += ["... the other lines that tasks print are folded under the bar above\n"]
         self._write(number, "".join(shown))
 
-    def _fold(self, number: int, lines: list[tuple[str, int]], voice: Voice) -> bool:
+    def _fold(self, number: int, lines: list[tuple[str, int]], output: TaskOutput) -> bool:
         """Take out the lines to be folded under the bar of the cell; whether these are the first."""
         printed = self._printed(number)
         if printed is None:
             return False
         before, first = printed.folded, not printed.count
-        plain = printed.take(voice.name, number, lines, RUN_LINES * self.settings.lines)
+        plain = printed.take(output.name, number, lines, RUN_LINES * self.settings.lines)
         if self.run is not None:
             printed.where = f"cellmill.output({self.run.id})"
         if first:
@@ -169,7 +169,7 @@ def _labelled(label: str, text: str) -> str:
     return label + text.replace("\n", "\n" + label, text.count("\n") - 1) if label else text
 
 
-class Voice:
+class TaskOutput:
     """What one task says."""
 
     def __init__(self, transcript: Transcript, key: tuple[int, int, int], name: str) -> None:

@@ -12,7 +12,7 @@ from .output_frames import NOWHERE, Channel, Place
 from .standard_streams import StandardStreams
 
 
-class Speech:
+class OutputCapture:
     """One worker's. ``item`` is the task in hand, ``tell`` sends the kernel word that its output is complete."""
 
     def __init__(self, pipes: list[int], handle: Any, item: Any, tell: Callable[[], None]) -> None:

@@ -31,7 +31,7 @@ from ..serialization.shared import Loaded
 from ..serialization.unpacked import callee
 from . import fork
 from .blocks import Blocks
-from .output_capture import Speech
+from .output_capture import OutputCapture
 from .plain_calls import PlainCalls
 from .protocol import CALL, IMPORTS, INITIALIZER_FAILED, STOP, WORLD
 
@@ -86,8 +86,10 @@ class Worker:
         self.item = ffi.new("csched_item_t *")
         watched.here.tell = self.tell_change
         payload.inputs.thawing = read_only.thawed
-        self.speech = Speech(pipes, self.handle, self.item, lambda: self.emit(with_gil.CSCHED_OUTPUT, 0, b""))
-        self.end_output = self.speech.end
+        self.output = OutputCapture(
+            pipes, self.handle, self.item, lambda: self.emit(with_gil.CSCHED_OUTPUT, 0, b"")
+        )
+        self.end_output = self.output.end
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
         # (ticket or function, memory) still referred to
         self.pinned: list[tuple[int, list[weakref.ref[Any]]]] = []
@@ -95,7 +97,7 @@ class Worker:
         self.failures = 1  # that an error tells; 0 when the arguments could not be unpickled, and nothing ran
         self.blocks = Blocks(self.handle, self.nogil_handle)
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
-        self.calls = PlainCalls(self.functions, self.speech.spoke)
+        self.calls = PlainCalls(self.functions, self.output.spoke)
         self.imports = import_log.log or import_log.start_log()
         self.imports.tell_to(self.send_imports)
 
@@ -113,7 +115,7 @@ class Worker:
                 self.in_user_code = True
                 rc = _CALLS(self.handle, self.calls.form, MOST_CALLS, spin, item)
                 self.in_user_code = False
-                self.speech.streams.look()
+                self.output.streams.look()
                 if rc == _EAGAIN:  # nothing there, so sleep without the GIL; what comes is taken with it
                     if awaited(nogil_handle, 500) == _EAGAIN:
                         self.unpin()
@@ -403,7 +405,7 @@ def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, 
         except BaseException as error:
             worker.emit(with_gil.CSCHED_REPLY, 0, encode_error(error, "the initializer"))
             return INITIALIZER_FAILED
-        worker.speech.streams.keep()
+        worker.output.streams.keep()
         worker.end_output(native=True)
     with_gil.csched_worker_ready(worker.handle)
     return worker.run()

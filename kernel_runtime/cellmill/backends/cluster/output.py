@@ -27,7 +27,7 @@ class PlaceListener(OutputReader):
         if pipes is None:
             return ""
         with pipes.lock:
-            words = "".join(v.tail.text for (t, _), v in pipes.voices.items() if ticket and t == ticket)
+            words = "".join(v.tail.text for (t, _), v in pipes.outputs.items() if ticket and t == ticket)
             self._end(pipes, None)
         return words[-LAST_WORDS:]
 
@@ -54,7 +54,7 @@ class _NoPipes(WorkerPipes):
         self.index = index
         self.rest = b""
         self.displays = {}
-        self.voices = {}
+        self.outputs = {}
         self.latest = (0, 0, 0)
         self.at_length = 0
         self.run_of = (0, NO_RUN)

@@ -7,7 +7,7 @@ import fcntl
 import os
 import threading
 
-from ...cell_output.transcript import Voice
+from ...cell_output.transcript import TaskOutput
 from ...task import NO_RUN
 from ...worker_process.output_frames import PIPE_BYTES, STDERR, STDOUT
 
@@ -31,7 +31,7 @@ class WorkerPipes:
         self.index = -1
         self.rest = b""  # of a frame that is not complete
         self.displays: dict[int, bytes] = {}  # by ticket, parts so far
-        self.voices: dict[tuple[int, int], Voice] = {}
+        self.outputs: dict[tuple[int, int], TaskOutput] = {}
         self.latest: tuple[int, int, int] = (0, 0, 0)  # element, function, ticket of the latest frame
         self.at_length = 0  # the task whose native output is read here, as it comes
         self.run_of = (0, NO_RUN)  # a task's run, as its worker's word had it

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from ... import runs
-from ...cell_output.transcript import QUIET_SECONDS, Settings, Voice
+from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput
 from ...serialization.functions import FunctionTable
 from ...task import NO_RUN
 from ...worker_process.output_frames import DISPLAY, END, FRAME, LOG, PART, PIPE_BYTES, STDERR, STDOUT
@@ -75,7 +75,7 @@ class OutputReader(Transcripts):
             self._forget(pipes)
             while self._read_frames(pipes) or self._read_natives(pipes, ticket):
                 pass
-            words = "".join(v.tail.text for (t, _), v in pipes.voices.items() if ticket and t == ticket)
+            words = "".join(v.tail.text for (t, _), v in pipes.outputs.items() if ticket and t == ticket)
             self._end(pipes, None)
             pipes.close()
         return words[-LAST_WORDS:].partition("\n")[2] if len(words) > LAST_WORDS else words
@@ -215,8 +215,8 @@ class OutputReader(Transcripts):
             pipes.displays[ticket] = pipes.displays.get(ticket, b"") + data
         elif kind in (DISPLAY, LOG):
             message = pipes.displays.pop(ticket, b"") + data
-            voice = self._voice(pipes, element, function, ticket)
-            (self.display if kind == DISPLAY else self.log)(voice, message)
+            output = self._output_of(pipes, element, function, ticket)
+            (self.display if kind == DISPLAY else self.log)(output, message)
         elif kind == END:
             self._end(pipes, ticket)
 
@@ -250,7 +250,7 @@ class OutputReader(Transcripts):
         return True
 
     def _say(self, pipes: WorkerPipes, place: tuple[int, int, int], kind: int, data: bytes) -> None:
-        self.hear(self._voice(pipes, *place), kind, data)
+        self.hear(self._output_of(pipes, *place), kind, data)
 
     # -- the task of native output
 
@@ -277,17 +277,17 @@ class OutputReader(Transcripts):
                     return row[1]
         return run
 
-    def _voice(self, pipes: WorkerPipes, element: int, function: int, ticket: int) -> Voice:
-        voice = pipes.voices.get((ticket, element))
-        if voice is None:
+    def _output_of(self, pipes: WorkerPipes, element: int, function: int, ticket: int) -> TaskOutput:
+        output = pipes.outputs.get((ticket, element))
+        if output is None:
             run = self._run_of(pipes, ticket) if ticket else NO_RUN
-            voice = pipes.voices[ticket, element] = self.new_voice(run, element, function, ticket)
-        return voice
+            output = pipes.outputs[ticket, element] = self.new_output(run, element, function, ticket)
+        return output
 
     def _end(self, pipes: WorkerPipes, ticket: int | None) -> None:
         """A task is over, or all of a worker's are (None)."""
-        over = [key for key in pipes.voices if ticket is None or key[0] == ticket]
-        self.end(pipes.voices.pop(key) for key in over)
+        over = [key for key in pipes.outputs if ticket is None or key[0] == ticket]
+        self.end(pipes.outputs.pop(key) for key in over)
         if ticket is not None:
             pipes.displays.pop(ticket, None)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ... import runs
 from ...cell_output import log_records, origin
-from ...cell_output.transcript import QUIET_SECONDS, Settings, Transcript, Voice
+from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput, Transcript
 from ...serialization.functions import FunctionTable, function_name
 from ...task import NO_RUN
 from ...worker_process.output_frames import STDERR, STDOUT
@@ -55,25 +55,27 @@ class Transcripts:
 
     # -- what is told
 
-    def new_voice(self, run: int, element: int, function: int, ticket: int) -> Voice:
+    def new_output(self, run: int, element: int, function: int, ticket: int) -> TaskOutput:
         """One task, or element, begins to speak; ticket 0: something that is no task."""
         with self._lock:
             transcript = self._transcript(run, ticket)
-            return Voice(transcript, (id(self._home), ticket, element), self._name(element, function, ticket))
+            return TaskOutput(
+                transcript, (id(self._home), ticket, element), self._name(element, function, ticket)
+            )
 
-    def hear(self, voice: Voice, kind: int, data: bytes) -> None:
+    def hear(self, output: TaskOutput, kind: int, data: bytes) -> None:
         """More of its text."""
         with self._lock:
-            voice.hear(kind, data)
+            output.hear(kind, data)
 
-    def end(self, voices: Iterable[Voice]) -> None:
+    def end(self, outputs: Iterable[TaskOutput]) -> None:
         """These have nothing more to say: unfinished lines are shown."""
         with self._lock:
-            for voice in voices:
-                voice.end()
-                voice.transcript.flush()
+            for output in outputs:
+                output.end()
+                output.transcript.flush()
 
-    def display(self, voice: Voice, message: bytes) -> None:
+    def display(self, output: TaskOutput, message: bytes) -> None:
         """Something rich, pickled: (data, metadata, transient, update)."""
         try:
             data, metadata, transient, update = pickle.loads(message)
@@ -81,34 +83,34 @@ class Transcripts:
             data = {"text/plain": f"<a display that cannot be read here: {type(error).__name__}: {error}>"}
             metadata, transient, update = {}, {}, False
         with self._lock:
-            voice.transcript.flush()
+            output.transcript.flush()
             if _has_shell():
                 from IPython import display
 
                 publish: Any = display.publish_display_data
-                voice.transcript.origin.do(
+                output.transcript.origin.do(
                     lambda: publish(data, metadata, transient=transient, update=update)
                 )
             else:
-                voice.hear(
+                output.hear(
                     STDOUT, str(data.get("text/plain", "")).encode("utf-8", "backslashreplace") + b"\n"
                 )
 
-    def log(self, voice: Voice, message: bytes) -> None:
+    def log(self, output: TaskOutput, message: bytes) -> None:
         """A log record: the kernel's loggers handle it, as if the cell had made it."""
-        home = voice.transcript.origin
-        stderr = home.stream(STDERR)
+        cell = output.transcript.origin
+        stderr = cell.stream(STDERR)
         try:
-            record, until, heard = log_records.unpacked(message, voice.name)
+            record, until, heard = log_records.unpacked(message, output.name)
             with self._lock:
-                voice.keep(log_records.TEXT.format(record) + "\n")
-                voice.transcript.flush()
-            home.do(lambda: log_records.handle(record, until, heard, stderr))
+                output.keep(log_records.TEXT.format(record) + "\n")
+                output.transcript.flush()
+            cell.do(lambda: log_records.handle(record, until, heard, stderr))
         except Exception:  # of a handler or a filter; the task has gone on
             lines = traceback.format_exc()
-            told = f"--- Logging error ---\nA log record of {voice.name} could not be handled:\n{lines}"
+            told = f"--- Logging error ---\nA log record of {output.name} could not be handled:\n{lines}"
             if stderr is not None:
-                home.do(lambda: stderr.write(told))
+                cell.do(lambda: stderr.write(told))
 
     def tell_all(self) -> None:
         """Everything that was folded so far."""

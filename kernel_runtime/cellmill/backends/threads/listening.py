@@ -72,19 +72,19 @@ class ThreadListener(Transcripts):
         with self._lock:
             while printed.waiting:
                 number, place, text = printed.waiting.popleft()
-                voice = printed.voices.get(place)
-                if voice is None:
+                output = printed.outputs.get(place)
+                if output is None:
                     element, function, ticket = place
                     run = int(with_gil.csched_task_run(self._scheduler.handle, ticket)) if ticket else NO_RUN
-                    voice = printed.voices[place] = self.new_voice(run, element, function, ticket)
-                voice.hear(number, text.encode("utf-8", "backslashreplace"))
+                    output = printed.outputs[place] = self.new_output(run, element, function, ticket)
+                output.hear(number, text.encode("utf-8", "backslashreplace"))
 
     def end_of(self, printed: Printed) -> None:
         """A thread's task is over, before its result is settled; or the thread is."""
         with self._lock:
             self._tell(printed)
-            voices, printed.voices = printed.voices, {}
-            self.end(voices.values())
+            outputs, printed.outputs = printed.outputs, {}
+            self.end(outputs.values())
 
     def end_of_task(self, worker: int, ticket: int, run: int) -> None:
         """Threads tell by themselves; see `end_of`."""

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from ...cell_output.origin import STREAMS
-from ...cell_output.transcript import Voice
+from ...cell_output.transcript import TaskOutput
 
 Place = tuple[int, int, int]  # element, function, ticket
 
@@ -18,7 +18,7 @@ class Printed:
 
     def __init__(self) -> None:
         self.waiting: deque[tuple[int, Place, str]] = deque()
-        self.voices: dict[Place, Voice] = {}
+        self.outputs: dict[Place, TaskOutput] = {}
 
 
 class Speaker(threading.local):

@@ -16,7 +16,7 @@ from ....cell_output import log_records
 from ....worker_process.output_frames import END, FRAME, NOWHERE, STDERR, STDOUT, Place, TaskStream
 from .context import Surroundings
 
-_listening: dict[int, Speech] = {}  # by thread
+_listening: dict[int, OutputCapture] = {}  # by thread
 _lock = threading.Lock()
 _records: list[Callable[[], None]] = []  # what has log records stay here again
 
@@ -32,7 +32,7 @@ class TaskInHand(Protocol):
     def surroundings(self) -> Surroundings: ...
 
 
-class Speech:
+class OutputCapture:
     """One home's; it is what a `TaskStream` takes for its channel."""
 
     def __init__(self, home: TaskInHand) -> None:
@@ -101,7 +101,7 @@ class Speech:
         self._frames.append(FRAME.pack(len(data), kind, *(place or self.place())) + data)
 
 
-def _speaker() -> Speech | None:
+def _speaker() -> OutputCapture | None:
     found = _listening.get(threading.get_ident())
     if found is None and len(_listening) == 1:
         # a thread that the only task here may have started
@@ -111,7 +111,7 @@ def _speaker() -> Speech | None:
     return found
 
 
-def _record_keeper() -> Speech | None:
+def _record_keeper() -> OutputCapture | None:
     """To whom the log records of this thread go; None: they are this process's own, or it is the caller's."""
     found = _speaker()
     return (

@@ -28,7 +28,7 @@ from ..values.proxies import Outside
 from ..values.stores import joined
 from .context import Surroundings
 from .functions import KnownFunctions
-from .output import Speech
+from .output import OutputCapture
 from .work import Work, arguments, interrupted
 
 NO_ELEMENT = 2**32 - 1
@@ -42,7 +42,7 @@ class Home:
     def __init__(self, token: bytes) -> None:
         self.known = KnownFunctions(token)
         self.surroundings = Surroundings()
-        self.speech = Speech(self)
+        self.output = OutputCapture(self)
         self.thread = 0  # that runs a pack now
         self.ticket = 0  # of the task in hand
         self.function = 0
@@ -70,7 +70,7 @@ class Home:
         watched.here.tell = self._tell_change
         module_reads.several_threads = True
         payload.inputs.thawing = read_only.thawed
-        self.speech.listen()
+        self.output.listen()
         self.surroundings.begin_pack()
         try:
             while True:
@@ -83,8 +83,8 @@ class Home:
         finally:
             self._calm()
             self.surroundings.end_pack()
-            self.speech.end()
-        return work.reply(self.speech.take(), begun)
+            self.output.end()
+        return work.reply(self.output.take(), begun)
 
     def _go_on(self, work: Work) -> None:
         results, now, data, stopped = work.results, clocks.now, work.data, self._stopped
@@ -144,8 +144,8 @@ class Home:
                             value, ticket, self.known.name(number, function), received, started, finished
                         )
                     )
-            if self.speech.spoke:
-                self.speech.end_of_task(ticket, number)
+            if self.output.spoke:
+                self.output.end_of_task(ticket, number)
         work.next = len(records)
 
     def _hear_out(self, work: Work) -> None:
@@ -266,7 +266,7 @@ class Home:
         if told is not None:
             self._page = told
         self.thread = threading.get_ident()
-        self.speech.listen()
+        self.output.listen()
         try:
             self.surroundings.settle_in(settings["world"], settings["base"])
             if settings["outside"] is not None:
@@ -280,7 +280,7 @@ class Home:
                     initializer(*initargs)
         finally:
             self.thread = 0
-            self.speech.end()
+            self.output.end()
         return told is not None
 
     def interrupt(self, tickets: list[int]) -> None:
@@ -338,4 +338,4 @@ class Home:
         """The caller has gone."""
         self.surroundings.leave()
         if alone:
-            self.speech.leave()
+            self.output.leave()

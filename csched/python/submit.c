@@ -186,7 +186,7 @@ static PyObject *plain_call(csched_plain_t *plain, PyObject *function, PyObject 
         return nothing();
     if ((number = number_of(plain, function, arguments)) <= 0)
         return number < 0 ? NULL : nothing();
-    PyObject *future = PyObject_CallFunctionObjArgs(plain->future, plain->home, NULL);
+    PyObject *future = PyObject_CallFunctionObjArgs(plain->future, plain->owner, NULL);
     PyObject *sent = future ? send(plain, future, number, how, &p, start) : NULL;
     Py_XDECREF(future);
     return sent;

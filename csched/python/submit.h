@@ -13,7 +13,7 @@ typedef struct {
     uint64_t look_ns;     /* for how long that is valid */
     uint64_t left;        /* when the last submit returned */
     uint64_t in_a_row_ns; /* a submit so soon after another needs no check: nothing can have changed */
-    void *home;           /* of the futures: the backend */
+    void *owner;          /* of the futures: the backend */
     void *gate;           /* whether it takes tasks: .closed and .broken */
     uint64_t digest;      /* the surroundings that workers have: csched_surroundings then, */
     void *path;           /* and a list that was equal to sys.path */
@@ -30,7 +30,7 @@ typedef struct {
     void *captures;       /* dict: function -> capsule of its captured state and number (capture.h) */
     void *check;          /* (function, arguments) raises TypeError if they do not fit */
     void *number;         /* function -> its number, 0: it is pickled with the arguments */
-    void *future;         /* (home) -> a future */
+    void *future;         /* (owner) -> a future */
     void *table;          /* list: slot -> future */
     void *pop, *append;   /* takes a free slot or raises IndexError; gives one back */
     void *closed_name, *broken_name, *filters_name,

@@ -33,7 +33,7 @@ _REMEDY = (
 )
 
 
-class Home(Protocol):
+class FutureOwner(Protocol):
     """The owner of an unfinished future, which answers for it."""
 
     def wait(self, future: Future, timeout: float | None) -> None:
@@ -86,7 +86,7 @@ class Future(BaseFuture[Any]):
     # The standard library's `wait`, `as_completed` and `add_done_callback` use _condition, _waiters and
     # _done_callbacks: properties here, made for a future that is followed.
     # _of_call is set, to True, where a parallel function was called: code written for its value may get the future.
-    __slots__ = ("_followers", "_home", "_of_call", "_state", "_ticket")
+    __slots__ = ("_followers", "_of_call", "_owner", "_state", "_ticket")
     _of_call: bool
 
     # Most futures keep these: they are stored where they differ.
@@ -96,8 +96,8 @@ class Future(BaseFuture[Any]):
     _cancelled: object = None  # its text says what was cancelled, and by whom
     _asks_to_be_seen = True  # its failure, where it is not asked for
 
-    def __init__(self, home: Home) -> None:  # on purpose without the base's, which makes a condition
-        self._home = home
+    def __init__(self, owner: FutureOwner) -> None:  # on purpose without the base's, which makes a condition
+        self._owner = owner
         self._state = PENDING
         self._followers: _Followers | None = None
         self._ticket = 0
@@ -126,7 +126,7 @@ class Future(BaseFuture[Any]):
     def result(self, timeout: float | None = None) -> Any:
         """The task's value; raises its exception, `CancelledError`, or `TimeoutError` after ``timeout`` seconds."""
         if self._state not in OVER:
-            self._home.wait(self, timeout)
+            self._owner.wait(self, timeout)
         if self._state == FINISHED:
             if self._exception is None:
                 return self._result
@@ -143,7 +143,7 @@ class Future(BaseFuture[Any]):
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The task's exception or None; waits like `result`."""
         if self._state not in OVER:
-            self._home.wait(self, timeout)
+            self._owner.wait(self, timeout)
         if self._state == FINISHED:
             if self._exception is not None:
                 unasked.forget(self, self._exception)
@@ -174,8 +174,8 @@ class Future(BaseFuture[Any]):
         with uninterrupted():
             if self._state == FINISHED:
                 return False
-            if not self._home.cancel(self):
-                stopped = self._home.stop(self) if force else None
+            if not self._owner.cancel(self):
+                stopped = self._owner.stop(self) if force else None
                 if not stopped:
                     return stopped is False
             called = self.settle_cancelled()
@@ -185,7 +185,7 @@ class Future(BaseFuture[Any]):
 
     def running(self) -> bool:
         """Whether the task's code runs now."""
-        return self._state == RUNNING or (self._state == PENDING and self._home.is_running(self))
+        return self._state == RUNNING or (self._state == PENDING and self._owner.is_running(self))
 
     def __await__(self) -> Generator[Any, None, Any]:
         found: Generator[Any, None, Any] = self._in_loop().__await__()
@@ -247,14 +247,14 @@ class Future(BaseFuture[Any]):
 
     def __repr__(self) -> str:
         state = "running" if self.running() else self._state.split("_")[0].lower()
-        if state == "running" and self._home.is_stopping(self):
+        if state == "running" and self._owner.is_stopping(self):
             state = "stopping"
         detail = ""
         if self._state == FINISHED:
             outcome = self._exception if self._exception is not None else self._result
             state = "failed" if self._exception is not None else "finished"
             detail = f" {type(outcome).__name__}"
-        call = self._home.call_text(self) if self._home is not None else ""
+        call = self._owner.call_text(self) if self._owner is not None else ""
         return f"<cellmill.Future {call}{' ' if call else ''}{state}{detail}>"
 
     # What the resolver calls. Each settles once; later calls find the future over and do nothing.
@@ -338,8 +338,8 @@ class Future(BaseFuture[Any]):
         raise RuntimeError("Future in unexpected state")
 
 
-def settled(home: Home, result: Any = None, exception: BaseException | None = None) -> Future:
+def settled(owner: FutureOwner, result: Any = None, exception: BaseException | None = None) -> Future:
     """A future that is over from the start."""
-    future = Future(home)
+    future = Future(owner)
     future.settle(result, exception)
     return future

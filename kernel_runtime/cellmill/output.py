@@ -20,8 +20,8 @@ def output(what: Future | Run | int | None = None) -> str:
     order they came.
     """
     if isinstance(what, BaseFuture):
-        home: Any = getattr(what, "_home", None)
-        return kept.text((id(home), getattr(what, "_ticket", 0), 0))
+        owner: Any = getattr(what, "_owner", None)
+        return kept.text((id(owner), getattr(what, "_ticket", 0), 0))
     if isinstance(what, Run):
         return what.output
     if what is not None and (not isinstance(what, int) or isinstance(what, bool)):

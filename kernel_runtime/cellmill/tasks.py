@@ -69,9 +69,9 @@ def questions_of(executor: Executor | None = None) -> TaskQuestions:
 
 def _find(task: Any) -> tuple[TaskQuestions, int]:
     if isinstance(task, Future):
-        home: Any = task._home
-        home = getattr(home, "host", home)  # an item of a batch: its stream's
-        observer: Observer | None = home.observer
+        owner: Any = task._owner
+        owner = getattr(owner, "host", owner)  # an item of a batch: its stream's
+        observer: Observer | None = owner.observer
         if observer is None:
             raise BackendError("this future's backend keeps no single tasks to look at")
         return observer.tasks, task._ticket

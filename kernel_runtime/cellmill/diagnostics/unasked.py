@@ -37,7 +37,7 @@ _lock = threading.RLock()  # finalizers may ask for results
 class Asked(Protocol):
     """A future, as it is noted here."""
 
-    _home: Any
+    _owner: Any
     _asks_to_be_seen: bool
 
 
@@ -83,7 +83,7 @@ def note(future: Asked, error: BaseException) -> None:
         cause = error.__cause__
         if "_failure" in error.__dict__ or cause is None or is_a(cause, CancelledError):
             return
-    find: Callable[[Asked], origin.Origin] | None = getattr(future._home, "cell_of", None)
+    find: Callable[[Asked], origin.Origin] | None = getattr(future._owner, "cell_of", None)
     failure = _Failure(future, error, origin.latest if find is None else find(future))
     with _lock:
         if not future._asks_to_be_seen:  # it was asked for since it ended

@@ -175,12 +175,12 @@ class Arrivals:
 
 def at_home(function: FunctionType, namespace: dict[str, Any]) -> FunctionType:
     """A function that came back by value, with the notebook's variables as its globals again."""
-    home = FunctionType(
+    owner = FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
     )
-    home.__kwdefaults__ = function.__kwdefaults__
-    home.__annotations__ = function.__annotations__
-    home.__qualname__ = function.__qualname__
-    home.__doc__ = function.__doc__
-    home.__dict__.update(function.__dict__)
-    return home
+    owner.__kwdefaults__ = function.__kwdefaults__
+    owner.__annotations__ = function.__annotations__
+    owner.__qualname__ = function.__qualname__
+    owner.__doc__ = function.__doc__
+    owner.__dict__.update(function.__dict__)
+    return owner

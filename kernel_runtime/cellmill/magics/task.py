@@ -190,7 +190,7 @@ class _Source:
 
     def is_stopping(self, future: Future) -> bool:
         """Whether it was cancelled and runs still."""
-        return self._source._home.is_stopping(self._source)
+        return self._source._owner.is_stopping(self._source)
 
     def call_text(self, future: Future) -> str:
         """A cell has no arguments to show."""

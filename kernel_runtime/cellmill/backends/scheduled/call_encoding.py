@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import PayloadError, UsageError
-from ...futures import FINISHED, OVER, Future, Home
+from ...futures import FINISHED, OVER, Future, FutureOwner
 from ...serialization import payload
 from ...serialization.functions import function_name
 from ...serialization.payload import Encoded
@@ -34,7 +34,7 @@ class FailedInput(Exception):
 
 
 def pack(
-    home: Home,
+    owner: FutureOwner,
     sharing: Sharing,
     function: Any,
     body: Any,
@@ -47,7 +47,7 @@ def pack(
 
     Raises `PayloadError` naming the argument that cannot be pickled, `FailedInput`, or `StaleInput`.
     """
-    payload.inputs.packing = lambda future: _place(home, sharing, future, inputs)
+    payload.inputs.packing = lambda future: _place(owner, sharing, future, inputs)
     try:
         encoded = encode(body)
     except (FailedInput, UsageError, KeyboardInterrupt):
@@ -67,43 +67,43 @@ def pack(
     return encoded
 
 
-def is_at_home(home: Home, future: Any) -> bool:
+def is_owned_by(owner: FutureOwner, future: Any) -> bool:
     """Whether the scheduler knows the future's task; others are waited for, and their values sent along."""
-    return getattr(future, "_home", None) is home and future._ticket != 0
+    return getattr(future, "_owner", None) is owner and future._ticket != 0
 
 
-def _place(home: Home, sharing: Sharing, future: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
+def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
     """What a future in the arguments is replaced by, its place among the inputs or its value; or a shared object."""
     if type(future) is Shared:
         if inputs.shares is None:
             inputs.shares = set()
         return sharing.refer(future, inputs.shares)
     if future._state not in OVER:
-        if is_at_home(home, future):
+        if is_owned_by(owner, future):
             inputs.append(future)
             return payload.load_input, (len(inputs) - 1,)
         future.exception()
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
-    note_over(home, future, inputs)
+    note_over(owner, future, inputs)
     return payload.same, (future._result,)
 
 
-def note_over(home: Home, future: Any, inputs: Inputs) -> None:
+def note_over(owner: FutureOwner, future: Any, inputs: Inputs) -> None:
     """Log the edge for views: the scheduler does not know of this input."""
-    if is_at_home(home, future):
+    if is_owned_by(owner, future):
         if inputs.over is None:
             inputs.over = []
         inputs.over.append(future._ticket)
 
 
-def add_input(home: Home, future: Any, inputs: Inputs) -> None:
+def add_input(owner: FutureOwner, future: Any, inputs: Inputs) -> None:
     """An ``after=``: the task waits for it and does not use its value."""
     if future._state not in OVER:
-        if is_at_home(home, future):
+        if is_owned_by(owner, future):
             inputs.append(future)
             return
         future.exception()
     if future.cancelled() or future._exception is not None:  # which was not asked for
         raise FailedInput(future)
-    note_over(home, future, inputs)
+    note_over(owner, future, inputs)

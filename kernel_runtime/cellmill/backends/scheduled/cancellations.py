@@ -63,9 +63,9 @@ def done_of(run: Run | None, what: str, total: int | None = None) -> str:
 class Cancellations:
     """Of one backend."""
 
-    def __init__(self, home: object, scheduler: Scheduler, functions: FunctionTable) -> None:
-        """``home``: the backend whose runs these tasks belong to."""
-        self._home = home
+    def __init__(self, owner: object, scheduler: Scheduler, functions: FunctionTable) -> None:
+        """``owner``: the backend whose runs these tasks belong to."""
+        self._owner = owner
         self._scheduler = scheduler
         self._names = functions.names
         self._records: deque[tuple[int | None, int, int, str]] = deque(maxlen=MOST_RECORDS)
@@ -119,7 +119,7 @@ class Cancellations:
             by or self.by(run, ticket >> 32),
             self._names.get(ended.function, "?"),
             number(ticket),
-            runs.find(run, self._home) if run != NO_RUN and not by else None,
+            runs.find(run, self._owner) if run != NO_RUN and not by else None,
             self.arguments(slot, data),
         )
 

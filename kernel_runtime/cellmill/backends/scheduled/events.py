@@ -21,14 +21,14 @@ class Events:
 
     def __init__(
         self,
-        home: object,
+        owner: object,
         scheduler: Scheduler,
         functions: FunctionTable,
         failures: FailureLog,
         cancellations: Cancellations,
     ) -> None:
-        """``home``: the backend whose runs these tasks belong to."""
-        self._home = home
+        """``owner``: the backend whose runs these tasks belong to."""
+        self._owner = owner
         self._scheduler = scheduler
         self._functions = functions
         self._failures = failures
@@ -42,7 +42,7 @@ class Events:
         self._cancellations.explain(future, done.slot, done.run)
 
     def failed(self, future: Future, done: Completion, error: BaseException) -> None:
-        note_failure(done.run, self._home, error)
+        note_failure(done.run, self._owner, error)
         came = done.status in CAME_WITH_ARGUMENTS and done.size
         arguments = self._scheduler.view(done.address, done.size) if came else None
         self._failures.of_task(future, done.slot, done.status, error, arguments)

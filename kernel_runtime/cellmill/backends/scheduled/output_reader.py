@@ -35,14 +35,14 @@ class OutputReader(Transcripts):
 
     def __init__(
         self,
-        home: object,
+        owner: object,
         scheduler: Scheduler,
         slots: SlotTable,
         functions: FunctionTable,
         settings: Settings,
         report: Callable[[BaseException], None],
     ) -> None:
-        super().__init__(home, scheduler, slots, functions, settings)
+        super().__init__(owner, scheduler, slots, functions, settings)
         self._report = report
         self._workers: dict[int, WorkerPipes] = {}  # by index
         self._by_fd: dict[int, WorkerPipes] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import futures, runs
 from ...diagnostics.signatures import check_call
-from ...futures import Future, Home
+from ...futures import Future, FutureOwner
 from ...process_context.reporting import ReportingWatch
 from ...randomness import streams
 from ...serialization.functions import FunctionTable
@@ -57,7 +57,7 @@ class PlainSubmit:
 
     def __init__(
         self,
-        home: Home,
+        owner: FutureOwner,
         gate: Gate,
         scheduler: Scheduler,
         functions: FunctionTable,
@@ -72,7 +72,7 @@ class PlainSubmit:
         self._stats = ffi.new("csched_stats_t *")
         self.form.settings = self.settings.form
         self._kept: dict[str, Any] = {
-            "home": home,
+            "owner": owner,
             "gate": gate,
             "captures": functions.captures,
             "check": check_call,

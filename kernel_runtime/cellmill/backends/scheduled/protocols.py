@@ -102,7 +102,7 @@ class OutputListener(Protocol):
 
 
 class StreamHost(Protocol):
-    """What a stream of elements, and a map, ask of their backend; it is also the home of their futures."""
+    """What a stream of elements, and a map, ask of their backend; it is also the owner of their futures."""
 
     limits_elements: bool  # whether the elements of a chunk can be stopped one by one
     scheduler: Scheduler

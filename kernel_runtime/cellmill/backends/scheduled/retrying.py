@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...futures import Future, Home
+from ...futures import Future, FutureOwner
 from ...task import Retry
 from .scheduler import with_gil
 
@@ -12,8 +12,8 @@ from .scheduler import with_gil
 class RetriedFuture(Future):
     """The future of a task with a `Retry`."""
 
-    def __init__(self, home: Home, retry: Retry) -> None:
-        super().__init__(home)
+    def __init__(self, owner: FutureOwner, retry: Retry) -> None:
+        super().__init__(owner)
         self.retry = retry
         self.attempt = 0  # failed ones so far
         self.last: BaseException | None = None  # the error it ends with

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from ...diagnostics.naming import call_text, name_call
 from ...diagnostics.signatures import check_call
 from ...errors import CellmillError, UsageError, is_a
-from ...futures import Future, Home
+from ...futures import Future, FutureOwner
 from ...process_context.interrupts import uninterrupted
 from ...process_context.settings import Settings
 from ...randomness.generators import Draws
@@ -46,8 +46,8 @@ _FORM = ffi.typeof("csched_options_t *")
 _NO_FORM: tuple[int, Any] = (0, None)
 
 
-class SenderHost(StreamHost, Home, Protocol):
-    """What sending asks of the backend, which is also the home of the futures."""
+class SenderHost(StreamHost, FutureOwner, Protocol):
+    """What sending asks of the backend, which is also the owner of the futures."""
 
     resources: Resources
     sharing: Sharing

@@ -277,14 +277,14 @@ class Stream:
             failure.__cause__ = error
             self.settle_error(key, failure)
 
-    # -- a home for the futures of a batch
+    # -- a owner for the futures of a batch
 
     def wait(self, future: Future, timeout: float | None) -> None:
-        """See `futures.Home`."""
+        """See `futures.FutureOwner`."""
         self.host.wait(future, timeout)
 
     def cancel(self, future: Future) -> bool:
-        """See `futures.Home`: an element that waits here still can be taken back."""
+        """See `futures.FutureOwner`: an element that waits here still can be taken back."""
         self.dropped.pop(future, None)
         if not self.take_back(future):
             return False
@@ -292,7 +292,7 @@ class Stream:
         return True
 
     def stop(self, future: Future) -> bool | None:
-        """See `futures.Home`: what was sent cannot be stopped without the others of its batch."""
+        """See `futures.FutureOwner`: what was sent cannot be stopped without the others of its batch."""
         return None
 
     def is_running(self, future: Future) -> bool:
@@ -301,11 +301,11 @@ class Stream:
             return future not in self.waiting
 
     def is_stopping(self, future: Future) -> bool:
-        """See `futures.Home`."""
+        """See `futures.FutureOwner`."""
         return False
 
     def call_text(self, future: Future) -> str:
-        """See `futures.Home`: of the items of a batch nothing is at hand."""
+        """See `futures.FutureOwner`: of the items of a batch nothing is at hand."""
         return f"{function_name(self.function)}(…)"
 
     # -- from the resolver

@@ -33,14 +33,14 @@ class Transcripts:
 
     def __init__(
         self,
-        home: object,
+        owner: object,
         scheduler: Scheduler,
         slots: SlotTable,
         functions: FunctionTable,
         settings: Settings,
     ) -> None:
-        """``home``: the backend whose runs these are."""
-        self._home = home
+        """``owner``: the backend whose runs these are."""
+        self._owner = owner
         self._scheduler = scheduler
         self._slots = slots
         self._names = functions.names
@@ -60,7 +60,7 @@ class Transcripts:
         with self._lock:
             transcript = self._transcript(run, ticket)
             return TaskOutput(
-                transcript, (id(self._home), ticket, element), self._name(element, function, ticket)
+                transcript, (id(self._owner), ticket, element), self._name(element, function, ticket)
             )
 
     def hear(self, output: TaskOutput, kind: int, data: bytes) -> None:
@@ -154,14 +154,14 @@ class Transcripts:
 
     def _transcript(self, number: int, ticket: int) -> Transcript:
         cell = self._cell(ticket >> 32) if ticket else self._cells[0][1]
-        run = runs.find(number, self._home) if number != NO_RUN else None
+        run = runs.find(number, self._owner) if number != NO_RUN else None
         if run is None and number != NO_RUN:
-            run = runs.find_ended(number, self._home)
+            run = runs.find_ended(number, self._owner)
         key: Any = run.id if run is not None else (cell.epoch, number)
         found = self._transcripts.get(key)
         if found is None:
-            home = cell.within(run.context) if run is not None else cell
-            found = self._transcripts[key] = Transcript(home, self.settings, run)
+            owner = cell.within(run.context) if run is not None else cell
+            found = self._transcripts[key] = Transcript(owner, self.settings, run)
             if run is not None:
                 run.tell_folded = partial(self._tell_folded, found)
             while len(self._transcripts) > MOST_TRANSCRIPTS:

@@ -11,11 +11,11 @@ from operator import is_
 from typing import Any
 
 from ...diagnostics.naming import InputName
-from ...futures import FINISHED, OVER, Future, Home
+from ...futures import FINISHED, OVER, Future, FutureOwner
 from ...process_context import thread_context
 from ...serialization.exceptions import here_and_now
 from ...task import short_arguments
-from ..scheduled.call_encoding import FailedInput, Inputs, add_input, is_at_home, note_over
+from ..scheduled.call_encoding import FailedInput, Inputs, add_input, is_owned_by, note_over
 
 PARTS = (list, tuple, dict)  # what is looked through for futures, as deep as it goes
 DEEPEST = 50
@@ -97,20 +97,20 @@ class Input:
         self.position = position
 
 
-def packed(home: Home, value: Any, inputs: Inputs, within: tuple[int, ...] = ()) -> Any:
+def packed(owner: FutureOwner, value: Any, inputs: Inputs, within: tuple[int, ...] = ()) -> Any:
     """The value itself, or where futures are in it a copy with their results or an `Input` in their places.
 
     Raises `FailedInput`.
     """
     if isinstance(value, Future):
-        return _place(home, value, inputs)
+        return _place(owner, value, inputs)
     kind = type(value)
     if kind not in PARTS or id(value) in within or len(within) > DEEPEST:
         return value
     parts = value.values() if kind is dict else value
     if not any(map(_holds, set(map(type, parts)))):  # a long list of numbers is done with here
         return value
-    made = [packed(home, part, inputs, (*within, id(value))) for part in parts]
+    made = [packed(owner, part, inputs, (*within, id(value))) for part in parts]
     if all(map(is_, parts, made)):
         return value
     return dict(zip(value, made, strict=True)) if kind is dict else kind(made)
@@ -120,22 +120,22 @@ def _holds(kind: type) -> bool:
     return kind in PARTS or issubclass(kind, Future)
 
 
-def _place(home: Home, future: Any, inputs: Inputs) -> Any:
+def _place(owner: FutureOwner, future: Any, inputs: Inputs) -> Any:
     if future._state not in OVER:
-        if is_at_home(home, future):
+        if is_owned_by(owner, future):
             inputs.append(future)
             return Input(len(inputs) - 1)
         future.exception()
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
-    note_over(home, future, inputs)
+    note_over(owner, future, inputs)
     return future._result
 
 
-def add_after(home: Home, after: Iterable[Any], inputs: Inputs) -> None:
+def add_after(owner: FutureOwner, after: Iterable[Any], inputs: Inputs) -> None:
     """Futures that are waited for, and whose values are not used."""
     for future in after:
-        add_input(home, future, inputs)
+        add_input(owner, future, inputs)
 
 
 def filled(value: Any, sources: tuple[Call | None, ...], within: tuple[int, ...] = ()) -> Any:

@@ -24,14 +24,14 @@ class ThreadListener(Transcripts):
 
     def __init__(
         self,
-        home: object,
+        owner: object,
         scheduler: Scheduler,
         slots: SlotTable,
         functions: FunctionTable,
         settings: Settings,
         report: Callable[[BaseException], None],
     ) -> None:
-        super().__init__(home, scheduler, slots, functions, settings)
+        super().__init__(owner, scheduler, slots, functions, settings)
         self._report = report
         self.members: Mapping[int, WorkerThread] = {}  # those of the pool, once there is one
         self._word = threading.Event()

@@ -66,9 +66,9 @@ class ThreadCancellations(Cancellations):
     """The objects are let go of: arguments are kept as text."""
 
     def __init__(
-        self, home: object, scheduler: Scheduler, functions: FunctionTable, calls: Mapping[int, Call]
+        self, owner: object, scheduler: Scheduler, functions: FunctionTable, calls: Mapping[int, Call]
     ) -> None:
-        super().__init__(home, scheduler, functions)
+        super().__init__(owner, scheduler, functions)
         self._by_slot = calls
 
     def arguments(self, slot: int, data: bytes | None) -> bytes | str | None:

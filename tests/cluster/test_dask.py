@@ -67,8 +67,8 @@ def _comes(seen: Any) -> None:
         time.sleep(0.02)
 
 
-def _homes() -> int:
-    return len(entry._homes)
+def _runners() -> int:
+    return len(entry._runners)
 
 
 def _streams() -> str:
@@ -82,10 +82,10 @@ def test_a_borrowed_cluster_is_left_as_it_was_found(client: Any, cluster: Any, w
     with Executor(backend=target) as ex:
         assert (ex.backend, ex.max_workers) == ("dask", 2)
         assert list(ex.map(tasks.double, range(100))) == [2 * i for i in range(100)]
-        assert all(client.run(_homes).values())
+        assert all(client.run(_runners).values())
         with pytest.raises(cellmill.CellmillError):
             ex._backend.engine.resize(3)  # type: ignore[attr-defined]
-    _comes(lambda: not any(client.run(_homes).values()))
+    _comes(lambda: not any(client.run(_runners).values()))
     assert (client.run(_streams), client.run(os.getcwd), set(client.scheduler_info()["workers"])) == before
     assert client.submit(tasks.double, 4).result(SECONDS) == 8
     _comes(lambda: not [key for key in client.who_has() if str(key).startswith("cellmill")])

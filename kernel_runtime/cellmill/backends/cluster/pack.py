@@ -28,18 +28,18 @@ _MAGIC = b"CMP1"
 
 
 class PackHead(NamedTuple):
-    """Whose pack it is. ``home`` is the lane: its functions are known by their numbers."""
+    """Whose pack it is. ``runner`` is the lane: its functions are known by their numbers."""
 
     protocol: int
     kind: int
     token: bytes  # of the backend, 16 bytes
-    home: int
-    number: int  # of the pack: later ones at a home have larger numbers
+    runner: int
+    number: int  # of the pack: later ones at a runner have larger numbers
     budget_ns: int  # after so long no other task of the pack is begun
 
     def encode(self) -> bytes:
         return _PACK_HEAD.pack(
-            _MAGIC, self.protocol, self.kind, self.token, self.home, self.number, self.budget_ns
+            _MAGIC, self.protocol, self.kind, self.token, self.runner, self.number, self.budget_ns
         )
 
 

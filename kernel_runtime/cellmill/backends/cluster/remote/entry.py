@@ -1,7 +1,7 @@
 """The other end of a lane: what engines call in a worker of the cluster.
 
 `run` and `hear` are all that an engine calls. Nothing here needs the C scheduler; what a place knows (functions by
-number, the caller's surroundings) it keeps in a `Home`, one for each lane.
+number, the caller's surroundings) it keeps in a `RemoteRunner`, one for each lane.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .... import __version__
 from ....serialization.exceptions import encode_error
 from .. import clocks, pack
 from ..pack import LEAVE
-from .runner import Home
+from .runner import RemoteRunner
 
-_homes: dict[tuple[bytes, int], Home] = {}
+_runners: dict[tuple[bytes, int], RemoteRunner] = {}
 _lock = threading.Lock()
 
 
@@ -30,7 +30,7 @@ def run(data: list[Any]) -> bytes:
     head = pack.pack_head(data[0])
     if head.kind == pack.HELLO:
         return _greet(data, begun)
-    return _home(head.token, head.home).run(
+    return _runner(head.token, head.runner).run(
         head.number, memoryview(data[1]), memoryview(data[2]), begun, head.budget_ns
     )
 
@@ -38,33 +38,33 @@ def run(data: list[Any]) -> bytes:
 def hear(message: bytes) -> Any:
     """A word beside the packs; from any thread, also while one runs.
 
-    (INTERRUPT, token, home, tickets): these end; (WITHDRAW, token, home, packs): what has not begun of these will not,
+    (INTERRUPT, token, runner, tickets): these end; (WITHDRAW, token, runner, packs): what has not begun of these will not,
     and how many tasks of each have is returned; (LEAVE, token): the caller has gone, nothing of its remains.
     """
     kind, token, *rest = pickle.loads(message)
     if kind == pack.INTERRUPT:
-        home = _homes.get((token, rest[0]))
-        if home is not None:
-            home.interrupt(rest[1])
+        runner = _runners.get((token, rest[0]))
+        if runner is not None:
+            runner.interrupt(rest[1])
     elif kind == pack.WITHDRAW:
-        home = _homes.get((token, rest[0]))
-        return home.withdraw(rest[1]) if home is not None else {}
+        runner = _runners.get((token, rest[0]))
+        return runner.withdraw(rest[1]) if runner is not None else {}
     elif kind == LEAVE:
         with _lock:
-            for key in [key for key in _homes if key[0] == token]:
-                home = _homes.pop(key)
-                home.leave(alone=not _homes)
+            for key in [key for key in _runners if key[0] == token]:
+                runner = _runners.pop(key)
+                runner.leave(alone=not _runners)
     return None
 
 
 def in_task() -> bool:
     """Whether this code runs inside a task."""
     here = threading.get_ident()
-    homes = list(_homes.values())
-    if any(home.thread == here for home in homes):
+    runners = list(_runners.values())
+    if any(runner.thread == here for runner in runners):
         return True
     # a thread that a task has started: only where this process is no kernel
-    return "cellmill._csched_held" not in sys.modules and any(home.ticket for home in homes)
+    return "cellmill._csched_held" not in sys.modules and any(runner.ticket for runner in runners)
 
 
 def versions() -> dict[str, str]:
@@ -84,16 +84,16 @@ def _greet(data: list[Any], begun: int) -> bytes:
     if len(data) > 1 and len(data[1]):
         head = pack.pack_head(data[0])
         try:
-            answer["page"] = _home(head.token, head.home).settle_in(pickle.loads(data[1]))
+            answer["page"] = _runner(head.token, head.runner).settle_in(pickle.loads(data[1]))
         except BaseException as error:
             answer["error"] = encode_error(error, "the initializer")
     return pack.encode_reply(b"", 0, [], [pickle.dumps(answer)], begun, clocks.now())
 
 
-def _home(token: bytes, number: int) -> Home:
+def _runner(token: bytes, number: int) -> RemoteRunner:
     key = (token, number)
-    home = _homes.get(key)
-    if home is None:
+    runner = _runners.get(key)
+    if runner is None:
         with _lock:
-            home = _homes.setdefault(key, Home(token))
-    return home
+            runner = _runners.setdefault(key, RemoteRunner(token))
+    return runner

@@ -33,10 +33,10 @@ class TaskInHand(Protocol):
 
 
 class OutputCapture:
-    """One home's; it is what a `TaskStream` takes for its channel."""
+    """One runner's; it is what a `TaskStream` takes for its channel."""
 
-    def __init__(self, home: TaskInHand) -> None:
-        self._home = home
+    def __init__(self, runner: TaskInHand) -> None:
+        self._task = runner
         self._frames: list[bytes] = []
         self.spoke: list[bool] = []  # not empty: there is something to do at the end of the task in hand
         self.streams: list[TaskStream] = []
@@ -89,8 +89,8 @@ class OutputCapture:
     # -- for a TaskStream
 
     def place(self) -> Place:
-        home = self._home
-        return Place(home.element, home.function, home.ticket) if home.ticket else NOWHERE
+        runner = self._task
+        return Place(runner.element, runner.function, runner.ticket) if runner.ticket else NOWHERE
 
     def mark(self) -> None:
         if not self.spoke:
@@ -106,7 +106,7 @@ def _speaker() -> OutputCapture | None:
     if found is None and len(_listening) == 1:
         # a thread that the only task here may have started
         found = next(iter(_listening.values()), None)
-        if found is not None and not found._home.ticket:
+        if found is not None and not found._task.ticket:
             return None
     return found
 
@@ -115,7 +115,7 @@ def _record_keeper() -> OutputCapture | None:
     """To whom the log records of this thread go; None: they are this process's own, or it is the caller's."""
     found = _speaker()
     return (
-        found if found is not None and found._home.ticket and found._home.surroundings.own_process else None
+        found if found is not None and found._task.ticket and found._task.surroundings.own_process else None
     )
 
 

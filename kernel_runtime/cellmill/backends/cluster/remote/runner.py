@@ -36,7 +36,7 @@ _NOTHING: dict[str, Any] = {}
 _raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
 
-class Home:
+class RemoteRunner:
     """What one place keeps for one lane. `run` belongs to one thread at a time."""
 
     def __init__(self, token: bytes) -> None:

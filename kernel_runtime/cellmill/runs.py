@@ -16,7 +16,7 @@ from .cell_output import origin
 from .cell_output.printed import Printed
 from .cell_output.tail import Tail
 from .diagnostics.blame import cancelling
-from .diagnostics.failure_counts import Mishap, Mishaps
+from .diagnostics.failure_counts import FailureCount, FailureCounts
 from .errors import in_words
 from .process_context.settings import context_now
 from .task import RunCounts
@@ -98,7 +98,7 @@ class Run:
         self.context = context_now()
         self.key = key
         self.open_ended = False
-        self.mishaps: Mishaps | None = None  # made with the first failure
+        self.failure_counts: FailureCounts | None = None  # made with the first failure
         self.said: Tail | None = None  # the end of what its tasks printed
         self.printed: Printed | None = None  # where it is shown: the lines of its cell, by task
         self.tell_folded: Callable[[], None] | None = None  # what of it was not shown
@@ -120,9 +120,9 @@ class Run:
         """What its tasks printed, stdout and stderr, in the order it came: the last megabyte of it."""
         return self.said.text if self.said is not None else ""
 
-    def failures(self) -> list[Mishap]:
+    def failures(self) -> list[FailureCount]:
         """The errors its tasks ended with, folded by type, the most frequent first."""
-        return self.mishaps.folded() if self.mishaps is not None else []
+        return self.failure_counts.folded() if self.failure_counts is not None else []
 
     def counts(self) -> RunCounts:
         """Current counts, read from the scheduler's own counters: cheap, from any thread."""
@@ -259,9 +259,9 @@ def note_failure(key: int, backend: object, error: BaseException) -> None:
     """A task of the open run with this backend number failed for good."""
     run = find(key, backend)
     if run is not None:
-        if run.mishaps is None:
-            run.mishaps = Mishaps()
-        run.mishaps.add(error)
+        if run.failure_counts is None:
+            run.failure_counts = FailureCounts()
+        run.failure_counts.add(error)
 
 
 def finish_all(backend: object) -> None:

@@ -7,12 +7,12 @@ import re
 import pytest
 from nbconvert.filters.strings import clean_html
 
-from cellmill.diagnostics.failure_counts import KINDS, OTHERS, Mishap, Mishaps
+from cellmill.diagnostics.failure_counts import KINDS, OTHERS, FailureCount, FailureCounts
 from cellmill_widgets import bars, picture
 from cellmill_widgets.bars import View
 from cellmill_widgets.picture import WIDTH, merged, rows, runs_of, shares, strip, svg
 
-FAILURES = (Mishap("ValueError", 15, "bad <script>x</script>"), Mishap("KeyError", 5, "'k'"))
+FAILURES = (FailureCount("ValueError", 15, "bad <script>x</script>"), FailureCount("KeyError", 5, "'k'"))
 VIEW = View("dock", done=700, total=1000, failed=20, elapsed=4, rate=120, running=2, failures=FAILURES)
 
 
@@ -68,7 +68,7 @@ def test_a_picture_is_well_formed_and_escapes() -> None:
 
 
 def test_what_stays_of_a_cell_is_small() -> None:
-    many = tuple(Mishap(f"Error{n}", n, "x" * 200) for n in range(30))
+    many = tuple(FailureCount(f"Error{n}", n, "x" * 200) for n in range(30))
     views = [
         View("f" * 90, done=7, total=10, failed=2, elapsed=1, finished=True, failures=many) for _ in range(20)
     ]
@@ -80,18 +80,18 @@ def test_what_stays_of_a_cell_is_small() -> None:
 
 
 def test_types_beyond_the_table_are_counted_together() -> None:
-    found = rows(merged([[Mishap(f"E{n}", n + 1, "m")] for n in range(picture.ROWS + 2)]))
+    found = rows(merged([[FailureCount(f"E{n}", n + 1, "m")] for n in range(picture.ROWS + 2)]))
     assert found[-1] == ("2 more types of error", "3", "")
     assert found[0] == ("E6", "7", "m")
 
 
 def test_mishaps_fold_by_type_and_are_bounded() -> None:
-    mishaps = Mishaps()
+    failure_counts = FailureCounts()
     for n in range(1000):
-        mishaps.add(ValueError(f"number {n}" + "x" * 1000))
+        failure_counts.add(ValueError(f"number {n}" + "x" * 1000))
     for n in range(KINDS + 10):
-        mishaps.add(type(f"E{n}", (Exception,), {})("m"))
-    folded = mishaps.folded()
+        failure_counts.add(type(f"E{n}", (Exception,), {})("m"))
+    folded = failure_counts.folded()
     assert (folded[0].kind, folded[0].count) == ("ValueError", 1000)
     assert folded[0].message.startswith("number 0x")
     assert len(folded[0].message) < 250

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from cellmill.diagnostics.failure_counts import Mishap
+from cellmill.diagnostics.failure_counts import FailureCount
 from cellmill_widgets import picture
 
 LIMIT = 8
@@ -42,7 +42,7 @@ class View:
     finished: bool = False
     running: int = 0
     began: float = 0.0
-    failures: tuple[Mishap, ...] = ()
+    failures: tuple[FailureCount, ...] = ()
     states: str = ""
     """The state of each task in their order, where it is known: letters of `picture.LETTERS`."""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
-from cellmill.diagnostics.failure_counts import Mishap
+from cellmill.diagnostics.failure_counts import FailureCount
 
 WIDTH = 60
 """Cells of a map."""
@@ -77,28 +77,33 @@ def strip(cells: Sequence[tuple[str, int]]) -> str:
     return f'<div title="{seen}"><code style="{style}">{blocks}</code></div>'
 
 
-def merged(folds: Iterable[Sequence[Mishap]]) -> tuple[Mishap, ...]:
+def merged(folds: Iterable[Sequence[FailureCount]]) -> tuple[FailureCount, ...]:
     """The failures of several runs as one table, the most frequent first."""
-    kinds: dict[str, Mishap] = {}
+    kinds: dict[str, FailureCount] = {}
     for fold in folds:
-        for mishap in fold:
-            known = kinds.get(mishap.kind)
-            count = mishap.count + (known.count if known else 0)
-            kinds[mishap.kind] = Mishap(mishap.kind, count, (known or mishap).message)
-    return tuple(sorted(kinds.values(), key=lambda mishap: -mishap.count))
+        for failure_count in fold:
+            known = kinds.get(failure_count.kind)
+            count = failure_count.count + (known.count if known else 0)
+            kinds[failure_count.kind] = FailureCount(
+                failure_count.kind, count, (known or failure_count).message
+            )
+    return tuple(sorted(kinds.values(), key=lambda failure_count: -failure_count.count))
 
 
-def rows(failures: Sequence[Mishap]) -> list[tuple[str, str, str]]:
+def rows(failures: Sequence[FailureCount]) -> list[tuple[str, str, str]]:
     """Error, number of tasks and first message, as the table has them."""
-    shown = [(mishap.kind, f"{mishap.count:,}", _short(mishap.message)) for mishap in failures[:ROWS]]
+    shown = [
+        (failure_count.kind, f"{failure_count.count:,}", _short(failure_count.message))
+        for failure_count in failures[:ROWS]
+    ]
     rest = failures[ROWS:]
     if rest:
         more = f"{len(rest)} more type{'s' if len(rest) != 1 else ''} of error"
-        shown.append((more, f"{sum(mishap.count for mishap in rest):,}", ""))
+        shown.append((more, f"{sum(failure_count.count for failure_count in rest):,}", ""))
     return shown
 
 
-def table(failures: Sequence[Mishap]) -> str:
+def table(failures: Sequence[FailureCount]) -> str:
     """The failures as HTML of the plainest kind."""
     return grid(("Error", "Tasks", "First message"), rows(failures)) if failures else ""
 
@@ -113,14 +118,14 @@ def grid(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return f'<table style="margin:4px 0;border-spacing:0">{body}</table>'
 
 
-def words(failures: Sequence[Mishap]) -> str:
+def words(failures: Sequence[FailureCount]) -> str:
     """The failures as lines of text."""
     return "\n".join(
         ": ".join(part for part in (f"{n} x {kind}", message) if part) for kind, n, message in rows(failures)
     )
 
 
-def svg(lines: Sequence[tuple[str, Sequence[tuple[str, int]]]], failures: Sequence[Mishap]) -> str:
+def svg(lines: Sequence[tuple[str, Sequence[tuple[str, int]]]], failures: Sequence[FailureCount]) -> str:
     """A picture: for each line its text and its map, then the failures."""
     parts: list[str] = []
     y = 0

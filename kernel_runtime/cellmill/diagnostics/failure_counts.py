@@ -16,7 +16,7 @@ OTHERS = "other errors"
 
 
 @dataclass(frozen=True, slots=True)
-class Mishap:
+class FailureCount:
     """One type of error: how many tasks ended with it, and the first one's message."""
 
     kind: str
@@ -24,12 +24,12 @@ class Mishap:
     message: str
 
 
-class Mishaps:
+class FailureCounts:
     """Counts errors by type. Any thread may add and read."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kinds: dict[str, Mishap] = {}
+        self._kinds: dict[str, FailureCount] = {}
 
     def add(self, error: BaseException) -> None:
         """Count a task that failed; one that was cancelled is no failure."""
@@ -42,11 +42,13 @@ class Mishaps:
             known = self._kinds.get(kind)
             if known is None:
                 words = text_of(error)
-                self._kinds[kind] = Mishap(kind, 1, words if len(words) <= MESSAGE else f"{words[:MESSAGE]}…")
+                self._kinds[kind] = FailureCount(
+                    kind, 1, words if len(words) <= MESSAGE else f"{words[:MESSAGE]}…"
+                )
             else:
-                self._kinds[kind] = Mishap(kind, known.count + 1, known.message)
+                self._kinds[kind] = FailureCount(kind, known.count + 1, known.message)
 
-    def folded(self) -> list[Mishap]:
+    def folded(self) -> list[FailureCount]:
         """The types, the most frequent first."""
         with self._lock:
-            return sorted(self._kinds.values(), key=lambda mishap: -mishap.count)
+            return sorted(self._kinds.values(), key=lambda failure_count: -failure_count.count)

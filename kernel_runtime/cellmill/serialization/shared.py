@@ -33,7 +33,7 @@ class ShareError(PayloadError):
     """A shared object is not available. The catcher adds the call."""
 
 
-class Place(NamedTuple):
+class SharedPlace(NamedTuple):
     """Where one backend holds a shared object."""
 
     number: int  # there, and in its workers
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 class Keeper(Protocol):
     """A backend's end."""
 
-    def drop(self, place: Place) -> None:
+    def drop(self, place: SharedPlace) -> None:
         """It is not referred to in the kernel any more, or it was closed; from any thread, finalizers too."""
 
 
@@ -64,7 +64,7 @@ class Shared:
         used = True
         self._key = next(_numbers)
         self._value = value
-        self._places: weakref.WeakKeyDictionary[Keeper, Place] = weakref.WeakKeyDictionary()
+        self._places: weakref.WeakKeyDictionary[Keeper, SharedPlace] = weakref.WeakKeyDictionary()
         self._end = weakref.finalize(self, _drop, self._places)
         self._end.atexit = False
         _known[self._key] = self
@@ -164,7 +164,7 @@ def share(obj: Any) -> Shared:
     return obj if type(obj) is Shared else Shared(obj)
 
 
-def _drop(places: weakref.WeakKeyDictionary[Keeper, Place]) -> None:
+def _drop(places: weakref.WeakKeyDictionary[Keeper, SharedPlace]) -> None:
     for keeper, place in list(places.items()):
         places.pop(keeper, None)
         keeper.drop(place)

@@ -8,7 +8,7 @@ from typing import Any
 from ..backends.scheduled.scheduler import with_gil
 from ..cell_output import log_records
 from .displays import Displays
-from .output_frames import NOWHERE, Channel, Place
+from .output_frames import NOWHERE, Channel, TaskRef
 from .standard_streams import StandardStreams
 
 
@@ -26,12 +26,12 @@ class OutputCapture:
         self.streams = StandardStreams(self.channel)
         log_records.forward(self._records)
 
-    def _place(self) -> Place:
+    def _place(self) -> TaskRef:
         """Of what the main thread prints now."""
         ticket = with_gil.csched_worker_current(self._handle)
         if not ticket:
             return NOWHERE
-        return Place(with_gil.csched_worker_place(self._handle), self._item.function, ticket)
+        return TaskRef(with_gil.csched_worker_place(self._handle), self._item.function, ticket)
 
     def _records(self) -> Channel | None:
         """Where log records go; None: this is a child that a task has forked."""

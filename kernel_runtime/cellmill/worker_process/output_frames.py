@@ -33,7 +33,7 @@ TURN_SECONDS = (
 )
 
 
-class Place(NamedTuple):
+class TaskRef(NamedTuple):
     """Where something is printed: element of a chunk, number of the function, ticket of the task (0: none)."""
 
     element: int
@@ -41,7 +41,7 @@ class Place(NamedTuple):
     ticket: int
 
 
-NOWHERE = Place(0, 0, 0)
+NOWHERE = TaskRef(0, 0, 0)
 
 
 class Channel:
@@ -52,7 +52,7 @@ class Channel:
     """
 
     def __init__(
-        self, fds: list[int], here: Callable[[], Place], spoke: list[Any], turn: Callable[[bool], bool]
+        self, fds: list[int], here: Callable[[], TaskRef], spoke: list[Any], turn: Callable[[bool], bool]
     ) -> None:
         self._fd, out, err, *self.natives = fds
         self._turn = turn
@@ -69,11 +69,11 @@ class Channel:
         self._waiting = select.poll()
         for fd in self.natives:
             self._waiting.register(fd, select.POLLIN)
-        self._places: weakref.WeakKeyDictionary[threading.Thread, Place] = weakref.WeakKeyDictionary()
+        self._places: weakref.WeakKeyDictionary[threading.Thread, TaskRef] = weakref.WeakKeyDictionary()
         self._leave_threads_their_place()
         os.register_at_fork(after_in_child=self._leave)
 
-    def place(self) -> Place:
+    def place(self) -> TaskRef:
         """Of what the calling thread prints: a thread belongs to the task that started it."""
         if threading.get_ident() == self._main:
             return self._here()
@@ -88,7 +88,7 @@ class Channel:
         if not self._spoke:
             self._spoke.append(True)
 
-    def send(self, kind: int, data: bytes, place: Place | None = None) -> None:
+    def send(self, kind: int, data: bytes, place: TaskRef | None = None) -> None:
         """Write one thing in as many frames as it takes; in a forked child, where children write."""
         if self._fd < 0:
             if kind in (STDOUT, STDERR):
@@ -127,7 +127,7 @@ class Channel:
                     left -= len(data)
                     self._write(kind, data, place)
 
-    def _write(self, kind: int, data: bytes, place: Place) -> None:
+    def _write(self, kind: int, data: bytes, place: TaskRef) -> None:
         self.mark()
         last = len(data) - 1 if data else 0
         for at in range(0, len(data) or 1, MOST):
@@ -178,7 +178,7 @@ class TaskStream(io.TextIOBase):
         self._number = number
         self._channel = channel
         channel.streams.append(self)
-        self._held: dict[int, tuple[str, Place]] = {}  # unfinished lines, by thread
+        self._held: dict[int, tuple[str, TaskRef]] = {}  # unfinished lines, by thread
         self.name = "<stdout>" if number == STDOUT else "<stderr>"
         self.mode = "w"
 
@@ -249,7 +249,7 @@ class TaskStream(io.TextIOBase):
         """Send what was left without a newline."""
         self.flush()
 
-    def _send(self, text: str, place: Place) -> None:
+    def _send(self, text: str, place: TaskRef) -> None:
         self._channel.send(self._number, text.encode("utf-8", "backslashreplace"), place)
 
 

@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Callable, Collection
 
 from ...serialization.payload import Encoded
-from ...serialization.shared import Place
+from ...serialization.shared import SharedPlace
 from ..scheduled.gate import Gate
 from ..scheduled.scheduler import Scheduler, with_gil
 from ..scheduled.sharing import Sharing
@@ -33,7 +33,7 @@ class ClusterSharing(Sharing):
         self._keeper = keeper
         self._leases: dict[int, Lease] = {}
 
-    def drop(self, place: Place) -> None:
+    def drop(self, place: SharedPlace) -> None:
         """See `shared.Keeper`."""
         super().drop(place)
         lease, keeper = self._leases.pop(place.number, None), self._keeper()
@@ -41,7 +41,7 @@ class ClusterSharing(Sharing):
             scheduler, number = self.scheduler, place.number
             keeper.release_when(lambda: with_gil.csched_function_users(scheduler.handle, number) < 0, lease)
 
-    def _stored(self, encoded: Encoded, needs: Collection[int]) -> Place:
+    def _stored(self, encoded: Encoded, needs: Collection[int]) -> SharedPlace:
         keeper = self._keeper()
         lease = keeper.put(encoded)[1] if keeper is not None else None
         if keeper is None or lease is None:

@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import PayloadError
 from ...serialization import read_only
 from ...serialization.payload import INLINE_MAX, Encoded, explain_shared
-from ...serialization.shared import Place, Shared, ShareError, packing, reference
+from ...serialization.shared import Shared, SharedPlace, ShareError, packing, reference
 from .gate import Gate
 from .scheduler import DiskFull, Full, Scheduler, StaleInput, check, ffi, with_gil
 
@@ -69,7 +69,7 @@ class Sharing:
         check(rc, "sharing an object")
         return number
 
-    def drop(self, place: Place) -> None:
+    def drop(self, place: SharedPlace) -> None:
         """See `shared.Keeper`."""
         if self.gate.foreign or os.getpid() != self._process:
             return
@@ -88,7 +88,7 @@ class Sharing:
         needs.add(number)
         return reference(shared, number)
 
-    def _put(self, shared: Shared) -> Place:
+    def _put(self, shared: Shared) -> SharedPlace:
         """Raises `ShareError`; one that has to do with the object is kept, so that it is not pickled for each call."""
         value, needs = shared.value, set[int]()
         kind = type(value).__qualname__
@@ -100,7 +100,7 @@ class Sharing:
         except BaseException as error:  # whatever code of the object's raises
             with packing(lambda part: self.refer(part, needs)):
                 problem = explain_shared(value, error, (KeyboardInterrupt,))
-            shared._places[self] = Place(0, 0, "", str(problem))
+            shared._places[self] = SharedPlace(0, 0, "", str(problem))
             raise ShareError(str(problem)) from error
         try:
             place = self._stored(encoded, needs)
@@ -118,7 +118,7 @@ class Sharing:
             raise ShareError(f"the shared {kind} was closed meanwhile")
         return place
 
-    def _stored(self, encoded: Encoded, needs: Collection[int]) -> Place:
+    def _stored(self, encoded: Encoded, needs: Collection[int]) -> SharedPlace:
         where = IN_LINE
         if encoded.buffers or encoded.size > INLINE_MAX:
             stats = ffi.new("csched_stats_t *")
@@ -129,4 +129,4 @@ class Sharing:
             where = IN_FILE if stats.file_used >= before + encoded.size else IN_MEMORY
         else:
             number = self.add(encoded, needs)
-        return Place(number, encoded.content, where)
+        return SharedPlace(number, encoded.content, where)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ....cell_output import log_records
-from ....worker_process.output_frames import END, FRAME, NOWHERE, STDERR, STDOUT, Place, TaskStream
+from ....worker_process.output_frames import END, FRAME, NOWHERE, STDERR, STDOUT, TaskRef, TaskStream
 from .context import Surroundings
 
 _listening: dict[int, OutputCapture] = {}  # by thread
@@ -88,15 +88,15 @@ class OutputCapture:
 
     # -- for a TaskStream
 
-    def place(self) -> Place:
+    def place(self) -> TaskRef:
         runner = self._task
-        return Place(runner.element, runner.function, runner.ticket) if runner.ticket else NOWHERE
+        return TaskRef(runner.element, runner.function, runner.ticket) if runner.ticket else NOWHERE
 
     def mark(self) -> None:
         if not self.spoke:
             self.spoke.append(True)
 
-    def send(self, kind: int, data: bytes, place: Place | None = None) -> None:
+    def send(self, kind: int, data: bytes, place: TaskRef | None = None) -> None:
         self.mark()
         self._frames.append(FRAME.pack(len(data), kind, *(place or self.place())) + data)
 

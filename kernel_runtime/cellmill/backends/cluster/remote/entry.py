@@ -38,8 +38,8 @@ def run(data: list[Any]) -> bytes:
 def hear(message: bytes) -> Any:
     """A word beside the packs; from any thread, also while one runs.
 
-    (INTERRUPT, token, runner, tickets): these end; (WITHDRAW, token, runner, packs): what has not begun of these will not,
-    and how many tasks of each have is returned; (LEAVE, token): the caller has gone, nothing of its remains.
+    (INTERRUPT, token, runner, tickets): these tasks end. (WITHDRAW, token, runner, packs): what has not begun of these
+    packs will not; how many tasks of each have is returned. (LEAVE, token): the caller has gone, nothing of it remains.
     """
     kind, token, *rest = pickle.loads(message)
     if kind == pack.INTERRUPT:

@@ -29,7 +29,7 @@ enum {
     CSCHED_ESTOPPED = -8,  /* the scheduler or the worker is shutting down */
     CSCHED_ETOOBIG = -9,   /* larger than its destination can ever hold */
     CSCHED_EDISK = -10,    /* memory is full, and the disk too */
-    CSCHED_EHEARD = -11    /* native code has written to the worker's pipes: read it, then publish again */
+    CSCHED_EOUTPUT = -11    /* native code has written to the worker's pipes: read it, then publish again */
 };
 
 /* how a task ended */

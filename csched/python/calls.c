@@ -121,7 +121,7 @@ static int turn(csched_worker_t *w, const csched_calls_t *calls, answer_t *answe
     if (answer->data)
         PyBytes_AsStringAndSize(answer->data, &data, &size);
     int rc = csched_worker_turn(w, answer->status, 0, data, (uint64_t)size, NO_BLOCK, spin_us, 0, item);
-    if ((rc == CSCHED_EFULL || rc == CSCHED_EHEARD) &&
+    if ((rc == CSCHED_EFULL || rc == CSCHED_EOUTPUT) &&
         PyList_Append(calls->aside, answer->data ? answer->data : Py_None) < 0)
         rc = raised(calls);
     Py_XDECREF(answer->data);

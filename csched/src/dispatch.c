@@ -276,7 +276,7 @@ static bool is_silent(csched_t *s, uint32_t index)
         u64_acquire(&worker->segment->claim_ticket)) /* partner: claim in worker.c */
         return false;
     uint64_t since = first_sent(s, worker);
-    since = worker->heard > since ? worker->heard : since;
+    since = worker->last_result > since ? worker->last_result : since;
     return s->now > since && s->now - since > SILENT_TIMES * s->config.window_ns;
 }
 

@@ -64,7 +64,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     window_pop(worker);
     s->loads[index].held--;
     worker->finished += task->count;
-    worker->heard = s->now;
+    worker->last_result = s->now;
     worker->silent = false; /* `window_learn` reopens its window */
     window_learn(s, index, entry->finished - entry->received);
     ready_learn(&s->graph, task->run, task->priority, task->demand, entry->finished - entry->received);

@@ -56,7 +56,7 @@ typedef struct {
     uint32_t overdue_element;
     uint32_t condemned_element; /* the element for which it is to be killed; NO_ELEMENT: none */
     uint64_t sent; /* elements sent in all */
-    uint64_t heard; /* time of its last result */
+    uint64_t last_result; /* time when it came */
     bool silent; /* it did not begin its tasks, which were taken back; */
     uint64_t silent_at; /* head of its task ring then */
     bool gave_way; /* tasks were taken back for a higher priority, and no result has come since */

@@ -92,7 +92,7 @@ static bool claim(csched_worker_t *w, task_entry_t *entry, uint64_t seen)
     w->started = entry->payload.region == REGION_NONE && !entry->inputs ? now : 0; /* nothing to unpickle */
     w->finished = 0;
     w->mark_count = 0;
-    w->published = w->heard = false;
+    w->published = w->output_found = false;
     u32_store_relaxed(&segment->claim_slot, entry->head.slot);
     u32_store_relaxed(&segment->claim_element, NO_ELEMENT);
     u64_store_relaxed(&segment->claim_since, now);
@@ -315,8 +315,8 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
         w->started = now;
     if (!w->finished)
         w->finished = now;
-    if (now - w->looked >= LOOK_NS && output_waits(w, now))
-        return CSCHED_EHEARD;
+    if (now - w->polled >= POLL_NS && output_waits(w, now))
+        return CSCHED_EOUTPUT;
     uint64_t marks = 0;
     if (w->mark_count && w->mark_count == task->count) {
         w->marks[w->mark_count] = w->finished;

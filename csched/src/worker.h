@@ -11,7 +11,7 @@
 #include "ring.h"
 
 enum { REGION_PAGE = 1024, REGION_PAGES = 1024, MARKS_MAX = 4096 };
-#define LOOK_NS                                                                                                        \
+#define POLL_NS                                                                                                        \
     50000u /* between two polls for native output, each a system call: after tasks this long there is always one */
 
 struct csched_worker {
@@ -37,8 +37,8 @@ struct csched_worker {
     uint32_t mark_count;
 
     int native[2]; /* where native code's stdout and stderr are read; -1: nowhere */
-    uint64_t looked; /* time of the last poll */
-    bool heard; /* output was found for the current task */
+    uint64_t polled; /* time of the last poll for it */
+    bool output_found; /* for the current task */
 };
 
 /* From the values checked at attach: the segment's words may have changed since. */

@@ -14,13 +14,13 @@ CSCHED_EXPORT int csched_worker_listen(csched_worker_t *w, const int native[2])
 
 bool output_waits(csched_worker_t *w, uint64_t now)
 {
-    w->looked = now;
-    if (w->heard || w->native[0] < 0)
+    w->polled = now;
+    if (w->output_found || w->native[0] < 0)
         return false;
     fflush(stdout); /* an unfinished line */
     struct pollfd pipes[] = {{.fd = w->native[0], .events = POLLIN}, {.fd = w->native[1], .events = POLLIN}};
-    w->heard = poll(pipes, 2, 0) > 0 || u64_relaxed(&w->segment->overheard) == w->current->ticket;
-    return w->heard;
+    w->output_found = poll(pipes, 2, 0) > 0 || u64_relaxed(&w->segment->overheard) == w->current->ticket;
+    return w->output_found;
 }
 
 CSCHED_EXPORT int csched_worker_output_turn(csched_worker_t *w, int take)

@@ -39,7 +39,7 @@ static void output_is_heard_before_the_result(void)
         next_item(worker, CSCHED_TASK);
         pass_time();
         CHECK(write(pipes[i][1], "x", 1) == 1);
-        EQUAL(csched_worker_publish(worker, CSCHED_NONE, 0, NULL, 0, IN_LINE), CSCHED_EHEARD);
+        EQUAL(csched_worker_publish(worker, CSCHED_NONE, 0, NULL, 0, IN_LINE), CSCHED_EOUTPUT);
         CHECK(csched_worker_current(worker) != 0);
         pass_time();
         publish_none(worker); /* once a task, whatever still lies there */
@@ -68,7 +68,7 @@ static void the_end_of_what_the_kernel_reads_is_told(void)
     EQUAL(csched_task_run(w->s, ticket + 1), UINT32_MAX);
     EQUAL(csched_serial(w->s), ticket >> 32);
     pass_time();
-    EQUAL(csched_worker_publish(worker, CSCHED_NONE, 0, NULL, 0, IN_LINE), CSCHED_EHEARD);
+    EQUAL(csched_worker_publish(worker, CSCHED_NONE, 0, NULL, 0, IN_LINE), CSCHED_EOUTPUT);
     publish_none(worker);
     finish(w, 1);
     closing(w, worker, out, err);

@@ -51,7 +51,7 @@ _CALLS, _PUBLISH, _RAISED = (
     with_gil.csched_worker_publish,
     with_gil.CSCHED_RAISED,
 )
-_UNSENT = (with_gil.CSCHED_EFULL, with_gil.CSCHED_EHEARD)
+_UNSENT = (with_gil.CSCHED_EFULL, with_gil.CSCHED_EOUTPUT)
 _ASIDE = (with_gil.CSCHED_RAISED, with_gil.CSCHED_RETURNED, *_UNSENT)
 _TASK, _FUNCTION, _NONE, _VALUE = (
     with_gil.CSCHED_TASK,
@@ -62,7 +62,7 @@ _TASK, _FUNCTION, _NONE, _VALUE = (
 _NULL, _CHARS = ffi.NULL, ffi.typeof("char *")
 _NOTHING: dict[str, Any] = {}
 _EAGAIN, _EFULL, _ESTOPPED = with_gil.CSCHED_EAGAIN, with_gil.CSCHED_EFULL, with_gil.CSCHED_ESTOPPED
-_EHEARD, _AGAIN = with_gil.CSCHED_EHEARD, (with_gil.CSCHED_EAGAIN, with_gil.CSCHED_EHEARD)
+_EOUTPUT, _AGAIN = with_gil.CSCHED_EOUTPUT, (with_gil.CSCHED_EAGAIN, with_gil.CSCHED_EOUTPUT)
 
 
 class Worker:
@@ -150,7 +150,7 @@ class Worker:
             self.calls.aside.pop() if self.calls.aside else MemoryError("the outcome could not be kept")
         )
         if how in _UNSENT:
-            if how == _EHEARD:
+            if how == _EOUTPUT:
                 self.end_output(native=True)
             self.publish(_NONE if outcome is None else _VALUE, 0, outcome or b"")
             return
@@ -324,7 +324,7 @@ class Worker:
         if self.in_place:
             status |= self.pin_inputs()
         while (rc := _PUBLISH(self.handle, status, failures, data, size, block)) in _AGAIN:
-            if rc == _EHEARD:
+            if rc == _EOUTPUT:
                 self.end_output(native=True)
         _check_write(rc)
 

@@ -41,7 +41,7 @@ CSCHED_EXPORT int csched_lane_open(csched_t *s, uint32_t *index, csched_lane_t *
 
 CSCHED_EXPORT int csched_lane_close(csched_lane_t *l)
 {
-    free(l->taken);
+    free(l->in_flight);
     free(l);
     return CSCHED_OK;
 }
@@ -57,7 +57,7 @@ CSCHED_EXPORT int csched_lane_ready(csched_lane_t *l)
 void lane_say_what_runs(csched_lane_t *l)
 {
     segment_t *segment = l->segment;
-    const taken_t *oldest = l->count ? taken_at(l, 0) : NULL;
+    const in_flight_t *oldest = l->count ? in_flight_at(l, 0) : NULL;
     uint64_t ticket = oldest ? oldest->ticket : 0;
     if (u64_relaxed(&segment->claim_ticket) == ticket)
         return;
@@ -166,13 +166,13 @@ static int make_room(csched_lane_t *l)
 {
     if (l->count == l->capacity) {
         uint32_t capacity = l->capacity ? 2 * l->capacity : 64;
-        taken_t *grown = malloc(capacity * sizeof *grown);
+        in_flight_t *grown = malloc(capacity * sizeof *grown);
         if (!grown)
             return CSCHED_ENOMEM;
         for (uint32_t i = 0; i < l->count; i++)
-            grown[i] = *taken_at(l, i);
-        free(l->taken);
-        l->taken = grown;
+            grown[i] = *in_flight_at(l, i);
+        free(l->in_flight);
+        l->in_flight = grown;
         l->head = 0;
         l->capacity = capacity;
     }
@@ -204,11 +204,11 @@ static int take_one(csched_lane_t *l, task_entry_t *entry, uint32_t tasks, void 
         return 0;
     *used = copy_out(l, entry, data, *used, record);
     if (task)
-        *taken_at(l, l->count++) = (taken_t){.ticket = entry->ticket,
-                                             .dispatched = entry->dispatched,
-                                             .slot = entry->head.slot,
-                                             .count = entry->count,
-                                             .urgent = (entry->attempt & ENTRY_URGENT) != 0};
+        *in_flight_at(l, l->count++) = (in_flight_t){.ticket = entry->ticket,
+                                                     .dispatched = entry->dispatched,
+                                                     .slot = entry->head.slot,
+                                                     .count = entry->count,
+                                                     .urgent = (entry->attempt & ENTRY_URGENT) != 0};
     return 1;
 }
 
@@ -305,6 +305,6 @@ CSCHED_EXPORT uint32_t csched_lane_oldest(const csched_lane_t *l, uint32_t most,
 {
     uint32_t n = most < l->count ? most : l->count;
     for (uint32_t i = 0; i < n; i++)
-        tickets[i] = taken_at(l, i)->ticket;
+        tickets[i] = in_flight_at(l, i)->ticket;
     return n;
 }

@@ -72,7 +72,7 @@ static void place_marks(uint64_t *to, const uint8_t *data, const csched_outcome_
 }
 
 /* Converts its stamps to the kernel's clock, each not before the previous one. */
-static void stamp(result_entry_t *form, const csched_outcome_t *outcome, const taken_t *task, int64_t ahead)
+static void stamp(result_entry_t *form, const csched_outcome_t *outcome, const in_flight_t *task, int64_t ahead)
 {
     uint64_t now = now_ns();
     form->received = between(task->dispatched, outcome->received - (uint64_t)ahead, now);
@@ -84,7 +84,7 @@ static void stamp(result_entry_t *form, const csched_outcome_t *outcome, const t
 static int publish_one(csched_lane_t *l, const csched_outcome_t *outcome, const uint8_t *data, int64_t ahead)
 {
     bool task = outcome->kind == CSCHED_TASK;
-    const taken_t *oldest = l->count ? taken_at(l, 0) : NULL;
+    const in_flight_t *oldest = l->count ? in_flight_at(l, 0) : NULL;
     if (task && (!oldest || oldest->ticket != outcome->ticket))
         return CSCHED_EINVAL;
     result_entry_t form = {.detail = outcome->failures, .payload = {.region = REGION_NONE, .size = outcome->size}};
@@ -187,7 +187,7 @@ static int give_back(csched_lane_t *l, uint32_t first, uint32_t count, bool alon
     clock_refresh(s);
     for (uint32_t i = worker->held_count; i-- > 0 && left;) {
         held_t *held = held_at(worker, i);
-        if (held->slot == NO_TASK || task_at(s, held->slot)->ticket != taken_at(l, first + left - 1)->ticket)
+        if (held->slot == NO_TASK || task_at(s, held->slot)->ticket != in_flight_at(l, first + left - 1)->ticket)
             continue;
         put_back(s, held, l->index, alone);
         left--;

@@ -20,35 +20,35 @@ int blob_from_bytes(const void *data, uint64_t size, blob_t **blob)
     return CSCHED_OK;
 }
 
-static void news_push(worker_t *worker, uint32_t tag)
+static void announcement_push(worker_t *worker, uint32_t tag)
 {
-    if (worker->news_count == worker->news_capacity) {
-        uint32_t capacity = worker->news_capacity ? 2 * worker->news_capacity : 16;
-        uint32_t *grown = realloc(worker->news, capacity * sizeof *grown);
+    if (worker->announcement_count == worker->announcement_capacity) {
+        uint32_t capacity = worker->announcement_capacity ? 2 * worker->announcement_capacity : 16;
+        uint32_t *grown = realloc(worker->announcements, capacity * sizeof *grown);
         if (!grown)
             return; /* it keeps mappings of dropped regions at no cost; tasks that need an unannounced file fail */
-        worker->news = grown;
-        worker->news_capacity = capacity;
+        worker->announcements = grown;
+        worker->announcement_capacity = capacity;
     }
-    worker->news[worker->news_count++] = tag;
+    worker->announcements[worker->announcement_count++] = tag;
 }
 
 /* Announces a change of a region to the workers that know it; what a full socket does not take follows with the next
  * tick. */
-static void news_spread(csched_t *s, uint32_t region, uint32_t tag)
+static void announcement_spread(csched_t *s, uint32_t region, uint32_t tag)
 {
     for (uint32_t i = 0; i < s->worker_count; i++) {
         worker_t *worker = s->workers[i];
-        if (!worker->segment || worker->told <= region)
+        if (!worker->segment || worker->announced <= region)
             continue;
-        news_push(worker, region | tag);
+        announcement_push(worker, region | tag);
         if (worker->state == WORKER_READY || worker->state == WORKER_STARTING)
-            regions_tell(s, worker);
+            regions_announce(s, worker);
     }
 }
 
 /* The worker has sent its file's descriptor before the first ref into it. */
-static int hear_of_file(csched_t *s, uint32_t region)
+static int receive_file(csched_t *s, uint32_t region)
 {
     region_t *r = &s->regions[region];
     uint32_t tag;
@@ -60,7 +60,7 @@ static int hear_of_file(csched_t *s, uint32_t region)
         return CSCHED_ECORRUPT;
     }
     r->file = fd;
-    news_spread(s, region, TAG_FILE);
+    announcement_spread(s, region, TAG_FILE);
     return CSCHED_OK;
 }
 
@@ -75,7 +75,7 @@ static int check_extent(csched_t *s, uint32_t region, uint64_t offset, uint64_t 
         return end <= r->file_bytes || (memory_size(r->fd, &r->file_bytes) == 0 && end <= r->file_bytes)
                    ? CSCHED_OK
                    : CSCHED_ECORRUPT;
-    if (r->file < 0 && hear_of_file(s, region) < 0)
+    if (r->file < 0 && receive_file(s, region) < 0)
         return CSCHED_ECORRUPT;
     return memory_size(r->file, &bytes) < 0 || end - memory > bytes ? CSCHED_ECORRUPT : CSCHED_OK; /* it may shrink */
 }
@@ -108,28 +108,28 @@ const uint8_t *blob_data(const csched_t *s, const blob_t *blob)
     return blob->region == REGION_INLINE ? (const uint8_t *)(blob + 1) : s->regions[blob->region].base + blob->offset;
 }
 
-void regions_tell(csched_t *s, worker_t *worker)
+void regions_announce(csched_t *s, worker_t *worker)
 {
     if (worker->lane)
         return;
-    for (; worker->told < s->region_count; worker->told++) {
-        region_t *r = &s->regions[worker->told];
-        if (r->readonly >= 0 && fd_send(worker->control, worker->told, r->readonly) < 0) {
+    for (; worker->announced < s->region_count; worker->announced++) {
+        region_t *r = &s->regions[worker->announced];
+        if (r->readonly >= 0 && fd_send(worker->control, worker->announced, r->readonly) < 0) {
             if (errno != EPIPE)
                 return;
-            worker->told = s->region_count; /* its socket is closed: no retry */
-            worker->news_count = 0;
+            worker->announced = s->region_count; /* its socket is closed: no retry */
+            worker->announcement_count = 0;
             break;
         }
         if (r->file >= 0)
-            news_push(worker, worker->told | TAG_FILE);
+            announcement_push(worker, worker->announced | TAG_FILE);
     }
-    while (worker->news_count) {
-        uint32_t tag = worker->news[worker->news_count - 1], region = tag & ~(TAG_DROP | TAG_FILE);
+    while (worker->announcement_count) {
+        uint32_t tag = worker->announcements[worker->announcement_count - 1], region = tag & ~(TAG_DROP | TAG_FILE);
         int fd = tag & TAG_FILE ? s->regions[region].file : -1;
         if ((fd >= 0 || tag & TAG_DROP) && fd_send(worker->control, tag, fd) < 0)
             return;
-        worker->news_count--;
+        worker->announcement_count--;
     }
 }
 
@@ -147,7 +147,7 @@ void region_close(csched_t *s, region_t *r)
 /* With the last reference no worker reads the region any more: what user code still reads is pinned, and so counted. */
 static void region_unmap(csched_t *s, region_t *r)
 {
-    news_spread(s, (uint32_t)(r - s->regions), TAG_DROP);
+    announcement_spread(s, (uint32_t)(r - s->regions), TAG_DROP);
     region_close(s, r);
 }
 
@@ -162,7 +162,7 @@ int kernel_spill(csched_t *s, uint64_t size, uint64_t *offset)
         heap_free(&s->heap, *offset);
         return rc;
     }
-    news_spread(s, REGION_KERNEL, TAG_FILE);
+    announcement_spread(s, REGION_KERNEL, TAG_FILE);
     return CSCHED_OK;
 }
 

@@ -45,9 +45,9 @@ typedef struct {
     int control; /* the kernel's end of its socket, for descriptors of regions */
     ring_t tasks, results;
     uint32_t region;
-    uint32_t told;  /* regions below this number have been announced to it */
-    uint32_t *news; /* pending announcements of dropped regions and new files: number with TAG_ */
-    uint32_t news_count, news_capacity;
+    uint32_t announced;  /* regions below this number have been announced to it */
+    uint32_t *announcements; /* pending announcements of dropped regions and new files: number with TAG_ */
+    uint32_t announcement_count, announcement_capacity;
 
     held_t *held; /* first in, first out: the order in which the worker takes them */
     uint32_t held_head, held_count, held_capacity;

@@ -85,7 +85,7 @@ static void announce(csched_t *s)
 {
     for (uint32_t i = 0; i < s->worker_count; i++)
         if (s->workers[i]->state == WORKER_READY || s->workers[i]->state == WORKER_STARTING)
-            regions_tell(s, s->workers[i]);
+            regions_announce(s, s->workers[i]);
 }
 
 static void close_worker(worker_t *worker)
@@ -97,7 +97,7 @@ static void close_worker(worker_t *worker)
     free(worker->sent_functions);
     free(worker->forgets);
     free(worker->pins);
-    free(worker->news);
+    free(worker->announcements);
     free(worker->unfreed);
     *worker = (worker_t){.state = WORKER_FREE, .control = -1};
 }

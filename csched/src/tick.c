@@ -56,7 +56,7 @@ bool tick(csched_t *s, uint64_t now)
     s->next_tick = now + 5000000;
     for (uint32_t i = 0; i < s->worker_count; i++) {
         if (s->workers[i]->state == WORKER_READY || s->workers[i]->state == WORKER_STARTING)
-            regions_tell(s, s->workers[i]);
+            regions_announce(s, s->workers[i]);
         if (s->workers[i]->state != WORKER_READY)
             continue;
         check_limit(s, i, now);

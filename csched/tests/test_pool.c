@@ -102,7 +102,7 @@ static void hundreds_come_and_go(void)
         mapped += w->s->regions[r].base != NULL;
     EQUAL(w->s->region_count, COME + 2);
     EQUAL(mapped, 2); /* the kernel's and the steady one's */
-    UNTIL((csched_poll(w->s, 0), w->s->workers[w->hands[steady].index]->news_count == 0));
+    UNTIL((csched_poll(w->s, 0), w->s->workers[w->hands[steady].index]->announcement_count == 0));
     world_close(w);
 }
 
@@ -123,8 +123,8 @@ static void more_regions_than_a_socket_holds(void)
                 close(w->hands[at].fds[k]);
     }
     world_thread(w);
-    UNTIL((csched_poll(w->s, 0), w->s->workers[SILENT]->told == w->s->region_count));
-    CHECK(w->s->workers[0]->told < w->s->region_count);
+    UNTIL((csched_poll(w->s, 0), w->s->workers[SILENT]->announced == w->s->region_count));
+    CHECK(w->s->workers[0]->announced < w->s->region_count);
     uint64_t source = submit(w, JOB_BLOCK, 0, 100000); /* region 401 is readable by itself */
     csched_options_t options = plain();
     options.inputs = &source;

@@ -132,8 +132,7 @@ struct csched {
     csched_stats_t stats;
     uint64_t next_tick;
     uint64_t next_trim;
-    uint64_t
-        now; /* set by clock_refresh, which a thread calls after it took the lock, before it readies or sends tasks */
+    uint64_t now; /* set by clock_refresh: called by a thread that has taken the lock, before it readies tasks */
 
     int doorbell; /* eventfd: workers ring it when kernel_sleeping is set in their segment */
     shared_u32 waiting;   /* threads in csched_wait */

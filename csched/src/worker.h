@@ -11,8 +11,7 @@
 #include "ring.h"
 
 enum { REGION_PAGE = 1024, REGION_PAGES = 1024, MARKS_MAX = 4096 };
-#define POLL_NS                                                                                                        \
-    50000u /* between two polls for native output, each a system call: after tasks this long there is always one */
+#define POLL_NS 50000u /* least time between two polls for native output, each a system call */
 
 struct csched_worker {
     segment_t *segment;

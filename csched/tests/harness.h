@@ -16,7 +16,7 @@
 enum { TEST_SECONDS = 120, UNTIL_SECONDS = 60 };
 
 #ifdef __SANITIZE_THREAD__
-#define SCALED(count) ((count) / 10) /* it costs that much more */
+#define SCALED(count) ((count) / 10) /* the sanitizer slows down that much */
 #else
 #define SCALED(count) (count)
 #endif
@@ -28,7 +28,7 @@ typedef struct {
 
 #define TEST(function) {#function, function}
 
-static const test_t *running_test; /* one function may serve many: it looks at the name */
+static const test_t *running_test; /* one function may serve several tests, told apart by name */
 
 _Noreturn static inline void check_failed(const char *file, int line, const char *what)
 {

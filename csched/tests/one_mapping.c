@@ -1,6 +1,6 @@
-/* For the thread sanitizer, which follows addresses: kernel and worker in one process map the same memory twice, and
- * a race between two aliases would go unseen.  The linker puts these in the place of segment.c's
- * (--wrap), so that every mapping of one file in the process is one mapping, shared by count. */
+/* For the thread sanitizer, which follows addresses: kernel and worker in one process map the same memory twice, and a
+ * race between two aliases would not be found. The linker replaces segment.c's functions by these (--wrap), so that all
+ * mappings of one file in the process are one, with a count. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

@@ -62,7 +62,7 @@ static void as_many_at_once_as_there_are(void)
     OK(csched_set_policy(w->s, "least-loaded")); /* others leave tasks behind those that run */
     for (uint32_t n = 0; n < 100; n++)
         submit(w, JOB_NONE, 10 + n, 0);
-    finish(w, 100); /* what asks for nothing goes past */
+    finish(w, 100); /* tasks without demands are not delayed */
     EQUAL(csched_task_state(w->s, tickets[2]), 1);
     EQUAL(stats_of(w).waiting, 2);
     EQUAL(stats_of(w).queued, 0);
@@ -141,7 +141,7 @@ static void totals_change(void)
     UNTIL(at_gate(2, 1));
     open_gate(1);
     finish(w, 1);
-    OK(csched_resource_set(w->s, GPU, 1)); /* below what is held: who comes next waits */
+    OK(csched_resource_set(w->s, GPU, 1)); /* below the used amount: the next task waits */
     ask(w, JOB_NONE, 2, 0);
     EQUAL(stats_of(w).waiting, 1);
     open_gate(2);
@@ -238,7 +238,7 @@ static void pause_and_cancel(void)
     csched_why_t why;
     OK(csched_why(w->s, second, &why));
     EQUAL(why.reason, CSCHED_WHY_PAUSED);
-    EQUAL(csched_cancel(w->s, first), 1); /* its queue had been called */
+    EQUAL(csched_cancel(w->s, first), 1); /* its queue had been woken */
     EQUAL(csched_set_priority(w->s, second, 5), 1);
     OK(csched_pause(w->s, 0));
     finish(w, 3);
@@ -265,7 +265,7 @@ static void not_behind_others(void)
         EQUAL(info_of(w, behind).held, 2);
         window_learn(w->s, behind, 1000000); /* tasks are long there */
         publish_none(behind ? one : other);
-        csched_poll(w->s, 0); /* that one has nothing to do now */
+        csched_poll(w->s, 0); /* that worker is idle now */
         EQUAL(info_of(w, 1 - behind).held, 1);
         EQUAL(next_item(behind ? one : other, CSCHED_TASK).slot, 2);
         publish_none(one);

@@ -140,7 +140,7 @@ static void check_fill(const arena_t *arena, const live_t *block)
         EQUAL(data[i], block->fill);
 }
 
-/* Every block keeps what was written to it: no two overlap, and no header lies within one. */
+/* Every block keeps its content: no two overlap, and none contains a header. */
 static void random_allocs_against_a_model(void)
 {
     arena_t arena = open_arena(LIMIT);
@@ -210,7 +210,7 @@ static void what_stays_free_gives_its_pages_back(void)
     CHECK(all >= 8 * 400000 / PAGE);
     for (int i = 1; i < 8; i += 2)
         OK(arena_free(&arena, offset[i]));
-    EQUAL(arena_trim(&arena, 0, LIMIT), 0); /* they may be wanted soon */
+    EQUAL(arena_trim(&arena, 0, LIMIT), 0); /* freed too recently */
     arena_age(&arena);
     EQUAL(arena_trim(&arena, 0, LIMIT), 0);
     EQUAL(pages_of(&arena), all);
@@ -231,7 +231,7 @@ static void what_stays_free_gives_its_pages_back(void)
     close_arena(&arena);
 }
 
-/* The first part of what is free stays: the next block takes it. */
+/* The first part of the free space keeps its pages: the next block takes it. */
 static void what_is_kept_is_used_first(void)
 {
     arena_t arena = open_arena(LIMIT);
@@ -250,7 +250,8 @@ static void what_is_kept_is_used_first(void)
     close_arena(&arena);
 }
 
-/* Whatever comes and goes meanwhile, no block in use loses a byte, and the count of what has pages is right in the end. */
+/* During any allocations and frees no used block loses a byte, and the count of bytes with pages is right in the
+ * end. */
 static void blocks_in_use_keep_theirs(void)
 {
     arena_t arena = open_arena(LIMIT);

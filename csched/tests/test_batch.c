@@ -51,7 +51,7 @@ static void every_task_with_its_payload(void)
     world_close(w);
 }
 
-/* Inputs within the batch and from before it: nothing runs before what it waits for. */
+/* Inputs within the batch and from before it: no task runs before its inputs. */
 static void inputs_by_position_and_by_ticket(void)
 {
     world_t *w = world_open(0);
@@ -95,7 +95,7 @@ static void count_sums(world_t *w, const csched_completion_t *completion)
     sums += value == 17;
 }
 
-/* None, a value, None: the value finds its place, whichever input comes first. */
+/* None, a value, None: the value gets its position, in any order of the inputs. */
 static void inputs_of_which_some_are_none(void)
 {
     world_t *w = world_open(0);

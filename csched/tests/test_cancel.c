@@ -37,7 +37,7 @@ static void a_running_task_goes_on(void)
     world_close(w);
 }
 
-/* Every task either ran, or its cancellation was reported won: never both, never neither. */
+/* Every task either ran or was reported as cancelled: never both, never neither. */
 static void cancel_against_claim(void)
 {
     csched_config_t config = {.ring_bytes = 65536, .arena_bytes = 1 << 20, .helper = 1};
@@ -116,7 +116,7 @@ static void all_and_by_run(void)
     world_close(w);
 }
 
-/* A kept-back task that was cancelled leaves its place in the list to the slot's next task. */
+/* A delayed task that was cancelled leaves its place in the list to the slot's next task. */
 static void delayed_slots_are_used_again(void)
 {
     world_t *w = world_open(1);

@@ -57,7 +57,7 @@ static void a_wait_ends_with_a_result_or_with_its_time(void)
     world_close(w);
 }
 
-/* Who waits for one task is not woken by every other, but hears of it, and in the end of the others too. */
+/* A wait for one task is not ended by every other result, but by its own, and later by others. */
 static void a_wait_for_one_task(void)
 {
     world_t *w = world_open(0);
@@ -175,7 +175,7 @@ static void stop_while_threads_wait(void)
         OK(pthread_join(threads[i], NULL));
     EQUAL(u32_relaxed(&sleeper.ended), 4);
     open_gate(2);
-    world_join(w, hand); /* let go: it ends by itself */
+    world_join(w, hand); /* retired: it ends by itself */
     world_close(w);
 }
 

@@ -62,7 +62,7 @@ static int state_of(csched_dag_t *dag, uint64_t ticket)
     return state;
 }
 
-/* Random inputs among the tasks before: the picture has just these edges, each task once, and the longest paths. */
+/* Random inputs among earlier tasks: the graph has exactly these edges, each task once, and the longest paths. */
 static void random_graphs(void)
 {
     world_t *w = world_open(1);
@@ -145,7 +145,7 @@ static void every_state(void)
     EQUAL(state_of(dag, gate), CSCHED_DAG_DONE);
     EQUAL(state_of(dag, waits), CSCHED_DAG_FAILED);
     EQUAL(state_of(dag, skipped), CSCHED_DAG_SKIPPED);
-    csched_dag_t *late; /* one who looks only now sees the same */
+    csched_dag_t *late; /* a new picture is the same */
     OK(csched_dag_open(w->s, &late));
     for (uint32_t i = 0; i < 5; i++) {
         uint64_t ticket = (uint64_t[]){gate, waits, skipped, cancelled, behind}[i];
@@ -172,7 +172,7 @@ static void only_later_work_and_its_inputs(void)
     drop(&p);
     uint64_t third = submit(w, JOB_NONE, 2, 0);
     finish(w, 3);
-    OK(csched_depended(w->s, third, 1, &first, 1)); /* its value went along */
+    OK(csched_depended(w->s, third, 1, &first, 1)); /* its value travelled with the task */
     p = look(dag, since);
     EQUAL(p.info.nodes, 2);
     EQUAL(p.info.edges, 1);
@@ -185,7 +185,7 @@ static void only_later_work_and_its_inputs(void)
     world_close(w);
 }
 
-/* Its journey was read, for others, before anything was known to hang on it. */
+/* Its journey was read before it had dependents. */
 static void an_input_long_over(void)
 {
     world_t *w = world_open(1);
@@ -296,7 +296,7 @@ static void *looker(void *argument)
     return NULL;
 }
 
-/* Looking goes on beside submitting, draining and collecting. */
+/* Looks while other threads submit, drain and collect. */
 static void looked_at_while_it_runs(void)
 {
     world_t *w = world_open(1);

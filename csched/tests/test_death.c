@@ -1,4 +1,4 @@
-/* What becomes of a dead worker's tasks, whole scenes at a time; test_faults.c goes through every point of the path. */
+/* The tasks of a dead worker, in whole scenes; test_faults.c goes through every point of the path. */
 #include "internal.h"
 #include "worker.h"
 #include "world.h"
@@ -51,7 +51,7 @@ static void killed_while_it_runs(void)
     world_process(w);
     finish(w, 2);
     EQUAL(w->by_status[CSCHED_LOST], 1);
-    EQUAL(w->by_status[CSCHED_NONE], 1); /* what it only held went to the next worker */
+    EQUAL(w->by_status[CSCHED_NONE], 1); /* its other tasks went to the next worker */
     EQUAL(argument_bytes, sizeof(job_t));
     each_ended_once(2);
     world_close(w);
@@ -170,7 +170,7 @@ static void its_results_stay(void)
     world_close(w);
 }
 
-/* Killed at any moment, again and again, beside one that lives. */
+/* A worker is killed at random times, repeatedly, beside one that lives. */
 static void killed_at_random(void)
 {
     enum { TASKS = 4000, KILLS = 25 };

@@ -17,7 +17,7 @@ static uint32_t take_slot(csched_worker_t *worker)
     return slot;
 }
 
-/* A worker that holds as much as it may: a higher priority still comes right after the task it runs. */
+/* A worker with a full window: a higher priority still comes right after its running task. */
 static void a_higher_priority_overtakes_what_was_sent(void)
 {
     world_t *w = world_open(0);
@@ -46,7 +46,7 @@ static void a_higher_priority_overtakes_what_was_sent(void)
     world_close(w);
 }
 
-/* There is room, but work of a lower priority lies before it. */
+/* There is room, but behind tasks of a lower priority. */
 static void it_overtakes_where_there_is_room_too(void)
 {
     world_t *w = world_open(0);
@@ -94,8 +94,8 @@ static void runs_share_a_worker(void)
     world_close(w);
 }
 
-/* A worker at a task that does not end, and one higher task after another: each comes first, and its ring is not
- * filled with entries that were taken back. */
+/* A worker in a task that does not end, and one higher task after another: each comes first, and the ring is not filled
+ * with revoked entries. */
 static void a_flood_of_higher_ones_moves_little(void)
 {
     enum { LOW = 600, HIGH = 60 };
@@ -154,8 +154,8 @@ static void a_higher_priority_goes_where_it_begins_first(void)
     world_close(w);
 }
 
-/* Tasks were short; one is not.  What waits behind it goes back although the other worker has enough to do, and no
- * more is sent there until it has a result. */
+/* Tasks were short; one is long. Tasks behind it are taken back although the other worker is busy, and no more are sent
+ * there until it has a result. */
 static void nothing_waits_behind_a_worker_that_is_stuck(void)
 {
     world_t *w = world_open(0);
@@ -194,7 +194,7 @@ static void nothing_waits_behind_a_worker_that_is_stuck(void)
     world_close(w);
 }
 
-/* Between a result and the word that it runs nothing any more a worker may be kept from the CPU for long. */
+/* Between publishing a result and clearing its claim a worker may be without a CPU for long. */
 static void one_that_only_seems_stuck_gets_more(void)
 {
     world_t *w = world_open(0);
@@ -219,7 +219,7 @@ static void one_that_only_seems_stuck_gets_more(void)
     world_close(w);
 }
 
-/* A worker that never comes to what it was sent (stopped, or its interpreter kept): others that idle get it. */
+/* Tasks that a worker does not begin (it is stopped, or without its interpreter) go to idle ones. */
 static void what_a_worker_does_not_begin_goes_to_another(void)
 {
     static const char *const names[] = {"least-loaded", "round-robin", "random", "work-stealing"};
@@ -256,7 +256,7 @@ static void what_a_worker_does_not_begin_goes_to_another(void)
     }
 }
 
-/* One that works is none, whatever lies behind its task; nor is the only one that there is. */
+/* A worker that runs a task is not silent, whatever its window; nor is the only worker. */
 static void a_worker_that_has_begun_is_not_silent(void)
 {
     csched_config_t config = {.window_ns = 1000}; /* the bound is below a tick */

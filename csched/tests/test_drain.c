@@ -145,7 +145,7 @@ static void control_is_answered(void)
     world_close(w);
 }
 
-/* The worker's memory makes no sense: the kernel says so, reads nothing outside, and the task ends with the worker. */
+/* The worker's memory is corrupt: the kernel reports it, reads nothing outside, and the task ends with the worker. */
 static void nonsense_is_reported_and_survived(void)
 {
     world_t *w = world_open(0);
@@ -156,7 +156,7 @@ static void nonsense_is_reported_and_survived(void)
     EQUAL(message.detail, -CSCHED_ECORRUPT);
     EQUAL(message.ticket, 0);
     EQUAL(info_of(w, 0).state, 3);
-    OK(csched_worker_lost(w->s, w->hands[hand].index)); /* it lives: it is let go */
+    OK(csched_worker_lost(w->s, w->hands[hand].index)); /* it lives: it is retired */
     world_join(w, hand);
     world_thread(w);
     finish(w, 2);
@@ -190,7 +190,7 @@ static void put_result(csched_worker_t *worker, result_entry_t form, uint64_t ex
     ring_commit(&worker->results);
 }
 
-/* One wrong field each: none is believed. */
+/* One wrong field each: none is accepted. */
 static void every_field_of_a_result_is_checked(void)
 {
     const result_entry_t good = {.head = {.kind = ENTRY_RESULT},
@@ -268,7 +268,7 @@ static void every_message_is_checked(void)
         csched_message_t said[2];
         EQUAL(csched_messages(w->s, 2, said), 1);
         EQUAL(said[0].kind, CSCHED_OVERDUE);
-        EQUAL(said[0].ticket, 0); /* that it is not to be trusted */
+        EQUAL(said[0].ticket, 0); /* the report of corrupt memory */
         OK(csched_worker_detach(worker));
         world_close(w);
     }

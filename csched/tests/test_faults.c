@@ -46,7 +46,7 @@ static void serve_with(walk_t *walk, const char *fault)
     unsetenv("CSCHED_FAULT");
 }
 
-/* Its end, if it has come; one that is stopped is killed, after the kernel has gone on without it for a while. */
+/* Whether it has ended; a stopped one is killed, after the kernel has gone on without it for a while. */
 static bool has_died(walk_t *walk)
 {
     world_t *w = walk->w;
@@ -157,7 +157,7 @@ static void with_pinned_inputs(walk_t *walk)
     }
 }
 
-/* One is taken back while the worker is at another, whose result the kernel is then woken for. */
+/* One task is taken back while the worker runs another, whose result then wakes the kernel. */
 static void with_one_taken_back(walk_t *walk)
 {
     uint32_t at_gate = walk->w->next_slot;
@@ -286,7 +286,7 @@ static void ends_there(void)
     for (uint32_t retries = 0; retries < 2; retries++) {
         uint32_t deaths;
         uint64_t lost = walk_the_path(fault, retries, &deaths);
-        EQUAL(deaths, 1); /* 0: the path does not lead there */
+        EQUAL(deaths, 1); /* 0: the path does not reach the point */
         if (!retries && loses(fault) != MAY_LOSE_TASK)
             EQUAL(lost, loses(fault));
     }
@@ -339,7 +339,7 @@ static void send_the_last(int signal)
     submit(worn, JOB_NONE, 1, 0);
 }
 
-/* It has seen an empty ring, is sent its last task and told to end, and looks whether it is to end. */
+/* A worker has found its ring empty; then it is sent its last task and the order to retire, which it reads. */
 static void a_worn_out_worker_takes_what_came_late(void)
 {
     csched_config_t config = {.ring_bytes = RING, .arena_bytes = MEMORY, .worker_tasks = 1};

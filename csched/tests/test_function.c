@@ -74,7 +74,7 @@ static void a_lost_worker_holds_no_function(void)
     world_close(w);
 }
 
-/* A task that is cancelled, or that fails with its input, was one of the function's too. */
+/* A task that is cancelled, or that fails with its input, counts as one of the function's. */
 static void tasks_that_never_run_count(void)
 {
     world_t *w = world_open(0);
@@ -139,7 +139,7 @@ static void call_with(world_t *w, uint32_t slot, uint32_t function, uint32_t nee
     CHECK(csched_submit_with(w->s, slot, function, 0, "x", 1, 0, &options) > 0);
 }
 
-/* What a task and its function refer to comes before them, once. */
+/* Functions that a task and its function need are sent before them, once. */
 static void needs_come_first(void)
 {
     world_t *w = world_open(0);
@@ -161,7 +161,7 @@ static void needs_come_first(void)
     world_close(w);
 }
 
-/* It stays while a task needs it; then whatever refers to it has gone, too. */
+/* It stays while a task needs it; then functions that refer to it are dropped, too. */
 static void what_is_shared_takes_its_functions_along(void)
 {
     world_t *w = world_open(0);
@@ -199,7 +199,7 @@ static void what_is_shared_takes_its_functions_along(void)
     world_close(w);
 }
 
-/* Inputs come into the same record; a task that is refused or never runs needs nothing any more. */
+/* Inputs share the record of needs; a task that is refused or never runs needs nothing any more. */
 static void a_task_that_waits_needs_it_still(void)
 {
     world_t *w = world_open(0);

@@ -1,5 +1,5 @@
-/* Lanes: packs hold what lies in the ring, results go back in order and carry our clock; what was not run goes elsewhere,
- * the one that killed its place is lost, and a task that has the lane for itself shares no pack. */
+/* Lanes: packs hold the tasks of the ring; results come in order, by the kernel's clock; tasks that were not run go
+ * elsewhere, the one that killed its place is lost, and FLAG_ALONE tasks share no pack. */
 #include "world.h"
 
 enum { ROOM = 1 << 20, RECORDS = 4096 };

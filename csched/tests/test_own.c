@@ -107,7 +107,7 @@ static void a_second_holder_has_its_own(void)
     place.fd = -1;
     uint64_t mapped;
     first = take(&both, &place);
-    EQUAL(own_take(&both.own, &place, &mapped), CSCHED_EFULL); /* who has no descriptor copies */
+    EQUAL(own_take(&both.own, &place, &mapped), CSCHED_EFULL); /* without a descriptor the caller copies */
     drop(&both, &place, first);
     close_both(&both);
 }
@@ -126,7 +126,7 @@ static void what_the_process_writes_itself_is_held_apart(void)
     close_both(&both);
 }
 
-/* Held and let go of in every order, the table knows who is there. */
+/* After holds and releases in every order the table is right. */
 static void many_are_held(void)
 {
     both_t both = open_both();

@@ -57,7 +57,7 @@ static void sixty_four_workers(void)
     world_close(w);
 }
 
-/* What it has not begun goes to others; it stops although there is more to do. */
+/* Tasks that it has not begun go to others; it stops although there are more. */
 static void a_retired_worker_stops(void)
 {
     world_t *w = world_open(1);
@@ -80,7 +80,7 @@ static void a_retired_worker_stops(void)
     world_close(w);
 }
 
-/* Results of a worker that others come and go around: every region is told to everyone and dropped in time. */
+/* One worker stays while others start and end: every region is announced to all and dropped in time. */
 static void hundreds_come_and_go(void)
 {
     csched_config_t config = {.ring_bytes = 65536, .arena_bytes = 4 << 20, .helper = 1};

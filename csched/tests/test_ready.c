@@ -88,7 +88,7 @@ static void every_priority_against_a_model(void)
     graph_close(&graph);
 }
 
-/* One run has much to do already; another one's few tasks take turns with it, and do not wait for all of it. */
+/* The few tasks of a second run take turns with the many of the first. */
 static void runs_take_turns(void)
 {
     enum { MANY = 1000, FEW = 10 };
@@ -129,7 +129,7 @@ static void long_tasks_do_not_starve_short_ones(void)
     graph_close(&graph);
 }
 
-/* Who was away for long has not saved up time, and who comes back with stolen tasks has not lost any. */
+/* A run that was idle has saved up no time, and one whose tasks come back has lost none. */
 static void no_run_saves_up_time(void)
 {
     graph_t graph = open_graph(300);

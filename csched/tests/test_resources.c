@@ -39,7 +39,7 @@ static void push(scene_t *scene, uint32_t slot, uint32_t run, int32_t priority, 
     ready_push(&scene->graph, slot);
 }
 
-/* Sends what may be sent, at most so many. */
+/* Sends admitted tasks, at most `most`. */
 static void pass(scene_t *scene, uint32_t most)
 {
     graph_t *graph = &scene->graph;
@@ -269,7 +269,7 @@ static void queues_in_front_are_cancelled(void)
     close_scene(&scene);
 }
 
-/* After a pass nothing waits that could run. */
+/* After a pass no task waits that could run. */
 static void check_wait_queues(scene_t *scene)
 {
     const graph_t *graph = &scene->graph;

@@ -125,7 +125,7 @@ static void a_reserved_entry_is_not_seen(void)
     pipe_close(p);
 }
 
-/* What a corrupted producer can write: the consumer says so, and reads nothing outside the ring. */
+/* Data of a corrupted producer: the consumer reports it, and reads nothing outside the ring. */
 static void corrupted_tails_and_lengths(void)
 {
     static const uint64_t tails[] = {1, 8, 15, CAPACITY + 1, CAPACITY + 16, UINT64_MAX, UINT64_MAX - 15, 1u << 31};
@@ -161,7 +161,7 @@ static void a_length_changed_after_the_look_moves_nothing(void)
     pipe_close(p);
 }
 
-/* Padding reaches from near the end to the start; a producer that adds more of it for ever would keep us for ever. */
+/* Padding reaches to the ring's end only; endless padding must not make the consumer loop. */
 static void padding_that_leads_nowhere(void)
 {
     static const uint64_t places[] = {0, 64, CAPACITY / 2, CAPACITY - 128};

@@ -27,7 +27,7 @@ static void what_has_not_begun_is_cancelled_and_what_runs_is_named(void)
     EQUAL(stats_of(w).stopping, 1);
     EQUAL(info_of(w, 0).stopping, 1);
     EQUAL(csched_worker_interrupted(worker), 1);
-    publish_none(worker); /* it finished all the same: it was cancelled, and that stands */
+    publish_none(worker); /* it finished anyway: it stays cancelled */
     finish(w, 3);
     EQUAL(w->by_status[CSCHED_CANCELLED], 3);
     EQUAL(stats_of(w).cancelled, 3);
@@ -37,7 +37,7 @@ static void what_has_not_begun_is_cancelled_and_what_runs_is_named(void)
     world_close(w);
 }
 
-/* What a worker finished and the kernel has not seen yet stays finished. */
+/* A task that a worker finished and the kernel has not drained yet stays finished. */
 static void results_on_their_way_stand(void)
 {
     world_t *w = world_open(0);
@@ -229,7 +229,7 @@ static void a_worker_wears_out(void)
     world_close(w);
 }
 
-/* Each element that runs past it is reported, once, and stopped without the others. */
+/* Each element that exceeds it is reported once and stopped alone. */
 static void a_chunks_limit_holds_for_each_element(void)
 {
     world_t *w = world_open(0);

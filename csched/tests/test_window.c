@@ -34,8 +34,8 @@ static void a_worker_gets_more_as_it_proves_fast(void)
     world_close(w);
 }
 
-/* Its result lies in the ring, not drained, while the ring has come round: the entry's memory is another's by now.
- * Cancelling must neither win nor revoke that other task. */
+/* Its result is not drained yet, while the task ring has come round and the entry's memory belongs to another task.
+ * Cancelling must neither succeed nor revoke that other task. */
 static void a_finished_task_cannot_be_cancelled_through_its_old_entry(void)
 {
     csched_config_t config = {.ring_bytes = 65536, .arena_bytes = 1 << 20};
@@ -88,7 +88,7 @@ static void what_lies_behind_a_long_task_is_stolen(void)
     world_close(w);
 }
 
-/* No result comes while the first worker is busy: time alone must bring the look at its ring. */
+/* No result comes while the first worker is busy: the tick must check its ring. */
 static void a_newcomer_takes_from_the_busy(void)
 {
     world_t *w = world_open(0);
@@ -177,7 +177,7 @@ static void every_policy_gets_the_work_done(void)
     world_close(w);
 }
 
-/* A mean of zero divides by zero, and these come from memory that a worker can write. */
+/* Durations come from memory that a worker can write: a mean of zero must not divide. */
 static void absurd_durations(void)
 {
     world_t *w = world_open(0);

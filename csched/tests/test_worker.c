@@ -134,7 +134,7 @@ static void inputs_from_everywhere(void)
     world_close(w);
 }
 
-/* The entry's own words cannot lead out of it, nor out of a region. */
+/* Offsets in an entry cannot lead outside of it or of a region. */
 static void inputs_that_are_not_there(void)
 {
     world_t *w = world_open(0);
@@ -181,7 +181,7 @@ static void frees_that_cannot_be_are_not_followed(void)
     world_close(w);
 }
 
-/* Results in blocks go home by the frees ring: the worker's arena does not grow with the number of results. */
+/* Blocks of results are returned by the frees ring: the worker's arena does not grow with their number. */
 static void blocks_come_home(void)
 {
     csched_config_t config = {.ring_bytes = 65536, .arena_bytes = 8 << 20, .helper = 1};
@@ -201,7 +201,7 @@ static void blocks_come_home(void)
     world_close(w);
 }
 
-/* More blocks than the frees ring holds are let go at once. */
+/* More blocks than the frees ring holds are freed at once. */
 static void more_frees_than_their_ring_holds(void)
 {
     world_t *w = world_open(0);
@@ -257,7 +257,7 @@ static void pinned_inputs_stay(void)
     world_close(w);
 }
 
-/* The kernel's wish and the task in hand are compared by ticket: a late signal meets no other task. */
+/* The interrupt and the current task are compared by ticket: a late signal hits no other task. */
 static void interrupts_name_their_task(void)
 {
     world_t *w = world_open(0);

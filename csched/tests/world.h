@@ -1,5 +1,5 @@
-/* A scheduler with workers for tests: worker threads in this process, or forked worker processes, that run the
- * little language of job_t.  What the test and the workers share lies in one shared mapping, `board`. */
+/* A scheduler with workers for tests: worker threads in this process, or forked worker processes, that run the jobs of
+ * job_t. Test and workers share one mapping, `board`. */
 #ifndef CSCHED_TESTS_WORLD_H
 #define CSCHED_TESTS_WORLD_H
 
@@ -34,7 +34,7 @@ typedef enum {
     JOB_EMIT,     /* emits `value` messages */
     JOB_KILL,     /* dies by SIGKILL while it runs */
     JOB_PUBLISH_AND_DIE, /* dies between publish and the next claim */
-    JOB_CORRUPT,  /* publishes an entry that makes no sense */
+    JOB_CORRUPT,  /* publishes a corrupt entry */
     JOB_TWICE,    /* publishes two results */
     JOB_PIN      /* pins its inputs until the next job of this kind */
 } job_kind_t;
@@ -98,7 +98,7 @@ csched_worker_t *by_hand(world_t *w);
 csched_item_t next_item(csched_worker_t *worker, uint32_t kind);
 void publish_none(csched_worker_t *worker);
 
-/* A worker's loop, for threads and processes; returns when it is retired or let go. */
+/* A worker's loop, for threads and processes; returns when it is retired. */
 void worker_loop(csched_worker_t *worker);
 void run_job(csched_worker_t *worker, const csched_item_t *item);
 

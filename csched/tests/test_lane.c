@@ -29,6 +29,19 @@ static void close_lane(world_t *w, end_t *e)
     free(e->records);
 }
 
+static world_t *open_scene(uint32_t helper, end_t *e)
+{
+    world_t *w = world_open(helper);
+    *e = open_lane(w);
+    return w;
+}
+
+static void close_scene(world_t *w, end_t *e)
+{
+    close_lane(w, e);
+    world_close(w);
+}
+
 static int take(end_t *e, uint32_t most)
 {
     e->n = csched_lane_take(e->lane, 0, most, e->data, ROOM, e->records, RECORDS, &e->used);
@@ -65,8 +78,8 @@ static void answer_all(end_t *e)
 
 static void tasks_pass_in_packs(void)
 {
-    world_t *w = world_open(1);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(1, &e);
     for (uint32_t i = 0; i < SCALED(5000); i++)
         submit(w, JOB_ECHO, i, i);
     uint32_t seen = 0;
@@ -85,14 +98,13 @@ static void tasks_pass_in_packs(void)
     }
     EQUAL(seen, SCALED(5000));
     EQUAL(w->by_status[CSCHED_NONE], SCALED(5000));
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void stamps_are_by_our_clock(void)
 {
-    world_t *w = world_open(0);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(0, &e);
     const int64_t offsets[] = {INT64_C(-5000000000000), 0, INT64_C(7000000000000)};
     for (uint32_t i = 0; i < 3; i++) {
         submit(w, JOB_NONE, i, 0);
@@ -106,15 +118,14 @@ static void stamps_are_by_our_clock(void)
     for (int i = 0; i < 3; i++)
         for (int stage = 1; stage < CSCHED_STAGES; stage++)
             CHECK(rows[i].stamps[stage] >= rows[i].stamps[stage - 1]);
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void large_results_lie_in_blocks(void)
 {
     enum { SIZE = 3 << 20 };
-    world_t *w = world_open(0);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(0, &e);
     uint8_t *bytes = malloc(SIZE);
     for (uint32_t i = 0; i < SIZE; i++)
         bytes[i] = (uint8_t)(i * 7);
@@ -130,14 +141,13 @@ static void large_results_lie_in_blocks(void)
     OK(csched_commit(w->s, 1));
     EQUAL(stats_of(w).arena_used, 0);
     free(bytes);
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void inputs_travel_along(void)
 {
-    world_t *w = world_open(0);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(0, &e);
     uint64_t tickets[2] = {submit(w, JOB_NONE, 0, 0), submit(w, JOB_NONE, 1, 0)};
     csched_options_t options = plain();
     options.inputs = tickets;
@@ -161,14 +171,13 @@ static void inputs_travel_along(void)
     EQUAL(head[1], 0);
     answer_all(&e);
     finish(w, 3);
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void what_does_not_fit_says_how_much_it_takes(void)
 {
-    world_t *w = world_open(0);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(0, &e);
     submit(w, JOB_NONE, 0, 0);
     int rc = 0;
     while (!(rc = csched_lane_take(e.lane, 0, 1, e.data, 8, e.records, RECORDS, &e.used)))
@@ -178,14 +187,13 @@ static void what_does_not_fit_says_how_much_it_takes(void)
     take_tasks(&e, 1);
     answer_all(&e);
     finish(w, 1);
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void what_was_not_begun_goes_elsewhere(void)
 {
-    world_t *w = world_open(0);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(0, &e);
     for (uint32_t i = 0; i < 2; i++)
         submit(w, JOB_NONE, i, 0);
     while (csched_lane_outstanding(e.lane) < 2)
@@ -200,14 +208,13 @@ static void what_was_not_begun_goes_elsewhere(void)
     answer_all(&e);
     finish(w, 2);
     EQUAL(w->by_status[CSCHED_NONE], 2);
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void suspects_have_a_lane_for_themselves(void)
 {
-    world_t *w = world_open(0);
-    end_t first = open_lane(w);
+    end_t first;
+    world_t *w = open_scene(0, &first);
     for (uint32_t i = 0; i < 2; i++)
         submit(w, JOB_NONE, i, 0);
     while (csched_lane_outstanding(first.lane) < 2)
@@ -233,8 +240,8 @@ static void suspects_have_a_lane_for_themselves(void)
 
 static void the_newest_can_be_taken_back(void)
 {
-    world_t *w = world_open(0);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(0, &e);
     for (uint32_t i = 0; i < 2; i++)
         submit(w, JOB_NONE, i, 0);
     while (csched_lane_outstanding(e.lane) < 2)
@@ -247,14 +254,13 @@ static void the_newest_can_be_taken_back(void)
     EQUAL(((const job_t *)(e.data + e.records[0].at))->tag, 1);
     answer_all(&e);
     finish(w, 2);
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void the_one_to_blame_is_lost(void)
 {
-    world_t *w = world_open(0);
-    end_t first = open_lane(w);
+    end_t first;
+    world_t *w = open_scene(0, &first);
     for (uint32_t i = 0; i < 2; i++)
         submit(w, JOB_NONE, i, 0);
     while (csched_lane_outstanding(first.lane) < 2)
@@ -270,14 +276,13 @@ static void the_one_to_blame_is_lost(void)
     finish(w, 2);
     EQUAL(w->by_status[CSCHED_LOST], 1);
     EQUAL(w->by_status[CSCHED_NONE], 1);
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void a_stopped_task_that_comes_back_is_cancelled(void)
 {
-    world_t *w = world_open(0);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(0, &e);
     uint64_t tickets[2] = {submit(w, JOB_NONE, 0, 0), submit(w, JOB_NONE, 1, 0)};
     while (csched_lane_outstanding(e.lane) < 2)
         take_tasks(&e, 2);
@@ -288,14 +293,13 @@ static void a_stopped_task_that_comes_back_is_cancelled(void)
     OK(csched_lane_give_back(e.lane, 1, 0));
     finish(w, 2);
     EQUAL(w->by_status[CSCHED_CANCELLED], 2);
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void requests_are_answered(void)
 {
-    world_t *w = world_open(0);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(0, &e);
     OK(csched_control(w->s, e.index, 42, "hello", 5));
     take_tasks(&e, 1);
     EQUAL(e.records[0].kind, CSCHED_CONTROL);
@@ -310,18 +314,16 @@ static void requests_are_answered(void)
     EQUAL(message.detail, 42);
     EQUAL(message.size, 3);
     OK(csched_messages_commit(w->s, 1));
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void an_outcome_of_another_task_is_refused(void)
 {
-    world_t *w = world_open(0);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(0, &e);
     csched_outcome_t outcome = {.kind = CSCHED_TASK, .status = CSCHED_NONE, .ticket = 1};
     EQUAL(csched_lane_publish(e.lane, 1, &outcome, NULL, 0), CSCHED_EINVAL);
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 static void *waker(void *lane)
@@ -333,8 +335,8 @@ static void *waker(void *lane)
 
 static void a_wake_is_never_missed(void)
 {
-    world_t *w = world_open(0);
-    end_t e = open_lane(w);
+    end_t e;
+    world_t *w = open_scene(0, &e);
     pthread_t thread;
     OK(csched_lane_wake(e.lane));
     uint64_t start = csched_now();
@@ -349,8 +351,7 @@ static void a_wake_is_never_missed(void)
     OK(csched_worker_retire(w->s, e.index));
     csched_lane_take(e.lane, 1, 1, e.data, ROOM, e.records, RECORDS, &e.used);
     EQUAL(take(&e, 1), CSCHED_ESTOPPED);
-    close_lane(w, &e);
-    world_close(w);
+    close_scene(w, &e);
 }
 
 MAIN(TEST(tasks_pass_in_packs), TEST(stamps_are_by_our_clock), TEST(large_results_lie_in_blocks),

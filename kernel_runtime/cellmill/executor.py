@@ -8,12 +8,14 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor as BaseExecutor
+from dataclasses import replace
 from typing import Any
 
 from . import backends, registry, runs
 from .backends.map_calls import OPTIONS as MAP_OPTIONS
 from .backends.map_calls import check_constants, with_constants
 from .backends.map_iterator import MapIterator
+from .backends.map_options import MapOptions
 from .cell_output.transcript import Settings, whole_lines
 from .diagnostics.blame import cancelling
 from .diagnostics.boundary import bounded, bounded_submit
@@ -115,17 +117,9 @@ class Executor(BaseExecutor):
         Other keywords are constants, given to each call: they are sent once, as they are when the map begins.
         """
         check_constants(fn, iterables, constants, star=False, batch=False)
-        return self.map_with(
-            fn,
-            iterables,
-            DEFAULT_OPTIONS,
-            timeout=timeout,
-            chunksize=None if chunksize == 1 else chunksize,
-            ordered=ordered,
-            return_exceptions=return_exceptions,
-            prefetch=prefetch,
-            constants=constants,
-        )
+        size = None if chunksize == 1 else chunksize
+        how = MapOptions(timeout, size, ordered, return_exceptions, prefetch)
+        return self.map_with(fn, iterables, DEFAULT_OPTIONS, how, constants)
 
     @bounded
     def starmap(
@@ -143,18 +137,8 @@ class Executor(BaseExecutor):
     ) -> MapIterator:
         """Results of ``fn(*each)`` for each of ``arguments``, as `itertools.starmap`; the rest is as in `map`."""
         check_constants(fn, (), constants, star=True, batch=False)
-        return self.map_with(
-            fn,
-            (arguments,),
-            DEFAULT_OPTIONS,
-            timeout=timeout,
-            chunksize=chunksize,
-            ordered=ordered,
-            return_exceptions=return_exceptions,
-            prefetch=prefetch,
-            constants=constants,
-            star=True,
-        )
+        how = MapOptions(timeout, chunksize, ordered, return_exceptions, prefetch, star=True)
+        return self.map_with(fn, (arguments,), DEFAULT_OPTIONS, how, constants)
 
     @bounded
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -204,45 +188,25 @@ class Executor(BaseExecutor):
         fn: Any,
         iterables: tuple[Iterable[Any], ...],
         options: TaskOptions,
-        *,
-        timeout: float | None = None,
-        chunksize: int | None = None,
-        ordered: bool = True,
-        return_exceptions: bool = False,
-        prefetch: int | None = None,
-        constants: dict[str, Any] | None = None,
-        star: bool = False,
+        how: MapOptions,
+        constants: dict[str, Any],
     ) -> MapIterator:
         """`map`, or with ``star`` `starmap`, with options."""
-        if prefetch is not None and (not isinstance(prefetch, int) or prefetch < 1):
-            raise UsageError(f"prefetch must be a whole number of at least 1, not {prefetch!r}")
-        if chunksize is not None and (not isinstance(chunksize, int) or chunksize < 1):
-            raise UsageError(f"chunksize must be a whole number of at least 1, not {chunksize!r}")
         if not iterables:
             raise UsageError("map needs at least one iterable after the function")
-        if options.batch and (star or len(iterables) != 1):
+        if options.batch and (how.star or len(iterables) != 1):
             raise UsageError(f"{function_name(fn)} is a batch function: its map takes one iterable of items")
         if constants:
-            fn, iterables = with_constants(fn, iterables, constants, alone=star or options.batch)
-        star = star or len(iterables) != 1
+            fn, iterables = with_constants(fn, iterables, constants, alone=how.star or options.batch)
+        if len(iterables) != 1:
+            how = replace(how, star=True)
         expected = known_length(iterables)
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
         name = options.name or function_name(fn)
         run = runs.begin(self._backend, self._backend.open_run(), name, expected, priority=options.priority)
         try:
-            return self._backend.map(
-                fn,
-                iterables,
-                options,
-                run,
-                chunksize=chunksize,
-                timeout=timeout,
-                ordered=ordered,
-                return_exceptions=return_exceptions,
-                prefetch=prefetch,
-                star=star,
-            )
+            return self._backend.map(fn, iterables, options, run, how)
         except BaseException:
             counts = run.counts()
             if counts.done == counts.submitted:  # else it is finished with the last task that began
@@ -446,7 +410,7 @@ class ExecutorView:
     ) -> MapIterator:
         constants = {name: how.pop(name) for name in list(how) if name not in MAP_OPTIONS}
         check_constants(fn, iterables, constants, star=star, batch=self._options.batch)
-        return self._executor.map_with(fn, iterables, self._options, constants=constants, star=star, **how)
+        return self._executor.map_with(fn, iterables, self._options, MapOptions(**how, star=star), constants)
 
 
 def in_worker() -> bool:

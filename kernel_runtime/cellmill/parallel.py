@@ -14,6 +14,7 @@ from typing import Any, overload
 from .backends.inline_map import map_here
 from .backends.map_calls import FALSE, NONE, TRUE, check_constants, check_options, given
 from .backends.map_iterator import MapIterator
+from .backends.map_options import MapOptions
 from .by_value.capture import Capture, bindings, capture
 from .by_value.changed_arguments import changed_arguments
 from .by_value.pickling import dumps
@@ -112,7 +113,7 @@ class ParallelFunction:
         check_constants(function, iterables, constants, star=star, batch=batch)
         if not in_worker():
             return self._where().map_with(
-                self._sent(), iterables, self._options, constants=constants, star=star, **how
+                self._sent(), iterables, self._options, MapOptions(**how, star=star), constants
             )
         if batch and not star:
             items = list(iterables[0])

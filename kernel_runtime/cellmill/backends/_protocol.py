@@ -12,6 +12,7 @@ from ..runs import Run
 from ..serialization.shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from .map_iterator import MapIterator
+from .map_options import MapOptions
 from .resources import Resources
 
 
@@ -174,13 +175,7 @@ class Backend(Protocol):
         iterables: tuple[Iterable[Any], ...],
         options: TaskOptions,
         run: Run,
-        *,
-        chunksize: int | None,
-        timeout: float | None,
-        ordered: bool,
-        return_exceptions: bool,
-        prefetch: int | None = None,
-        star: bool,
+        how: MapOptions,
     ) -> MapIterator: ...
 
     def open_run(self) -> int: ...

@@ -37,6 +37,7 @@ from ..task import (
 )
 from .inline_map import InlineMap
 from .map_iterator import MapIterator
+from .map_options import MapOptions
 from .resources import Resources
 
 LONGEST_KEPT = 200  # characters of an argument
@@ -178,13 +179,7 @@ class InlineBackend:
         iterables: tuple[Iterable[Any], ...],
         options: TaskOptions,
         run: Run,
-        *,
-        chunksize: int | None,
-        timeout: float | None,
-        ordered: bool,
-        return_exceptions: bool,
-        prefetch: int | None = None,
-        star: bool,
+        how: MapOptions,
     ) -> MapIterator:
         if options.asks:
             self.resources.check(options)
@@ -195,9 +190,8 @@ class InlineBackend:
             function_name(function),
             iterables,
             run,
-            return_exceptions=return_exceptions,
-            star=star,
-            constants=constants_of(function),
+            how,
+            constants_of(function),
         )
         self._maps.add(results)
         return results.read()

@@ -11,6 +11,7 @@ from ..by_value.references import constants_of
 from ..futures import Future, settled
 from ..task import RunCounts, known_length, name_element
 from .map_iterator import MapIterator, Progress, reading
+from .map_options import MapOptions
 from .taking import LARGEST_BLOCK, Input, endless
 
 
@@ -29,22 +30,20 @@ class InlineMap:
         name: str,
         iterables: tuple[Iterable[Any], ...],
         run: Counted,
-        *,
-        star: bool,
-        return_exceptions: bool,
+        how: MapOptions,
         constants: Mapping[str, Any],
     ) -> None:
         self.begun = False
         self._call = call
         self._name = name
         self._run = run
-        self._star = star
+        self._star = how.star
         self._constants = constants
         self._input = Input(iterables, None)
         self._length = known_length(iterables)
         self._made: deque[Future] = deque()
         self._called = self._failed = self._read = 0
-        self._return_exceptions = return_exceptions
+        self._return_exceptions = how.return_exceptions
         self._closed = self._left = False
 
     def run_whole(self) -> None:
@@ -71,7 +70,7 @@ class InlineMap:
         try:
             arguments = tuple(item)
         except Exception as error:
-            return settled(_NO_HOME, None, error)
+            return settled(_NO_OWNER, None, error)
         return self._call(arguments)
 
     def take_rest(self) -> None:
@@ -130,7 +129,7 @@ class InlineMap:
         self._run.finish()
 
 
-_NO_HOME: Any = None  # of futures that are over from the start
+_NO_OWNER: Any = None  # of futures that are over from the start
 
 
 class _Uncounted:
@@ -150,20 +149,12 @@ def map_here(
 
     def call(items: tuple[Any, ...]) -> Future:
         try:
-            return settled(_NO_HOME, function(*items))
+            return settled(_NO_OWNER, function(*items))
         except Exception as error:
-            return settled(_NO_HOME, None, error)
+            return settled(_NO_OWNER, None, error)
 
-    star = star or len(iterables) != 1
-    return InlineMap(
-        call,
-        name,
-        iterables,
-        _Uncounted(),
-        star=star,
-        return_exceptions=return_exceptions,
-        constants=constants_of(function),
-    ).read()
+    how = MapOptions(return_exceptions=return_exceptions, star=star or len(iterables) != 1)
+    return InlineMap(call, name, iterables, _Uncounted(), how, constants_of(function)).read()
 
 
 def _forget(_: Future) -> None:

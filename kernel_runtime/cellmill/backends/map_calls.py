@@ -6,14 +6,16 @@ import functools
 import itertools
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
+from dataclasses import fields
 from typing import Any
 
 from ..by_value.references import unwrapped
 from ..diagnostics.signatures import check_call, check_names, parameters
 from ..errors import UsageError, did_you_mean
 from ..serialization.functions import function_name
+from .map_options import MapOptions
 
-OPTIONS = ("ordered", "return_exceptions", "timeout", "chunksize", "prefetch")
+OPTIONS = tuple(option.name for option in fields(MapOptions) if option.name != "star")
 _PARTS = (list, tuple, dict)
 DEEPEST = 50
 

@@ -32,6 +32,7 @@ from ...task import (
 )
 from ...telemetry.schema import STAGES
 from ..map_iterator import MapIterator, reading
+from ..map_options import MapOptions
 from ..resources import Resources, machine_memory
 from . import ending, forked, worker_infos
 from .cancellations import SLOT, Cancellations
@@ -201,13 +202,7 @@ class ScheduledBackend:
         iterables: tuple[Iterable[Any], ...],
         options: TaskOptions,
         run: Run,
-        *,
-        chunksize: int | None,
-        timeout: float | None,
-        ordered: bool,
-        return_exceptions: bool,
-        prefetch: int | None = None,
-        star: bool,
+        how: MapOptions,
     ) -> MapIterator:
         self.gate.check()
         if options.asks:
@@ -215,19 +210,7 @@ class ScheduledBackend:
         self.pool.sync_world()
         if type(function) is not partial:  # that is packed with its constants once, when the map begins
             self.functions.number(function)  # one that cannot be sent raises here, once
-        results = MapResults(
-            self,
-            function,
-            iterables,
-            options,
-            run,
-            chunksize=chunksize,
-            timeout=timeout,
-            ordered=ordered,
-            return_exceptions=return_exceptions,
-            prefetch=prefetch,
-            star=star,
-        )
+        results = MapResults(self, function, iterables, options, run, how)
         if self.gate.broken is not None:  # since that check: the thread that broke it may have missed these
             self.break_down(self.gate.broken)
         return reading(results)

@@ -20,6 +20,7 @@ from ...runs import Run
 from ...serialization.functions import function_name
 from ...task import TaskOptions, known_length
 from ..map_iterator import Progress, woken
+from ..map_options import MapOptions
 from ..taking import LARGEST_BLOCK, Input, endless
 from . import outcomes
 from .cancellations import done_of
@@ -55,21 +56,15 @@ class MapResults:
         iterables: tuple[Iterable[Any], ...],
         options: TaskOptions,
         run: Run,
-        *,
-        chunksize: int | None,
-        timeout: float | None,
-        ordered: bool,
-        return_exceptions: bool,
-        prefetch: int | None = None,
-        star: bool,
+        how: MapOptions,
     ) -> None:
         name = options.name or function_name(function)
-        self._input = Input(iterables, host.packer(name, star=star))
+        self._input = Input(iterables, host.packer(name, star=how.star))
         self._run = run
-        self._ordered = ordered
-        self._return_exceptions = return_exceptions
-        self._timeout = timeout
-        self._end = None if timeout is None else time.monotonic() + timeout
+        self._ordered = how.ordered
+        self._return_exceptions = how.return_exceptions
+        self._timeout = how.timeout
+        self._end = None if how.timeout is None else time.monotonic() + how.timeout
         # Pieces of results by the place of their first element, which the resolver stores while this thread reads:
         # the piece to be read next begins where reading is. Unordered: pieces as they came.
         self._pieces: dict[int, list[Any] | _Cancelled] = {}
@@ -83,9 +78,9 @@ class MapResults:
         self._refilling = threading.Lock()
         self._weights: dict[int, int] = {}  # bytes of the larger pieces, by their identity
         self._length = known_length(iterables)
-        self.stream = Stream(host, function, options, run.key, self, star=star, chunksize=chunksize)
+        self.stream = Stream(host, function, options, run.key, self, star=how.star, chunksize=how.chunksize)
         self.stream.when_done = self._finish_run
-        self._ahead = ReadAhead(host.max_workers, chunksize, prefetch, whole=self._input.whole)
+        self._ahead = ReadAhead(host.max_workers, how.chunksize, how.prefetch, whole=self._input.whole)
         self.stream.observe = self._ahead.observe
         self._watch = Watch(self.stream) if host.packer(name, star=False) is not None else None
         if self._watch is not None and not self._input.quiet:

@@ -16,6 +16,7 @@ from ...serialization.shared import Shared
 from ...task import TaskOptions, check_whole
 from ..inline import InlineBackend
 from ..map_iterator import MapIterator
+from ..map_options import MapOptions
 from ..scheduled.backend import ScheduledBackend
 from . import task_streams
 from .call import Call
@@ -114,9 +115,14 @@ class ThreadsBackend(ScheduledBackend):
         """Calls get the object itself: nothing is put anywhere."""
 
     def map(
-        self, function: Any, iterables: tuple[Iterable[Any], ...], options: TaskOptions, run: Run, **how: Any
+        self,
+        function: Any,
+        iterables: tuple[Iterable[Any], ...],
+        options: TaskOptions,
+        run: Run,
+        how: MapOptions,
     ) -> MapIterator:
         task_streams.look()
         if thread_context.in_thread():  # a thread that waits for others of its kind may wait for ever
-            return InlineBackend(resources=...).map(function, iterables, options, run, **how)
-        return super().map(function, iterables, options, run, **how)
+            return InlineBackend(resources=...).map(function, iterables, options, run, how)
+        return super().map(function, iterables, options, run, how)

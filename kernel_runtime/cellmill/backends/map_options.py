@@ -1,0 +1,29 @@
+"""How one map is to be run and read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class MapOptions:
+    """Of `Executor.map`, which describes them; ``star``: each element is a tuple of arguments.
+
+    Raises:
+        UsageError: a size that is no whole number of at least 1.
+    """
+
+    timeout: float | None = None
+    chunksize: int | None = None
+    ordered: bool = True
+    return_exceptions: bool = False
+    prefetch: int | None = None
+    star: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("prefetch", "chunksize"):
+            size = getattr(self, name)
+            if size is not None and (not isinstance(size, int) or size < 1):
+                raise UsageError(f"{name} must be a whole number of at least 1, not {size!r}")

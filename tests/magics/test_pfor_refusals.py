@@ -78,9 +78,12 @@ def test_what_runs_over_what_it_changes_is_refused(notebook: Notebook, head: str
     assert output.pointed_at() == ("over" if "over" in head else "seen")
 
 
-def test_what_runs_over_what_it_changes_as_a_part_of_another_is_refused(notebook: Notebook) -> None:
+@pytest.mark.parametrize("also", ["", "\nrow[i] = 1"])
+def test_what_runs_over_what_it_changes_as_a_part_of_another_is_refused(
+    notebook: Notebook, also: str
+) -> None:
     notebook.run("row = list(range(6))\nbox = [row, {'in': row}]").ok()
-    output = notebook.run("%%pfor i, x in enumerate(row)\nif i % 2: box[1]['in'].append(x)")
+    output = notebook.run("%%pfor i, x in enumerate(row)\nif i % 2: box[1]['in'].append(x)" + also)
     assert "the loop runs over row, and changes it as a part of box (line 2)" in output.traceback
     assert "Run over a copy: list(row)" in output.traceback
     assert output.pointed_at() == "row"

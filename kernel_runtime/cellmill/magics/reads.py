@@ -252,25 +252,32 @@ def read_by_iterable(
 ) -> list[tuple[ast.Name, str]]:
     """Names that the iterable reads while a plain loop changes their values."""
     bad = []
-    things = changed_things(effects, world)
     pending: list[ast.AST] = [iterable]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _EAGER:
             continue  # it is done before the first item
-        if isinstance(node, ast.Name) and node.id in effects:
-            changed = effects[node.id]
-            key = own(node.id)
-            if not (key and all(effect.step == "[" and effect.key_name == key for effect in changed)):
-                where = f"line {changed[0].node.lineno}"
-                text = f"the loop runs over {node.id} and changes it ({where}): a plain loop would meet the changes"
-                bad.append((node, f"{text}. Run over a copy: list({node.id})"))
-        elif isinstance(node, ast.Name) and id(world.get(node.id)) in things:
-            other = things[id(world.get(node.id))]
-            where = f"line {effects[other][0].node.lineno}"
-            text = f"the loop runs over {node.id}, and changes it as a part of {other} ({where})"
+        if isinstance(node, ast.Name) and (text := _changed_while_read(node.id, effects, own, world)):
             bad.append(
                 (node, f"{text}: a plain loop would meet the changes. Run over a copy: list({node.id})")
             )
         pending += ast.iter_child_nodes(node)
     return bad
+
+
+def _changed_while_read(
+    name: str, effects: Mapping[str, list[Effect]], own: Callable[[str], str], world: Mapping[str, Any]
+) -> str:
+    """How the loop changes what this name of its iterable is, by that name or as a part of another; "" if it does not.
+
+    The value under an item's own key may change: the loop has read it.
+    """
+    changed = effects.get(name, [])
+    key = own(name) if changed else ""
+    if changed and not (key and all(effect.step == "[" and effect.key_name == key for effect in changed)):
+        return f"the loop runs over {name} and changes it (line {changed[0].node.lineno})"
+    others = {other: each for other, each in effects.items() if other != name}
+    found = changed_things(others, world).get(id(world[name])) if name in world else None
+    if found is None:
+        return ""
+    return f"the loop runs over {name}, and changes it as a part of {found} (line {effects[found][0].node.lineno})"

@@ -14,7 +14,10 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 PYTHON_PATHS = [
     name
-    for name in ("kernel_runtime", "widgets", "examples", "tests", "scripts", "csched", "hatch_build.py")
+    for name in (
+        *("kernel_runtime", "widgets", "examples", "benchmarks", "tests", "scripts", "csched"),
+        "hatch_build.py",
+    )
     if (ROOT / name).exists()
 ]
 

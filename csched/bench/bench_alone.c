@@ -1,6 +1,6 @@
 /* How many tasks and edges does the scheduler alone manage, in batches against a zero worker?  Independent tasks, a
  * reduction tree of 2^20 and a stencil of 1,000 x 1,000.  And how much processor time does a task take at both ends,
- * when one thread is kernel and worker?  `cellmill bench scheduler-alone` asks the first in Python, and compiles this
+ * when one thread is kernel and worker?  `python -m benchmarks scheduler-alone` asks the first in Python, and compiles this
  * file with and without -DCSCHED_NO_JOURNEY to see by the second what journeys cost. */
 #include <time.h>
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import difflib
+import importlib
+import importlib.util
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from . import __version__
-
-if TYPE_CHECKING:
-    from .bench.harness import Report, Settings
+from . import __version__, bench
+from .bench.command import RESULTS, Suite, add_arguments, perform, suggestion
 
 COMMANDS = ("bench", "replay")
-FIGURES = "figures"
-RESULTS = Path("benchmarks") / "results"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,36 +29,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _replay(options) if options.command == "replay" else _bench(parser, options)
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """What to say after an unknown name: the nearest known one, or all of them."""
-    names = list(known)
-    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(names)}"
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cellmill", description="Notebook cells as fine-grained parallel tasks: the tools beside it."
     )
     parser.add_argument("--version", action="version", version=f"cellmill {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    bench = commands.add_parser(
+    measured = commands.add_parser(
         "bench",
         help="measure Cellmill and its rivals side by side",
         description="Measure Cellmill and its rivals side by side. Without NAME: list the benchmarks. "
         f"Results go to {RESULTS}/NAME.json (and .html with bokeh), those of --quick to NAME-quick.json.",
     )
-    bench.add_argument(
-        "name", nargs="?", metavar="NAME", help="a benchmark, 'figures' (the whole table) or 'all'"
-    )
-    bench.add_argument("--quick", action="store_true", help="small sizes, one repetition: does it work?")
-    bench.add_argument("--repeats", type=int, metavar="N", help="repetitions, interleaved (default 5)")
-    bench.add_argument("--workers", type=int, default=2, metavar="N", help="worker processes (default 2)")
-    bench.add_argument(
-        "--rivals", metavar="A,B", help="measure only these beside Cellmill ('none': Cellmill alone)"
-    )
-    bench.add_argument("--json", type=Path, metavar="PATH", help="where to write the JSON")
-    bench.add_argument("--html", type=Path, metavar="PATH", help="where to write the HTML page")
+    add_arguments(measured)
     replay = commands.add_parser(
         "replay",
         help="show a recorded run again, as one HTML page",
@@ -90,87 +69,31 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 def _bench(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    from . import bench
+    if options.name in bench.IN_A_CHECKOUT:
+        return _bench_of_a_checkout(parser, options)
+    more = f"\nIn a checkout of the repository `python -m benchmarks` has more: {', '.join(bench.IN_A_CHECKOUT)}."
+    return perform(Suite("cellmill bench", bench.INDEX, bench.run, more=more), parser, options)
 
-    if options.name is None:
-        listed = {**bench.INDEX, FIGURES: "Every figure wanted and reached: the whole table, in minutes"}
-        width = max(map(len, listed))
-        for name, question in listed.items():
-            print(f"{name:<{width}}  {question}")
+
+def _bench_of_a_checkout(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Run a benchmark of the folder ``benchmarks``, which is not installed."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    if not _is_of_a_checkout("benchmarks"):
         print(
-            "\nStart one with `cellmill bench NAME`, or all with `cellmill bench all`; --quick takes seconds."
+            f"cellmill bench {options.name}: this benchmark is not installed; start it in a checkout of Cellmill's "
+            f"repository, in its root: `python -m benchmarks {options.name}`",
+            file=sys.stderr,
         )
-        return 0
-    known = [*bench.INDEX, FIGURES, "all"]
-    if options.name not in known:
-        parser.error(f"there is no benchmark {options.name!r}{suggestion(options.name, known)}")
-    if options.name == "all" and (options.json or options.html):
-        parser.error("--json and --html name one file each: give them with one benchmark, not with 'all'")
-    settings = _settings(parser, options)
-    reports: list[Report] = []
-    if options.name != "all":
-        return _run_one(options.name, settings, options.json, options.html, reports)
-    codes = [_run_one(name, settings, None, None, reports) for name in [*bench.INDEX, FIGURES]]
-    return max(codes)
-
-
-def _settings(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Settings:
-    """What the flags ask for."""
-    from .bench.harness import Settings
-    from .bench.rivals import ELSEWHERE, RUNTIMES
-
-    for flag, value in (("--repeats", options.repeats), ("--workers", options.workers)):
-        if value is not None and value < 1:
-            parser.error(f"{flag} must be at least 1, not {value}")
-    rivals = None if options.rivals is None else [r for r in options.rivals.split(",") if r and r != "none"]
-    known = [*RUNTIMES, *ELSEWHERE]
-    for rival in rivals or ():
-        if rival not in known:
-            parser.error(f"there is no rival {rival!r}{suggestion(rival, known)}")
-    return Settings(
-        quick=options.quick,
-        repeats=options.repeats or (1 if options.quick else 5),
-        workers=options.workers,
-        rivals=None if rivals is None else tuple(rivals),
-    )
-
-
-def _run_one(
-    name: str, settings: Settings, json: Path | None, html: Path | None, reports: list[Report]
-) -> int:
-    """Run one benchmark, print its table, write its files; 1 when it could not run.
-
-    The figures are read from the ``reports`` there are, or measured when there are none.
-    """
-    from . import bench
-    from .bench import figures
-    from .bench.harness import BenchmarkError, table
-
-    stem = RESULTS / (f"{name}-quick" if settings.quick else name)
-    target = json or stem.with_name(stem.name + ".json")
-    found: Report | figures.Figures
-    try:
-        if name == FIGURES:
-            found = figures.read(settings, reports) if reports else figures.run(settings)
-            print(figures.text(found))
-        else:
-            found = bench.run(name, settings)
-            reports.append(found)
-            print(table(found))
-    except BenchmarkError as error:
-        print(f"cellmill bench {name}: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print(f"cellmill bench {name}: interrupted; nothing was written", file=sys.stderr)
-        return 130
-    found.write(target)
-    print(f"JSON: {target}")
-    try:
-        from .bench.page import write_page
-    except ImportError:
-        print("No HTML page: it needs bokeh (`pip install 'cellmill[report]'`)")
-        return 1 if html else 0
-    page = html or target.with_suffix(".html")
-    write_page(found, page)
-    print(f"HTML: {page}")
-    return 0
+    suite: Suite = importlib.import_module("benchmarks.suite").SUITE
+    return perform(suite, parser, options)
+
+
+def _is_of_a_checkout(package: str) -> bool:
+    """Whether it can be imported and lies beside this package's sources: others have folders of the same name."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        return False
+    return (Path(spec.origin).parents[1] / "kernel_runtime" / "cellmill").is_dir()

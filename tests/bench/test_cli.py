@@ -62,7 +62,8 @@ def test_listing_has_the_question_of_each(capsys: pytest.CaptureFixture[str]) ->
     lines = capsys.readouterr().out.splitlines()
     for line, (name, question) in zip(lines, bench.INDEX.items(), strict=False):
         assert line.split(None, 1) == [name, question]
-    assert lines[len(bench.INDEX)].startswith("figures ")
+    assert lines[-1].startswith("In a checkout of the repository `python -m benchmarks` has more: ")
+    assert all(name in lines[-1] for name in bench.IN_A_CHECKOUT)
 
 
 def test_without_a_command_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,37 +109,18 @@ def test_all_runs_every_benchmark(ran: list[tuple[str, Settings]]) -> None:
     assert [name for name, _ in ran] == list(bench.INDEX)
 
 
-def test_figures_are_read_from_what_all_has_measured(
-    ran: list[tuple[str, Settings]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_benchmark_of_a_checkout_says_where_it_is(
+    tmp_path: Path,
 ) -> None:
-    from cellmill.bench import figures
-
-    def measured_again(settings: Settings) -> None:
-        pytest.fail("the figures were measured again")
-
-    monkeypatch.setattr(figures, "run", measured_again)
-    assert cli.main(["bench", "all"]) == 0
-    written = json.loads((tmp_path / "benchmarks" / "results" / "figures.json").read_text())
-    assert [report["benchmark"] for report in written["reports"]] == list(bench.INDEX)
-
-
-def test_figures_alone_are_measured(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from cellmill.bench import figures
-
-    seen: list[Settings] = []
-
-    def run(settings: Settings) -> figures.Figures:
-        seen.append(settings)
-        return figures.read(settings, [])
-
-    monkeypatch.setattr(figures, "run", run)
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(["bench", "figures", "--quick"]) == 0
-    assert seen == [Settings(quick=True, repeats=1)]
-    assert figures.QUESTION in capsys.readouterr().out
-    assert (tmp_path / "benchmarks" / "results" / "figures-quick.json").exists()
+    """A folder that has the name is not enough: results of the others go into one."""
+    (tmp_path / "benchmarks").mkdir()
+    program = "import sys, cellmill.cli as c; sys.exit(c.main(['bench', 'figures', '--quick']))"
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("cellmill bench figures: this benchmark is not installed; ")
+        assert done.stderr.endswith("`python -m benchmarks figures`\n")
+        (tmp_path / "benchmarks" / "__init__.py").touch()
 
 
 def test_a_benchmark_that_cannot_run_says_why(

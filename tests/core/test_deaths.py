@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import cellmill
+from benchmarks import census
 from cellmill import Executor
-from cellmill.bench import census
 from tests.core import tasks
 from tests.core.helpers import SECONDS
 

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     "cellmill": ROOT / "kernel_runtime" / "cellmill",
     "cellmill_widgets": ROOT / "widgets" / "cellmill_widgets",
+    "benchmarks": ROOT / "benchmarks",
 }
 
 # From below to above; a module may import those of its own layer and of lower ones.
@@ -174,6 +175,8 @@ def wrong_arrows(module: str, path: Path) -> Iterator[str]:
         where = f"{path.relative_to(ROOT)}:{line} imports {target}"
         if "._csched" in target and not module.startswith(MAY_IMPORT_CSCHED):
             yield f"{where}: only the local and threads backends know csched"
+        if target.startswith("benchmarks.") and not module.startswith("benchmarks"):
+            yield f"{where}: the laboratory is not installed"
         if module.startswith("cellmill_widgets"):
             if target.startswith("cellmill.") and theirs not in WIDGETS_MAY_USE:
                 yield f"{where}: widgets use the leaves, runs and telemetry"
@@ -200,7 +203,7 @@ DOORS = {  # rooms that only their own files import, but for these modules of th
         ("protocol", "output_frames"),
         {"cellmill.backends.threads.call"},
     ),  # it runs chunks in threads
-    "backends.local": (("backend",), {"cellmill.bench.killer"}),  # it kills the zygote, too
+    "backends.local": (("backend",), {"benchmarks.killer"}),  # it kills the zygote, too
     "backends.cluster": (("backend", "engines"), set[str]()),
 }
 
@@ -273,6 +276,7 @@ def _room_of_all(members: set[str]) -> str:
         ("cellmill.task", "if TYPE_CHECKING:\n    from .executor import Executor", 1),
         ("cellmill_widgets.progress", "from cellmill.executor import Executor", 1),
         ("cellmill_widgets.progress", "from cellmill.runs import Run", 0),
+        ("cellmill.bench.page", "from benchmarks.figures import Figures", 1),
     ],
 )
 def test_the_check_itself(

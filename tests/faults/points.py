@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks import census
 from cellmill import DependencyError, Executor, Future, WorkerLostError
 from cellmill.backends.scheduled.scheduler import with_gil
-from cellmill.bench import census
 from tests.core import tasks
 from tests.core.helpers import comes_down
 

@@ -12,9 +12,9 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any
 
+from benchmarks import census
+from benchmarks.killer import Killer
 from cellmill import DependencyError, Executor, Future, WorkerLostError, runs
-from cellmill.bench import census
-from cellmill.bench.killer import Killer
 from tests.core import tasks
 
 MB = 1 << 20

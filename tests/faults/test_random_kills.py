@@ -10,7 +10,7 @@ from tests.faults.alone import alone
 
 RUN = """
 import dataclasses, json
-from cellmill.bench.kills import kill_at_random
+from benchmarks.kills import kill_at_random
 print(json.dumps(dataclasses.asdict(kill_at_random({tasks}, {kills}, seed={seed}))))
 """
 

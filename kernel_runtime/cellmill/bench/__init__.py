@@ -1,7 +1,10 @@
-"""Benchmarks: each module answers one question, side by side with the rivals that are installed.
+"""Benchmarks: each module answers one question of a user's own machine, beside the rivals that are installed.
 
-``cellmill bench`` lists and runs them. Nothing here is imported by the rest of the package, and this module imports
-nothing: tasks of the benchmarks live in it, and workers pay for what it needs.
+``cellmill bench`` lists and runs them. Nothing here is imported by the rest of the package but the command line, and
+this module imports nothing: tasks of the benchmarks are in this package, and workers pay for what it needs.
+
+What only a checkout of the repository measures (ceilings, tables of papers, the scheduler by itself) is in its
+folder ``benchmarks``, which uses the harness of this package.
 """
 
 from __future__ import annotations
@@ -11,25 +14,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .harness import Benchmark, Report, Settings, Sizes
 
-__all__ = ["INDEX", "load", "run"]
+__all__ = ["INDEX", "IN_A_CHECKOUT", "load", "run"]
 
 INDEX = {
-    "throughput": "How many no-op tasks, map elements and 1 MB arrays per second, and how far from what could be?",
+    "throughput": "How many no-op tasks, map elements and 1 MB arrays per second?",
     "latency": "How long is a round trip, while tasks flow and after idleness, and what does idleness cost?",
     "payload": "How long does an array take to a worker with a new one back, alone and many in flight?",
     "granularity": "How much of the processors' time is left to tasks of 10 us to 10 ms, and how short may they be?",
     "memory": "How much memory of the kernel does a task take while it waits, and does any of it stay?",
     "workers": "How does throughput change from 1 to 32 workers on the cores there are?",
-    "scheduler-alone": "How fast is the scheduler by itself, against workers that answer at once?",
-    "chain": "How long does a chain of dependent no-ops take, also while the kernel's own thread computes?",
-    "graphs": "How well do threads share the work of tasks that release the GIL, alone and in graphs?",
-    "queues": "What does it cost to give each worker a queue of its own, and who should choose the worker?",
-    "tagging": "Where does a task spend its time, from submit to result?",
     "cold-start": "How long from a new Python process to the first result, and where does it go?",
-    "faults": "What is lost when a worker dies, Stop is pressed, the kernel is killed, or workers die at random?",
     "clusters": "How many fine tasks per second reach Dask and Ray, packed and as one task of the engine each?",
     "docking": "How fast are 100,000 molecules scored, against the serial loop at its best batch size?",
 }
+IN_A_CHECKOUT = ("scheduler-alone", "chain", "graphs", "queues", "tagging", "faults", "figures")
+"""What ``python -m benchmarks`` has beside these."""
 
 
 def load(name: str) -> Benchmark:

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from . import bare_ring, bodies, measure, metg
+from . import bodies, measure, metg
 from .harness import Benchmark, Metric, Settings, Sizes, Turn
 from .rivals import Runtime, running
 
@@ -81,8 +81,6 @@ def _loop(end: Connection) -> None:
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
     """One runtime, every duration."""
-    if runtime == BARE:
-        return _bare_ring(workers, sizes)
     values: dict[str, float] = {}
     details: dict[str, Any] = {}
     bare = Bare(workers)  # forked before the runtime has threads
@@ -112,21 +110,6 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
     return Turn(values, details)
 
 
-def _bare_ring(workers: int, sizes: Sizes) -> Turn:
-    """How short tasks may be where nothing but rings and pickles is between them."""
-    if "submit" not in sizes["sweep"]:
-        return Turn({})
-    with bare_ring.rings(workers) as bare:
-        points = metg.sweep(
-            lambda rounds, tasks: tasks / bare.go(tasks, bare_ring.BUSY, (rounds,)),
-            workers,
-            float(sizes["rounds_per_us"]),
-            float(sizes["sweep_seconds"]),
-            int(sizes["most"]),
-        )
-    return Turn({"metg_submit": metg.half(points)})
-
-
 def _sweep(pool: Runtime, way: str, workers: int, sizes: Sizes) -> list[metg.Point]:
     """Shorter and shorter tasks through ``submit`` or ``map``."""
 
@@ -139,12 +122,11 @@ def _sweep(pool: Runtime, way: str, workers: int, sizes: Sizes) -> list[metg.Poi
     return metg.sweep(run, workers, float(sizes["rounds_per_us"]), float(sizes["sweep_seconds"]), most)
 
 
-BARE = "bare-ring"
 BENCHMARK = Benchmark(
     name="granularity",
     module=__name__,
     metrics=metrics,
-    runtimes=("cellmill", BARE, "ppe", "pool", "loky", "joblib", "dask", "ray", "parsl"),
+    runtimes=("cellmill", "ppe", "pool", "loky", "joblib", "dask", "ray", "parsl"),
     full={
         "durations_us": [10, 100, 1000, 10_000],
         "seconds": 0.5,
@@ -160,7 +142,6 @@ BENCHMARK = Benchmark(
         "most": 100_000,
     },
     prepare=prepare,
-    own={BARE: "bare ring (ceiling)"},
     notes=(
         "1.00 means that nothing but the work itself took time; the work is a counted loop, the same for all.",
         (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 from . import bodies, machine, measure
@@ -25,8 +24,6 @@ def metrics(sizes: Sizes) -> list[Metric]:
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
     """One runtime, everything once."""
-    if runtime == BARE:
-        return _bare_pipe(float(sizes["idle_s"]), int(sizes["idle_trips"]))
     with running(runtime, workers) as pool:
         trips = measure.round_trips(pool, float(sizes["seconds"]), 200_000)
         rested = _after_idleness(pool, float(sizes["idle_s"]), int(sizes["idle_trips"]))
@@ -47,31 +44,6 @@ def _after_idleness(pool: Runtime, idle_s: float, count: int) -> list[float]:
     return spent
 
 
-def _bare_pipe(idle_s: float, count: int) -> Turn:
-    """A byte to a process that waits, and one back, each after a pause: two wake-ups and nothing else."""
-    there, back = os.pipe(), os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(there[1])
-        while os.read(there[0], 1):
-            os.write(back[1], b"x")
-        os._exit(0)
-    spent = []
-    try:
-        for _ in range(count + 1):
-            start = time.perf_counter_ns()
-            os.write(there[1], b"x")
-            os.read(back[0], 1)
-            spent.append((time.perf_counter_ns() - start) / 1e3)
-            time.sleep(idle_s)
-        del spent[0]  # the process had just been forked
-    finally:
-        for fd in (*there, *back):
-            os.close(fd)
-        os.waitpid(pid, 0)
-    return Turn({"after_idleness_p50": measure.p50(spent)}, {"after_idleness_us": spent})
-
-
 def idle_cpu(seconds: float) -> float:
     """Processor time that this process and its descendants use while it sleeps, in percent of one core."""
     family = machine.family()
@@ -81,14 +53,12 @@ def idle_cpu(seconds: float) -> float:
     return max(100.0 * used / passed, 0.0)
 
 
-BARE = "bare-pipe"
 BENCHMARK = Benchmark(
     name="latency",
     module=__name__,
     metrics=metrics,
-    runtimes=("cellmill", BARE, "ppe", "pool", "loky", "dask", "ray", "parsl"),
+    runtimes=("cellmill", "ppe", "pool", "loky", "dask", "ray", "parsl"),
     full={"seconds": 1.0, "idle_s": 1.0, "idle_trips": 5, "watch_s": 2.0},
     quick={"seconds": 0.2, "idle_s": 0.5, "idle_trips": 2, "watch_s": 0.5},
-    own={BARE: "two processes and two pipes (ceiling)"},
     notes=("processor time is read from /proc/PID/task/*/schedstat of the kernel and all its descendants.",),
 )

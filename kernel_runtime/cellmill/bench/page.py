@@ -3,44 +3,43 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .figures import NAME, QUESTION, Figures, Row, text
 from .harness import OURS, Metric, Report, table
 from .harness import figure as number
 
 _embed, _layouts, _models, _plotting, _resources = (
     import_module(f"bokeh.{part}") for part in ("embed", "layouts", "models", "plotting", "resources")
 )
-_OURS_COLOR, _RIVAL_COLOR = "#d35400", "#607d8b"
-_MET_COLOR = "#2e7d32"
-_WIDTH = 900
+OURS_COLOR, _RIVAL_COLOR = "#d35400", "#607d8b"
+WIDTH = 900
 
 
-def write_page(report: Report | Figures, path: Path) -> None:
-    """Write the page of a benchmark, or that of all figures."""
+def write_page(report: Report, path: Path) -> None:
+    """Write the page of a benchmark."""
+    write(path, document(report))
+
+
+def write(path: Path, page: str) -> None:
+    """Write a page; folders are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(document(report), encoding="utf-8")
+    path.write_text(page, encoding="utf-8")
 
 
-def document(report: Report | Figures) -> str:
+def document(report: Report) -> str:
     """The page: a dot with its range per runtime for each metric, the table, and what it was measured on."""
-    if isinstance(report, Figures):
-        parts = [_div(f"<h1>figures</h1><p>{html.escape(QUESTION)}</p>"), _reached(report.rows)]
-        parts.append(_div(f"<pre>{html.escape(text(report))}</pre>"))
-        for one in report.reports:
-            parts += _parts(one)
-        name = NAME
-    else:
-        parts, name = _parts(report), report.benchmark
-    page: str = _embed.file_html(_layouts.column(*parts), _resources.INLINE, f"Cellmill benchmark: {name}")
+    return document_of(parts(report), report.benchmark)
+
+
+def document_of(blocks: list[Any], name: str) -> str:
+    """A page of bokeh models, one below the other."""
+    page: str = _embed.file_html(_layouts.column(*blocks), _resources.INLINE, f"Cellmill benchmark: {name}")
     return page
 
 
-def frame(report: Report | Figures, height: int = 600) -> str:
+def frame(report: Report, height: int = 600) -> str:
     """The page as an HTML element for a notebook, which needs no extension to draw it."""
     return (
         f'<iframe srcdoc="{html.escape(document(report))}" width="100%" height="{height}" '
@@ -48,39 +47,15 @@ def frame(report: Report | Figures, height: int = 600) -> str:
     )
 
 
-def _parts(report: Report) -> list[Any]:
+def parts(report: Report) -> list[Any]:
+    """The blocks of a report's page."""
     charts = [_chart(report, metric) for metric in report.metrics]
-    return [_div(_heading(report)), *charts, _div(_details(report))]
+    return [block(_heading(report)), *charts, block(_details(report))]
 
 
-def _div(content: str) -> Any:
-    return _models.Div(text=content, width=_WIDTH)
-
-
-def _reached(rows: Sequence[Row]) -> Any:
-    """How far each figure is beyond what is wanted (right of the line) or short of it."""
-    names, ratios = [], []
-    for place, row in enumerate(rows, 1):
-        if row.value:
-            value, wanted = row.value, row.goal.wanted
-            names.append(f"{place}: {row.goal.what}"[:60])
-            ratios.append(value / wanted if row.goal.better == "higher" else wanted / value)
-    plot = _plotting.figure(
-        title="reached, over what is wanted (right of the line: met)",
-        y_range=list(reversed(names)) or ["-"],
-        x_axis_type="log",
-        width=_WIDTH,
-        height=90 + 24 * len(names),
-        toolbar_location=None,
-    )
-    colors = [_MET_COLOR if ratio >= 1 else _OURS_COLOR for ratio in ratios]
-    source = _models.ColumnDataSource(
-        {"name": names, "ratio": ratios, "text": [f"{number(r)}x" for r in ratios], "color": colors}
-    )
-    plot.scatter("ratio", "name", source=source, color="color", size=11)
-    plot.text("ratio", "name", "text", source=source, x_offset=8, y_offset=-4, text_font_size="11px")
-    plot.add_layout(_models.Span(location=1, dimension="height", line_dash="dashed"))
-    return plot
+def block(content: str) -> Any:
+    """HTML as a block of a page."""
+    return _models.Div(text=content, width=WIDTH)
 
 
 def _heading(report: Report) -> str:
@@ -97,7 +72,7 @@ def _chart(report: Report, metric: Metric) -> Any:
         y_range=list(reversed(names)) or ["-"],
         x_axis_type="log" if log else "linear",
         x_range=(low / 2, high * 4) if log else (0.0, 1.3 * high or 1.0),  # room for the figures
-        width=_WIDTH,
+        width=WIDTH,
         height=90 + 30 * len(rows),
         toolbar_location=None,
     )
@@ -107,7 +82,7 @@ def _chart(report: Report, metric: Metric) -> Any:
             "median": [r.median for r in rows],
             "low": [r.low for r in rows],
             "high": [r.high for r in rows],
-            "color": [_OURS_COLOR if r.runtime == OURS else _RIVAL_COLOR for r in rows],
+            "color": [OURS_COLOR if r.runtime == OURS else _RIVAL_COLOR for r in rows],
             "text": [number(r.median) for r in rows],
             "ratio": ["" if (x := report.ratio(r)) is None else f"{number(x)}x" for r in rows],
         }

@@ -2,8 +2,8 @@
 
 Workload: figures 3 and 4 of the Dask and ProxyStore paper: as many bytes out as in, one task at a time and, for one
 size, streams with as many tasks outstanding as workers, and with many; and one array that many tasks read (`reading`).
-Measured beside the runtimes: `bare_copy`, what
-the memory allows; and ways through a cluster (`stores`): Dask with ProxyStore, Cellmill over Dask with and without.
+Beside the runtimes: ways through a cluster (`stores`), which are Dask with ProxyStore, and Cellmill over Dask with and
+without stored values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from .rivals import Runtime
 from .stores import running
 
 WINDOW = 64
-BARE = "bare-copy"
 _UNITS = ((10**6, "MB"), (10**3, "kB"), (1, "B"))
 
 
@@ -51,11 +50,6 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
     import numpy
 
     seconds, streamed, most = float(sizes["seconds"]), int(sizes["stream_bytes"]), int(sizes["most"])
-    if runtime == BARE:
-        from . import bare_copy
-
-        rate, count = bare_copy.rate(workers, streamed, seconds, most)
-        return Turn({"stream": rate}, {"tasks": count})
     values: dict[str, float] = {}
     counts: dict[str, int] = {}
     with running(runtime, workers) as pool:
@@ -108,7 +102,7 @@ BENCHMARK = Benchmark(
     name="payload",
     module=__name__,
     metrics=metrics,
-    runtimes=("cellmill", BARE, "ppe", "pool", "loky", "joblib", "dask", "ray", *stores.NAMES),
+    runtimes=("cellmill", "ppe", "pool", "loky", "joblib", "dask", "ray", *stores.NAMES),
     full={
         "bytes": [10**4, 10**5, 10**6, 10**7, 10**8],
         "seconds": 0.5,
@@ -127,16 +121,12 @@ BENCHMARK = Benchmark(
         "read_tasks": 40,
         "read_bytes": 10**7,
     },
-    own={BARE: "bare processes (ceiling)", **stores.NAMES},
+    own=stores.NAMES,
     missing=stores.missing,
     prepare=prepare,
     finish=finish,
     notes=(
         "the task returns `array + 1`: a new array of the same size; each result is dropped before the next call.",
-        (
-            "bare processes: the kernel copies the array into shared memory, a process adds into other shared memory, "
-            "the kernel reads one number there; a byte in a pipe each way per 8 arrays, nothing else."
-        ),
         "the first round trip of a size includes making the memory; later ones find it made.",
         "an array that tasks read, put once: "
         + "; ".join(f"{who}: {how}" for who, how in reading.HOW.items())

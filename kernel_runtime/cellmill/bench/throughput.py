@@ -1,8 +1,6 @@
-"""How many no-op tasks, map elements and 1 MB arrays per second, and how far is that from what could be?
+"""How many no-op tasks, map elements and 1 MB arrays per second?
 
-Workload: the no-op runs of the Parsl paper (figures 4 to 8), on the processes of one machine. Two ceilings are
-measured beside the runtimes: `bare_ring` (shared-memory rings and pickles, nothing else) and `ceiling` (the C
-scheduler without Python around it).
+Workload: the no-op runs of the Parsl paper (figures 4 to 8), on the processes of one machine.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from .rivals import running
 
 ARRAY_BYTES = 1_000_000
 BESIDE_BUSY = ("cellmill", "ppe", "pool")
-BARE, ALONE = "bare-ring", "csched"
 
 
 def metrics(sizes: Sizes) -> list[Metric]:
@@ -35,13 +32,6 @@ def metrics(sizes: Sizes) -> list[Metric]:
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
     """One runtime, everything once."""
     seconds, most = float(sizes["seconds"]), int(sizes["most"])
-    if runtime == ALONE:
-        from . import ceiling
-
-        rate, count = ceiling.rate(workers, seconds, most)
-        return Turn({"submit": rate}, {"tasks": count})
-    if runtime == BARE:
-        return _bare_ring(workers, seconds, int(sizes["most_bare"]))
     values: dict[str, float] = {}
     counts: dict[str, int] = {}
     with running(runtime, workers) as pool:
@@ -62,34 +52,19 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
     return Turn(values, {"operations": counts})
 
 
-def _bare_ring(workers: int, seconds: float, most: int) -> Turn:
-    """The better of one worker and as many as the runtimes have: on two cores a second one may only be in the way."""
-    from . import bare_ring
-
-    rates = {str(n): bare_ring.rate(n, seconds, most)[0] for n in sorted({1, workers})}
-    return Turn({"submit": max(rates.values())}, {"rate_by_workers": rates})
-
-
 BENCHMARK = Benchmark(
     name="throughput",
     module=__name__,
     metrics=metrics,
-    runtimes=("cellmill", BARE, ALONE, "ppe", "pool", "loky", "joblib", "dask", "ray", "parsl"),
+    runtimes=("cellmill", "ppe", "pool", "loky", "joblib", "dask", "ray", "parsl"),
     full={
         "seconds": 1.0,
         "most": 400_000,
-        "most_bare": 2_000_000,
         "most_map": 4_000_000,
         "most_arrays": 2000,
     },
-    quick={"seconds": 0.2, "most": 20_000, "most_bare": 200_000, "most_map": 200_000, "most_arrays": 100},
-    own={BARE: "bare ring (ceiling)", ALONE: "the C scheduler alone (ceiling)"},
+    quick={"seconds": 0.2, "most": 20_000, "most_map": 200_000, "most_arrays": 100},
     notes=(
-        (
-            "bare ring: pickles of (function, arguments) through shared memory and cffi, bare result objects, no "
-            "scheduler; the better of 1 and all workers. The C scheduler alone: records, rings, journeys and "
-            "processes, but neither pickles nor results nor user code."
-        ),
         (
             "beside a busy thread: that thread computes in pure Python, so half of the interpreter's time is a fair "
             "share and 0.50 of itself alone would be all of it."
@@ -100,6 +75,6 @@ BENCHMARK = Benchmark(
             "untracked in their chunks, Cellmill's with an outcome and a journey each."
         ),
         "round trip of joblib: one Parallel call with one function.",
-        f"1 MB arrays: {WINDOW} in flight; `cellmill bench payload` has other sizes, and the ceiling.",
+        f"1 MB arrays: {WINDOW} in flight; `cellmill bench payload` has other sizes.",
     ),
 )

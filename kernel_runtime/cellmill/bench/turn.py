@@ -36,6 +36,7 @@ def launch(module: str, runtime: str, workers: int, sizes: Sizes, folder: Path) 
         "workers": workers,
         "sizes": dict(sizes),
         "answer": str(answer),
+        "path": sys.path,
     }
     environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
     with tempfile.TemporaryFile("w+b") as said:
@@ -75,8 +76,12 @@ def _last_words(said: IO[bytes]) -> str:
 
 
 def main() -> int:
-    """The process of one turn: the order comes as JSON on stdin, the answer goes to the file it names."""
+    """The process of one turn: the order comes as JSON on stdin, the answer goes to the file it names.
+
+    It finds the modules that the process which ordered the turn finds: a benchmark need not be installed.
+    """
     order = json.load(sys.stdin)
+    sys.path += [entry for entry in order["path"] if entry not in sys.path]
     start = time.monotonic()
     turn = importlib.import_module(order["module"]).turn(order["runtime"], order["workers"], order["sizes"])
     details = {**turn.details, "seconds": round(time.monotonic() - start, 3)}

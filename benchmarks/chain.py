@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 
-from . import bodies, measure
-from .gate import Gate
-from .harness import Benchmark, Metric, Sizes, Turn
-from .rivals import Runtime, running
+from cellmill.bench import bodies, measure
+from cellmill.bench.gate import Gate
+from cellmill.bench.harness import Benchmark, Metric, Sizes, Turn
+from cellmill.bench.rivals import Runtime, running
 
 
 def metrics(sizes: Sizes) -> list[Metric]:

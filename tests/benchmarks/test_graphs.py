@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from cellmill.bench import graphs
-from cellmill.bench.gil_graphs import SUITE, cholesky, fft, map_reduce, scatter_reduction, sweep
+from benchmarks import graphs
+from benchmarks.gil_graphs import SUITE, cholesky, fft, map_reduce, scatter_reduction, sweep
+from benchmarks.shapes import Graph, independent, stencil
 from cellmill.bench.harness import Metric, Report, Result, Settings
-from cellmill.bench.shapes import Graph, independent, stencil
 
 
 @pytest.mark.parametrize(

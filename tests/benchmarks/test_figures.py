@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cellmill import bench
-from cellmill.bench import figures, goals
+import benchmarks
+from benchmarks import figures, goals
 from cellmill.bench.harness import BenchmarkError, Metric, Report, Result, Settings
 
 SETTINGS = Settings(quick=True, repeats=1, rivals=("ppe", "pool"))
@@ -27,7 +27,9 @@ def test_goals_name_what_the_benchmarks_measure() -> None:
     measured = {
         (part.benchmark, metric.key)
         for part in figures.PARTS
-        for metric in bench.load(part.benchmark).metrics({**bench.load(part.benchmark).full, **part.full})
+        for metric in benchmarks.load(part.benchmark).metrics(
+            {**benchmarks.load(part.benchmark).full, **part.full}
+        )
     }
     for goal in goals.GOALS:
         assert {(benchmark, metric) for benchmark, metric, _ in goal.shown} <= measured, goal.what
@@ -46,7 +48,7 @@ def _contenders(benchmark: str) -> set[str]:
 
 def test_parts_are_contenders_and_sizes_of_their_benchmarks() -> None:
     for part in figures.PARTS:
-        benchmark = bench.load(part.benchmark)
+        benchmark = benchmarks.load(part.benchmark)
         assert set(part.runtimes) <= set(benchmark.runtimes)
         assert {*part.full, *part.quick} <= set(benchmark.full)
 
@@ -141,7 +143,7 @@ def test_parts_are_measured_and_one_that_cannot_is_named(
 
 def _check_page(found: figures.Figures, path: Path) -> None:
     pytest.importorskip("bokeh")
-    from cellmill.bench.page import write_page
+    from benchmarks.figures_page import write_page
 
     write_page(found, path)
     text = path.read_text()

@@ -9,8 +9,8 @@ import signal
 import threading
 import time
 
-from ..backends.local import zygote_client
-from ..process_context.process_tree import descendants
+from cellmill.backends.local import zygote_client
+from cellmill.process_context.process_tree import descendants
 
 PATIENCE_S = 120.0  # for a kill that is due; only a pool that stands still takes it
 AHEAD = 2  # kills that the tasks may be ahead of

@@ -17,14 +17,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from cellmill.bench.harness import OURS, Benchmark, Metric, Report, Settings, Sizes, Turn
+
 from . import reference, shapes
-from .harness import OURS, Benchmark, Metric, Report, Settings, Sizes, Turn
 from .shapes import Graph
 
 BATCH = 8192
 LEAST_S = 0.05  # a graph is run for that long, and at least `rounds` times
 DESCRIPTORS_EACH = 6  # of a zero worker in this process
-SOURCES = Path(__file__).resolve().parents[3] / "csched"
+SOURCES = Path(__file__).resolve().parents[1] / "csched"
 JOURNEYLESS = "journeyless"
 
 
@@ -122,7 +123,7 @@ class ZeroWorld:
     """The C scheduler with zero workers in this process; stopped with the process."""
 
     def __init__(self, workers: int, policy: str) -> None:
-        from ..backends.scheduled.scheduler import Scheduler, check, ffi, with_gil
+        from cellmill.backends.scheduled.scheduler import Scheduler, check, ffi, with_gil
 
         self._ffi, self._with_gil, self._check = ffi, with_gil, check
         self._scheduler = Scheduler(

@@ -18,9 +18,10 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
-from . import rivals
+from cellmill.bench import rivals
+from cellmill.bench.harness import OURS, Benchmark, Metric, Report, Sizes, Turn
+
 from .gil_graphs import SUITE
-from .harness import OURS, Benchmark, Metric, Report, Sizes, Turn
 from .shapes import Graph, independent
 
 STDLIB, THREADED, CLUSTER = "thread-pool", "dask:threaded", "dask:cluster"
@@ -76,7 +77,7 @@ class Ours(Threads):
     """Cellmill's threads."""
 
     def __init__(self, threads: int) -> None:
-        from .. import Executor
+        from cellmill import Executor
 
         self.pool = Executor(threads, backend="threads")
         self.waits = 0

@@ -14,10 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..telemetry.schema import INTERVALS, STAGES
-from . import bodies, machine, measure
-from .harness import OURS, Benchmark, Metric, Sizes, Turn
-from .rivals import Runtime, running
+from cellmill.bench import bodies, machine, measure
+from cellmill.bench.harness import OURS, Benchmark, Metric, Sizes, Turn
+from cellmill.bench.rivals import Runtime, running
+from cellmill.telemetry.schema import INTERVALS, STAGES
 
 LOADS = {"flood": "all at once", "window": "64 in flight", "single": "one at a time"}
 WINDOW = 64

@@ -12,9 +12,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from cellmill.bench.command import Summary
+from cellmill.bench.harness import OURS, BenchmarkError, Settings, Sizes, collect, figure
+
 from . import INDEX, load
 from .goals import GOALS, Goal, Reports, result
-from .harness import OURS, BenchmarkError, Settings, Sizes, collect, figure
 
 NAME = "figures"
 QUESTION = "Every figure that Cellmill wants to reach: wanted, reached, and what bounds it"
@@ -204,3 +206,10 @@ def _how(figures: Figures) -> list[str]:
 
 def _wrapped(sentence: str) -> Sequence[str]:
     return textwrap.wrap(sentence, _WIDTH, subsequent_indent="  ", break_long_words=False)
+
+
+def _make(settings: Settings, reports: Reports) -> Figures:
+    return read(settings, reports) if reports else run(settings)
+
+
+SUMMARY = Summary(f"{QUESTION}, in minutes", _make, text, f"{__package__}.figures_page")

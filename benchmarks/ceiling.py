@@ -11,7 +11,7 @@ import os
 import signal
 import time
 
-from ..backends.scheduled.scheduler import Scheduler, check, ffi, with_gil
+from cellmill.backends.scheduled.scheduler import Scheduler, check, ffi, with_gil
 
 
 def rate(workers: int, seconds: float, most: int) -> tuple[float, int]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from statistics import median
 
-from ..executor import Executor, ExecutorView
+from cellmill.executor import Executor, ExecutorView
 
 ROUNDS = 5
 LIMITS = {"timeout": 60.0, "retries": 2}

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..backends.scheduled.scheduler import check, ffi, with_gil
-from . import bodies
+from cellmill.backends.scheduled.scheduler import check, ffi, with_gil
+from cellmill.bench import bodies
 
 RING_BYTES = 1 << 18
 FUNCTIONS = (bodies.noop, bodies.busy)

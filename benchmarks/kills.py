@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..errors import DependencyError, WorkerLostError
-from ..executor import Executor
-from ..futures import Future
+from cellmill.errors import DependencyError, WorkerLostError
+from cellmill.executor import Executor
+from cellmill.futures import Future
+
 from . import census, ledger
 from .killer import Killer
 

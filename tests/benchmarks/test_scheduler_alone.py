@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from cellmill import bench
-from cellmill.bench import reference, scheduler_alone, shapes
+import benchmarks
+from benchmarks import reference, scheduler_alone, shapes
 from cellmill.bench.harness import Settings
 
 TINY = {
@@ -83,7 +83,7 @@ def test_higher_priority_first() -> None:
 
 
 def test_every_row_of_the_table(tmp_path: Path) -> None:
-    report = bench.run("scheduler-alone", Settings(quick=True, repeats=1), TINY)
+    report = benchmarks.run("scheduler-alone", Settings(quick=True, repeats=1), TINY)
     both = {"independent", "tree", "stencil", "stencil_edges", "aot_xarray-25"}
     expected = {(who, metric) for who in ("cellmill", "python") for metric in both}
     expected |= {("cellmill", "merge_1"), ("cellmill", "merge_5")}

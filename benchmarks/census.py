@@ -9,11 +9,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..backends.scheduled.scheduler import Scheduler, ffi, with_gil
-from ..executor import Executor
-from ..futures import Future
-from ..runs import active_runs
-from . import machine
+from cellmill.backends.scheduled.scheduler import Scheduler, ffi, with_gil
+from cellmill.bench import machine
+from cellmill.executor import Executor
+from cellmill.futures import Future
+from cellmill.runs import active_runs
 
 MB = 1 << 20
 LOOKS = 35  # 20 ms apart: longer than an interrupted task has to end

@@ -1,6 +1,6 @@
 """Task graphs without bodies: the shapes that `scheduler_alone` replays.
 
-The recorded ones lie in the folder ``graphs``; see the README there.
+The recorded ones are in the folder ``task_graphs``; see the README there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).with_name("graphs")
+FOLDER = Path(__file__).with_name("task_graphs")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import multiprocessing
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .rivals import Calls, Runtime
+from cellmill.bench.rivals import Calls, Runtime
 
 
 class PlainQueues(Runtime):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from .harness import OURS, Report, Result
+from cellmill.bench.harness import OURS, Report, Result
 
 Reports = list[Report]
 Reached = Callable[[Reports], float | None]

@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..task import POLICIES
-from . import bodies, granularity, measure
-from .harness import Benchmark, Metric, Settings, Sizes, Turn
+from cellmill.bench import bodies, granularity, measure
+from cellmill.bench.harness import Benchmark, Metric, Settings, Sizes, Turn
+from cellmill.bench.rivals import Runtime, running
+from cellmill.task import POLICIES
+
 from .plain_queues import PlainQueues
-from .rivals import Runtime, running
 
 SHARED, OWN = "shared-queue", "own-queues"
 LONG_SHARE, LONG = 0.1, 20
@@ -37,7 +38,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
 
 def missing(key: str) -> str | None:
     """What the scheduler says to a policy's name."""
-    from ..backends.scheduled.scheduler import Scheduler, with_gil
+    from cellmill.backends.scheduled.scheduler import Scheduler, with_gil
 
     kind, _, policy = key.partition(":")
     if kind != "policy":

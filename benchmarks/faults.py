@@ -14,8 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from . import rivals
-from .harness import OURS, Benchmark, Metric, Report, Sizes, Turn
+from cellmill.bench import rivals
+from cellmill.bench.harness import OURS, Benchmark, Metric, Report, Sizes, Turn
+
 from .notebook import Notebook
 from .peers import PEERS, Peer
 

@@ -1,0 +1,49 @@
+"""The laboratory: ceilings, tables of papers, faults, the scheduler by itself, and the table of all figures.
+
+``python -m benchmarks`` lists and runs them, in the root of a checkout: this package is not installed. It takes the
+harness and the runtimes from `cellmill.bench`, and runs the benchmarks there as well, four of them with ceilings. This
+module imports next to nothing: tasks of the benchmarks are in this package, and workers pay for what it needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cellmill import bench
+
+if TYPE_CHECKING:
+    from cellmill.bench.harness import Benchmark, Report, Settings, Sizes
+
+__all__ = ["INDEX", "load", "run"]
+
+WITH_CEILINGS = ("throughput", "latency", "payload", "granularity")
+OWN = {
+    "scheduler-alone": "How fast is the scheduler by itself, against workers that answer at once?",
+    "chain": "How long does a chain of dependent no-ops take, also while the kernel's own thread computes?",
+    "graphs": "How well do threads share the work of tasks that release the GIL, alone and in graphs?",
+    "queues": "What does it cost to give each worker a queue of its own, and who should choose the worker?",
+    "tagging": "Where does a task spend its time, from submit to result?",
+    "faults": "What is lost when a worker dies, Stop is pressed, the kernel is killed, or workers die at random?",
+}
+INDEX = {
+    **bench.INDEX,
+    "throughput": "How many no-op tasks, map elements and 1 MB arrays per second, and how far from what could be?",
+    **OWN,
+}
+
+
+def load(name: str) -> Benchmark:
+    """The benchmark called ``name``, a key of `INDEX`."""
+    import importlib
+
+    if name not in OWN and name not in WITH_CEILINGS:
+        return bench.load(name)
+    benchmark: Benchmark = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").BENCHMARK
+    return benchmark
+
+
+def run(name: str, settings: Settings, sizes: Sizes | None = None) -> Report:
+    """Run a benchmark. ``sizes`` changes single sizes of those it would take by itself."""
+    from cellmill.bench.harness import collect
+
+    return collect(load(name), INDEX[name], settings, sizes)

@@ -45,7 +45,7 @@ fix: setup ## apply what the formatters and linters can mend themselves
 	@$(PY) scripts/check.py --fix
 
 bench: setup ## every figure wanted and reached, beside the rivals that are installed (minutes)
-	@$(BIN)/cellmill bench figures
+	@$(PY) -m benchmarks figures
 
 bench-live: setup $(STAMPS)/chromium ## what it costs to watch a million tasks in JupyterLab, and how soon panel and buttons answer (minutes)
 	@$(PY) -m pytest -q -s tests/browser/live.py tests/browser/control.py tests/browser/start.py

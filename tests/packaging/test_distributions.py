@@ -69,6 +69,7 @@ def test_wheel_holds_nothing_else(wheel_names: list[str]) -> None:
     assert tops == {"cellmill", "cellmill_widgets", "cellmill-0.1.0.dist-info", "cellmill-0.1.0.data"}
     assert [name for name in wheel_names if name.startswith("cellmill/labextension")] == []
     assert [name for name in wheel_names if "__pycache__" in name] == []
+    assert [name for name in wheel_names if "benchmarks" in name] == []
 
 
 def test_wheel_metadata(distributions: Distributions) -> None:
@@ -98,6 +99,7 @@ def test_sdist_holds_the_built_panel_and_no_binaries(distributions: Distribution
     assert "widgets/cellmill_widgets/static/dashboard.js" in names
     assert "kernel_runtime/cellmill/assets/replay.js" in names
     assert "csched/include/csched.h" in names
+    assert "benchmarks/__main__.py" in names
     assert "LICENSE" in names
     stray = [
         name for name in names if name.endswith((".so", ".o")) or "node_modules" in name or ".venv" in name

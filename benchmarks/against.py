@@ -1,6 +1,6 @@
 """How fast the task path of HEAD is beside that of an earlier commit.
 
-``python scripts/against.py COMMIT [--rounds N] [--rows A,B]`` compiles both commits in folders of their own and
+``python -m benchmarks.against COMMIT [--rounds N] [--rows A,B]`` compiles both commits in folders of their own and
 measures calls and maps of no-ops, with captured state of several kinds and with payloads. ``--list`` names the rows.
 A round starts a process of each commit, both with their workers, and asks them in turns for a few hundredths of a
 second of the same row: what else happens on the machine reaches both, and fresh processes differ in more than their

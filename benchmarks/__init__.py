@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from cellmill import bench
 
 if TYPE_CHECKING:
-    from cellmill.bench.harness import Benchmark, Report, Settings, Sizes
+    from cellmill.bench.harness import Benchmark, Report, Settings
+    from cellmill.bench.turn import Sizes
 
 __all__ = ["INDEX", "load", "run"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cellmill.bench.harness import OURS, Benchmark, Sizes
+from cellmill.bench.harness import OURS, Benchmark
+from cellmill.bench.turn import Sizes
 
 _NO_SIZES: Sizes = {}
 

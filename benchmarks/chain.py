@@ -10,8 +10,9 @@ import time
 
 from cellmill.bench import bodies, measure
 from cellmill.bench.gate import Gate
-from cellmill.bench.harness import Benchmark, Metric, Sizes, Turn
+from cellmill.bench.harness import Benchmark, Metric
 from cellmill.bench.rivals import Runtime, running
+from cellmill.bench.turn import Sizes, Turn
 
 
 def metrics(sizes: Sizes) -> list[Metric]:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from cellmill.bench import rivals
-from cellmill.bench.harness import OURS, Benchmark, Metric, Report, Sizes, Turn
+from cellmill.bench.harness import OURS, Benchmark, Metric, Report
+from cellmill.bench.turn import Sizes, Turn
 
 from .notebook import Notebook
 from .peers import PEERS, Peer

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from cellmill.bench.command import Summary
-from cellmill.bench.harness import OURS, BenchmarkError, Settings, Sizes, collect, figure
+from cellmill.bench.harness import OURS, BenchmarkError, Settings, collect, figure
+from cellmill.bench.turn import Sizes
 
 from . import INDEX, load
 from .goals import GOALS, Goal, Reports, result

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from cellmill.bench import granularity, metg
-from cellmill.bench.harness import Sizes, Turn
+from cellmill.bench.turn import Sizes, Turn
 
 from . import bare_ring
 from .ceilings import with_ceilings

@@ -19,7 +19,8 @@ from contextlib import closing
 from typing import Any
 
 from cellmill.bench import rivals
-from cellmill.bench.harness import OURS, Benchmark, Metric, Report, Sizes, Turn
+from cellmill.bench.harness import OURS, Benchmark, Metric, Report
+from cellmill.bench.turn import Sizes, Turn
 
 from .gil_graphs import SUITE
 from .shapes import Graph, independent

@@ -9,7 +9,7 @@ import os
 import time
 
 from cellmill.bench import latency, measure
-from cellmill.bench.harness import Sizes, Turn
+from cellmill.bench.turn import Sizes, Turn
 
 from .ceilings import with_ceilings
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from cellmill.bench import bodies, granularity, measure
-from cellmill.bench.harness import Benchmark, Metric, Settings, Sizes, Turn
+from cellmill.bench.harness import Benchmark, Metric, Settings
 from cellmill.bench.rivals import Runtime, running
+from cellmill.bench.turn import Sizes, Turn
 from cellmill.task import POLICIES
 
 from .plain_queues import PlainQueues

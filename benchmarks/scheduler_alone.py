@@ -17,7 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cellmill.bench.harness import OURS, Benchmark, Metric, Report, Settings, Sizes, Turn
+from cellmill.bench.harness import OURS, Benchmark, Metric, Report, Settings
+from cellmill.bench.turn import Sizes, Turn
 
 from . import reference, shapes
 from .shapes import Graph

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from cellmill.bench import bodies, machine, measure
-from cellmill.bench.harness import OURS, Benchmark, Metric, Sizes, Turn
+from cellmill.bench.harness import OURS, Benchmark, Metric
 from cellmill.bench.rivals import Runtime, running
+from cellmill.bench.turn import Sizes, Turn
 from cellmill.telemetry.schema import INTERVALS, STAGES
 
 LOADS = {"flood": "all at once", "window": "64 in flight", "single": "one at a time"}

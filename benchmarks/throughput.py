@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from cellmill.bench import throughput
-from cellmill.bench.harness import Sizes, Turn
+from cellmill.bench.turn import Sizes, Turn
 
 from . import bare_ring, ceiling
 from .ceilings import with_ceilings

@@ -9,18 +9,8 @@ from typing import Any
 import pytest
 
 from cellmill.bench import turn as turns
-from cellmill.bench.harness import (
-    Benchmark,
-    BenchmarkError,
-    Metric,
-    Report,
-    Settings,
-    Sizes,
-    Turn,
-    collect,
-    figure,
-    table,
-)
+from cellmill.bench.harness import Benchmark, BenchmarkError, Metric, Report, Settings, collect, figure, table
+from cellmill.bench.turn import Sizes, Turn
 
 MORE = Metric("more", "things", "things/s")
 LESS = Metric("less", "waiting", "us", "lower")

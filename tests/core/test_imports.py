@@ -129,11 +129,6 @@ MAY_IMPORT_CSCHED = (
     "cellmill.serialization.pieces",  # packs them
     "cellmill.diagnostics.boundary",  # shortens tracebacks
 )
-CIRCLES: dict[
-    str, list[int]
-] = {  # of files that know each other's types, by their room: how many files each has
-    "bench": [2],
-}
 WIDGETS_MAY_USE = {
     *("errors", "task", "runs", "telemetry", "process_context.interrupts"),
     *("diagnostics.failure_counts", "cell_output.printed"),
@@ -251,15 +246,9 @@ def _prefixes(name: str) -> Iterator[str]:
         name = name.rpartition(".")[0]
 
 
-def test_circles_of_files() -> None:
-    """None is new, and none has grown; one that is smaller is to be noted as that."""
-    found = sorted((len(members), _room_of_all(members)) for members in circles(arrows()))
-    assert found == sorted((size, place) for place, sizes in CIRCLES.items() for size in sizes)
-
-
-def _room_of_all(members: set[str]) -> str:
-    rooms = [name.split(".")[1:-1] for name in members]
-    return ".".join(rooms[0]) if all(each == rooms[0] for each in rooms) else ""
+def test_no_files_import_each_other() -> None:
+    """Neither directly nor in a circle, for types and inside functions as well."""
+    assert not circles(arrows())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .harness import Benchmark, Report, Settings, Sizes
+    from .harness import Benchmark, Report, Settings
+    from .turn import Sizes
 
 __all__ = ["INDEX", "IN_A_CHECKOUT", "load", "run"]
 

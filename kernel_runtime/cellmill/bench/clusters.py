@@ -14,7 +14,8 @@ from cellmill import Executor
 from cellmill.backends import KNOWN
 
 from . import bodies, rivals
-from .harness import Benchmark, Metric, Report, Sizes, Turn
+from .harness import Benchmark, Metric, Report
+from .turn import Sizes, Turn
 
 ENGINES = {"dask": "Dask", "ray": "Ray"}
 WARM_TASKS = 200

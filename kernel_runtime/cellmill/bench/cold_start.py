@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from . import measure
-from .harness import OURS, Benchmark, Metric, Settings, Sizes, Turn
+from .harness import OURS, Benchmark, Metric, Settings
+from .turn import Sizes, Turn
 
 _PROGRAM = """\
 import time

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .harness import OURS, Benchmark, BenchmarkError, Metric, Report, Settings, Sizes, Turn
+from .harness import OURS, Benchmark, BenchmarkError, Metric, Report, Settings
+from .turn import Sizes, Turn
 
 NEEDED = ("rdkit", "sklearn", "numpy", "scipy", "threadpoolctl")
 BATCHES = (1, 10, 100, 1000)

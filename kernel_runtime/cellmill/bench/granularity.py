@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from . import bodies, measure, metg
-from .harness import Benchmark, Metric, Settings, Sizes, Turn
+from .harness import Benchmark, Metric, Settings
 from .rivals import Runtime, running
+from .turn import Sizes, Turn
 
 
 def metrics(sizes: Sizes) -> list[Metric]:

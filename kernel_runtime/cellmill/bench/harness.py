@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from . import machine, rivals
+from . import turn as turns
+from .turn import Sizes
 
 OURS = "cellmill"
-
-Sizes = Mapping[str, Any]
-"""How much to measure: JSON values by name, the same for every runtime of a benchmark."""
 
 
 class BenchmarkError(Exception):
@@ -48,14 +47,6 @@ class Metric:
     title: str
     unit: str
     better: Literal["higher", "lower"] = "higher"
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What one runtime measured in one turn: values by metric key, and facts about how."""
-
-    values: dict[str, float]
-    details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +207,6 @@ class Progress:
 
 def collect(benchmark: Benchmark, question: str, settings: Settings, sizes: Sizes | None = None) -> Report:
     """Run all turns of a benchmark, alternating between the runtimes; raises `BenchmarkError`."""
-    from .turn import TurnError, launch
-
     if benchmark.once:
         settings = replace(settings, repeats=1)
     chosen = {**(benchmark.quick if settings.quick else benchmark.full), **(sizes or {})}
@@ -234,8 +223,8 @@ def collect(benchmark: Benchmark, question: str, settings: Settings, sizes: Size
             for runtime in list(alive):
                 progress.show(len(report.turns), titles[runtime])
                 try:
-                    turn = launch(benchmark.module, runtime, settings.workers, chosen, Path(folder))
-                except TurnError as error:
+                    turn = turns.launch(benchmark.module, runtime, settings.workers, chosen, Path(folder))
+                except turns.TurnError as error:
                     if not rivals.is_rival(runtime):
                         progress.clear()
                         raise BenchmarkError(f"{titles[runtime]} failed: {error}") from None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 
 from . import bodies, machine, measure
-from .harness import Benchmark, Metric, Sizes, Turn
+from .harness import Benchmark, Metric
 from .rivals import Runtime, running
+from .turn import Sizes, Turn
 
 _SETTLE_S = 0.2
 

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 
 from . import bodies, machine, measure
 from .gate import Gate
-from .harness import OURS, Benchmark, Metric, Sizes, Turn
+from .harness import OURS, Benchmark, Metric
 from .rivals import Runtime, running
+from .turn import Sizes, Turn
 
 SOAK = "soak"
 _OVER = "% over the earlier half"

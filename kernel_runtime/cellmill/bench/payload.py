@@ -13,9 +13,10 @@ import importlib.util
 from typing import Any
 
 from . import bodies, measure, reading, stores
-from .harness import Benchmark, BenchmarkError, Metric, Report, Settings, Sizes, Turn
+from .harness import Benchmark, BenchmarkError, Metric, Report, Settings
 from .rivals import Runtime
 from .stores import running
+from .turn import Sizes, Turn
 
 WINDOW = 64
 _UNITS = ((10**6, "MB"), (10**3, "kB"), (1, "B"))

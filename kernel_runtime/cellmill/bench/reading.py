@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import bodies
-from .harness import Metric, Sizes
+from .harness import Metric
 from .rivals import Runtime
+from .turn import Sizes
 
 HOW = {
     "cellmill": "cellmill.share",

@@ -8,9 +8,10 @@ from __future__ import annotations
 import importlib.util
 
 from . import measure
-from .harness import Benchmark, Metric, Sizes, Turn
+from .harness import Benchmark, Metric
 from .payload import WINDOW
 from .rivals import running
+from .turn import Sizes, Turn
 
 ARRAY_BYTES = 1_000_000
 BESIDE_BUSY = ("cellmill", "ppe", "pool")

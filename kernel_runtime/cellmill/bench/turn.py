@@ -11,15 +11,27 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
-
-from .harness import Sizes, Turn
 
 LIMIT_S = 900.0
 """A turn that takes longer has failed."""
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+Sizes = Mapping[str, Any]
+"""How much to measure: JSON values by name, the same for every runtime of a benchmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one runtime measured in one turn: values by metric key, and facts about how."""
+
+    values: dict[str, float]
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 class TurnError(Exception):

@@ -7,8 +7,9 @@ become faster; what is asked is how little it costs.
 from __future__ import annotations
 
 from . import measure
-from .harness import Benchmark, Metric, Report, Result, Sizes, Turn
+from .harness import Benchmark, Metric, Report, Result
 from .rivals import running
+from .turn import Sizes, Turn
 
 
 def metrics(sizes: Sizes) -> list[Metric]:

@@ -249,8 +249,8 @@ int csched_worker_lost(csched_t *s, uint32_t index); /* its process is dead: its
 int csched_worker_retire(csched_t *s, uint32_t index); /* no new work; it ends when its ring is empty */
 int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info);
 int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket, uint32_t element); /* see stop.c; 1: kill it */
-int csched_worker_overhear(csched_t *s, uint32_t index,
-                           uint64_t ticket); /* the kernel reads its native output: the worker reports the task's end */
+/* the kernel reads its native output: the worker reports the task's end */
+int csched_worker_output_read(csched_t *s, uint32_t index, uint64_t ticket);
 /* Takes (1) or gives up (0) the right to read this worker's native output; returns 1 if the caller has it. The worker
  * writes frames only while it has the turn, so that frames and native output keep their order. */
 int csched_output_turn(csched_t *s, uint32_t index, int take);
@@ -262,9 +262,8 @@ int csched_function_drop(csched_t *s, uint32_t function); /* takes no new tasks;
 /* Declares that a function just added refers to earlier ones, which are sent to workers first. It is dropped with any
  * of them. A function of 0 bytes only groups its needs. */
 int csched_function_needs(csched_t *s, uint32_t function, const uint32_t *needs, uint32_t count);
-int64_t
-csched_function_users(csched_t *s,
-                      uint32_t function); /* number of tasks and functions that use it; CSCHED_ESTALE: it was freed */
+/* number of tasks and functions that use it; CSCHED_ESTALE: it was freed */
+int64_t csched_function_users(csched_t *s, uint32_t function);
 int csched_block_alloc(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address);
 int csched_block_spill(csched_t *s, uint64_t size, uint64_t *offset, uint64_t *address); /* in the file: may block */
 int csched_block_fill(csched_t *s, uint64_t at, const void *data, uint64_t size); /* `at` may be inside a block */
@@ -293,9 +292,8 @@ int csched_stop_task(csched_t *s, uint64_t ticket, csched_target_t *target); /* 
  * that had not begun */
 int csched_stop_run(csched_t *s, uint32_t run, uint32_t after, csched_target_t *targets, uint32_t most,
                     uint32_t *cancelled);
-int csched_interrupt(
-    csched_t *s, uint64_t ticket, uint32_t element,
-    csched_target_t *target); /* 1: it runs and is marked; `element` of a chunk, 2^32-1: the whole task */
+/* 1: it runs and is marked; `element` of a chunk, 2^32-1: the whole task */
+int csched_interrupt(csched_t *s, uint64_t ticket, uint32_t element, csched_target_t *target);
 /* 1: signal again; 0: the worker raised; CSCHED_EAGAIN: the task, or this element, is over */
 int csched_unheard(csched_t *s, uint64_t ticket, uint32_t element);
 
@@ -314,8 +312,8 @@ int csched_poll(csched_t *s, uint32_t spin_us); /* drains; returns the number of
 int csched_wait(csched_t *s, uint32_t timeout_ms); /* the same, sleeping; call it without the GIL */
 /* the same for one task: other results wake it only if tasks depend on them, or after some milliseconds */
 int csched_wait_for(csched_t *s, uint64_t ticket, uint32_t timeout_ms);
-int csched_wait_background(csched_t *s,
-                           uint32_t timeout_ms); /* sleeps until results have been uncollected for a while */
+/* sleeps until results have been uncollected for a while */
+int csched_wait_background(csched_t *s, uint32_t timeout_ms);
 int csched_collect(csched_t *s, uint32_t most, csched_completion_t *completions);
 int csched_commit(csched_t *s, uint32_t count);
 /* collect and commit in one, without results: fills in the freed slots */
@@ -352,8 +350,8 @@ int csched_bare_take(csched_bare_t *ring, void *data, uint64_t room); /* spins a
 /* worker side */
 int csched_worker_attach(const int fds[4], csched_worker_t **worker);
 int csched_worker_detach(csched_worker_t *w);
-int csched_worker_watch(csched_worker_t *w,
-                        int kernel_pidfd); /* starts the thread that ends this process with the kernel */
+/* starts the thread that ends this process with the kernel */
+int csched_worker_watch(csched_worker_t *w, int kernel_pidfd);
 int csched_worker_forks(csched_worker_t *w, int begins); /* 1 before a task forks a child, 0 after it in the worker */
 int csched_worker_forked(csched_worker_t *w); /* in a child forked by a task: what it publishes is discarded */
 int csched_worker_ready(csched_worker_t *w);
@@ -370,8 +368,8 @@ int csched_worker_fill(csched_worker_t *w, uint64_t at, const void *data, uint64
 int csched_worker_free(csched_worker_t *w, uint64_t offset);
 int csched_worker_own(csched_worker_t *w, uint64_t address, uint64_t size, uint64_t *mapped); /* see csched_own */
 int csched_worker_disown(csched_worker_t *w, uint64_t address, uint64_t size, char *mapped);
-int csched_worker_unpin(csched_worker_t *w,
-                        uint64_t ticket); /* ends what CSCHED_PINS began, for a task or a function */
+/* ends what CSCHED_PINS began, for a task or a function */
+int csched_worker_unpin(csched_worker_t *w, uint64_t ticket);
 /* Publishes the result of the current task. 1: it has a result already; a block stays the caller's. A task with neither
  * payload nor inputs starts when it is received; without csched_worker_finished it finishes here. */
 int csched_worker_publish(csched_worker_t *w, uint32_t status, uint32_t failures, const void *data, uint64_t size,
@@ -381,14 +379,14 @@ int csched_worker_turn(csched_worker_t *w, uint32_t status, uint32_t failures, c
                        uint64_t block, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item);
 int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data, uint64_t size,
                        uint64_t block);
-int csched_worker_interrupted(
-    csched_worker_t *w); /* 1: the kernel wants the current task ended; callable in signal handlers */
+/* 1: the kernel wants the current task ended; callable in signal handlers */
+int csched_worker_interrupted(csched_worker_t *w);
 int csched_worker_overdue(csched_worker_t *w); /* 1: only the current element, which exceeded its limit */
-int csched_worker_heard(
-    csched_worker_t *w); /* KeyboardInterrupt is being raised in the current task; callable in signal handlers */
+/* KeyboardInterrupt is being raised in the current task; callable in signal handlers */
+int csched_worker_heard(csched_worker_t *w);
 uint64_t csched_worker_current(csched_worker_t *w); /* ticket of the current task; any thread or signal handler */
 uint64_t csched_worker_index(csched_worker_t *w);
-uint32_t csched_worker_place(csched_worker_t *w); /* the current element of a chunk */
+uint32_t csched_worker_current_element(csched_worker_t *w); /* the current element of a chunk */
 /* `native`: read ends of the pipes that are this process's descriptors 1 and 2. They are polled before a result if the
  * last poll was 50 us ago or more. Makes the C library's stdout line-buffered. */
 int csched_worker_listen(csched_worker_t *w, const int native[2]);

@@ -209,8 +209,8 @@ typedef struct { /* an uncommitted task */
 /* The graph of tasks with inputs or dependents, for drawing: at least the newest 65,536 edges. A csched_dag_t is used
  * by one thread at a time and freed before its scheduler; csched_dag_look takes milliseconds and is called without the
  * GIL. */
-int csched_depended(csched_t *s, uint64_t ticket, uint32_t function, const uint64_t *inputs,
-                    uint32_t count); /* logs inputs that were over and whose values travel with the task */
+/* logs inputs that were over and whose values travel with the task */
+int csched_depended(csched_t *s, uint64_t ticket, uint32_t function, const uint64_t *inputs, uint32_t count);
 int csched_dag_open(csched_t *s, csched_dag_t **dag);
 int csched_dag_close(csched_dag_t *dag);
 /* `since`: only tasks with later serial numbers and their inputs; 0: all */
@@ -231,8 +231,8 @@ int csched_timeline_open(csched_timeline_t **timeline);
 int csched_timeline_close(csched_timeline_t *t);
 /* starts again: tasks submitted since then, of one run or (CSCHED_EVERY_RUN) all */
 int csched_timeline_begin(csched_timeline_t *t, csched_t *s, uint64_t since, int64_t run);
-int csched_timeline_fold(csched_timeline_t *t, csched_t *s,
-                         csched_timeline_state_t *state); /* folds journeys recorded since the last fold */
+/* folds journeys recorded since the last fold */
+int csched_timeline_fold(csched_timeline_t *t, csched_t *s, csched_timeline_state_t *state);
 /* Returns the number of spans that changed after fold `after`; UINT64_MAX: all */
 int csched_timeline_spans(const csched_timeline_t *t, uint64_t after, uint32_t most, csched_span_t *spans);
 int csched_timeline_figures(const csched_timeline_t *t, uint32_t most, csched_figures_t *figures);
@@ -243,8 +243,8 @@ int csched_timeline_window(csched_t *s, uint64_t from, uint64_t to, uint32_t mos
                            uint64_t *found);
 
 /* the state map: one byte per task, or element of a chunk, in the order of submission; the newest 4,194,304 */
-int csched_state_map(csched_t *s, csched_state_map_t *wanted, uint8_t *cells,
-                     uint32_t most); /* to be called without the GIL */
+/* to be called without the GIL */
+int csched_state_map(csched_t *s, csched_state_map_t *wanted, uint8_t *cells, uint32_t most);
 uint64_t csched_state_map_next(csched_t *s); /* positions given so far */
 int csched_state_map_add(csched_t *s, uint32_t count, uint32_t state); /* for tasks that are never submitted */
 /* Sets outcomes that the scheduler does not see: of elements within a chunk. */
@@ -256,8 +256,8 @@ uint32_t csched_state_map_pack(const uint8_t *cells, uint32_t count, uint8_t *pa
 
 /* Queries for views. They read all records in steps that hold the lock for well below a millisecond, so different tasks
  * are seen at slightly different times. Called without the GIL. */
-int csched_find(csched_t *s, const csched_query_t *query, uint32_t most,
-                csched_row_t *rows); /* returns the number of rows, best first */
+/* returns the number of rows, best first */
+int csched_find(csched_t *s, const csched_query_t *query, uint32_t most, csched_row_t *rows);
 int csched_why(csched_t *s, uint64_t ticket, csched_why_t *why);
 /* For tasks that have not begun.  Returns 1, or the number of elements of a run; 0: too late. */
 int csched_set_priority(csched_t *s, uint64_t ticket, int32_t priority);

@@ -71,7 +71,7 @@ typedef struct {
     shared_u64 interrupt_ticket; /* the task that a signal is meant for, */
     shared_u32 interrupt_element; /* and which element of it; NO_ELEMENT: whatever runs of it */
     shared_u64 hot; /* bytes without use that it may keep from the system */
-    shared_u64 overheard; /* the task whose native output the kernel reads itself */
+    shared_u64 output_read; /* the task whose native output the kernel reads itself */
     shared_u32 output_turn; /* who may read native output now, and write frames: TURN_ */
 
     _Alignas(LINE) shared_u64 frees_tail; /* kernel */

@@ -276,12 +276,12 @@ CSCHED_EXPORT int csched_worker_info(csched_t *s, uint32_t index, csched_worker_
     return rc;
 }
 
-CSCHED_EXPORT int csched_worker_overhear(csched_t *s, uint32_t index, uint64_t ticket)
+CSCHED_EXPORT int csched_worker_output_read(csched_t *s, uint32_t index, uint64_t ticket)
 {
     pthread_mutex_lock(&s->lock);
     segment_t *segment = index < s->worker_count ? s->workers[index]->segment : NULL;
     if (segment)
-        u64_store_relaxed(&segment->overheard, ticket); /* partner: output_waits */
+        u64_store_relaxed(&segment->output_read, ticket); /* partner: output_waits */
     pthread_mutex_unlock(&s->lock);
     return segment ? CSCHED_OK : CSCHED_EINVAL;
 }

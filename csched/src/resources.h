@@ -49,8 +49,8 @@ struct graph;
 void resources_open(resources_t *resources);
 void resources_close(resources_t *resources);
 
-int demand_take(resources_t *resources, const csched_need_t *needs, uint32_t count,
-                uint32_t *demand); /* one more task */
+/* one more task */
+int demand_take(resources_t *resources, const csched_need_t *needs, uint32_t count, uint32_t *demand);
 void demand_drop(resources_t *resources, uint32_t demand);
 uint64_t demand_of(const resources_t *resources, uint32_t demand, uint32_t resource); /* 0: it asks for none of it */
 

@@ -21,8 +21,8 @@ int state_map_open(state_map_t *map);
 void state_map_close(state_map_t *map);
 void state_map_fill(state_map_t *map, uint32_t first, uint32_t count, uint8_t state);
 void state_map_end_chunk(state_map_t *map, const task_t *task, uint8_t state);
-void state_map_look(state_map_t *map, const task_t *task,
-                    uint32_t element); /* the running element; past the last one: unknown */
+/* the running element; past the last one: unknown */
+void state_map_look(state_map_t *map, const task_t *task, uint32_t element);
 
 /* Positions have 32 bits: those in the map are less than 2^32 before `next`. */
 static inline void state_map_set(state_map_t *map, uint32_t position, uint8_t state)

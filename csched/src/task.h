@@ -14,10 +14,10 @@ typedef struct { /* one task as it is submitted */
 } call_t;
 int64_t task_submit(csched_t *s, const call_t *call);
 
-bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result,
-                uint32_t worker); /* after a failed attempt; false: it was the last one */
-void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result,
-                uint32_t detail); /* it ends without a result of its own */
+/* after a failed attempt; false: it was the last one */
+bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker);
+/* it ends without a result of its own */
+void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
 bool keeps_payload(uint32_t status);
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
 int task_inputs(task_t *task); /* allocates task->inputs */

@@ -19,7 +19,7 @@ bool output_waits(csched_worker_t *w, uint64_t now)
         return false;
     fflush(stdout); /* an unfinished line */
     struct pollfd pipes[] = {{.fd = w->native[0], .events = POLLIN}, {.fd = w->native[1], .events = POLLIN}};
-    w->output_found = poll(pipes, 2, 0) > 0 || u64_relaxed(&w->segment->overheard) == w->current->ticket;
+    w->output_found = poll(pipes, 2, 0) > 0 || u64_relaxed(&w->segment->output_read) == w->current->ticket;
     return w->output_found;
 }
 
@@ -28,7 +28,7 @@ CSCHED_EXPORT int csched_worker_output_turn(csched_worker_t *w, int take)
     return output_turn(w->segment, TURN_WORKER, take);
 }
 
-CSCHED_EXPORT uint32_t csched_worker_place(csched_worker_t *w)
+CSCHED_EXPORT uint32_t csched_worker_current_element(csched_worker_t *w)
 {
     return u32_relaxed(&w->segment->claim_element);
 }

@@ -62,8 +62,8 @@ static void the_end_of_what_the_kernel_reads_is_told(void)
     csched_worker_t *worker = listening(w, out, err);
     uint64_t ticket = submit(w, JOB_NONE, 0, 0);
     next_item(worker, CSCHED_TASK);
-    OK(csched_worker_overhear(w->s, 0, ticket));
-    EQUAL(csched_worker_overhear(w->s, 9, ticket), CSCHED_EINVAL);
+    OK(csched_worker_output_read(w->s, 0, ticket));
+    EQUAL(csched_worker_output_read(w->s, 9, ticket), CSCHED_EINVAL);
     EQUAL(csched_task_run(w->s, ticket), 0);
     EQUAL(csched_task_run(w->s, ticket + 1), UINT32_MAX);
     EQUAL(csched_serial(w->s), ticket >> 32);
@@ -104,7 +104,7 @@ static void the_place_within_a_chunk(void)
     submit(w, JOB_NONE, 0, 0);
     next_item(worker, CSCHED_TASK);
     OK(csched_worker_element(worker, 7));
-    EQUAL(csched_worker_place(worker), 7);
+    EQUAL(csched_worker_current_element(worker), 7);
     EQUAL(info_of(w, 0).element, 7);
     publish_none(worker);
     finish(w, 1);

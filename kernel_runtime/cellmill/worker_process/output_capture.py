@@ -31,7 +31,7 @@ class OutputCapture:
         ticket = with_gil.csched_worker_current(self._handle)
         if not ticket:
             return NOWHERE
-        return TaskRef(with_gil.csched_worker_place(self._handle), self._item.function, ticket)
+        return TaskRef(with_gil.csched_worker_current_element(self._handle), self._item.function, ticket)
 
     def _records(self) -> Channel | None:
         """Where log records go; None: this is a child that a task has forked."""

@@ -236,7 +236,7 @@ class OutputReader(Transcripts):
         """
         handle = self._scheduler.handle
         pipes.at_length = ticket
-        with_gil.csched_worker_overhear(handle, pipes.index, ticket)
+        with_gil.csched_worker_output_read(handle, pipes.index, ticket)
         if with_gil.csched_output_turn(handle, pipes.index, True) != 1:
             return False
         try:

@@ -61,7 +61,7 @@ class ThreadListener(Transcripts):
 
     def say(self, member: WorkerThread, number: int, text: str) -> None:
         """In a task: kept, in no more than a step, because a Stop may come in between any two."""
-        element = with_gil.csched_worker_place(member.handle)
+        element = with_gil.csched_worker_current_element(member.handle)
         place = (0 if element == NO_ELEMENT else element, member.function, int(member.form.ticket))
         member.printed.waiting.append((number, place, text))
         member.form.spoke = 1

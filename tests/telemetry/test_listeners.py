@@ -21,7 +21,7 @@ GRAPH = frozenset({"graph"})
 
 
 class Clock:
-    """Stands still until somebody moves it."""
+    """Stands still until a test moves it."""
 
     def __init__(self) -> None:
         self.seconds = 100.0
@@ -94,7 +94,7 @@ def test_a_recording_never_ends_by_itself() -> None:
 
 
 class Views:
-    """A publisher that nobody started, on a clock that stands still, and what it sent to all."""
+    """A publisher that was not started, on a clock of the test, and what it sent to all."""
 
     def __init__(self, executor: Executor) -> None:
         self.sent: list[str] = []

@@ -1,8 +1,8 @@
-"""Run the test suites, two at a time, go on after a failure, and end with one line of counts.
+"""Run the test suites, three at a time, go on after a failure, and end with one line of counts.
 
-``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python backends browser notebooks (all of
-these without arguments), quick (what answers within two minutes), c-long or long. The exit status is 1 when anything
-failed, a suite whose runner failed included.
+``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python backends kernels browser notebooks (all
+of these without arguments), quick (what answers within two minutes), c-long or long. The exit status is 1 when
+anything failed, a suite whose runner failed included.
 """
 
 from __future__ import annotations
@@ -124,6 +124,8 @@ BRIEF = (  # files that take a few seconds each, and meet most of what is often 
     "tests/telemetry/test_commands.py",
 )
 
+KERNELS = ("magics", "widgets", "equality", "notebooks")  # whose tests share a kernel a file
+
 SUITES: dict[str, Callable[[], Outcome]] = {
     "check": check,
     "c": c_tests,
@@ -133,10 +135,10 @@ SUITES: dict[str, Callable[[], Outcome]] = {
         "python",
         "not long and not notebook",
         "--durations=20",
-        "--ignore=tests/packaging",
-        "--ignore=tests/browser",
-        "--ignore=tests/cluster",
-        "--ignore=tests/contract",
+        *(f"--ignore=tests/{folder}" for folder in ("packaging", "browser", "cluster", "contract", *KERNELS)),
+    ),
+    "kernels": lambda: pytest(
+        "kernels", "not long and not notebook", "--durations=10", *(f"tests/{folder}" for folder in KERNELS)
     ),
     "backends": lambda: pytest("backends", "not long", "--durations=10", "tests/contract", "tests/cluster"),
     "browser": lambda: pytest("browser", "browser and not long", "--durations=5", "tests/browser"),
@@ -147,11 +149,11 @@ SUITES: dict[str, Callable[[], Outcome]] = {
     "c-long": lambda: c_tests("test-long"),
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
 }
-# In the order in which they begin. Most wait more than they compute, so two of them share two cores: what takes
+# In the order in which they begin. Most wait more than they compute, so three of them share two cores: what takes
 # longest runs beside the rest, and what computes on both cores comes last.
-DEFAULT = ["python", "backends", "check", "packaging", "c", "typescript", "browser", "notebooks"]
+DEFAULT = ["python", "backends", "kernels", "browser", "packaging", "check", "typescript", "c", "notebooks"]
 GROUPS = {"quick": ["brief", "check"]}
-LANES = 2
+LANES = 3
 ALONE = {"c-long", "long"}  # what nothing may run beside
 _print = threading.Lock()
 

@@ -39,6 +39,7 @@ class Program:
 
     def __init__(self, folder: Path, backend: str, able: Abilities, code: str, *args: str) -> None:
         self.folder = folder / "files"
+        self.patience = SECONDS / 4 if able.outside else 5.0  # with a program that ends after Ctrl-C
         self.folder.mkdir()
         where = (str(self.folder), backend, str(able.workers))
         self.process = start_script(folder, BEGIN + textwrap.indent(code, "    "), *where, *args)
@@ -52,7 +53,7 @@ class Program:
         for _ in range(3):
             self.process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(SECONDS / 4)
+                self.process.wait(self.patience)
                 return
 
     def finish(self) -> str:

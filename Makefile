@@ -13,7 +13,7 @@ PY := $(BIN)/python
 STAMPS := $(VENV)/.cellmill
 PANEL := kernel_runtime/cellmill/labextension/package.json
 SHARE := share/jupyter/labextensions/cellmill
-C_SOURCES := $(wildcard csched/include/*.h csched/src/*.[ch] csched/python/*.[ch] csched/build.py) hatch_build.py
+C_SOURCES := $(wildcard csched/include/*.h csched/src/*.[ch] csched/lab/*.[ch] csched/python/*.[ch] csched/build.py) hatch_build.py
 TS_SOURCES := $(shell find labextension/src -name "*.ts") $(wildcard labextension/style/* labextension/schema/* labextension/*.cjs examples/0[12]_*.ipynb) tsconfig.json
 EXTRAS := dask,docking,lab,proxies,ray,report,test,dev
 export PATH := $(BIN):$(PATH)
@@ -55,7 +55,7 @@ pictures: setup $(STAMPS)/chromium ## take the screenshots in docs/images anew
 
 clean: ## remove what was built, keep the environment
 	@rm -rf build dist labextension/lib kernel_runtime/cellmill/labextension widgets/cellmill_widgets/static tsconfig.tsbuildinfo
-	@rm -f kernel_runtime/cellmill/*.so $(STAMPS)/csched $(STAMPS)/panel
+	@rm -f kernel_runtime/cellmill/*.so benchmarks/*.so $(STAMPS)/csched $(STAMPS)/panel
 	@if [ -f csched/Makefile ]; then $(MAKE) -C csched clean; fi
 
 distclean: clean ## remove the environment as well

@@ -49,7 +49,7 @@ class CellmillBuildHook(BuildHookInterface[Any]):
         has_panel = self._build_panel(root)
         if self.target_name != "wheel":
             return
-        self._build_extensions(root)
+        self._build_extensions(root, version)
         build_data["pure_python"] = False
         build_data["tag"] = f"{STABLE_ABI}-abi3-{platform_tag()}"
         if version == "standard":  # an editable installation finds them in the tree
@@ -60,7 +60,7 @@ class CellmillBuildHook(BuildHookInterface[Any]):
                 "labextension/install.json": f"{SHARE}/install.json",
             }
 
-    def _build_extensions(self, root: Path) -> None:
+    def _build_extensions(self, root: Path, version: str) -> None:
         if not sys.platform.startswith("linux"):
             self.app.display_warning(
                 "cellmill: the local backend is for Linux; building without the C scheduler"
@@ -69,7 +69,7 @@ class CellmillBuildHook(BuildHookInterface[Any]):
         if not (root / "csched" / "build.py").exists():
             self.app.display_warning("cellmill: csched/build.py is missing; building without the C scheduler")
             return
-        compile_extensions(root)
+        compile_extensions(root, laboratory=version == "editable")
 
     def _build_panel(self, root: Path) -> bool:
         """Build what the page needs when it is missing or older than its sources; say whether there is a panel."""
@@ -105,13 +105,19 @@ def is_newer(built: Path, root: Path) -> bool:
     return True
 
 
-def compile_extensions(root: Path) -> None:
-    """Compile the cffi modules of csched/build.py into the package folder, against the stable ABI."""
+def compile_extensions(root: Path, *, laboratory: bool) -> None:
+    """Compile the cffi modules of csched/build.py into the package folder, against the stable ABI.
+
+    ``laboratory``: also the one of the folder benchmarks/, which is for checkouts; nothing where it is missing.
+    """
     from setuptools import Distribution
     from setuptools.command.build_ext import build_ext
 
     with tempfile.TemporaryDirectory(prefix="cellmill-build-") as scratch:
-        modules = load_csched_build(root).extensions(Path(scratch) / "c")
+        build = load_csched_build(root)
+        modules = build.extensions(Path(scratch) / "c")
+        if laboratory and (root / "benchmarks").is_dir():
+            modules.append(build.lab_extension(Path(scratch) / "c"))
         command = build_ext(Distribution({"name": "cellmill", "ext_modules": modules}))
         command.build_lib = str(Path(scratch) / "lib")
         command.build_temp = str(Path(scratch) / "tmp")
@@ -119,7 +125,10 @@ def compile_extensions(root: Path) -> None:
         command.run()
         for library in Path(scratch, "lib").rglob("*.so"):
             # Replaced, not overwritten: a running kernel may have the old file mapped.
-            target = root / "kernel_runtime" / "cellmill" / library.name
+            package = library.parent.name
+            target = (
+                root / ("benchmarks" if package == "benchmarks" else "kernel_runtime/cellmill") / library.name
+            )
             fresh = target.with_suffix(".new")
             shutil.copy2(library, fresh)
             os.replace(fresh, target)
@@ -159,4 +168,4 @@ def load_csched_build(root: Path) -> ModuleType:
 
 
 if __name__ == "__main__":
-    compile_extensions(Path(__file__).resolve().parent)
+    compile_extensions(Path(__file__).resolve().parent, laboratory=True)

@@ -17,8 +17,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cellmill.backends.scheduled.scheduler import check, ffi, with_gil
+from cellmill.backends.scheduled.scheduler import check
 from cellmill.bench import bodies
+
+from .csched_lab import lab, lab_ffi
 
 RING_BYTES = 1 << 18
 FUNCTIONS = (bodies.noop, bodies.busy)
@@ -56,12 +58,12 @@ class _Side:
     """One end of a pair of rings: where it puts, where it takes."""
 
     def __init__(self, memories: tuple[mmap.mmap, mmap.mmap]) -> None:
-        self._memory = [ffi.from_buffer(memory) for memory in memories]
-        self.out, self.into = (ffi.new("csched_bare_t *") for _ in memories)
+        self._memory = [lab_ffi.from_buffer(memory) for memory in memories]
+        self.out, self.into = (lab_ffi.new("csched_bare_t *") for _ in memories)
         for ring, memory in zip((self.out, self.into), self._memory, strict=True):
-            check(with_gil.csched_bare_open(memory, RING_BYTES, ring), "opening a bare ring")
-        self.room = ffi.new("char[256]")
-        self.message = memoryview(ffi.buffer(self.room))
+            check(lab.csched_bare_open(memory, RING_BYTES, ring), "opening a bare ring")
+        self.room = lab_ffi.new("char[256]")
+        self.message = memoryview(lab_ffi.buffer(self.room))
 
 
 class _Kernel(_Side):
@@ -74,7 +76,7 @@ class _Kernel(_Side):
 
     def collect(self) -> None:
         """Take every answer that is there."""
-        take, into, room, message = with_gil.csched_bare_take, self.into, self.room, self.message
+        take, into, room, message = lab.csched_bare_take, self.into, self.room, self.message
         flying, loads = self.flying, pickle.loads
         while flying and take(into, room, 256) == 1:
             flying.popleft().value = loads(message)
@@ -93,7 +95,7 @@ class Rings:
 
     def go(self, count: int, function: int = NOOP, arguments: tuple[Any, ...] = ()) -> float:
         """Submit all, collecting whenever a ring is full, then collect the rest: calls per second."""
-        dumps, put, protocol = pickle.dumps, with_gil.csched_bare_put, pickle.HIGHEST_PROTOCOL
+        dumps, put, protocol = pickle.dumps, lab.csched_bare_put, pickle.HIGHEST_PROTOCOL
         ends = [(kernel, kernel.out, kernel.flying) for kernel in self._kernels]
         outcomes: list[Any] = []
         start = time.perf_counter_ns()
@@ -128,7 +130,7 @@ def _start_worker() -> _Kernel:
 
 def _serve(side: _Side) -> None:
     """The worker process: take, call, answer, again, until it is killed or its parent is gone."""
-    take, put, loads, dumps = with_gil.csched_bare_take, with_gil.csched_bare_put, pickle.loads, pickle.dumps
+    take, put, loads, dumps = lab.csched_bare_take, lab.csched_bare_put, pickle.loads, pickle.dumps
     into, out, room, message = side.into, side.out, side.room, side.message
     protocol, parent = pickle.HIGHEST_PROTOCOL, os.getppid()
     while True:

@@ -126,18 +126,20 @@ class ZeroWorld:
     def __init__(self, workers: int, policy: str) -> None:
         from cellmill.backends.scheduled.scheduler import Scheduler, check, ffi, with_gil
 
+        from .csched_lab import lab, lab_ffi
+
         self._ffi, self._with_gil, self._check = ffi, with_gil, check
         self._scheduler = Scheduler(
             arena_bytes=1 << 20, file_bytes=1 << 20, ring_bytes=1 << 17 if workers > 1 else 0
         )
         handle = self._handle = self._scheduler.handle
         check(with_gil.csched_set_policy(handle, policy.encode()), "choosing a policy")
-        fds = ffi.new("int[]", 4 * workers)
+        fds = lab_ffi.new("int[]", 4 * workers)
         for i in range(workers):
             fds[4 * i : 4 * i + 4] = self._scheduler.add_worker()[1]
-        zero = ffi.new("csched_zero_t **")
-        check(with_gil.csched_zero_start(fds, workers, zero), "starting zero workers")
-        self._zero = zero[0]
+        zero = lab_ffi.new("csched_zero_t **")
+        check(lab.csched_zero_start(fds, workers, zero), "starting zero workers")
+        self._lab, self._zero = lab, zero[0]
         stats = ffi.new("csched_stats_t *")
         while with_gil.csched_stats(handle, stats) == 0 and stats.ready_workers < workers:
             self._scheduler.poll(50)
@@ -146,7 +148,7 @@ class ZeroWorld:
     def __del__(self) -> None:
         if hasattr(self, "_zero"):
             self._with_gil.csched_stop(self._handle)
-            self._with_gil.csched_zero_stop(self._zero)
+            self._lab.csched_zero_stop(self._zero)
 
     def run(self, graph: Graph) -> float:
         """Submit the graph and wait for its last task; seconds."""
@@ -204,8 +206,8 @@ def prepare(settings: Settings, sizes: dict[str, Any], folder: Path) -> None:
     programs = {OURS: str(folder / "with-journeys"), JOURNEYLESS: str(folder / "without")}
     for who, target in programs.items():
         flags = ["-DCSCHED_NO_JOURNEY"] if who == JOURNEYLESS else []
-        files = [str(path) for path in sorted((SOURCES / "src").glob("*.c"))]
-        paths = [f"-I{SOURCES / name}" for name in ("include", "src", "bench")]
+        files = [str(path) for folder in ("src", "lab") for path in sorted((SOURCES / folder).glob("*.c"))]
+        paths = [f"-I{SOURCES / name}" for name in ("include", "src", "lab", "bench")]
         command = [compiler, "-std=c11", "-O2", "-pthread", *flags, *paths, *files]
         subprocess.run([*command, str(SOURCES / "bench" / "bench_alone.c"), "-o", target], check=True)
     sizes["programs"] = programs

@@ -1,9 +1,12 @@
-"""Makes both cffi modules of the scheduler from the marked regions of include/csched.h and csched_views.h.
+"""Makes the cffi modules of the scheduler from the marked regions of its headers.
 
 ``cellmill._csched`` releases the GIL around every call, as cffi does: for waits and large copies.
 ``cellmill._csched_held`` keeps it: for the bounded calls of the task path, which beside a busy Python thread would
 otherwise wait a switch interval each; and for what touches Python objects (python/).  The C code has no global state,
-so both work on the same objects.
+so both work on the same objects.  Both are of include/csched.h and csched_views.h.
+
+``benchmarks._csched_lab`` has what only the laboratory needs, of lab/csched_lab.h.  It is made in a checkout and not
+installed.
 
 ``python csched/build.py FOLDER`` makes a package for tests in FOLDER: a copy of ``cellmill`` whose modules are compiled
 with CSCHED_FAULTS, so that workers can be made to end at each point of a task's path (src/fault.h).
@@ -66,37 +69,45 @@ def _emit(name: str, prelude: str, headers: list[Path], out_dir: Path, faults: b
     ffi = FFI()
     for header in headers:
         ffi.cdef(declarations(header, faults))
-    ffi.set_source(f"cellmill.{name}", prelude + "".join(f'#include "{header.name}"\n' for header in headers))
+    ffi.set_source(name, prelude + "".join(f'#include "{header.name}"\n' for header in headers))
     out_dir.mkdir(parents=True, exist_ok=True)
-    target = out_dir / f"{name}.c"
+    target = out_dir / f"{name.rpartition('.')[2]}.c"
     ffi.emit_c_code(str(target))
     return target
 
 
 def extensions(out_dir: Path, faults: bool = False) -> list[Extension]:
     """Emit the C of both modules into ``out_dir`` and return their setuptools extensions (limited API)."""
-    sources = sorted(str(path) for path in (HERE / "src").glob("*.c"))
     calls = [str(path) for path in sorted((HERE / "python").glob("*.c"))]
-    depends = sorted(
-        str(path) for folder in ("include", "src", "python") for path in (HERE / folder).glob("*.h")
-    )
-    flags = FLAGS + os.environ.get("CELLMILL_CFLAGS", "").split()
     return [
-        Extension(
-            f"cellmill.{name}",
-            sources=[str(_emit(name, prelude, headers, Path(out_dir), faults)), *more, *sources],
-            depends=depends,
-            include_dirs=[str(HERE / "include"), str(HERE / "src"), str(HERE / "python")],
-            define_macros=[("Py_LIMITED_API", "0x030B0000"), *([("CSCHED_FAULTS", "1")] if faults else [])],
-            py_limited_api=True,
-            extra_compile_args=flags,
-            extra_link_args=["-pthread", *os.environ.get("CELLMILL_CFLAGS", "").split()],
-        )
-        for name, prelude, headers, more in (
-            ("_csched", "", HEADERS, []),
-            ("_csched_held", KEEP_GIL, [*HEADERS, *WITH_GIL], calls),
-        )
+        _extension("cellmill._csched", "", HEADERS, [], out_dir, faults),
+        _extension("cellmill._csched_held", KEEP_GIL, [*HEADERS, *WITH_GIL], calls, out_dir, faults),
     ]
+
+
+def lab_extension(out_dir: Path) -> Extension:
+    """The same of the module of the laboratory, which keeps the GIL as well."""
+    sources = [str(path) for path in sorted((HERE / "lab").glob("*.c"))]
+    return _extension("benchmarks._csched_lab", KEEP_GIL, [HERE / "lab" / "csched_lab.h"], sources, out_dir)
+
+
+def _extension(
+    name: str, prelude: str, headers: list[Path], more: list[str], out_dir: Path, faults: bool = False
+) -> Extension:
+    """A module of all sources in src/ and ``more``."""
+    sources = sorted(str(path) for path in (HERE / "src").glob("*.c"))
+    folders = [HERE / folder for folder in ("include", "src", "python", "lab")]
+    flags = os.environ.get("CELLMILL_CFLAGS", "").split()
+    return Extension(
+        name,
+        sources=[str(_emit(name, prelude, headers, Path(out_dir), faults)), *more, *sources],
+        depends=sorted(str(path) for folder in folders for path in folder.glob("*.h")),
+        include_dirs=[str(folder) for folder in folders],
+        define_macros=[("Py_LIMITED_API", "0x030B0000"), *([("CSCHED_FAULTS", "1")] if faults else [])],
+        py_limited_api=True,
+        extra_compile_args=FLAGS + flags,
+        extra_link_args=["-pthread", *flags],
+    )
 
 
 def build_with_faults(folder: Path) -> None:

@@ -4,6 +4,7 @@
  * file with and without -DCSCHED_NO_JOURNEY to see by the second what journeys cost. */
 #include <time.h>
 
+#include "csched_lab.h"
 #include "bench.h"
 
 enum { TASKS = 1000000, SLOTS = 1 << 20, WIDTH = 1000, BATCH = 8192, WINDOW = 256 };

@@ -64,7 +64,6 @@ enum { CSCHED_STAGES = 8 };
 
 typedef struct csched csched_t;
 typedef struct csched_worker csched_worker_t;
-typedef struct csched_zero csched_zero_t;
 typedef struct csched_lane csched_lane_t;
 typedef struct {
     uint64_t ring_bytes;    /* of each ring, a power of two; 0: 262,144 */
@@ -223,12 +222,6 @@ typedef struct { /* an outcome from a lane's worker, 56 bytes: keep in step with
     uint64_t received, started, finished; /* by the remote clock */
 } csched_outcome_t;
 
-typedef struct { /* one side of a bare ring; private to csched_bare_* */
-    void *ends, *data;
-    uint64_t fields[4];
-    uint32_t peeked;
-} csched_bare_t;
-
 /* errors */
 const char *csched_error_name(int code);
 
@@ -341,12 +334,6 @@ int csched_journeys(csched_t *s, uint64_t *cursor, uint32_t most, csched_journey
 /* Sets the status of elements of a finished, uncommitted chunk in its journeys; only their results tell it. */
 int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t status, const uint32_t *elements, uint32_t count);
 
-/* for benchmarks: a ring of messages with nothing else, in zeroed, page-aligned memory shared by two processes.  Each
- * side opens it; one puts, the other takes, without waiting: CSCHED_EFULL, CSCHED_EAGAIN. */
-int csched_bare_open(void *memory, uint64_t bytes, csched_bare_t *ring);
-int csched_bare_put(csched_bare_t *ring, const void *data, uint64_t size);
-int csched_bare_take(csched_bare_t *ring, void *data, uint64_t room); /* spins a little; 1 when there was one */
-
 /* worker side */
 int csched_worker_attach(const int fds[4], csched_worker_t **worker);
 int csched_worker_detach(csched_worker_t *w);
@@ -417,11 +404,6 @@ uint32_t csched_lane_oldest(const csched_lane_t *l, uint32_t most, uint64_t *tic
 int csched_lane_blame(csched_lane_t *l, uint32_t element);
 int csched_lane_wait(csched_lane_t *l, uint32_t timeout_ms); /* sleeps until csched_lane_wake */
 int csched_lane_wake(csched_lane_t *l); /* any thread */
-
-/* for benchmarks: one thread of this process that answers every task of these workers at once with None.
- * fds: those of csched_worker_add, four each; taken over.  Stopped before or after the scheduler is destroyed. */
-int csched_zero_start(const int *fds, uint32_t workers, csched_zero_t **zero);
-int csched_zero_stop(csched_zero_t *zero);
 /* cffi: end */
 
 #include "csched_views.h"

@@ -1,7 +1,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "csched.h"
+#include "csched_lab.h"
 #include "harness.h"
 #include "layout.h"
 

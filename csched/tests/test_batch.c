@@ -1,4 +1,5 @@
 /* Batches: what csched_submit_many makes of its arrays, where it stops, and what csched_discard gives back. */
+#include "csched_lab.h"
 #include "world.h"
 
 enum { TASKS = 2000 };

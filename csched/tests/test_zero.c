@@ -1,4 +1,5 @@
 /* Zero workers: every task is answered with None and has a whole journey; dependencies hold; none is left behind. */
+#include "csched_lab.h"
 #include "world.h"
 
 enum { TASKS = 20000, MOST_ZEROS = 8 };

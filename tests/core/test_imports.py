@@ -128,6 +128,7 @@ MAY_IMPORT_CSCHED = (
     "cellmill.by_value.capture",  # compares Python objects, and knows no scheduler
     "cellmill.serialization.pieces",  # packs them
     "cellmill.diagnostics.boundary",  # shortens tracebacks
+    "benchmarks.csched_lab",  # a module of its own
 )
 WIDGETS_MAY_USE = {
     *("errors", "task", "runs", "telemetry", "process_context.interrupts"),

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "csched.h"
+#include "csched_lab.h"
 #include "ring.h"
 
 enum { SPINS = 200 }; /* looks at an empty ring, about a microsecond, before the caller decides what to do */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "csched_lab.h"
 #include "segment.h"
 #include "worker.h"
 

@@ -25,7 +25,7 @@ from .errors import CellmillError, UsageError, is_a
 from .futures import Future
 from .process_context import thread_context
 from .runs import Run
-from .serialization.functions import function_name
+from .serialization.function_code import function_name
 from .serialization.shared import Shared, share
 from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo, known_length
 

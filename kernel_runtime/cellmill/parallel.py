@@ -24,7 +24,7 @@ from .diagnostics.boundary import bounded
 from .errors import UsageError
 from .executor import Executor, default_executor, in_worker, peek_default_executor
 from .process_context import thread_context
-from .serialization.functions import check_batch, function_name
+from .serialization.function_code import check_batch, function_name
 from .serialization.shared import attached, detached
 from .task import DEFAULT_OPTIONS, TaskOptions
 

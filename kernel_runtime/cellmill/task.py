@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sized
 from concurrent.futures import Future as BaseFuture
 from dataclasses import dataclass, replace
@@ -341,80 +340,6 @@ class RunCounts:
     def done(self) -> int:
         """Tasks that are over, however they ended."""
         return self.succeeded + self.failed + self.cancelled
-
-
-def short_repr(value: object, most: int = 80) -> str:
-    """``repr`` that never raises and never fills the screen."""
-    try:
-        text = repr(value)
-    except Exception as error:
-        text = f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
-    text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def short_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The arguments of a call as short text for messages."""
-    parts = [short_repr(a, 40) for a in args[:4]] + [
-        f"{k}={short_repr(v, 40)}" for k, v in list(kwargs.items())[:4]
-    ]
-    if len(args) > 4 or len(kwargs) > 4:
-        parts.append("…")
-    return ", ".join(parts)
-
-
-_ATTRIBUTES: Any = BaseException.__dict__["__dict__"]
-MOST_SHOWN = 100_000  # packed bytes of an element that is shown
-MOST_NOTES = 16  # of ours, on one exception
-_BRIEF = reprlib.Repr()
-_BRIEF.maxstring, _BRIEF.maxother, _BRIEF.maxlong = 60, 80, 60
-
-
-def name_element(
-    error: BaseException,
-    function: str,
-    index: int,
-    item: Any,
-    *,
-    star: bool,
-    constants: Mapping[str, Any] | None = None,
-) -> None:
-    """Note on the error of a map's element which one it was: its place and its call."""
-    shown = element_text(item, star)
-    for name, value in (constants or {}).items():
-        shown += f", {name}={brief(value)}"
-    add_note(error, f"in element {index:,} of a map: {function}({shown})")
-
-
-def element_text(item: Any, star: bool) -> str:
-    """An element of a map as arguments."""
-    if isinstance(item, bytes) and len(item) > MOST_SHOWN:
-        return "…"
-    if star and type(item) is tuple:
-        return ", ".join(map(brief, item))
-    return f"*{brief(item)}" if star else brief(item)
-
-
-def add_note(error: BaseException, note: str) -> None:
-    """A note on an exception, once; one object that many calls raise gets a few of them."""
-    _ATTRIBUTES.__get__(error).setdefault("__notes__", [])
-    notes = notes_of(error)
-    if len(notes) < MOST_NOTES and not any(type(each) is str and each == note for each in notes):
-        notes.append(note)
-
-
-def notes_of(error: BaseException) -> list[Any]:
-    """Its notes themselves; no code of the exception's own runs."""
-    notes = _ATTRIBUTES.__get__(error).get("__notes__")
-    return notes if type(notes) is list else []
-
-
-def brief(value: object) -> str:
-    """An element of a map for messages."""
-    try:
-        return " ".join(_BRIEF.repr(value).split())
-    except Exception as error:
-        return f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
 
 
 def known_length(iterables: Iterable[Any]) -> int | None:

@@ -15,6 +15,7 @@ from ..by_value.references import constants_of
 from ..cell_output.transcript import OUTPUT_LINES, Settings, whole_lines
 from ..diagnostics import inner_calls, notices
 from ..diagnostics.naming import call_of, call_text, name_call
+from ..diagnostics.short_text import short_arguments
 from ..diagnostics.signatures import check_call
 from ..diagnostics.tracebacks import shorten
 from ..errors import DependencyError, UsageError, in_words, is_a
@@ -23,18 +24,9 @@ from ..process_context import thread_context
 from ..randomness import streams
 from ..runs import Run, finish_all, note_failure
 from ..serialization import shared as sharing
-from ..serialization.functions import check_batch, function_name
+from ..serialization.function_code import check_batch, function_name
 from ..serialization.shared import Shared
-from ..task import (
-    DEFAULT_OPTIONS,
-    NO_RUN,
-    RunCounts,
-    Stats,
-    TaskOptions,
-    WorkerEnd,
-    WorkerInfo,
-    short_arguments,
-)
+from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from .inline_map import InlineMap
 from .map_iterator import MapIterator
 from .map_options import MapOptions

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from ..by_value.references import constants_of
+from ..diagnostics.short_text import name_element
 from ..futures import Future, settled
-from ..task import RunCounts, known_length, name_element
+from ..task import RunCounts, known_length
 from .map_iterator import MapIterator, Progress, reading
 from .map_options import MapOptions
 from .taking import LARGEST_BLOCK, Input, endless

@@ -12,7 +12,7 @@ from typing import Any
 from ..by_value.references import unwrapped
 from ..diagnostics.signatures import check_call, check_names, parameters
 from ..errors import UsageError, did_you_mean
-from ..serialization.functions import function_name
+from ..serialization.function_code import function_name
 from .map_options import MapOptions
 
 OPTIONS = tuple(option.name for option in fields(MapOptions) if option.name != "star")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import is_a
 from ..serialization.exceptions import number_raised, task_of
-from ..task import add_note, notes_of, short_arguments
+from .short_text import add_note, notes_of, short_arguments
 
 _OF_MAP = re.compile(r"in element [\d,]+ of a map: ")
 

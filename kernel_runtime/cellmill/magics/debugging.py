@@ -5,8 +5,8 @@ from __future__ import annotations
 from IPython.core.getipython import get_ipython
 
 import cellmill
+from cellmill.diagnostics.short_text import short_repr
 from cellmill.magics.lines import Line, Word
-from cellmill.task import short_repr
 from cellmill.tasks import questions_of
 
 

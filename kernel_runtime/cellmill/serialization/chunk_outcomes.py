@@ -7,7 +7,7 @@ from typing import Any
 
 from . import payload
 from .exceptions import encode_error
-from .functions import check_batch
+from .function_code import check_batch
 
 
 class Outcomes:

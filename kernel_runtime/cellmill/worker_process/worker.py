@@ -26,7 +26,7 @@ from ..process_context.settings import under
 from ..randomness.generators import streams_of_their_own
 from ..serialization import payload, read_only
 from ..serialization.exceptions import encode_error
-from ..serialization.functions import load_function
+from ..serialization.function_code import load_function
 from ..serialization.shared import Loaded
 from ..serialization.unpacked import callee
 from . import fork

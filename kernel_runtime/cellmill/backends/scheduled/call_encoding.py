@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import PayloadError, UsageError
 from ...futures import FINISHED, OVER, Future, FutureOwner
 from ...serialization import payload
-from ...serialization.functions import function_name
+from ...serialization.function_code import function_name
 from ...serialization.payload import Encoded
 from ...serialization.pieces import Refusal
 from ...serialization.shared import Shared, ShareError

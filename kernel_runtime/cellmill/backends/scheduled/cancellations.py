@@ -11,12 +11,14 @@ from collections import deque
 from ... import runs
 from ...diagnostics.blame import who
 from ...diagnostics.questions import number
+from ...diagnostics.short_text import short_arguments
 from ...futures import Future
 from ...runs import Run
-from ...serialization.functions import FunctionTable, function_name
+from ...serialization.function_code import function_name
+from ...serialization.functions import FunctionTable
 from ...serialization.preview import preview
 from ...serialization.unpacked import function_of
-from ...task import NO_RUN, short_arguments
+from ...task import NO_RUN
 from .scheduler import Scheduler, ffi, with_gil
 
 MOST_RECORDS = 256  # of causes

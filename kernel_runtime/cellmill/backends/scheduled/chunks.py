@@ -7,12 +7,13 @@ from concurrent.futures import CancelledError
 from functools import partial
 from typing import Any, Protocol
 
+from ...diagnostics.short_text import short_repr
 from ...errors import TaskTimeoutError, is_a
 from ...process_context.settings import Settings
 from ...randomness.streams import Root
 from ...serialization.exceptions import load_error, number_raised
-from ...serialization.functions import function_name
-from ...task import TaskOptions, short_repr
+from ...serialization.function_code import function_name
+from ...task import TaskOptions
 from . import outcomes, state_map
 from .protocols import StreamHost
 from .salvage import mark_in, salvage

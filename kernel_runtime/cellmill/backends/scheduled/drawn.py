@@ -14,7 +14,8 @@ from ...randomness import streams
 from ...randomness.generators import Board, Draws, in_shared_process, mentioned
 from ...randomness.streams import Calls, Late, Root
 from ...serialization import payload, read_only
-from ...serialization.functions import FunctionTable, function_name
+from ...serialization.function_code import function_name
+from ...serialization.functions import FunctionTable
 from ...serialization.payload import Encoded
 from .call_encoding import Inputs
 from .chunks import Chunk

@@ -20,15 +20,16 @@ from typing import Any
 from ...by_value import pickling
 from ...diagnostics.naming import name_call
 from ...diagnostics.questions import number
+from ...diagnostics.short_text import short_arguments
 from ...errors import UsageError, WorkerLostError, class_name, is_a, text_of
 from ...futures import Future
 from ...serialization import payload
 from ...serialization.exceptions import function_that_raised, remote_traceback
-from ...serialization.functions import FunctionTable, function_name
+from ...serialization.function_code import function_name
+from ...serialization.functions import FunctionTable
 from ...serialization.preview import preview
 from ...serialization.shared import packing
 from ...serialization.unpacked import function_of
-from ...task import short_arguments
 from .scheduler import Scheduler, ffi, with_gil
 
 MOST_FAILURES, FIRST_OF_A_KIND = 256, 8

@@ -7,11 +7,13 @@ from typing import Any, Protocol
 
 from ...cell_output.transcript import kept
 from ...diagnostics.questions import KINDS, MOST_ROWS, ORDERS, Row, Waits
+from ...diagnostics.short_text import short_arguments
 from ...errors import UsageError
 from ...futures import Future
-from ...serialization.functions import FunctionTable, check_batch
+from ...serialization.function_code import check_batch
+from ...serialization.functions import FunctionTable
 from ...serialization.preview import preview
-from ...task import NO_RUN, PRIORITIES, check_whole, short_arguments
+from ...task import NO_RUN, PRIORITIES, check_whole
 from ..resources import Resources
 from .cancellations import Cancellations
 from .failure_log import LOOKED_AT_BYTES, Failure, FailureLog, Group

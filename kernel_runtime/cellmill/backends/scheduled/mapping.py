@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import is_a
 from ...process_context.interrupts import uninterrupted
 from ...runs import Run
-from ...serialization.functions import function_name
+from ...serialization.function_code import function_name
 from ...task import TaskOptions, known_length
 from ..map_iterator import Progress, woken
 from ..map_options import MapOptions

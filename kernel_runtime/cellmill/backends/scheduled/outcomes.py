@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import unasked
 from ...diagnostics.naming import call_of
+from ...diagnostics.short_text import short_arguments
 from ...errors import (
     OWN_FOLDER,
     CellmillError,
@@ -23,10 +24,9 @@ from ...errors import (
     is_a,
 )
 from ...serialization.exceptions import load_error
-from ...serialization.functions import function_name
+from ...serialization.function_code import function_name
 from ...serialization.preview import preview
 from ...serialization.unpacked import function_of
-from ...task import short_arguments
 from .scheduler import with_gil
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import BackendError, UsageError
 from ...serialization import payload
 from ...serialization.exceptions import encode_error, load_error
-from ...serialization.functions import encode_function
+from ...serialization.function_code import encode_function
 from ...worker_process.protocol import CALL
 from . import outcomes
 from .gate import Gate

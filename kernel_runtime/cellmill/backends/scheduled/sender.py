@@ -18,7 +18,7 @@ from ...futures import Future, FutureOwner
 from ...process_context.interrupts import uninterrupted
 from ...process_context.settings import Settings
 from ...randomness.generators import Draws
-from ...serialization.functions import function_name
+from ...serialization.function_code import function_name
 from ...serialization.packer import Packer
 from ...serialization.payload import INLINE_MAX, Encoded, encode, explain_argument
 from ...serialization.pieces import as_sent

@@ -16,13 +16,14 @@ from typing import Any, Protocol
 from ...by_value.references import constants_of
 from ...diagnostics.blame import who
 from ...diagnostics.naming import name_call
+from ...diagnostics.short_text import brief, element_text, name_element
 from ...errors import DependencyError, PayloadError, UsageError, WorkerLostError
 from ...futures import Future
 from ...process_context.interrupts import uninterrupted
 from ...randomness.streams import Root
 from ...runs import Run, find, note_failure
-from ...serialization.functions import function_name
-from ...task import TaskOptions, brief, element_text, name_element
+from ...serialization.function_code import function_name
+from ...task import TaskOptions
 from . import outcomes, state_map
 from .cancellations import done_of
 from .chunks import Chunk

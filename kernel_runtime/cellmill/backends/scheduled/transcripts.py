@@ -18,7 +18,8 @@ from typing import Any
 from ... import runs
 from ...cell_output import log_records, origin
 from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput, Transcript
-from ...serialization.functions import FunctionTable, function_name
+from ...serialization.function_code import function_name
+from ...serialization.functions import FunctionTable
 from ...task import NO_RUN
 from ...worker_process.output_frames import STDERR, STDOUT
 from .chunks import Chunk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...by_value.capture import capture
 from ...diagnostics import notices
-from ...serialization.functions import function_name
+from ...serialization.function_code import function_name
 from .stream import Stream
 
 

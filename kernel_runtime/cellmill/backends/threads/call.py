@@ -11,10 +11,10 @@ from operator import is_
 from typing import Any
 
 from ...diagnostics.naming import InputName
+from ...diagnostics.short_text import short_arguments
 from ...futures import FINISHED, OVER, Future, FutureOwner
 from ...process_context import thread_context
 from ...serialization.exceptions import here_and_now
-from ...task import short_arguments
 from ..scheduled.call_encoding import FailedInput, Inputs, add_input, is_owned_by, note_over
 
 PARTS = (list, tuple, dict)  # what is looked through for futures, as deep as it goes

@@ -8,7 +8,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...serialization.functions import FunctionTable, function_name
+from ...serialization.function_code import function_name
+from ...serialization.functions import FunctionTable
 from ...serialization.payload import Encoded
 
 MOST_NAMES = 4096

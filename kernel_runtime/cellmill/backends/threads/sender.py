@@ -14,7 +14,7 @@ from ...process_context import thread_context
 from ...process_context.settings import context_now
 from ...randomness import streams
 from ...serialization import shared
-from ...serialization.functions import function_name
+from ...serialization.function_code import function_name
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from ..inline import InlineBackend
 from ..scheduled import outcomes

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 from ....errors import BackendError
-from ....serialization.functions import load_function
+from ....serialization.function_code import load_function
 from .shared import Borrowed
 
 MOST_FUNCTIONS = 256

@@ -20,7 +20,7 @@ from ....randomness.generators import prepared
 from ....serialization import payload, read_only
 from ....serialization.chunk_outcomes import Outcomes, run_batch
 from ....serialization.exceptions import encode_error
-from ....serialization.functions import load_function
+from ....serialization.function_code import load_function
 from ....serialization.unpacked import callee
 from .. import clocks, pack, page
 from ..pack import CALL, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE, WORLD

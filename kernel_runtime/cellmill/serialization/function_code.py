@@ -1,0 +1,180 @@
+"""One function on its way: its pickle, with the sources of its cells, and what is done with it in the worker."""
+
+from __future__ import annotations
+
+import contextvars
+import linecache
+import os
+import types
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..by_value.capture_kinds import Walk
+from ..by_value.module_reads import Brought, Reads, leave_out
+from ..by_value.pickling import dumps
+from ..by_value.references import (
+    helpers_of,
+    named_references,
+    unwrapped,
+)
+from ..by_value.watched import Watched
+from ..errors import PayloadError, UsageError, in_words
+from ..randomness.generators import Board, Drawing
+from . import payload, read_only
+from .shared import ShareError, packing
+
+
+class FunctionBlob(NamedTuple):
+    """What a worker gets for a function: its pickle and the sources of the cells it comes from."""
+
+    name: str
+    function: Any
+    sources: dict[str, str]
+    reads: Reads = {}  # noqa: RUF012  (data of modules, which is never changed)
+    watched: bool = False  # it refers to what tasks could change
+    board: Board | None = None  # the generators among all that, which came before
+
+
+def function_name(function: Any) -> str:
+    """A short name for people."""
+    while type(function) is partial:
+        function = function.func
+    return str(
+        getattr(function, "__qualname__", None)
+        or getattr(function, "__name__", None)
+        or type(function).__name__
+    )
+
+
+def encode_function(
+    function: Any,
+    refer: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None,
+    walk: Walk | None = None,
+    board: Board | None = None,
+) -> payload.Encoded:
+    """Pickle a function for workers; raises `PayloadError` with the reason when it cannot be.
+
+    ``refer`` tells what shared objects become that it refers to; ``walk`` is over all that it refers to.
+    ``board`` takes the generators of random numbers in that.
+    """
+    if refer is not None:
+        with packing(refer):
+            return encode_function(function, None, walk, board)
+    board = Board() if board is None else board
+    blob = FunctionBlob(function_name(function), function, dict(sources_of(function)), board=board)
+    if walk is not None:
+        blob = blob._replace(reads=walk.reads, watched=walk.mutable or bool(walk.stores))
+    try:
+        return read_only.encode(blob, board)
+    except ShareError as error:
+        raise PayloadError(
+            f"the function {function_name(function)} cannot be sent to a worker: {error}"
+        ) from error.__cause__
+    except Exception as error:
+        if walk is not None and walk.reads:
+            walk.reads = _picklable(walk.reads)
+            board.generators.clear()
+            return encode_function(function, None, walk, board)
+        culprit, advice = _culprit(function)
+        advice = advice or (
+            f"{in_words(error)}. Create such objects inside the function, or once per worker with @cellmill.per_worker."
+        )
+        raise PayloadError(
+            f"the function {function_name(function)} cannot be sent to a worker: {culprit}{advice}"
+        ) from error
+
+
+def _picklable(reads: Reads) -> Reads:
+    """The data of modules that can be sent; the rest stays each process's own."""
+    found: Reads = {}
+    for place, value in reads.items():
+        try:
+            dumps(value)
+            found[place] = value
+        except Exception as error:
+            leave_out(place, value, in_words(error))
+    return found if len(found) < len(reads) else {}
+
+
+def _culprit(function: Any) -> tuple[str, str]:
+    """(the global or closure variable that cannot be pickled, named; what to do instead, "": the usual)."""
+    constants = function.keywords.items() if type(function) is partial else ()
+    function = unwrapped(function.func if type(function) is partial else function)
+    referred = named_references(function) if isinstance(function, types.FunctionType) else ()
+    for says, named in (("is given", constants), ("refers to", referred)):
+        for name, value in named:
+            if type(value) is types.FunctionType:
+                continue
+            try:
+                dumps(value)
+            except Exception:
+                return f"it {says} {name!r}, a {type(value).__name__}. ", _advice(name, value)
+    return "", ""
+
+
+def _advice(name: str, value: Any) -> str:
+    """For what belongs to the kernel and cannot be made in a worker."""
+    if type(value) is contextvars.ContextVar:
+        return f"Context variables stay in the kernel: pass {name}.get() as an argument."
+    owner = type(getattr(value, "__self__", value)).__module__.partition(".")[0]
+    if owner not in ("IPython", "ipykernel"):
+        return ""
+    if name in ("exit", "quit"):
+        return "It ends the notebook's kernel: leave the function with return, or raise an exception."
+    return "There is no IPython in a worker: use it in a cell, with the results of the tasks."
+
+
+def sources_of(function: Any) -> Iterator[tuple[str, str]]:
+    """(file name, source) of every cell that the function or one of its helpers was defined in."""
+    seen: set[str] = set()
+    for helper in helpers_of(function):
+        if type(helper) is not types.FunctionType:
+            continue
+        name = helper.__code__.co_filename
+        if name in seen or os.path.exists(name):
+            continue
+        seen.add(name)
+        lines = linecache.getlines(name)
+        if lines:
+            yield name, "".join(lines)
+
+
+def check_batch(name: str, values: Any, count: int) -> Any:
+    """What a batch function returned, if it is one result per item."""
+    try:
+        length = len(values)
+    except TypeError:
+        length = -1
+    if length != count or isinstance(values, (str, bytes, dict, set)):
+        what = f"{length} results" if length >= 0 else f"a {type(values).__name__}"
+        raise UsageError(
+            f"the batch function {name} was given {count} items and returned {what}; with batch=True a function "
+            "takes a list and returns a list of the same length"
+        )
+    return values
+
+
+def load_function(view: memoryview) -> FunctionBlob:
+    """In the worker: the function, with its sources made known to `linecache`."""
+    blob: FunctionBlob = payload.decode(view)
+    for name, source in blob.sources.items():
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    function = _WithReads(blob) if blob.reads else blob.function
+    if blob.board is not None:
+        function = Drawing(function, blob.board)
+    if blob.watched:
+        function = Watched(function, blob.function, blob.name)
+    return blob._replace(function=function)
+
+
+class _WithReads:
+    """A function that finds the data of modules as it was at the call, whatever other functions brought."""
+
+    def __init__(self, blob: FunctionBlob) -> None:
+        self.__qualname__ = self.__name__ = blob.name
+        self.__wrapped__ = blob.function
+        self._brought = Brought(blob.reads)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._brought.call(self.__wrapped__, args, kwargs)

@@ -7,14 +7,13 @@ results, `stream` and `mapping` do both for many calls at once, the `pool` of ea
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from ...cell_output.origin import Origin
 from ...cell_output.transcript import OUTPUT_LINES, Settings, whole_lines
-from ...errors import CellmillError, PayloadError, UsageError, describe_exit
+from ...errors import CellmillError, PayloadError, UsageError
 from ...futures import Future
 from ...process_context.interrupts import uninterrupted
 from ...runs import STOP, Run, stop_with_cells
@@ -30,11 +29,10 @@ from ...task import (
     WorkerEnd,
     WorkerInfo,
 )
-from ...telemetry.schema import STAGES
 from ..map_iterator import MapIterator, reading
 from ..map_options import MapOptions
 from ..resources import Resources, machine_memory
-from . import ending, forked, worker_infos
+from . import ending, figures, forked, worker_infos
 from .cancellations import SLOT, Cancellations
 from .events import Events
 from .failure_log import FailureLog
@@ -45,7 +43,7 @@ from .observer import Observer
 from .protocols import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
 from .results import Results
-from .scheduler import NO_WORKER, Scheduler, StaleInput, check, ffi, with_gil
+from .scheduler import Scheduler, StaleInput, check, ffi, with_gil
 from .sender import Sender
 from .sharing import Sharing
 from .sizes import Paces
@@ -55,11 +53,6 @@ from .stream import Stream
 from .worker_exit import Exit
 
 __all__ = ["ScheduledBackend"]
-
-# of a journey, by CSCHED_ code
-STATUSES = ("done", "done", "failed", "lost", "cancelled", "dependency", "timeout", "failed", "retried")
-
-_NOW = time.monotonic_ns
 
 
 class ScheduledBackend:
@@ -273,9 +266,7 @@ class ScheduledBackend:
         return int(number[0])
 
     def run_counts(self, run: int) -> RunCounts:
-        counts = ffi.new("csched_run_t *")
-        with_gil.csched_run_counts(self.scheduler.handle, run, counts)
-        return RunCounts(counts.submitted, counts.succeeded, counts.failed, counts.cancelled, counts.stopping)
+        return figures.run_counts(self.scheduler, run)
 
     def running_in_run(self, run: int) -> int:
         return worker_infos.running_in_run(self.scheduler, run)
@@ -346,52 +337,17 @@ class ScheduledBackend:
         with_gil.csched_run_close(self.scheduler.handle, run)
 
     def stats(self) -> Stats:
-        s = ffi.new("csched_stats_t *")
-        with_gil.csched_stats(self.scheduler.handle, s)
-        if s.ready_workers < self.max_workers and not self.gate.foreign:
-            self.scheduler.poll()  # hears of workers that have become ready, also while nothing runs
-            with_gil.csched_stats(self.scheduler.handle, s)
-        over = s.succeeded + s.failed + s.cancelled
-        queued = max(0, s.submitted - over - s.running - s.waiting)
-        return Stats(
-            _NOW(),
-            s.ready_workers,
-            s.submitted,
-            s.waiting,
-            queued,
-            s.running,
-            s.succeeded,
-            s.failed,
-            s.cancelled,
-            s.stopping,
-        )
+        return figures.stats(self.scheduler, 0 if self.gate.foreign else self.max_workers)
 
     def journey_rows(self) -> Iterator[dict[str, Any]]:
-        for row in self.scheduler.journeys():
-            ticket, run, function, element, worker, status, attempt, *stamps, pack_ns, position = row
-            yield {
-                "task": ticket,
-                "run": run,
-                "function": self.functions.names.get(function, "?"),
-                "element": element,
-                "worker": worker if worker != NO_WORKER else None,
-                "status": STATUSES[status],
-                "attempt": attempt,
-                "pack_ns": int(pack_ns),
-                "position": position,
-                **{stage: stamp or None for stage, stamp in zip(STAGES, stamps, strict=True)},
-            }
+        return figures.journey_rows(self.scheduler, self.functions.names)
 
     def workers(self) -> list[WorkerInfo]:
         return self.pool.infos()
 
     def worker_ends(self) -> list[WorkerEnd]:
         """How worker processes ended that were not asked to, oldest first."""
-        return [
-            WorkerEnd(index, end.reason or describe_exit(end.signal, end.exitcode), end.peak_rss)
-            for index, end in list(self.pool.exits.items())
-            if end.exitcode != 0 or end.task is not None
-        ]
+        return figures.worker_ends(self.pool.exits)
 
     def replace_worker(self, index: int) -> None:
         self.pool.replace(index)

@@ -6,14 +6,13 @@ A task's path in the kernel begins at `Sender.submit`; that of a plain call goes
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
 from ...diagnostics.naming import call_text, name_call
 from ...diagnostics.signatures import check_call
-from ...errors import CellmillError, UsageError, is_a
+from ...errors import CellmillError, UsageError
 from ...futures import Future, FutureOwner
 from ...process_context.interrupts import uninterrupted
 from ...process_context.settings import Settings
@@ -25,6 +24,7 @@ from ...serialization.pieces import as_sent
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, Stats, TaskOptions
 from ..resources import Resources
 from . import outcomes, state_map
+from .batch_elements import BATCH_ELEMENTS, BatchElement
 from .call_encoding import FailedInput, Inputs, add_input, pack
 from .chunks import Chunk
 from .drawn import Drawn
@@ -35,7 +35,7 @@ from .retrying import RetriedFuture
 from .scheduler import NO_BLOCK, StaleInput, ffi, with_gil
 from .sharing import Sharing
 from .slots import SlotTable
-from .stream import CancelledItem, Stream
+from .stream import Stream
 
 MOST_FORMS = 64
 LONGEST_S = 1e9  # of a time limit: thirty years
@@ -290,9 +290,7 @@ class Sender:
         if stream is None or not stream.unfinished:
             if len(self.batches) > 32:
                 self.batches = {k: s for k, s in self.batches.items() if s.unfinished}
-            stream = self.batches[key] = Stream(
-                self.host, function, options, run, _BATCH_ELEMENTS, star=False
-            )
+            stream = self.batches[key] = Stream(self.host, function, options, run, BATCH_ELEMENTS, star=False)
         element = BatchElement(stream)
         with uninterrupted():
             packer = self.packer(function_name(function), star=False)
@@ -367,42 +365,3 @@ class Sender:
             except StaleInput:
                 number = self._drawn.number(function)
                 continue
-
-
-class BatchElement(Future):
-    """The future of one item of a batch: it has no task of its own in the scheduler."""
-
-    def __init__(self, stream: Stream) -> None:
-        super().__init__(stream)
-        self._stream = stream
-        self.index: int | None = None  # among those that draw random numbers
-
-
-class _BatchElements:
-    """Receives what comes back for the futures of batches, which are their own keys."""
-
-    def receive(self, keys: Sequence[BatchElement], values: list[Any], size: int = 0) -> None:
-        """See `Receiver`."""
-        for future, value in zip(keys, values, strict=True):
-            if future.settle(value):
-                future._stream.host.call_back(future)
-
-    def receive_error(self, key: BatchElement, error: BaseException) -> None:
-        """See `Receiver`."""
-        if is_a(error, CancelledError):
-            key._cancelled = CancelledItem(key._stream, key, error)
-            called = key.settle_cancelled()
-        else:
-            called = key.settle(None, error)
-        if called:
-            key._stream.host.call_back(key)
-
-    def receive_cancelled(self, keys: Sequence[BatchElement]) -> None:
-        """See `Receiver`."""
-        for future in keys:
-            future._cancelled = CancelledItem(future._stream, future, CancelledError())
-            if future.settle_cancelled():
-                future._stream.host.call_back(future)
-
-
-_BATCH_ELEMENTS = _BatchElements()

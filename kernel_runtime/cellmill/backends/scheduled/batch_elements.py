@@ -1,0 +1,50 @@
+"""Futures of the single calls of a batch function, which travel together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from typing import Any
+
+from ...errors import is_a
+from ...futures import Future
+from .stream import CancelledItem, Stream
+
+
+class BatchElement(Future):
+    """The future of one item of a batch: it has no task of its own in the scheduler."""
+
+    def __init__(self, stream: Stream) -> None:
+        super().__init__(stream)
+        self._stream = stream
+        self.index: int | None = None  # among those that draw random numbers
+
+
+class _BatchElements:
+    """Receives what comes back for the futures of batches, which are their own keys."""
+
+    def receive(self, keys: Sequence[BatchElement], values: list[Any], size: int = 0) -> None:
+        """See `Receiver`."""
+        for future, value in zip(keys, values, strict=True):
+            if future.settle(value):
+                future._stream.host.call_back(future)
+
+    def receive_error(self, key: BatchElement, error: BaseException) -> None:
+        """See `Receiver`."""
+        if is_a(error, CancelledError):
+            key._cancelled = CancelledItem(key._stream, key, error)
+            called = key.settle_cancelled()
+        else:
+            called = key.settle(None, error)
+        if called:
+            key._stream.host.call_back(key)
+
+    def receive_cancelled(self, keys: Sequence[BatchElement]) -> None:
+        """See `Receiver`."""
+        for future in keys:
+            future._cancelled = CancelledItem(future._stream, future, CancelledError())
+            if future.settle_cancelled():
+                future._stream.host.call_back(future)
+
+
+BATCH_ELEMENTS = _BatchElements()

@@ -11,9 +11,14 @@ import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .control import cancel as cancel
-    from .control import pause as pause
-    from .control import resume as resume
+    from .api import cancel as cancel
+    from .api import journey_rows as journey_rows
+    from .api import journeys as journeys
+    from .api import output as output
+    from .api import pause as pause
+    from .api import resume as resume
+    from .api import set_priority as set_priority
+    from .api import why as why
     from .diagnostics.tracebacks import traceback as traceback
     from .errors import BackendError as BackendError
     from .errors import CellmillError as CellmillError
@@ -30,9 +35,6 @@ if TYPE_CHECKING:
     from .executor import peek_default_executor as peek_default_executor
     from .executor import set_default_executor as set_default_executor
     from .futures import Future as Future
-    from .journeys import journey_rows as journey_rows
-    from .journeys import journeys as journeys
-    from .output import output as output
     from .parallel import ParallelFunction as ParallelFunction
     from .parallel import PerWorker as PerWorker
     from .parallel import parallel as parallel
@@ -44,15 +46,13 @@ if TYPE_CHECKING:
     from .serialization.shared import share as share
     from .task import Retry as Retry
     from .task import TaskFailure as TaskFailure
-    from .tasks import set_priority as set_priority
-    from .tasks import why as why
     from .views.recording import Recording as Recording
     from .views.recording import record as record
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "control": ("cancel", "pause", "resume"),
+    "api": ("cancel", "journey_rows", "journeys", "output", "pause", "resume", "set_priority", "why"),
     "errors": (
         "BackendError",
         "CellmillError",
@@ -72,15 +72,12 @@ _HOMES = {
         "set_default_executor",
     ),
     "futures": ("Future",),
-    "journeys": ("journey_rows", "journeys"),
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
-    "output": ("output",),
     "serialization.exceptions": ("RemoteTraceback",),
     "views.recording": ("Recording", "record"),
     "randomness.seeds": ("seed", "task_seed"),
     "serialization.shared": ("Shared", "share"),
     "task": ("Retry", "TaskFailure"),
-    "tasks": ("set_priority", "why"),
     "diagnostics.tracebacks": ("traceback",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -89,11 +86,11 @@ __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
 
 
 class _Package(types.ModuleType):
-    """The package, whose `parallel`, `journeys` and `output` are functions although modules of these names exist."""
+    """The package, whose `parallel` is a function although there is a module of that name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("parallel", "journeys", "output") and isinstance(value, types.ModuleType):
-            value = getattr(value, name)
+        if name == "parallel" and isinstance(value, types.ModuleType):
+            value = value.parallel
         super().__setattr__(name, value)
 
     def __reduce__(self) -> Any:

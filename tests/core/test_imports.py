@@ -103,7 +103,7 @@ LAYERS = [
         "worker_process.zygote",
     },
     {"backends"},
-    {"registry", "executor", "control", "journeys", "output", "tasks", "randomness.seeds"},
+    {"registry", "executor", "api", "randomness.seeds"},
     {"parallel"},
     {
         "magics",

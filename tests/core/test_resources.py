@@ -13,9 +13,9 @@ import pytest
 
 import cellmill
 from cellmill import Executor, parallel
+from cellmill.api import questions_of
 from cellmill.backends import resources as totals
 from cellmill.task import DEFAULT_OPTIONS, POLICIES, amount_of, amount_text, size_text
-from cellmill.tasks import questions_of
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate
 

@@ -12,8 +12,8 @@ import pytest
 
 import cellmill
 from cellmill import Executor
+from cellmill.api import questions_of
 from cellmill.diagnostics.questions import Waits
-from cellmill.tasks import questions_of
 from tests.core import tasks
 from tests.core.helpers import SECONDS, Gate
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from IPython.core.getipython import get_ipython
 
 import cellmill
+from cellmill.api import questions_of
 from cellmill.diagnostics.short_text import short_repr
 from cellmill.magics.lines import Line, Word
-from cellmill.tasks import questions_of
 
 
 def debug(line: Line, command: Word, arguments: list[Word]) -> str:

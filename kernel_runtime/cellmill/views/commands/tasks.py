@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cellmill import runs
+from cellmill.api import questions_of
 from cellmill.diagnostics.questions import KINDS, MOST_OFFSET, MOST_ROWS, ORDERS, Row, number
 from cellmill.diagnostics.short_text import short_repr
 from cellmill.diagnostics.tracebacks import in_cells
 from cellmill.errors import UsageError, text_of
 from cellmill.executor import Executor
-from cellmill.tasks import questions_of
 from cellmill.telemetry import schema
 
 if TYPE_CHECKING:

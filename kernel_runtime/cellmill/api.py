@@ -1,0 +1,218 @@
+"""What users call beside executors: control of work as a whole, questions about tasks, their journeys and output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future as BaseFuture
+from typing import TYPE_CHECKING, Any
+
+from . import runs
+from .cell_output.transcript import kept
+from .diagnostics.blame import cancelling
+from .diagnostics.boundary import bounded
+from .diagnostics.questions import Waits, number
+from .errors import BackendError, UsageError
+from .executor import Executor, default_executor, peek_default_executor
+from .futures import OVER, Future
+from .runs import Run
+from .telemetry.schema import STAGES
+
+if TYPE_CHECKING:
+    import pandas
+
+    from .backends._protocol import Observer, TaskQuestions
+
+__all__ = [
+    "cancel",
+    "journey_rows",
+    "journeys",
+    "output",
+    "pause",
+    "questions_of",
+    "resume",
+    "set_priority",
+    "why",
+]
+
+# -- work as a whole
+
+
+@bounded
+def pause() -> None:
+    """No task of the default executor begins any more until `resume`; what runs goes on, calls are still taken."""
+    default_executor().pause()
+
+
+@bounded
+def resume() -> None:
+    """The default executor's tasks go on after `pause`."""
+    default_executor().resume()
+
+
+@bounded
+def cancel(what: Run | Future | int | None = None) -> int:
+    """End a run (itself, or its number), one task (by its future), or without one all work of the default executor.
+
+    What has not begun is cancelled, what runs is interrupted; without one single calls that run go on. Returns how many
+    tasks that were: 0 when all was over. Raises `UsageError` for the number of a run that does not go on.
+    """
+    with cancelling("cellmill.cancel()"):
+        return _cancel(what)
+
+
+def _cancel(what: Run | Future | int | None) -> int:
+    if isinstance(what, Run):
+        return what.stop()
+    if isinstance(what, BaseFuture):
+        if what.done():
+            return 0
+        return int(what.cancel(force=True) if isinstance(what, Future) else what.cancel())
+    if what is None:
+        executor = peek_default_executor()
+        if executor is None:
+            return 0
+        ours = [run for run in runs.active_runs() if run._backend is executor._backend]
+        return sum(run.stop() for run in ours) + executor.stop()  # calls of submit are part of no run
+    if not isinstance(what, int) or isinstance(what, bool):
+        raise UsageError(f"cancel takes a run or its number, or a future, not {what!r}")
+    found = [run for run in runs.active_runs() if run.id == what]
+    if not found:
+        going = ", ".join(str(run.id) for run in runs.active_runs()) or "none"
+        raise UsageError(f"no run {what} goes on; these do: {going}")
+    return found[0].stop()
+
+
+# -- single tasks
+
+
+@bounded
+def why(task: Future | int) -> str:
+    """In words: why a task waits, by its future or its number (the one that is shown behind ``#``), and what helps."""
+    if isinstance(task, BaseFuture):
+        early = _of_future(task)
+        if early:
+            return early
+    questions, ticket = _find(task)
+    waits = questions.why(ticket)
+    failed = questions.failure(ticket) if waits.reason == "over" else None
+    if failed is not None:
+        return (
+            f"It does not wait: task {number(failed.task)}, {failed.function}({failed.arguments}), failed with "
+            f"{failed.type}: {failed.message}"
+        )
+    return str(waits)
+
+
+def waits(task: int, executor: Executor | None = None) -> Waits:
+    """The same as data."""
+    return questions_of(executor).why(task)
+
+
+@bounded
+def set_priority(what: Future | Run | int, priority: int) -> int:
+    """Have what has not begun of a task (by its future or number) or of a run go earlier or later.
+
+    ``priority`` is from -100 to 100, larger first; how many tasks it changed: 0 when it is too late. A run's tasks that
+    come later have it too.
+    """
+    if isinstance(what, Run):
+        return what.set_priority(priority)
+    questions, ticket = _find(what)
+    return int(questions.set_priority(ticket, priority))
+
+
+def questions_of(executor: Executor | None = None) -> TaskQuestions:
+    """What answers for single tasks; raises `BackendError` where nothing does."""
+    found = executor if executor is not None else peek_default_executor()
+    if found is None:
+        raise UsageError("there are no tasks yet: workers start with the first one")
+    observer = found._backend.observer
+    if observer is None:
+        raise BackendError(
+            f"the {found.backend} backend keeps no single tasks to look at; the local one does (backend='local')"
+        )
+    return observer.tasks
+
+
+def _find(task: Any) -> tuple[TaskQuestions, int]:
+    if isinstance(task, Future):
+        owner: Any = task._owner
+        owner = getattr(owner, "host", owner)  # an item of a batch: its stream's
+        observer: Observer | None = owner.observer
+        if observer is None:
+            raise BackendError("this future's backend keeps no single tasks to look at")
+        return observer.tasks, task._ticket
+    if isinstance(task, int) and not isinstance(task, bool) and task > 0:
+        return questions_of(), task
+    raise UsageError(f"a task is named by its future or its number, not {task!r}")
+
+
+def _of_future(future: BaseFuture[Any]) -> str:
+    """What the future itself tells."""
+    state = getattr(future, "_state", "")
+    if state in OVER:
+        if future.cancelled():
+            return "It does not wait: it was cancelled."
+        error = future.exception()
+        return (
+            f"It does not wait: it {'is done' if error is None else f'failed with {type(error).__name__}'}."
+        )
+    if isinstance(future, Future) and not future._ticket:
+        return "It is an item of a batch: it goes to a worker with the others as soon as one has room."
+    return ""
+
+
+# -- what tasks went through, and printed
+
+
+def journey_rows(executor: Executor | None = None) -> Iterator[dict[str, Any]]:
+    """The journeys that are kept (the newest 262,144), oldest first.
+
+    Keys: task (number), run (its number in the scheduler), function, element (place in its chunk), worker, status,
+    attempt, pack_ns, position (in the order of submission, a chunk's elements one by one; the state map shows tasks by
+    it), and one stamp per stage in monotonic nanoseconds, None where it is not known.
+    """
+    found = executor if executor is not None else peek_default_executor()
+    if found is not None:
+        yield from found.journey_rows()
+
+
+def journeys(run: Run | None = None, executor: Executor | None = None) -> pandas.DataFrame:
+    """Journeys as a table, of one run or of all; see `journey_rows` for the columns."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise BackendError("journeys() needs pandas: pip install 'cellmill[report]'") from error
+    columns = [
+        "task",
+        "run",
+        "function",
+        "element",
+        "worker",
+        "status",
+        "attempt",
+        "pack_ns",
+        "position",
+        *STAGES,
+    ]
+    table = pandas.DataFrame(journey_rows(executor), columns=columns)
+    return table if run is None else table[table["run"] == run.key].reset_index(drop=True)
+
+
+def output(what: Future | Run | int | None = None) -> str:
+    """The end of what a task (by its future) or a run (itself, or its number) printed; without one, of the latest run.
+
+    64 kB are kept of each of the latest 1,000 tasks and 1 MB of each of the latest 100 runs, stdout and stderr in the
+    order they came.
+    """
+    if isinstance(what, BaseFuture):
+        owner: Any = getattr(what, "_owner", None)
+        return kept.text((id(owner), getattr(what, "_ticket", 0), 0))
+    if isinstance(what, Run):
+        return what.output
+    if what is not None and (not isinstance(what, int) or isinstance(what, bool)):
+        raise UsageError(f"output takes a future, a run or its number, not {what!r}")
+    found = kept.of_run(what)
+    if found is None and what is not None:
+        raise UsageError(f"no output is kept of a run {what}; there is of: {kept.runs() or 'none'}")
+    return found or ""

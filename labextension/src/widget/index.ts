@@ -4,9 +4,9 @@ import { KernelModel } from '../model/kernelModel';
 import { DashboardView } from '../view/dashboard';
 import { child } from '../view/dom';
 import { Drawing } from '../view/drawing';
+import { untranslated } from '../view/translator';
 import type { WidgetModel } from './model';
 import { Transport } from './transport';
-import { untranslated } from './untranslated';
 
 /** Milliseconds between pictures; frames do not come faster. */
 const DRAW_INTERVAL = 100;

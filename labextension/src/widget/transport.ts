@@ -11,9 +11,6 @@ const SUBSHELL_WAIT = 2000;
 /** Milliseconds after which a command without an answer is called waiting. */
 const PATIENCE = 1000;
 
-/** The parser takes the buffers too once a frame has binary fields. */
-const parse: (value: unknown, buffers?: readonly Chunk[]) => Frame = parseFrame;
-
 interface Handlers {
   readonly frame: (frame: Frame) => void;
   /** Whether commands wait for the running cell's end. */
@@ -122,7 +119,7 @@ export class Transport {
       return;
     }
     try {
-      this._handlers.frame(parse(frame, buffers));
+      this._handlers.frame(parseFrame(frame, buffers));
       this._heart.frame();
     } catch (error) {
       console.warn(`cellmill: a frame was dropped: ${String(error)}`);

@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import type { Frame } from '../../src/protocol/messages';
 import type { Comm, Kernel, WidgetModel } from '../../src/widget/model';
 import { Transport } from '../../src/widget/transport';
-import { untranslated } from '../../src/widget/untranslated';
 
 Object.assign(globalThis, { window: globalThis });
 
@@ -145,10 +144,4 @@ test('a frame of another kind is dropped, and the next one is taken', async () =
   model.heard({ frame: HELLO }, []);
   assert.equal(frames.length, 1);
   transport.dispose();
-});
-
-test('texts take their arguments', () => {
-  assert.equal(untranslated.__('%1 of %2', 3, 4), '3 of 4');
-  assert.equal(untranslated._n('%2 task in %3', '%2 tasks in %3', 1, '1', '2 s'), '1 task in 2 s');
-  assert.equal(untranslated._n('%2 task in %3', '%2 tasks in %3', 5, '5', '2 s'), '5 tasks in 2 s');
 });

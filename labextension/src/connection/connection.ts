@@ -14,12 +14,12 @@ import { ProtocolError } from '../protocol/parse';
 import { CONTROL_TARGET, FRAME_TARGET, VERSION, parseFrame } from '../protocol/messages';
 import type { Command, Frame, Refresh, Shown, Watch } from '../protocol/messages';
 
-/** What a kernel is asked for beside its counters while no view shows more. */
+/** The subscription of a page whose views show the counters only. */
 export const NOTHING: Watch = { cellmill: VERSION, kind: 'watch', sections: [] };
 
 const REFRESH: Refresh = { cellmill: VERSION, kind: 'refresh' };
 
-/** Milliseconds after which a kernel that has not answered is taken to be busy. */
+/** Milliseconds without an answer after which a kernel counts as busy. */
 const PATIENCE = 2000;
 
 /** Seconds on the page's monotonic clock. */
@@ -28,11 +28,11 @@ export function now(): number {
 }
 
 /**
- * One notebook's or console's kernel, whichever it has at the moment.
+ * The connection to the present kernel of one notebook or console.
  *
- * Frames are heard passively on IOPub, where they identify themselves. So a page that was reloaded in the middle of
- * a cell, whose own messages wait for the cell to end, shows the tasks at once. To speak, the page opens a control
- * comm: for as long as a view is looking, or for one command.
+ * Frames are read from every message on IOPub, by the target name in their data. So a page that is reloaded while a
+ * cell runs shows the tasks at once, although its own messages wait for the cell's end. To send, the page opens a
+ * control comm: while a view is visible, or for one command.
  */
 export class KernelLink implements IDisposable {
   constructor(context: ISessionContext) {
@@ -45,26 +45,26 @@ export class KernelLink implements IDisposable {
     void context.ready.then(() => this._meet());
   }
 
-  /** What this kernel said, folded. */
+  /** The state folded from this kernel's frames. */
   readonly model = new KernelModel();
 
-  /** Emitted when there is something else to show. */
+  /** Emitted when the state or the presence has changed. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
 
-  /** Emitted with the request's number when the kernel asks for the panel. */
+  /** Emitted with the request's number when the kernel asks to open the panel. */
   get asked(): ISignal<this, number> {
     return this._asked;
   }
 
-  /** Tell the kernel that the panel is open, as soon as it can be told. */
+  /** Tell the kernel that the panel is open, once the control comm is. */
   answerShown(request: number): void {
     const shown: Shown = { cellmill: VERSION, kind: 'shown', request };
     this.send(shown);
   }
 
-  /** What there is to show of it. */
+  /** Whether there are tasks to show, else the reason why not. */
   get presence(): Presence {
     const kernel = this._kernel;
     return presenceOf({
@@ -86,7 +86,7 @@ export class KernelLink implements IDisposable {
     };
   }
 
-  /** Whether a view is looking; the kernel sends less while none is. */
+  /** Whether a view of this kernel is visible; the kernel sends fewer frames while none is. */
   set watched(value: boolean) {
     if (value === this._watched) {
       return;
@@ -119,7 +119,7 @@ export class KernelLink implements IDisposable {
     Signal.clearData(this);
   }
 
-  /** Send one command; without Cellmill in the kernel it is dropped, but for what is watched: that is kept. */
+  /** Send one command. It is dropped where the kernel has no Cellmill, except for a subscription, which is kept. */
   send(command: Command): void {
     if (command.kind === 'watch') {
       this._watch = command;
@@ -141,7 +141,7 @@ export class KernelLink implements IDisposable {
     return this._context.session?.kernel ?? null;
   }
 
-  /** Whether the kernel understands commands. */
+  /** Whether the kernel has Cellmill, in this page's version. */
   private get _hears(): boolean {
     return this.model.presence === 'loaded' || this.model.presence === 'live';
   }
@@ -185,7 +185,7 @@ export class KernelLink implements IDisposable {
     this._changed.emit();
   }
 
-  /** The kernel speaks another version of the schema: tell who is behind, show nothing. */
+  /** The kernel has another version of the schema: show which side is older, and no tasks. */
   private _disagree(version: number): void {
     const older = version > VERSION ? 'old-page' : 'old-kernel';
     if (this.model.presence !== older) {
@@ -208,11 +208,11 @@ export class KernelLink implements IDisposable {
       this._restarted = false;
       void this._probe();
     } else if (this.model.presence === 'unknown') {
-      this._changed.emit(); // a busy kernel is told from one that is about to answer
+      this._changed.emit(); // the presence may be `busy` by now
     }
   }
 
-  /** After a connection that was lost the kernel may have given this page up, and frames may be missing. */
+  /** After a lost connection the kernel may have dropped this page, and frames may be missing: subscribe anew. */
   private _onConnection(_: ISessionContext, status: Kernel.ConnectionStatus): void {
     if (status !== 'connected') {
       this._lost = true;
@@ -232,14 +232,14 @@ export class KernelLink implements IDisposable {
     this._changed.emit();
   }
 
-  /** Get to know a new kernel: its language, and whether Cellmill is loaded. */
+  /** Find out the language of a new kernel, and whether Cellmill is loaded. */
   private async _meet(): Promise<void> {
     const kernel = this._kernel;
     this._language = '';
     this._late = false;
     window.clearTimeout(this._lateness);
     this._lateness = window.setTimeout(() => {
-      this._late = true; // after a reload JupyterLab does not know that a kernel is busy, either
+      this._late = true; // after a reload JupyterLab's own status does not show that a kernel is busy
       this._changed.emit();
     }, PATIENCE);
     void this._probe();
@@ -262,17 +262,17 @@ export class KernelLink implements IDisposable {
         return;
       }
       if (Object.keys(reply.content.comms).length > 0) {
-        await this._openControl(); // its answer is the state, whether a view is shown or not
+        await this._openControl(); // the kernel answers with the state, whether a view is visible or not
       } else if (this.model.presence === 'unknown') {
         this.model.reset('absent');
         this._changed.emit();
       }
     } catch {
-      // The kernel went away; its successor is asked anew.
+      // The kernel ended; the next one is asked anew.
     }
   }
 
-  /** Say what is to be said, now or as soon as the control comm is open. */
+  /** Send what is queued, now or once the control comm is open. */
   private _speak(): void {
     if (this._open) {
       this._flush();
@@ -295,7 +295,7 @@ export class KernelLink implements IDisposable {
     }
   }
 
-  /** Send what waits, what is watched first. */
+  /** Send what is queued, the subscription first. */
   private _flush(): void {
     if (this._watched && this._watch !== this._told) {
       this._post(this._watch);
@@ -305,7 +305,7 @@ export class KernelLink implements IDisposable {
     }
   }
 
-  /** Say again what is watched. */
+  /** Repeat the subscription. */
   private async _beat(): Promise<void> {
     if (this._watched && this._open) {
       await this._control?.send(message(this._watch));
@@ -324,14 +324,14 @@ export class KernelLink implements IDisposable {
     });
   }
 
-  /** Close the comm when no view is shown; what was sent on it comes before its end. */
+  /** Close the comm when no view is visible; messages that were sent on it arrive before its end. */
   private _hangUp(): void {
     if (!this._watched && this._pending.length === 0) {
       this._closeControl();
     }
   }
 
-  /** The page goes: the kernel need not find out by itself. One that comes back opens another comm with a frame. */
+  /** The page is left: tell the kernel at once. A page that comes back opens another comm at the next frame. */
   private readonly _onLeave = (): void => this._closeControl();
 
   private _closeControl(): void {
@@ -347,11 +347,11 @@ export class KernelLink implements IDisposable {
   private _control: ControlComm | null = null;
   private _pending: Command[] = [];
   private _watch: Watch = NOTHING;
-  /** what the kernel was told last of what is watched; a new comm begins with nothing */
+  /** the subscription that was sent last; a new comm begins with none */
   private _told: Watch = NOTHING;
   private _watched = false;
   private readonly _heart = new Heartbeat(() => this._beat());
-  /** whether the connection was lost since it was there last */
+  /** whether the connection has been lost since it was last up */
   private _lost = false;
   private _restarted = false;
   private _language = '';
@@ -360,7 +360,7 @@ export class KernelLink implements IDisposable {
   private _disposed = false;
 }
 
-/** A command as the comm takes it: it is JSON, but read-only. */
+/** A command as the comm's type asks for it: commands are JSON, but read-only. */
 function message(command: Command): JSONObject {
   return command as unknown as JSONObject;
 }

@@ -1,8 +1,8 @@
 /**
- * A comm whose messages the kernel takes while a cell runs: on a subshell of their own.
+ * A comm whose messages the kernel handles while a cell runs, on a subshell of its own.
  *
- * JupyterLab's comms find out whether the kernel has subshells from an answer that waits for the running cell. A page
- * that was opened in the middle of one asks on the control channel instead, which is served at once.
+ * JupyterLab's comms learn whether the kernel has subshells from a reply on the shell channel, which waits for the
+ * running cell. This one asks on the control channel, which is served at once.
  */
 
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
@@ -15,14 +15,14 @@ import { UUID } from '@lumino/coreutils';
  */
 const SUBSHELL_WAIT = 6000;
 
-/** One end of a comm, the page's. What the kernel sends on it arrives on IOPub. */
+/** The page's end of a comm. What the kernel sends on it arrives on IOPub. */
 export class ControlComm {
   constructor(kernel: Kernel.IKernelConnection, target: string) {
     this._kernel = kernel;
     this._target = target;
   }
 
-  /** Open it, unless it is closed meanwhile; `opened` is called when messages can follow. */
+  /** Open it, unless it is closed meanwhile; calls `opened` when messages can be sent. */
   async open(data: JSONObject, opened: () => void): Promise<void> {
     this._subshell = await within(SUBSHELL_WAIT, this._startSubshell());
     if (this._closed) {
@@ -40,7 +40,7 @@ export class ControlComm {
     return this._isOpen && !this._closed;
   }
 
-  /** Send a message; fulfilled when the kernel has dealt with it, or can no longer. */
+  /** Send a message; resolves when the kernel has handled it, or has ended. */
   async send(data: JSONObject): Promise<void> {
     await this._post('comm_msg', { comm_id: this._id, data });
   }
@@ -61,7 +61,7 @@ export class ControlComm {
     try {
       await this._kernel.sendShellMessage(this._message(type, 'shell', content), false, true).done;
     } catch {
-      // The kernel went away, and its end of the comm with it.
+      // The kernel ended, and its end of the comm with it.
     }
   }
 
@@ -80,7 +80,7 @@ export class ControlComm {
     } as unknown as KernelMessage.IOptions<KernelMessage.ICommOpenMsg<'shell'>>);
   }
 
-  /** Ask on the control channel. */
+  /** Send a request on the control channel; returns the reply's content. */
   private async _ask(type: string, content: JSONObject): Promise<JSONObject> {
     const message = this._message(type, 'control', content) as unknown;
     const reply: unknown = await this._kernel.sendControlMessage(
@@ -119,7 +119,7 @@ export class ControlComm {
   private _closed = false;
 }
 
-/** What a promise comes to within some milliseconds; null when it takes longer or fails. */
+/** The value of a promise; null when it fails or takes longer than `milliseconds`. */
 async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | null> {
   let timer = 0;
   const patience = new Promise<null>(resolve => {

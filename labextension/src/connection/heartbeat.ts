@@ -1,13 +1,13 @@
-/** A page's sign of life: a kernel that sends frames drops a page which says nothing (see listeners.py). */
+/** A page's sign of life: a kernel drops a page that gets frames and stays silent (see views/subscribers.py). */
 
-/** Milliseconds between signs, while the kernel sends something. */
+/** Milliseconds between signs of life, while the kernel sends frames. */
 export const BEAT = 5000;
-/** Milliseconds after which an answer is not waited for any more: a kernel may hear pages between cells alone. */
+/** Milliseconds to wait for an answer: a kernel without subshells answers between cells only. */
 const PATIENCE = 60_000;
 
-/** Calls `beat` when frames have come since the last sign; while nothing comes there is nothing to answer. */
+/** Calls `beat` every `BEAT` milliseconds if frames have arrived since the last call. */
 export class Heartbeat {
-  /** `beat` says what is watched; it is fulfilled when the kernel has heard it. `clock` tells milliseconds. */
+  /** `beat` repeats the subscription and resolves when the kernel has acknowledged it. `clock` returns milliseconds. */
   constructor(
     private readonly _beat: () => Promise<void>,
     private readonly _clock = (): number => performance.now()
@@ -15,7 +15,7 @@ export class Heartbeat {
     this._last = _clock();
   }
 
-  /** A frame came. */
+  /** Note that a frame has arrived. */
   frame(): void {
     const wait = this._last + (this._answered ? BEAT : PATIENCE) - this._clock();
     if (wait <= 0) {
@@ -27,7 +27,7 @@ export class Heartbeat {
     }
   }
 
-  /** Speak no more. */
+  /** Send no more signs of life. */
   dispose(): void {
     this._serial++;
     this._stop();
@@ -54,7 +54,7 @@ export class Heartbeat {
   }
 
   private _last: number;
-  /** whether the kernel has heard the last sign, and whether frames came before that was known */
+  /** whether the last sign was acknowledged, and whether frames have come since it was sent */
   private _answered = true;
   private _more = false;
   private _serial = 0;

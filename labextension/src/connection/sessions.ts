@@ -1,4 +1,4 @@
-/** The open notebooks and consoles, each with the link to its kernel, which of them is in front, and who looks. */
+/** The open notebooks and consoles with the links to their kernels: which is in front, and which views show them. */
 
 import type { ISessionContext } from '@jupyterlab/apputils';
 import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
@@ -11,7 +11,7 @@ import type { Watch } from '../protocol/messages';
 /** A notebook or a console: a widget with a session. */
 export type SessionWidget = Widget & { readonly sessionContext: ISessionContext };
 
-/** What JupyterLab's trackers offer of what is used here. */
+/** The part of JupyterLab's trackers that is used here. */
 export interface WidgetTracker {
   readonly currentWidget: SessionWidget | null;
   readonly currentChanged: ISignal<WidgetTracker, SessionWidget | null>;
@@ -25,17 +25,17 @@ export interface Entry {
   readonly link: KernelLink;
 }
 
-/** A viewer of a kernel. */
+/** A view of a kernel. */
 export interface Viewer {
   /** whose kernel it shows, null for none */
   readonly entry: Entry | null;
-  /** whether a person can see it */
+  /** whether it is on the screen */
   readonly isVisible: boolean;
-  /** what it shows beside the counters */
+  /** the subscription for what it shows beside the counters */
   readonly watch: Watch;
 }
 
-/** Follows the trackers; views ask it what there is to show, and tell it what they look at. */
+/** Follows the trackers, and asks each kernel for what its visible views show. */
 export class Sessions implements IDisposable {
   constructor(trackers: readonly WidgetTracker[]) {
     for (const tracker of trackers) {
@@ -46,12 +46,12 @@ export class Sessions implements IDisposable {
     }
   }
 
-  /** Emitted when an entry came, went or changed, or when another one is in front. */
+  /** Emitted when an entry is added, removed or changed, or when another one comes to the front. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
 
-  /** Emitted when a kernel asks for the panel; what opens it answers. */
+  /** Emitted when a kernel asks to open the panel; its opener answers with `answerShown`. */
   get asked(): ISignal<this, { readonly link: KernelLink; readonly request: number }> {
     return this._asked;
   }
@@ -61,7 +61,7 @@ export class Sessions implements IDisposable {
     return [...this._entries.values()];
   }
 
-  /** The one in front, or the one that was there last. */
+  /** The one in front, or the last one that was. */
   get current(): Entry | null {
     return (this._current && this._entries.get(this._current)) ?? null;
   }
@@ -71,12 +71,12 @@ export class Sessions implements IDisposable {
     return this.entries.find(({ widget }) => widget.id === id) ?? null;
   }
 
-  /** The one that is this file's, or this console's. */
+  /** The one of this path: a file's, or a console session's. */
   withPath(path: string): Entry | null {
     return this.entries.find(({ widget }) => widget.sessionContext.path === path) ?? null;
   }
 
-  /** Ask kernels for what this viewer shows, until the result is disposed. It calls `look` when it shows another. */
+  /** Ask kernels for what this viewer shows, until the result is disposed. It calls `look` when that changes. */
   addViewer(viewer: Viewer): IDisposable {
     this._viewers.add(viewer);
     this.look();
@@ -86,7 +86,7 @@ export class Sessions implements IDisposable {
     });
   }
 
-  /** Tell each kernel what the viewers show of it. */
+  /** Send each kernel the union of its viewers' subscriptions. */
   look(): void {
     for (const entry of this._entries.values()) {
       const viewers = [...this._viewers].filter(one => one.isVisible && one.entry === entry);
@@ -154,13 +154,13 @@ export class Sessions implements IDisposable {
   >(this);
   private readonly _entries = new Map<SessionWidget, Entry>();
   private readonly _viewers = new Set<Viewer>();
-  /** what each kernel was asked for last */
+  /** the subscription that each kernel was sent last, as JSON */
   private readonly _watches = new WeakMap<Entry, string>();
   private _current: SessionWidget | null = null;
   private _disposed = false;
 }
 
-/** One wish for what several views show of the same kernel. */
+/** The union of several subscriptions to the same kernel. */
 function together(watches: readonly Watch[]): Watch {
   const sections = new Set(watches.flatMap(watch => watch.sections));
   return { ...Object.assign({}, NOTHING, ...watches), sections: [...sections] } as Watch;

@@ -26,9 +26,9 @@ export interface Surroundings {
   readonly withPath: (path: string) => Entry | null;
   /** the one whose widget has this id */
   readonly withId: (id: string) => Entry | null;
-  /** the one that a person means who names none */
+  /** the one that a command without arguments is for */
   readonly meant: () => Entry | null;
-  /** Show the dashboard where the settings want it, and one of its tabs when it is named. */
+  /** Show the dashboard where the settings say, with one of its tabs if `tab` is not empty. */
   readonly open: (tab: string) => void;
   /** Show the dashboard of one notebook in the main area; null where there is no such area. */
   readonly openInMain: ((path: string) => void) | null;
@@ -152,7 +152,7 @@ class Registrar {
     });
   }
 
-  /** Register one; the palette lists it. */
+  /** Register one, and list it in the palette. */
   private _add(
     command: string,
     options: {
@@ -174,7 +174,7 @@ class Registrar {
     this._palette?.addItem({ command, category: this._world.trans.__('Cellmill') });
   }
 
-  /** Whose kernel is meant: that of the line under the context menu, else the one in front. */
+  /** The entry that a command is for: that of the line under the context menu, else the one in front. */
   private _target(args: Arguments): Entry | null {
     if (args.here !== true) {
       return this._world.meant();

@@ -1,4 +1,4 @@
-/** A dashboard as a part of JupyterLab: when to draw, and which kernel. The panel and the main-area view are two. */
+/** A dashboard as a widget of JupyterLab: when to draw, and of which kernel. The panel and the main view extend it. */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
@@ -44,15 +44,15 @@ export abstract class DashboardWidget extends Widget implements Viewer {
     this._viewing = this.sessions.addViewer(this);
   }
 
-  /** Whose kernel is shown. */
+  /** The notebook or console whose kernel is shown. */
   abstract get entry(): Entry | null;
 
-  /** What it shows beside the counters. */
+  /** The subscription for what it shows beside the counters. */
   get watch(): Watch {
     return this._watch;
   }
 
-  /** Ask the kernel that is shown for something. */
+  /** Send a command to the kernel that is shown. */
   send(command: Command): void {
     this.entry?.link.send(command);
   }
@@ -79,12 +79,12 @@ export abstract class DashboardWidget extends Widget implements Viewer {
     super.dispose();
   }
 
-  /** Draw what stands beside the dashboard, at the moment `time`; called with each picture. */
+  /** Draw what a subclass has beside the dashboard, at `time` in seconds; called with each picture. */
   protected drawMore(_time: number): void {
-    // nothing, unless there is more
+    // a subclass may have more to draw
   }
 
-  /** What to tell while there is no kernel to show; empty for the usual. */
+  /** The message while there is no kernel to show; empty for the default one. */
   protected missing(): string {
     return '';
   }
@@ -109,7 +109,7 @@ export abstract class DashboardWidget extends Widget implements Viewer {
     this._drawing.ask();
   }
 
-  /** What is watched stays so when another notebook comes to the front; all else is for the kernel of this one. */
+  /** Keep a subscription, which holds for the next kernel that is shown too; send other commands to the present one. */
   private _command(command: Command): void {
     if (command.kind === 'watch') {
       this._watch = command;
@@ -139,7 +139,7 @@ export abstract class DashboardWidget extends Widget implements Viewer {
     this._drawing.ask();
   }
 
-  /** Draw; whether time alone changes what is shown. */
+  /** Draw; returns whether the picture changes with time alone. */
   private _draw(): boolean {
     if (!this.isVisible) {
       return false;

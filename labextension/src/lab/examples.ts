@@ -41,10 +41,10 @@ export const EXAMPLES: readonly Example[] = [
   }
 ];
 
-/** How many names are tried before a folder is taken to be full of copies. */
+/** Number of file names to try before giving up. */
 const MOST_COPIES = 1000;
 
-/** Write a copy of an example into a folder and say what it is called. What exists is never written over. */
+/** Write a copy of an example into a folder and return its name. Existing files are never overwritten. */
 export async function copyExample(
   contents: Contents.IManager,
   example: Example,
@@ -75,7 +75,7 @@ async function exists(contents: Contents.IManager, path: string): Promise<boolea
   }
 }
 
-/** The notebook with a first step that finds the modules which lie beside it in Cellmill's sources. */
+/** The notebook with a first cell that makes the modules importable which are beside it in Cellmill's sources. */
 function withShippedModules(notebook: Notebook): Notebook {
   const cell = {
     cell_type: 'code',

@@ -1,6 +1,6 @@
 import { LabIcon } from '@jupyterlab/ui-components';
 
-/** Four cells in a mill's turn; `jp-icon3` lets the theme colour it. */
+/** Four squares around a centre; the theme colours what has the class `jp-icon3`. */
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="1 1 22 22">
   <g class="jp-icon3" fill="#616161">
     <path d="M11 2v9H5.5A5.5 5.5 0 0 1 11 5.5z"/>

@@ -1,4 +1,4 @@
-/** The main-area view: a tab with the dashboard of one notebook, beside it or wherever it is put. */
+/** The main-area view: a tab of JupyterLab with the dashboard of one notebook. */
 
 import { DashboardWidget, type DashboardOptions } from './dashboardWidget';
 import type { Entry } from '../connection/sessions';
@@ -12,9 +12,9 @@ export interface MainViewOptions extends DashboardOptions {
 let views = 0;
 
 /**
- * Stays with its notebook, so that several can be watched side by side, and follows it through a renaming.
+ * Shows one notebook's kernel whichever notebook is in front, so that several can be watched side by side.
  *
- * A notebook that was closed leaves it empty until it is opened again.
+ * It follows a renamed notebook. When the notebook is closed, it is empty until that is opened again.
  */
 export class MainView extends DashboardWidget {
   constructor(options: MainViewOptions) {

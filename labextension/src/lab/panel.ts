@@ -1,4 +1,4 @@
-/** The side panel: the kernel of the notebook in front, and the list of all that Cellmill runs in. */
+/** The side panel: the kernel of the notebook in front, and the list of all kernels with Cellmill. */
 
 import { DashboardWidget, type DashboardOptions } from './dashboardWidget';
 import type { Entry, SessionWidget } from '../connection/sessions';

@@ -1,10 +1,10 @@
-/** Runs one line in the notebook or console in front, as if a person had typed it. */
+/** Runs one line of code in the notebook or console in front. */
 
 import { ConsolePanel } from '@jupyterlab/console';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { Widget } from '@lumino/widgets';
 
-/** In a notebook a new cell below the one in front; nothing where there is neither. */
+/** In a notebook, insert a cell below the active one and run it; do nothing for other widgets. */
 export function runLine(widget: Widget | null, line: string): void {
   if (widget instanceof NotebookPanel) {
     const { content, context } = widget;

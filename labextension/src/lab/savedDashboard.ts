@@ -1,4 +1,4 @@
-/** A dashboard in a notebook's output: live where its widget is, else the picture and the table it left. */
+/** A dashboard in a notebook's output: the live widget where there is one, else the saved still. */
 
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Panel } from '@lumino/widgets';
@@ -12,10 +12,10 @@ const WIDGET = 'application/vnd.jupyter.widget-view+json';
 const STILL = 'text/html';
 /** Milliseconds between looks for the notebook's widget manager, until the widget is there. */
 const FOLLOW_INTERVAL = 500;
-/** Before the widgets' own, which show nothing without a kernel. */
+/** Before the renderer of widgets, which shows nothing without a kernel. */
 const RANK = -20;
 
-/** Have every notebook draw dashboards with this. */
+/** Register the renderer of dashboards with every notebook. */
 export function drawSavedDashboards(notebooks: INotebookTracker): void {
   const add = ({ content: { rendermime } }: NotebookPanel): void => {
     rendermime.addFactory(
@@ -27,7 +27,7 @@ export function drawSavedDashboards(notebooks: INotebookTracker): void {
   notebooks.widgetAdded.connect((_, panel) => add(panel));
 }
 
-/** The widget over the still; one of them shows. */
+/** The widget and the still; one of them is visible. */
 class SavedDashboard extends Panel {
   constructor(rendermime: Rendermime) {
     super();
@@ -38,7 +38,7 @@ class SavedDashboard extends Panel {
     });
   }
 
-  /** Draw an output; the promise is that of its still. */
+  /** Draw an output; resolves when its still is drawn. */
   async renderModel(model: MimeModel): Promise<void> {
     this._drop();
     this._factory = undefined;
@@ -50,8 +50,8 @@ class SavedDashboard extends Panel {
   }
 
   /**
-   * Draw the widget with the notebook's own factory, and anew with its successor: outputs that are drawn before the
-   * notebook has a widget manager get a factory without one, and only those right in a cell are told of it later.
+   * Draw the widget with the notebook's factory, and again when that is replaced: outputs drawn before the notebook has
+   * a widget manager get a factory without one, and only top-level outputs of cells are redrawn by the manager itself.
    */
   private _follow(model: MimeModel): void {
     window.clearTimeout(this._timer);
@@ -66,7 +66,7 @@ class SavedDashboard extends Panel {
         attributes: true,
         attributeFilter: ['class']
       });
-      // Without a kernel this waits for ever, and while a cell runs for the cell's end.
+      // Never resolves without a kernel; while a cell runs, resolves after the cell's end.
       this._drawn = this._live
         .renderModel(model)
         .catch((error: unknown) => console.warn(`cellmill: the live view: ${String(error)}`))
@@ -85,8 +85,8 @@ class SavedDashboard extends Panel {
   }
 
   /**
-   * Take the widget out. It is disposed when it is drawn, and its view with it: a renderer of widgets that is disposed
-   * before fails when its view comes, and leaves that behind with its comm.
+   * Remove the widget. It is disposed only once it is drawn: a renderer of widgets that is disposed earlier fails when
+   * its view arrives, and leaks that view and its comm.
    */
   private _drop(): void {
     const live = this._live;
@@ -104,7 +104,7 @@ class SavedDashboard extends Panel {
       return;
     }
     const alive = live.node.childElementCount > 0 && !live.isHidden;
-    // Not hidden by lumino: that flag is the widgets' own and tells that they are closed.
+    // Not by lumino's `hide`: widgets use that flag to say that they are closed.
     live.node.style.display = alive ? '' : 'none';
     this._still?.setHidden(alive);
   }

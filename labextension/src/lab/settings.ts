@@ -1,16 +1,16 @@
-/** What a user has set, read from JupyterLab's settings; every view follows it at once. */
+/** The user's preferences, read from JupyterLab's settings; views apply changes at once. */
 
 import type { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { Signal, type ISignal } from '@lumino/signaling';
 
-/** The values, those of the schema's defaults until the settings have been read. */
+/** The values; until the settings have been read, the defaults of the schema. */
 export interface Preferences {
   /** id of the tab that a new view shows */
   readonly tab: string;
   /** where `open-dashboard` opens the dashboard */
   readonly place: 'side' | 'main';
   readonly statusBar: boolean;
-  /** pictures drawn in a second, at most */
+  /** the most pictures drawn in a second */
   readonly pictures: number;
   /** whether the dashboard opens by itself when tasks begin */
   readonly openByItself: boolean;
@@ -26,7 +26,7 @@ const DEFAULTS: Preferences = {
 
 /** The preferences of this page. */
 export class Settings {
-  /** Read the settings now and whenever they change. */
+  /** Read the settings now and after each change. */
   async follow(registry: ISettingRegistry, plugin: string): Promise<void> {
     const settings = await registry.load(plugin);
     const read = (): void => {
@@ -49,7 +49,7 @@ export class Settings {
   private _values = DEFAULTS;
 }
 
-/** Preferences from settings of any shape: what does not fit is taken for its default. */
+/** Preferences from settings of any shape: an invalid value is replaced by its default. */
 export function preferences(settings: Readonly<Record<string, unknown>>): Preferences {
   const { defaultTab, openIn, showInStatusBar, picturesPerSecond, openWhenTasksBegin } = settings;
   const flag = (value: unknown, otherwise: boolean): boolean =>

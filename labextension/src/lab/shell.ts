@@ -1,4 +1,4 @@
-/** Where dashboards stand in JupyterLab: the side panel, the main area, the status bar, and the layout's memory. */
+/** Where dashboards are in JupyterLab: the side panel, the main area, the status bar, and the restored layout. */
 
 import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
 import { WidgetTracker } from '@jupyterlab/apputils';
@@ -12,7 +12,7 @@ import type { Entry, Sessions } from '../connection/sessions';
 import type { Settings } from './settings';
 import { StatusItem } from './statusItem';
 
-/** What is around the dashboards. */
+/** The parts of JupyterLab that the dashboards need. */
 export interface ShellOptions {
   readonly app: JupyterFrontEnd;
   /** JupyterLab's shell with its main area; null in Notebook, whose windows show one document */
@@ -22,7 +22,7 @@ export interface ShellOptions {
   readonly trans: TranslationBundle;
 }
 
-/** Makes the dashboards and knows which one, and which notebook, a person means. */
+/** Makes the dashboards, and decides which one and which notebook a command is for. */
 export class Shell implements Surroundings {
   constructor(options: ShellOptions) {
     this._options = options;
@@ -42,7 +42,7 @@ export class Shell implements Surroundings {
 
   readonly withId = (id: string): Entry | null => this._options.sessions.withId(id);
 
-  /** The kernel of the dashboard in front, else that of the notebook which is in front or was there last. */
+  /** The kernel of the dashboard in front, else that of the notebook that is, or last was, in front. */
   readonly meant = (): Entry | null => {
     const front = this._options.app.shell.currentWidget;
     return front instanceof MainView ? front.entry : this._options.sessions.current;
@@ -50,7 +50,7 @@ export class Shell implements Surroundings {
 
   readonly show = (entry: Entry): void => this._options.app.shell.activateById(entry.widget.id);
 
-  /** Show the dashboard; asked again, the keyboard's focus goes into it, and once more back to the notebook. */
+  /** Show the dashboard. If it is shown already, toggle the keyboard's focus between it and the notebook. */
   readonly open = (tab: string): void => {
     const { app, sessions, settings } = this._options;
     const current = sessions.current;
@@ -78,7 +78,7 @@ export class Shell implements Surroundings {
     return this._options.labShell === null ? null : this._openInMain;
   }
 
-  /** Bring back what the last page showed. */
+  /** Restore the dashboards of the last session's layout. */
   restore(restorer: ILayoutRestorer | null): void {
     restorer?.add(this._panel, this._panel.id);
     if (this._options.labShell !== null) {
@@ -90,7 +90,7 @@ export class Shell implements Surroundings {
     }
   }
 
-  /** Put the item into the status bar, where there is one. */
+  /** Add the item to the status bar, if there is one. */
   addStatus(statusBar: IStatusBar | null): void {
     if (statusBar === null) {
       return;
@@ -133,7 +133,7 @@ export class Shell implements Surroundings {
     view.showTab(tab);
   };
 
-  /** Open when tasks begin in the notebook in front, once for each piece of work, and leave the focus where it is. */
+  /** Open the dashboard when tasks begin in the notebook in front, once for each piece of work. The focus stays. */
   private _openByItself(): void {
     const { settings } = this._options;
     const entry = this._front();
@@ -143,7 +143,7 @@ export class Shell implements Surroundings {
     }
     const before = this._seen.get(entry);
     this._seen.set(entry, snapshot.work);
-    // Short work is over before its first frame; what was over before the page knew the kernel did not begin now.
+    // Short work may be over at its first frame. Work that was over when the page connected is not new.
     const begins = before === undefined ? entry.link.model.busy : before !== snapshot.work;
     if (!begins || !settings.values.openByItself) {
       return;
@@ -162,6 +162,6 @@ export class Shell implements Surroundings {
   private readonly _options: ShellOptions;
   private readonly _panel: CellmillPanel;
   private readonly _views = new WidgetTracker<MainView>({ namespace: 'cellmill-dashboards' });
-  /** the piece of work that each kernel was seen with last */
+  /** the last known piece of work of each kernel */
   private readonly _seen = new WeakMap<Entry, number>();
 }

@@ -11,7 +11,7 @@ import { button, child, setText } from '../view/dom';
 import { Drawing } from '../view/drawing';
 import { count, percent, rate } from '../view/format';
 
-/** Milliseconds between two of its pictures: it lives on the frames that come while no view is looking. */
+/** Milliseconds between its pictures; while no view is visible, the kernel sends frames about as often. */
 const INTERVAL = 500;
 
 /** What the item needs from its surroundings. */
@@ -19,13 +19,13 @@ export interface StatusOptions {
   readonly sessions: Sessions;
   readonly settings: Settings;
   readonly trans: TranslationBundle;
-  /** whose kernel stands for what is in front, null when that has none */
+  /** the entry that belongs to what is in front; null when there is none */
   readonly front: () => Entry | null;
   /** Show the dashboard. */
   readonly open: () => void;
 }
 
-/** Shows itself only when a kernel with Cellmill is in front. */
+/** Visible only while a kernel with Cellmill is in front. */
 export class StatusItem extends Widget {
   constructor(options: StatusOptions) {
     super();
@@ -42,7 +42,7 @@ export class StatusItem extends Widget {
     this.update();
   }
 
-  /** Emitted when the item is to be shown or hidden. */
+  /** Emitted when `active` changes. */
   get activeChanged(): ISignal<this, void> {
     return this._activeChanged;
   }
@@ -64,7 +64,7 @@ export class StatusItem extends Widget {
     this._drawing.ask();
   }
 
-  /** Draw; whether time alone changes what is shown. */
+  /** Draw; returns whether the picture changes with time alone. */
   private _draw(): boolean {
     const link = this._options.front()?.link;
     const presence = link?.presence;

@@ -1,4 +1,4 @@
-/** What happened over time: tasks done, queued and running, from the frames that came. */
+/** Numbers of tasks done, queued and running over time, from the frames that arrived. */
 
 /** The counters at one moment; `done` counts over all pieces of work. */
 interface Point {
@@ -10,27 +10,27 @@ interface Point {
 
 /** Values in equal steps of time, oldest first. */
 export interface Course {
-  /** seconds: before now in a window of fixed length, since the work began in one of the whole run */
+  /** seconds: relative to now in a window of fixed length, since the work's start in one of the whole run */
   readonly time: readonly number[];
-  /** tasks per second; null before anything was seen */
+  /** tasks per second; null before the first frame */
   readonly rate: readonly (number | null)[];
   readonly queued: readonly (number | null)[];
   readonly running: readonly (number | null)[];
 }
 
-/** Points of the last seconds are all kept; of those before them one a second; then fewer, the older they are. */
+/** Seconds for which all points are kept. Of older ones, one a second is kept, then fewer the older they are. */
 const FINE = 35;
 const MEDIUM = 320;
 const COARSE_POINTS = 400;
 const MOST_POINTS = 1600;
-/** Seconds over which a rate is taken, at least: slow tasks end one by one. */
+/** The least seconds over which a rate is computed, so that single slow tasks give a smooth curve. */
 const RATE_TIME = 1;
-/** Seconds that a window shows, at least. */
+/** The least seconds that a window shows. */
 const SHORTEST = 0.1;
 /** Seconds by which a window moves. */
 const MOVE = 0.5;
 
-/** Bounded however long the run. Times are seconds of the kernel's clock. */
+/** Its memory is bounded however long the run. Times are seconds on the kernel's clock. */
 export class History {
   /** when the present piece of work began */
   began = 0;
@@ -46,7 +46,7 @@ export class History {
     }
   }
 
-  /** A piece of work begins, with nothing queued; `done` are the tasks of those before it. */
+  /** Begin a piece of work, with nothing queued; `done` counts the tasks of those before it. */
   begin(time: number, done: number): void {
     const last = this._points.at(-1);
     this.began = last === undefined ? time : Math.max(time, last.time);
@@ -60,12 +60,12 @@ export class History {
     this.began = 0;
   }
 
-  /** How many points are kept. */
+  /** Number of points that are kept. */
   get size(): number {
     return this._points.length;
   }
 
-  /** The course in `steps` steps: of the last `seconds`, or since the work began for null. */
+  /** The course in `steps` steps: of the last `seconds`, or since the work began if that is null. */
   course(seconds: number | null, now: number, steps: number): Course {
     const whole = seconds === null;
     const end = whole ? now : Math.floor(now / MOVE) * MOVE; // so that its steps keep their values
@@ -95,7 +95,7 @@ export class History {
       running.push(point?.running ?? null);
     }
     if (whole && rate.length > 1) {
-      rate[0] = rate[1] ?? null; // nothing lies before the beginning
+      rate[0] = rate[1] ?? null; // there is no rate before the first step
     }
     return { time, rate, queued, running };
   }
@@ -119,7 +119,7 @@ export class History {
     return this._points[this._index(time)];
   }
 
-  /** Tasks done at a moment, on the straight line between the points around it. */
+  /** Tasks done at a moment, interpolated linearly between the points around it. */
   private _doneAt(time: number): number {
     const index = this._index(time);
     const before = this._points[index];

@@ -1,4 +1,4 @@
-/** What a kernel said, folded into what a view draws. Knows neither the kernel nor the page. */
+/** Folds a kernel's frames into the state that a view draws. Independent of the connection and of the page. */
 
 import { History, type Course } from './history';
 import type { Heard, Presence } from './presence';
@@ -11,29 +11,29 @@ export interface KernelState {
   readonly snapshot: Snapshot | null;
   /** tasks per second: of the last seconds while tasks run, of the whole piece of work once they are done */
   readonly rate: number;
-  /** tasks per second in equal steps of time, oldest first; the last one is the latest that is over */
+  /** tasks per second in equal steps of time, oldest first; the last step is the newest complete one */
   readonly history: readonly number[];
-  /** rates, queued and running over the last seconds, or since this piece of work began for null */
+  /** rates, queued and running over the last `seconds`, or since this piece of work began if that is null */
   readonly course: (seconds: number | null, steps: number) => Course;
-  /** why the kernel did not obey the last command, for as long as a person needs to read it */
+  /** why the kernel refused the last command, for `NOTICE_TIME` seconds; else empty */
   readonly refusal: string;
-  /** what was wrong with a frame that came just now and could not be read */
+  /** what was wrong with a frame that could not be read, for `NOTICE_TIME` seconds; else empty */
   readonly unreadable: string;
-  /** whether the page hears the kernel; without that the picture is an old one */
+  /** whether the page is connected to the kernel; without that the state is out of date */
   readonly connected: boolean;
-  /** what it said beside its counters, for the tabs that show it */
+  /** the sections beside the counters, for the tabs that show them */
   readonly sections: Sections;
   /** the moment of this state on the clock of its frames' arrival, in seconds: the page's, or that of a recording */
   readonly now: number;
-  /** whether it comes out of a recording, which holds what was recorded and obeys nothing */
+  /** whether it is a recording's, which answers from what was recorded and takes no commands */
   readonly recorded: boolean;
 }
 
-/** Seconds for which a refusal, or that a frame could not be read, is shown. */
+/** Seconds for which a refusal or an unreadable frame is reported. */
 const NOTICE_TIME = 10;
-/** Seconds over which the rate of running tasks is taken. */
+/** Seconds over which the rate is computed while tasks run. */
 const RATE_WINDOW = 3;
-/** Seconds by which a sum of times may lie before the moment it stands for. */
+/** Seconds by which a sum of times may be too small because of rounding. */
 const ROUNDING = 1e-6;
 /** Steps of the history, and the seconds each stands for. */
 export const HISTORY_STEPS = 60;
@@ -69,7 +69,7 @@ export class KernelModel {
     }
   }
 
-  /** Remember that a frame could not be read, and why; what was known stays. */
+  /** Record why a frame could not be read; the state stays as it was. */
   garble(reason: string, now: number): void {
     this._unreadable = { reason, at: now };
   }
@@ -95,7 +95,7 @@ export class KernelModel {
     return this._snapshot;
   }
 
-  /** Whether tasks are outstanding, so that time alone changes the picture. */
+  /** Whether tasks are outstanding, so that the picture changes with time alone. */
   get busy(): boolean {
     const counts = this._snapshot?.counts;
     return counts !== undefined && counts.done < counts.total;
@@ -128,12 +128,12 @@ export class KernelModel {
   private _pushSnapshot(frame: Snapshot, now: number): void {
     const last = this._snapshot;
     if (last !== null && frame.time < last.time) {
-      return; // an answer that a later frame overtook
+      return; // older than a frame that has been taken
     }
-    // Workers that warm up before the first task are nothing to draw yet.
+    // While workers start before the first task, there is nothing to draw.
     this._presence = this._presence === 'live' || frame.counts.total > 0 ? 'live' : 'loaded';
     this._clockOffset = now - frame.time;
-    const start = frame.time - frame.elapsed; // or earlier, where its last change was not told at once
+    const start = frame.time - frame.elapsed; // or earlier, if its last change was not sent at once
     if (last !== null && last.work !== frame.work) {
       this._earlier += last.counts.done;
       this._points.push({ time: start, done: this._earlier });
@@ -158,7 +158,7 @@ export class KernelModel {
     }
   }
 
-  /** Where a window ends: now; that of the whole run, once it is over, with its last change. */
+  /** Where a window ends: now, or at the last change if it shows a whole run that is over. */
   private _end(seconds: number | null, time: number): number {
     const frame = this._snapshot;
     return seconds === null && !this.busy && frame !== null
@@ -166,7 +166,7 @@ export class KernelModel {
       : time;
   }
 
-  /** When the counts became what a frame tells. */
+  /** When the counts took the values of this frame. */
   private _changed(frame: Snapshot): number {
     return this._record.began + frame.elapsed;
   }
@@ -186,7 +186,7 @@ export class KernelModel {
     const first = this._points[0];
     const from = Math.max(time - RATE_WINDOW, first?.time ?? time);
     if (time - from < RATE_WINDOW / 2) {
-      return done / lifetime; // just connected: too little of it was seen
+      return done / lifetime; // just connected: there are too few frames for a recent rate
     }
     return (this._doneAt(time) - this._doneAt(from)) / (time - from);
   }
@@ -203,7 +203,7 @@ export class KernelModel {
     return rates;
   }
 
-  /** Tasks done at a moment, on the straight line between the frames around it. */
+  /** Tasks done at a moment, interpolated linearly between the frames around it. */
   private _doneAt(time: number): number {
     let before: Point | undefined;
     for (const point of this._points) {

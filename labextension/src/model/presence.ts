@@ -1,6 +1,6 @@
-/** What there is to show of a kernel, decided from what it said and from how it is. Knows neither. */
+/** What to show of a kernel, from the frames that it sent and from its status. */
 
-/** What the frames and the answers of a kernel told. */
+/** What is known from a kernel's frames and answers. */
 export type Heard =
   /** nothing yet */
   | 'unknown'
@@ -15,31 +15,31 @@ export type Heard =
   /** frames of an earlier version */
   | 'old-kernel';
 
-/** What a view shows of a kernel, and what it tells when there is nothing to show. */
+/** `live` if there are tasks to show, else the reason why not. */
 export type Presence =
   | Heard
-  /** it was asked a while ago and has not answered: a cell runs */
+  /** it has not answered for a while: a cell runs */
   | 'busy'
-  /** its language has no Cellmill */
+  /** its language is not Python */
   | 'foreign'
   | 'no-kernel'
   | 'restarting'
   | 'dead';
 
-/** How a kernel is, beside what it said. */
+/** What is known of a kernel: from its frames, and from JupyterLab. */
 export interface Circumstances {
   readonly heard: Heard;
-  /** whether the notebook has a kernel at all; null while that is being found out */
+  /** whether the notebook has a kernel at all; null while that is not known */
   readonly kernel: boolean | null;
-  /** JupyterLab's word for what the kernel does */
+  /** the kernel's status as JupyterLab names it */
   readonly status: string;
   /** the kernel's language as its specification names it, empty while it is not known */
   readonly language: string;
-  /** whether it was asked a while ago */
+  /** whether it was asked more than two seconds ago */
   readonly late: boolean;
 }
 
-/** The one thing to tell: a dead kernel before all that it said while it lived. */
+/** The presence that takes precedence: for example, a dead kernel is `dead` whatever it sent before. */
 export function presenceOf({ heard, kernel, status, language, late }: Circumstances): Presence {
   if (kernel === false) {
     return 'no-kernel';

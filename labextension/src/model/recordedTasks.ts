@@ -1,4 +1,4 @@
-/** What a recording answers when a view asks for single tasks, as a kernel would: from what was recorded of them. */
+/** Answers a view's questions about single tasks from a recording, as a kernel would. */
 
 import {
   VERSION,
@@ -16,18 +16,18 @@ function keyOf(row: TaskRow): string {
   return `${row.task}.${row.element ?? ''}.${row.attempt}`;
 }
 
-/** The single tasks of a recording up to a moment: the table as it opened then, and all that were over by then. */
+/** A recording's single tasks up to a moment: the first page of the table, and all recorded tasks that were over. */
 export class RecordedTasks {
-  /** changes with what is known */
+  /** changes whenever tasks are added */
   version = 0;
 
-  /** The table as it opens. */
+  /** Take the first page of the table. */
   pushList(list: TaskList): void {
     this._list = list;
     this.version++;
   }
 
-  /** Tasks that are over. */
+  /** Take tasks that are over. */
   pushRecords(records: readonly TaskRecord[]): void {
     for (const record of records) {
       this._records.set(keyOf(record.row), record);
@@ -35,12 +35,12 @@ export class RecordedTasks {
     this.version++;
   }
 
-  /** Tasks there were; more than there are rows where the recording has left some out. */
+  /** Number of tasks that there were; the recording may have fewer. */
   get total(): number {
     return Math.max(this._list?.matched ?? 0, this._rows().length);
   }
 
-  /** How many of them are recorded. */
+  /** Number of tasks that are recorded. */
   get size(): number {
     return this._rows().length;
   }
@@ -53,7 +53,7 @@ export class RecordedTasks {
     return command.kind === 'show-task' ? this._answerTask(command) : null;
   }
 
-  /** All rows: first those that the table opened with, in their order. */
+  /** All rows: first those of the table's first page, in their order. */
   private _rows(): readonly TaskRow[] {
     const rows = new Map<string, TaskRow>();
     for (const row of this._list?.rows ?? []) {
@@ -81,7 +81,7 @@ export class RecordedTasks {
     };
   }
 
-  /** Whether a text stands in a task's function, error or arguments; `#12` is its number. */
+  /** Whether a task's function, error or arguments contain a text; `#12` matches its number. */
   private _says(row: TaskRow, text: string): boolean {
     const wanted = text.trim().toLowerCase();
     if (/^#\d+$/.test(wanted)) {
@@ -127,7 +127,7 @@ export class RecordedTasks {
     readonly records: readonly TaskRecord[];
   } {
     const all = [...this._records.values()];
-    // a click on the map names no task, but its position
+    // a click on the map gives a position instead of a task
     const there = task === '' ? all.find(record => record.position === position)?.row : undefined;
     const [meant, place] = there === undefined ? [task, element] : [there.task, there.element];
     const fits = (row: TaskRow): boolean =>

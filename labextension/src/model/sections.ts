@@ -1,4 +1,4 @@
-/** What a kernel said beside its counters, folded for the views that show it. One model for each section. */
+/** What a kernel sends beside its counters: one model for each section. */
 
 import { readGraph, withStates, type TaskGraph } from './taskGraph';
 import type {
@@ -14,35 +14,35 @@ import type {
 import { RecordedTasks } from './recordedTasks';
 import { TimelineModel } from './timeline';
 
-/** Each view that looks closely at the map has one; parts that other pages asked for come here, too. */
+/** The most parts of the map to keep. Each zoomed view needs one; answers to other pages arrive here too. */
 const MOST_PARTS = 8;
-/** The number of no request (see sections/tasks.py). */
+/** The request number of lists that no view asked for (see sections/tasks.py). */
 const UNASKED = 0;
 
-/** The latest answers about single tasks, of whichever view asked: each knows its own by their requests. */
+/** The latest answers about single tasks. Views tell their own by the request numbers. */
 export class TaskAnswers {
   list: TaskList | null = null;
-  /** what a recording holds of single tasks */
+  /** the single tasks of a recording */
   readonly recorded = new RecordedTasks();
   detail: TaskDetail | null = null;
   rerun: TaskRerun | null = null;
 }
 
-/** The sections of one kernel; views read them, frames change them. */
+/** The sections of one kernel; frames change them, views read them. */
 export class Sections {
   /** the worker processes; null before the first request */
   workers: Workers | null = null;
-  /** what hangs on what */
+  /** the tasks with dependencies; null before the first request */
   graph: TaskGraph | null = null;
-  /** where the time of the tasks went; null before the first request */
+  /** how long the intervals of the tasks' journeys took; null before the first request */
   journey: Journey | null = null;
-  /** what the workers did when */
+  /** the spans of the workers over time */
   timeline = new TimelineModel();
 
   /** the state of every task; null before the first request */
   stateMap: StateMap | null = null;
 
-  /** parts of the state map that were asked for, by the number of the request: the newest few */
+  /** the newest requested parts of the state map, by request number */
   readonly mapParts = new Map<number, MapPart>();
 
   /** answers about single tasks */

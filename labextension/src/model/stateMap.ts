@@ -1,8 +1,8 @@
-/** The state map as the kernel sends it, made ready for drawing: one cell for one task, or for some. */
+/** Prepares the kernel's state map for drawing: a cell stands for one task, or for several. */
 
 import type { MapCounts, MapPart, StateMap } from '../protocol/messages';
 
-/** States of a task, as csched.h numbers them. */
+/** States of a task, in the order of their numbers in csched.h. */
 export const STATES = [
   'unknown',
   'waiting',
@@ -15,9 +15,9 @@ export const STATES = [
 ] as const;
 export type TaskState = (typeof STATES)[number];
 
-/** What a cell says of the tasks it stands for. */
+/** What a cell says about its tasks. */
 export interface Cell {
-  /** the part of them that is done, in fifteenths: 0 and 15 only when none and all are */
+  /** how many of them are done, in fifteenths: 0 only if none is, 15 only if all are */
   readonly share: number;
   readonly failed: boolean;
   readonly running: boolean;
@@ -31,10 +31,10 @@ const WAITING = 64;
 const CANCELLED = 128;
 const ALL = 15;
 const QUEUED = STATES.indexOf('queued');
-/** Nothing is known of these any more; no cell of the kernel looks so, which is never all done and more. */
+/** A cell of forgotten tasks. The kernel sends no such value: it would be all done, with other states among them. */
 export const FORGOTTEN = 255;
 
-/** A part of the map in cells, those included that the kernel has forgotten or not been given yet. */
+/** A part of the map in cells, including tasks that the kernel has forgotten or not yet received. */
 export interface MapPicture {
   /** position of the first task of the piece of work: tasks are numbered from there */
   readonly origin: number;
@@ -50,7 +50,10 @@ export interface MapPicture {
   readonly forgotten: number;
 }
 
-/** PackBits: n < 128 is followed by n + 1 bytes, n > 128 by one that comes 257 - n times. Stops where `into` is full. */
+/**
+ * Decode PackBits: n < 128 precedes n + 1 literal bytes, n > 128 one byte that is repeated 257 - n times. Stops when
+ * `into` is full; returns the number of bytes written.
+ */
 export function unpack(packed: Uint8Array, into: Uint8Array): number {
   let at = 0;
   let to = 0;
@@ -76,7 +79,7 @@ export function wholePicture(frame: StateMap): MapPicture {
   return picture(frame, frame.origin, frame.origin, frame.origin + frame.total);
 }
 
-/** A part of it, which the kernel was asked for from `start` up to `end`. */
+/** A part of it, requested from position `start` up to `end`. */
 export function partPicture(
   frame: MapPart,
   origin: number,
@@ -115,14 +118,14 @@ function picture(
   };
 }
 
-/** A cell some of whose tasks have not been sent yet: `part` of them have. */
+/** A cell of which only the fraction `part` of the tasks has been sent yet. */
 function mixed(value: number, part: number): number {
   const share = value & ALL;
   const less = share === 0 ? 0 : Math.max(1, Math.min(ALL - 1, Math.floor(share * part)));
   return (value & ~ALL) | less | WAITING;
 }
 
-/** What a sum says. */
+/** Decode the byte of a cell with several tasks. */
 export function cellOf(value: number): Cell {
   return {
     share: value & ALL,
@@ -133,21 +136,21 @@ export function cellOf(value: number): Cell {
   };
 }
 
-/** How so many cells fill a width: columns, rows and the side of a cell, in the same unit. */
+/** How cells fill a width: columns, rows, and the side of a cell in the width's unit. */
 export interface Grid {
   readonly columns: number;
   readonly rows: number;
   readonly side: number;
 }
 
-/** Square cells over the whole width, at most `largest` wide and, where that can be, `height` high in all. */
+/** Square cells over the whole width, at most `largest` wide and, if possible, at most `height` high together. */
 export function gridOf(cells: number, width: number, height: number, largest: number): Grid {
   const side = Math.min(largest, Math.sqrt((width * height) / Math.max(1, cells)));
   const columns = Math.max(1, Math.ceil(width / side));
   return { columns, rows: Math.max(1, Math.ceil(cells / columns)), side: width / columns };
 }
 
-/** The part to show when a cell is looked at more closely: whole multiples of its size, so that it stays in place. */
+/** The range to show when zooming into a cell: `cells` cells, aligned to a multiple of that length. */
 export function zoomRange(
   picture: MapPicture,
   cell: number,

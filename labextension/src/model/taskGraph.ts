@@ -1,9 +1,9 @@
-/** What hangs on what, put together from the kernel's frames. */
+/** The graph of tasks and dependencies, from the kernel's frames. */
 
 import { ProtocolError } from '../protocol/parse';
 import type { Graph, GraphStates } from '../protocol/messages';
 
-/** How a task stands, by the number that travels. */
+/** States of a task, by the numbers in frames. */
 export const GRAPH_STATES = [
   'waiting',
   'queued',
@@ -15,9 +15,9 @@ export const GRAPH_STATES = [
 ] as const;
 export type GraphState = (typeof GRAPH_STATES)[number];
 
-/** Tasks, or groups of them, and the edges between them; columns have an entry each. */
+/** Tasks, or groups of them, and the edges between them. Columns have an entry for each node. */
 export interface TaskGraph {
-  /** another number when there are other nodes or edges */
+  /** changes with the nodes and edges */
   readonly structure: number;
   /** tasks with inputs or dependents, and pairs of a task and an input of it */
   readonly tasks: number;
@@ -31,7 +31,7 @@ export interface TaskGraph {
   readonly size: number;
   readonly functions: Uint16Array;
   readonly depths: Uint16Array;
-  /** its state; of a group the one that matters most */
+  /** the state; of a group, the most important one */
   readonly states: Uint8Array;
   /** of groups: seven columns of counts */
   readonly counts: Uint32Array | null;
@@ -44,7 +44,7 @@ export interface TaskGraph {
   readonly weights: Uint32Array | null;
 }
 
-/** What a group shows where one colour must do: the first of these that it has. */
+/** States by importance: a group has the colour of the first that any of its tasks has. */
 const WEIGHTY: readonly GraphState[] = [
   'failed',
   'running',
@@ -55,7 +55,7 @@ const WEIGHTY: readonly GraphState[] = [
   'done'
 ];
 
-/** The bytes in memory of their own, where they are aligned. */
+/** A copy of the bytes at an aligned address, as typed arrays need it. */
 function aligned(bytes: Uint8Array): ArrayBuffer {
   const copy = new ArrayBuffer(bytes.byteLength);
   new Uint8Array(copy).set(bytes);
@@ -84,7 +84,7 @@ function weightiest(counts: Uint32Array, size: number): Uint8Array {
   return states;
 }
 
-/** Read a frame; throws ProtocolError where its columns do not fit together. */
+/** Read a frame; throws ProtocolError if the lengths of its columns do not match. */
 export function readGraph(frame: Graph): TaskGraph {
   const size = frame.functions.byteLength / 2;
   check(Number.isInteger(size), 'functions are cut off');
@@ -143,7 +143,7 @@ export function readGraph(frame: Graph): TaskGraph {
   };
 }
 
-/** The graph with new states; null when they belong to another one. */
+/** The graph with new states; null if they belong to another structure. */
 export function withStates(graph: TaskGraph, frame: GraphStates): TaskGraph | null {
   if (graph.folded || frame.structure !== graph.structure) {
     return null;
@@ -157,7 +157,7 @@ export function withStates(graph: TaskGraph, frame: GraphStates): TaskGraph | nu
   return { ...graph, states, seconds };
 }
 
-/** Tasks by state. */
+/** Number of tasks in each state. */
 export function stateCounts(graph: TaskGraph): number[] {
   const found = GRAPH_STATES.map(() => 0);
   for (let node = 0; node < graph.size; node++) {

@@ -1,12 +1,12 @@
-/** What the workers did when: frames of the kernel folded into the spans that a view draws. */
+/** Folds the kernel's frames into spans: what each worker did when. */
 
 import type { Timeline, TimelineDetail } from '../protocol/messages';
 
-/** Tasks that a worker ran one after the other, or one of them. Times are seconds on the kernel's clock. */
+/** One task, or several that a worker ran one after the other. Times are seconds on the kernel's clock. */
 export interface Span {
   readonly start: number;
   readonly end: number;
-  /** of its first task; too long for a number */
+  /** of its first task, in decimals: a number cannot hold 63 bits */
   readonly ticket: string;
   readonly count: number;
   readonly failed: number;
@@ -14,9 +14,9 @@ export interface Span {
   readonly cut: number;
   readonly worker: number;
   readonly running: boolean;
-  /** the functions it was in the most, and the share of its length in each of them */
+  /** the functions with the most time, and the share of the span's length that each has */
   readonly functions: readonly { readonly number: number; readonly share: number }[];
-  /** the share of its length in all others */
+  /** the share of all other functions */
   readonly others: number;
 }
 
@@ -28,7 +28,7 @@ function clock(view: DataView, at: number): number {
   return (view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32) / 1e9;
 }
 
-/** One csched_span_t. */
+/** Decode one csched_span_t. */
 function span(view: DataView, at: number): Span {
   const functions = [];
   for (let i = 0; i < FUNCTIONS; i++) {
@@ -52,7 +52,7 @@ function span(view: DataView, at: number): Span {
   };
 }
 
-/** The spans in a buffer, each with its place among all. */
+/** Decode the spans in a buffer, each with its index among all. */
 export function readSpans(bytes: Uint8Array): { readonly place: number; readonly span: Span }[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const found = [];
@@ -67,7 +67,7 @@ export interface Detail {
   readonly request: number;
   readonly start: number;
   readonly end: number;
-  /** whether these are all that ran then and are still known */
+  /** whether these are all tasks of that time that are still known */
   readonly complete: boolean;
   readonly spans: readonly Span[];
 }
@@ -76,19 +76,19 @@ export interface Detail {
 export class TimelineModel {
   /** the last frame without its spans; null before the first one */
   frame: Timeline | null = null;
-  /** by place; the order is that of their starts, or nearly */
+  /** by index, which is about the order of their starts */
   spans: readonly Span[] = [];
   running: readonly Span[] = [];
   detail: Detail | null = null;
   /** when the first task of this piece of work began; 0 without one */
   first = 0;
-  /** counts the changes, for views that remember what they drew */
+  /** counts the changes, so that views can tell whether to redraw */
   version = 0;
 
   push(frame: Timeline, now: number): void {
     const other = this.frame !== null && this.frame.work !== frame.work;
     if (frame.follows !== 0 && frame.follows !== this.frame?.number) {
-      return; // a frame was missed; one with all spans comes soon
+      return; // a frame was missed; the next full one is taken
     }
     for (const { number, name } of frame.names) {
       this._names.set(number, name);
@@ -126,12 +126,12 @@ export class TimelineModel {
     this.version++;
   }
 
-  /** The kernel's clock at a moment of the page's. */
+  /** Convert a time on the page's clock to the kernel's. */
   time(now: number): number {
     return this.frame === null ? 0 : this.frame.now + Math.max(0, now - this._arrived);
   }
 
-  /** The moment up to which there is something to see. */
+  /** The end of the last span, or the present while tasks run. */
   last(now: number): number {
     if (this.running.length > 0) {
       return this.time(now);
@@ -144,12 +144,12 @@ export class TimelineModel {
     return this._names.get(number) ?? '?';
   }
 
-  /** Which of the palette's colours is a function's: functions of the same name share it, and keep it. */
+  /** Index of a function's colour in the palette: functions of the same name share one, and keep it. */
   colour(number: number): number {
     return this._place(this.name(number));
   }
 
-  /** The same by its name. */
+  /** The same, by the function's name. */
   colourOf(name: string): number {
     return this._place(name);
   }
@@ -165,7 +165,7 @@ export class TimelineModel {
     return [...found].sort((a, b) => this._place(a) - this._place(b));
   }
 
-  /** The workers that have spans, and those of the pool. */
+  /** Indices of the workers that have spans or are in the pool. */
   workers(): readonly number[] {
     const found = new Set(this.frame?.workers ?? []);
     for (const one of [...this.spans, ...this.running]) {

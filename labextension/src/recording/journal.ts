@@ -1,4 +1,4 @@
-/** Reads a recorded run: the frames that views were sent, and when. See telemetry/journal.py for the format. */
+/** Reads a recorded run: frames and the times at which they were sent. See telemetry/journal.py for the format. */
 
 import { ProtocolError } from '../protocol/parse';
 import { VERSION, parseFrame, type Frame } from '../protocol/messages';
@@ -7,7 +7,7 @@ const MAGIC = 'cellmill journal\n';
 const JOURNAL_VERSION = 1;
 const LENGTHS = 8;
 
-/** One frame, and the seconds from the first to it. */
+/** One frame, and its time in seconds since the first one. */
 export interface Recorded {
   readonly at: number;
   readonly frame: Frame;
@@ -37,7 +37,7 @@ function split(body: Uint8Array, sizes: unknown): Uint8Array[] {
   return found;
 }
 
-/** Read all whole records; throws ProtocolError for what is no journal, or one of another version. */
+/** Read all complete records; throws ProtocolError for other files and other versions. */
 export function readJournal(data: Uint8Array): Journal {
   const decoder = new TextDecoder();
   if (decoder.decode(data.subarray(0, MAGIC.length)) !== MAGIC) {
@@ -54,7 +54,7 @@ export function readJournal(data: Uint8Array): Journal {
     const middle = start + view.getUint32(at, true);
     const end = middle + view.getUint32(at + 4, true);
     if (end > data.byteLength) {
-      break; // cut off: what came before it holds
+      break; // the file is cut off here: the records before are valid
     }
     let head: Record<string, unknown>;
     try {

@@ -9,11 +9,11 @@ import { button, child, setName, setText } from '../view/dom';
 import { duration } from '../view/format';
 import type { Translator } from '../view/translator';
 
-/** Milliseconds between pictures, as live. */
+/** Milliseconds between pictures, as in a live view. */
 const DRAW_INTERVAL = 100;
 const SPEEDS = [1, 4, 16];
 
-/** Frames go into the model at the times at which they were recorded, or all up to a moment at once. */
+/** Pushes frames into the model at the recorded times, or all up to a moment at once. */
 export class Player {
   constructor(parent: HTMLElement, trans: Translator, journal: Journal, title: string) {
     this._trans = trans;
@@ -40,7 +40,7 @@ export class Player {
     this.show(this._length);
   }
 
-  /** Show the moment so many seconds after the first frame. */
+  /** Show the state at `at` seconds after the first frame. */
   show(at: number): void {
     const { records } = this._journal;
     if (at < this._at) {
@@ -72,7 +72,7 @@ export class Player {
     this._root.remove();
   }
 
-  /** A view asks for something: what was recorded of it is drawn, unless that is under way. */
+  /** Answer a command of the view from the recording, and redraw unless that is in progress. */
   private _answer(command: Command): void {
     const answer = this._model.state(this._at).sections.tasks.recorded.answer(command);
     if (answer !== null) {

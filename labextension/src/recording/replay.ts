@@ -1,4 +1,4 @@
-/** The page that `cellmill replay FILE` makes: a recorded run, without JupyterLab and without a kernel. */
+/** Entry point of the page that `cellmill replay FILE` makes: a recorded run, without JupyterLab or a kernel. */
 
 import '../../style/index.css';
 import '../../style/replay.css';

@@ -1,14 +1,14 @@
-/** The buttons that the kernel obeys while a cell runs: pause, cancel, more and fewer workers. */
+/** Buttons that work while a cell runs: pause, cancel, more and fewer workers. */
 
 import { VERSION, type Command, type Snapshot } from '../protocol/messages';
 import { button, child, setName, setText } from './dom';
 import { count } from './format';
 import type { Translator } from './translator';
 
-/** Milliseconds after which a number that was asked for is no longer taken for the one to come. */
+/** Milliseconds for which a requested number is shown before the kernel confirms it. */
 const PATIENCE = 2000;
 
-/** Sends what was pressed; what came of it is in the next frame. */
+/** Sends commands; their effect arrives with the next frame. */
 export class ControlsView {
   constructor(parent: HTMLElement, trans: Translator, send: (command: Command) => void) {
     this._trans = trans;
@@ -38,7 +38,7 @@ export class ControlsView {
     this._refusal.setAttribute('role', 'alert');
   }
 
-  /** Draw what can be pressed now, and why the last press was of no use. */
+  /** Draw the buttons that are possible now, and why the last command was refused. */
   draw(snapshot: Snapshot, refusal: string): void {
     const trans = this._trans;
     this._paused = snapshot.paused;
@@ -61,7 +61,7 @@ export class ControlsView {
     setText(this._refusal, refusal);
   }
 
-  /** Quick presses add up, although the kernel answers each a moment later. */
+  /** Quick presses add up: each starts from the number that was requested last. */
   private _resize(by: number): void {
     this._asked = Math.max(1, (this._asked ?? this._wanted) + by);
     this._askedUntil = performance.now() + PATIENCE;

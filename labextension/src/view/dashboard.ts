@@ -12,15 +12,15 @@ import { Sparkline } from './sparkline';
 import { TabStrip } from './tabStrip';
 import type { Translator } from './translator';
 
-/** What to draw: a kernel's state under the name of its notebook. */
+/** What to draw: a kernel's state, and the name of its notebook. */
 export interface DashboardInput {
   readonly title: string;
   readonly state: KernelState;
 }
 
-/** The root element carries the numbers as data attributes, for tests and style sheets. */
+/** The root element has the numbers as data attributes, for tests and style sheets. */
 export class DashboardView {
-  /** `runLine` runs a line of a notebook in a new cell, where there is one. */
+  /** `runLine` runs a line in a new cell; absent where there is no notebook. */
   constructor(
     parent: HTMLElement,
     trans: Translator,
@@ -56,7 +56,7 @@ export class DashboardView {
     this._spoken.setAttribute('role', 'status');
   }
 
-  /** Draw a state; null when there is none, and then `missing` says why, for example that no notebook is open. */
+  /** Draw a state. If there is none (null), `missing` says why, for example that no notebook is open. */
   draw(input: DashboardInput | null, missing = ''): void {
     const snapshot = input?.state.snapshot ?? null;
     setText(this._title, input?.title ?? '');
@@ -73,12 +73,12 @@ export class DashboardView {
     }
   }
 
-  /** Show one of the tabs; one that does not exist changes nothing. */
+  /** Show one of the tabs; unknown ids are ignored. */
   showTab(id: string): void {
     this._tabs.choose(id);
   }
 
-  /** Move the keyboard's focus to what comes first. */
+  /** Move the keyboard's focus to the first element that can have it. */
   focus(): void {
     if (this._body.hidden) {
       this._root.tabIndex = -1;
@@ -111,7 +111,7 @@ export class DashboardView {
     }
   }
 
-  /** What is wrong with the picture, if anything: it is an old one, or it lacks a part. */
+  /** Show a notice if the picture is out of date or incomplete. */
   private _drawNotice(state: KernelState | null): void {
     const trans = this._trans;
     let text = '';
@@ -173,7 +173,7 @@ export class DashboardView {
     this._speak(snapshot);
   }
 
-  /** Say when a piece of work begins and ends; a screen reader would drown in anything more. */
+  /** Announce to screen readers when a piece of work begins and ends, and nothing between. */
   private _speak(snapshot: Snapshot): void {
     const trans = this._trans;
     const { counts } = snapshot;

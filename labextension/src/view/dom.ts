@@ -1,6 +1,6 @@
-/** The few things that views do with elements. */
+/** Helpers for making and changing elements. */
 
-/** A new element at the end of `parent`. */
+/** Append a new element to `parent`. */
 export function child(parent: HTMLElement, tag: string, className: string): HTMLElement {
   const element = document.createElement(tag);
   element.className = className;
@@ -8,7 +8,7 @@ export function child(parent: HTMLElement, tag: string, className: string): HTML
   return element;
 }
 
-/** A new button, reached and pressed with the keyboard too. */
+/** Append a new button, which the keyboard reaches too. */
 export function button(
   parent: HTMLElement,
   className: string,
@@ -22,19 +22,19 @@ export function button(
   return element;
 }
 
-/** Set an element's text where it differs. */
+/** Set an element's text if it differs. */
 export function setText(element: Element, text: string): void {
   const node = element.firstChild;
   if (node instanceof Text && node === element.lastChild) {
     if (node.data !== text) {
-      node.data = text; // in its box; a new node would have to be given one
+      node.data = text; // keeps the layout box, which a new node would need anew
     }
   } else if (element.textContent !== text) {
     element.textContent = text;
   }
 }
 
-/** Name a button for those who point at it and for those who hear it. */
+/** Set a button's tooltip and its name for screen readers. */
 export function setName(element: HTMLButtonElement, name: string): void {
   if (element.title !== name) {
     element.title = name;

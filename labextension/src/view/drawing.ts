@@ -1,31 +1,31 @@
 /**
- * When to draw: soon after something came, but not oftener than is useful to see.
+ * When to draw: soon after a change, but not more often than is useful to see.
  *
- * Whatever small part of it changes, a picture costs the page a pass through layout, paint and compositor. So what is
- * due soon comes along when another one is drawn. The views change in a task of their own and not in the animation
- * frame, where layout and paint follow without a pause: on a busy machine nothing waits for both at once.
+ * Each picture costs the page a pass through layout, paint and compositor, however small the change. So drawings that
+ * are due soon are done together with one that is due. Views change the DOM in a task of their own instead of the
+ * animation frame, where layout and paint would follow without a pause and delay other tasks on a busy machine.
  */
 
-/** Milliseconds between pictures which only time changes. */
+/** Milliseconds between pictures that change with time alone. */
 const CLOCK_INTERVAL = 1000;
-/** Milliseconds to wait for what comes together: it is shown in one picture. */
+/** Milliseconds to wait for changes that arrive together, to show them in one picture. */
 const TOGETHER = 8;
-/** How much earlier than its turn a picture may come, in intervals: frames are not quite even. */
+/** How early a picture may be drawn, in intervals: frames do not arrive quite evenly. */
 const EARLY = 0.5;
-/** Those that were asked and have not drawn. */
+/** Drawings that were requested and are not done. */
 const waiting = new Set<Drawing>();
 
 export class Drawing {
   /**
-   * `draw` draws and says whether time alone will change the picture; there are at least `interval()` milliseconds
-   * between pictures, taken over a few of them.
+   * `draw` draws and returns whether the picture changes with time alone. Pictures are at least `interval()`
+   * milliseconds apart, averaged over a few of them.
    */
   constructor(draw: () => boolean, interval: () => number) {
     this._draw = draw;
     this._interval = interval;
   }
 
-  /** Something came: draw it soon. */
+  /** Request a picture soon. */
   ask(): void {
     if (this._wait !== 0 || this._frame !== 0) {
       return;
@@ -45,7 +45,7 @@ export class Drawing {
     }
   }
 
-  /** Draw nothing more until asked. */
+  /** Draw nothing until the next request. */
   stop(): void {
     window.clearTimeout(this._clock);
     window.clearTimeout(this._wait);
@@ -59,7 +59,7 @@ export class Drawing {
     if (document.visibilityState === 'visible') {
       this._drawAll();
     } else {
-      this._frame = window.requestAnimationFrame(() => this._drawAll()); // there is none before the page shows
+      this._frame = window.requestAnimationFrame(() => this._drawAll()); // not called while the page is hidden
     }
   }
 
@@ -74,10 +74,10 @@ export class Drawing {
 
   private readonly _draw: () => boolean;
   private readonly _interval: () => number;
-  /** the timers of the picture that time alone asks for, and of one whose turn comes; the one under way */
+  /** timers of the picture that changes with time alone and of a requested one; the pending animation frame */
   private _clock = 0;
   private _wait = 0;
   private _frame = 0;
-  /** when the next picture's turn is, on the page's clock */
+  /** when the next picture is due, on the page's clock */
   private _due = 0;
 }

@@ -1,14 +1,14 @@
-/** Numbers as people read them. */
+/** Formats numbers for people. */
 
 const WHOLE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
 
-/** A count, with separators of thousands. */
+/** A count, with thousands separators. */
 export function count(value: number): string {
   return WHOLE.format(value);
 }
 
-/** A part of a whole in percent, 100% only when nothing is missing. */
+/** A part of a whole in percent; 100% only if it is the whole. */
 export function percent(part: number, whole: number): string {
   return PERCENT.format(Math.floor((100 * part) / whole) / 100);
 }

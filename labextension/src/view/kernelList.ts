@@ -1,11 +1,11 @@
-/** The open notebooks and consoles in whose kernels Cellmill is loaded; choosing one brings it to the front. */
+/** Lists the open notebooks and consoles whose kernels have Cellmill; choosing one brings it to the front. */
 
 import type { Presence } from '../model/presence';
 import type { Counts } from '../protocol/messages';
 import { percent } from './format';
 import type { Translator } from './translator';
 
-/** The attribute of a line that says which kernel it is: the id of its notebook. */
+/** The attribute of a line that has the id of its notebook. */
 export const KERNEL_ATTRIBUTE = 'data-cellmill-kernel';
 
 /** One line of the list. */
@@ -17,7 +17,7 @@ export interface KernelLine {
   readonly counts: Counts | null;
 }
 
-/** Buttons, so that they are reached and pressed with the keyboard. */
+/** Lines are buttons, so that the keyboard reaches them. */
 export class KernelListView {
   constructor(parent: HTMLElement, trans: Translator, choose: (id: string) => void) {
     this._trans = trans;
@@ -33,7 +33,7 @@ export class KernelListView {
     parent.append(this._root);
   }
 
-  /** Draw the lines of kernels that have Cellmill. */
+  /** Draw a line for each kernel that has Cellmill. */
   draw(lines: readonly KernelLine[]): void {
     const shown = lines.filter(({ presence }) => presence === 'loaded' || presence === 'live');
     this._root.hidden = shown.length === 0;

@@ -2,16 +2,16 @@
 
 import { FORGOTTEN, STATES, cellOf, gridOf, type Grid, type MapPicture } from '../model/stateMap';
 
-/** The largest side of a cell, and the least from which cells stand apart, in CSS pixels. */
+/** The largest side of a cell, and the smallest with gaps between cells, in CSS pixels. */
 const LARGEST = 14;
 const APART = 5;
-/** The picture is at most so high, in CSS pixels and as a part of its width. */
+/** The picture's largest height, in CSS pixels and as a fraction of its width. */
 const HIGHEST = 340;
 const LEAST_HIGH = 180;
 const PROPORTION = 0.75;
 const ALL = 15;
 const FAILED = STATES.indexOf('failed');
-/** The side of a failure's mark, where cells are smaller and no more than this part of them has one. */
+/** The side of a failure's mark, if cells are smaller and at most this fraction of them has a failure. */
 const MARK = 4;
 const RARE = 0.02;
 
@@ -29,7 +29,7 @@ interface Stripe {
 export class MapCanvas {
   constructor(readonly element: HTMLCanvasElement) {}
 
-  /** Draw a picture over the element's width; its height follows. */
+  /** Draw a picture over the element's width, and set its height. */
   draw(picture: MapPicture): void {
     const width = this.element.clientWidth;
     const context = this.element.getContext('2d');
@@ -46,7 +46,7 @@ export class MapCanvas {
     this._paint(context, picture, this._grid, scale);
   }
 
-  /** The cell at a point of the element, in CSS pixels, or null. */
+  /** The cell at a point of the element in CSS pixels, or null. */
   cellAt(x: number, y: number, cells: number): number | null {
     const { columns, side } = this._grid;
     const column = Math.floor(x / side);
@@ -54,7 +54,7 @@ export class MapCanvas {
     return x >= 0 && y >= 0 && column < columns && cell < cells ? cell : null;
   }
 
-  /** Where a cell lies, in CSS pixels. */
+  /** A cell's position, in CSS pixels. */
   place(cell: number): { readonly x: number; readonly y: number; readonly side: number } {
     const { columns, side } = this._grid;
     return { x: (cell % columns) * side, y: Math.floor(cell / columns) * side, side };
@@ -65,7 +65,7 @@ export class MapCanvas {
     return this._grid.columns;
   }
 
-  /** Setting a canvas's size clears it and takes new memory: only where it differs. */
+  /** Set the canvas's size if it differs: setting it clears the canvas and allocates memory. */
   private _fit(width: number, height: number): void {
     if (this.element.width !== width || this.element.height !== height) {
       this.element.width = width;
@@ -83,7 +83,7 @@ export class MapCanvas {
     const gap = grid.side >= APART ? Math.max(1, Math.round(scale)) : 0;
     const { cells, span } = picture;
     const edge = (index: number): number => Math.round(index * grid.side * scale);
-    // Equal cells side by side are one stripe, unless they stand apart.
+    // Equal cells side by side are one stripe, unless there are gaps between cells.
     for (let row = 0; row < grid.rows; row++) {
       const y = edge(row);
       const height = edge(row + 1) - y - gap;
@@ -111,7 +111,7 @@ export class MapCanvas {
     context.globalAlpha = 1;
   }
 
-  /** A few failures among many small cells are still to be seen: their marks are larger than the cells. */
+  /** Draw marks larger than the cells, so that a few failures among many small cells are visible. */
   private _paintRare(
     context: CanvasRenderingContext2D,
     { cells, span }: MapPicture,
@@ -144,7 +144,7 @@ export class MapCanvas {
   private _grid: Grid = { columns: 1, rows: 1, side: 1 };
 }
 
-/** The more of it is done, the more it looks so; a failure is a bar at its foot, however few failed. */
+/** The colour shows how much of a cell is done; a bar at its lower edge shows that at least one task failed. */
 function paintSum(
   context: CanvasRenderingContext2D,
   stripe: Stripe,
@@ -184,7 +184,7 @@ function fill(
   context.fillRect(x, y, width, height);
 }
 
-/** The style sheet's colours, as they are now: the theme may have changed. */
+/** The present colours of the style sheet, which change with the theme. */
 function coloursOf(element: Element): Colours {
   const style = getComputedStyle(element);
   const entries = STATES.map(state => [

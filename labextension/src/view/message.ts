@@ -1,9 +1,9 @@
-/** What to tell when there is nothing to show, and what to type or press then. */
+/** Messages for when there are no tasks to show, with what to type or press. */
 
 import type { Presence } from '../model/presence';
 import type { Translator } from './translator';
 
-/** A sentence or two, and the line to type when there is one. */
+/** One or two sentences, and the line to type if there is one. */
 export interface Message {
   readonly text: string;
   readonly code: string;
@@ -11,7 +11,7 @@ export interface Message {
 
 const NONE: Message = { text: '', code: '' };
 
-/** The message for a kernel in this state; its text is empty when there are tasks to show. */
+/** The message for a presence; its text is empty if there are tasks to show. */
 export function messageOf(presence: Presence, trans: Translator): Message {
   const tell = (text: string, code = ''): Message => ({ text, code });
   switch (presence) {

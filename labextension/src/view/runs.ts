@@ -1,4 +1,4 @@
-/** The runs in progress, each with its count, its priority and a button that ends it. */
+/** The runs in progress, each with its count, its priority and a button that cancels it. */
 
 import { VERSION, type Command, type RunState } from '../protocol/messages';
 import { button, child, setName, setText } from './dom';
@@ -6,7 +6,7 @@ import { count } from './format';
 import type { Translator } from './translator';
 
 const MOST_PRIORITY = 100;
-/** Milliseconds after which a number that was asked for is no longer taken for the one to come. */
+/** Milliseconds for which a requested number is shown before the kernel confirms it. */
 const PATIENCE = 2000;
 
 interface Row {
@@ -19,7 +19,7 @@ interface Row {
   readonly cancel: HTMLButtonElement;
 }
 
-/** Rows stay the same elements from picture to picture: a press lasts longer than a picture. */
+/** Keeps the elements of rows between pictures: a press on a button lasts longer than a picture. */
 export class RunsView {
   constructor(parent: HTMLElement, trans: Translator, send: (command: Command) => void) {
     this._trans = trans;
@@ -60,7 +60,7 @@ export class RunsView {
     row.lower.disabled = priority <= -MOST_PRIORITY;
   }
 
-  /** Quick presses add up, although the kernel answers each a moment later. */
+  /** Quick presses add up: each starts from the number that was requested last. */
   private _change(run: number, by: number): void {
     const row = this._rows.get(run);
     const is = Number(row?.item.dataset.priority ?? 0) + by;
@@ -99,6 +99,6 @@ export class RunsView {
   private readonly _send: (command: Command) => void;
   private readonly _root: HTMLElement;
   private readonly _rows = new Map<number, Row>();
-  /** priorities that were asked for, and until when they are taken for those to come */
+  /** requested priorities by run, and until when each is shown before it is confirmed */
   private readonly _asked = new Map<number, { readonly is: number; readonly until: number }>();
 }

@@ -2,14 +2,14 @@
 
 import { onThemeChange } from './theme';
 
-/** Draws a series of values; the last one stands at the right edge. */
+/** Draws a series of values, the last one at the right edge. */
 export class Sparkline {
   constructor(parent: HTMLElement) {
     this._canvas = document.createElement('canvas');
     this._canvas.className = 'cellmill-sparkline';
     this._canvas.setAttribute('role', 'img');
     parent.append(this._canvas);
-    // To ask for size and colour with each picture would lay the page out twice.
+    // Reading size and colour with each picture would force another layout of the page.
     this._resized = new ResizeObserver(() => this._resize());
     this._resized.observe(this._canvas);
     this._endTheme = onThemeChange(() => {
@@ -18,7 +18,7 @@ export class Sparkline {
     });
   }
 
-  /** Draw `values` from zero to their maximum; `label` is what a screen reader says. */
+  /** Draw `values` from zero to their maximum; `label` is for screen readers. */
   draw(values: readonly number[], label: string): void {
     if (values.length === this._values.length && values.every((v, i) => v === this._values[i])) {
       return;

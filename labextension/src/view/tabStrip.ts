@@ -1,4 +1,4 @@
-/** The strip of tabs below the counters, and the one tab that shows. */
+/** The strip of tabs below the counters, and the selected tab. */
 
 import type { KernelState } from '../model/kernelModel';
 import { VERSION, type Command } from '../protocol/messages';
@@ -9,7 +9,7 @@ import type { Translator } from './translator';
 
 let strips = 0;
 
-/** Makes a tab when it is first chosen, keeps it, and tells the kernel which sections are shown. */
+/** Makes a tab when it is first selected, keeps it, and subscribes to its sections. */
 export class TabStrip {
   constructor(
     parent: HTMLElement,
@@ -27,7 +27,7 @@ export class TabStrip {
     this._list.addEventListener('keydown', event => this._move(event));
     this._pages = child(parent, 'div', 'cellmill-pages');
     this._buttons = TABS.map(kind => this._addButton(kind));
-    // A task that is pressed in any tab is shown by the table of tasks.
+    // A task that is chosen in any tab is shown in the tasks tab.
     this._pages.addEventListener('cellmill-task', event => {
       this.choose('tasks');
       this._made.get('tasks')?.tab.open?.((event as CustomEvent<unknown>).detail);
@@ -38,12 +38,12 @@ export class TabStrip {
     }
   }
 
-  /** The id of the tab that shows. */
+  /** The id of the selected tab. */
   get chosen(): string {
     return this._chosen;
   }
 
-  /** Show a tab. */
+  /** Select a tab. */
   choose(id: string): void {
     const kind = TABS.find(one => one.id === id);
     if (kind === undefined || id === this._chosen) {
@@ -68,12 +68,12 @@ export class TabStrip {
     }
   }
 
-  /** Move the keyboard's focus to the head of the tab that shows. */
+  /** Move the keyboard's focus to the head of the selected tab. */
   focus(): void {
     this._buttons.find(head => head.dataset.tab === this._chosen)?.focus();
   }
 
-  /** Draw the tab that shows. */
+  /** Draw the selected tab. */
   draw(state: KernelState): void {
     this._state = state;
     this._made.get(this._chosen)?.tab.draw(state);
@@ -114,7 +114,7 @@ export class TabStrip {
     this._buttons[TABS.indexOf(kind)]?.setAttribute('aria-controls', page.id);
   }
 
-  /** Arrow keys, Home and End, as the pattern for tabs has it. */
+  /** Handle arrow keys, Home and End, as in the ARIA pattern for tabs. */
   private _move(event: KeyboardEvent): void {
     const here = TABS.findIndex(kind => kind.id === this._chosen);
     const steps: Record<string, number> = {

@@ -1,15 +1,15 @@
-/** Canvases do not follow the style sheet by themselves: they are told when its colours may have changed. */
+/** Tells canvases, which do not follow the style sheet, when its colours may have changed. */
 
-/** Milliseconds within which a new theme's colours are there. */
+/** Milliseconds within which a new theme's style sheet is loaded. */
 const LATE = 500;
 
-/** Call back after each change of theme; returns what ends it. Pages say their theme by attributes of their body. */
+/** Call `changed` after each change of theme, an attribute of the body; returns a function that ends it. */
 export function onThemeChange(changed: () => void): () => void {
   let timer = 0;
   const observer = new MutationObserver(() => {
     changed();
     window.clearTimeout(timer);
-    timer = window.setTimeout(changed, LATE); // its style sheet may come after its name
+    timer = window.setTimeout(changed, LATE); // the style sheet may be loaded after the attribute is set
   });
   for (const element of [document.documentElement, document.body]) {
     observer.observe(element, {

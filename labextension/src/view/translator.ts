@@ -1,4 +1,4 @@
-/** What the views need of a translation bundle, so that they also run where JupyterLab is not. */
+/** The part of JupyterLab's translation bundles that views use, so that they run without JupyterLab too. */
 export interface Translator {
   __(msgid: string, ...args: unknown[]): string;
   _n(msgid: string, plural: string, n: number, ...args: unknown[]): string;

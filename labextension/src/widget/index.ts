@@ -8,10 +8,10 @@ import { untranslated } from '../view/translator';
 import type { WidgetModel } from './model';
 import { Transport } from './transport';
 
-/** Milliseconds between pictures; frames do not come faster. */
+/** Milliseconds between pictures; frames do not arrive faster. */
 const DRAW_INTERVAL = 100;
 
-/** One picture of a widget; a widget that is shown twice has two. */
+/** One view of a widget; a widget that is shown twice has two. */
 class InlineView {
   constructor(model: WidgetModel, parent: HTMLElement) {
     const title = model.get('title');
@@ -61,13 +61,13 @@ class InlineView {
     this._root.remove();
   }
 
-  /** Draw; whether time alone changes what is shown. */
+  /** Draw; returns whether the picture changes with time alone. */
   private _draw(): boolean {
     if (this._disposed) {
-      return false; // a frame came on its way out
+      return false; // a frame arrived after it was disposed
     }
     if (this._shown && !this._root.isConnected) {
-      this.dispose(); // the page took the output away without a word
+      this.dispose(); // the page removed the output without calling the clean-up
       return false;
     }
     this._shown = this._root.isConnected;

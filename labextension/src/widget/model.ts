@@ -1,4 +1,4 @@
-/** The contract with anywidget: what of a widget's model is used here. */
+/** The part of anywidget's model that is used here. */
 
 /** A comm as front ends with a kernel connection offer it. */
 export interface Comm {
@@ -8,11 +8,11 @@ export interface Comm {
   open(data: object): unknown;
   send(data: object): unknown;
   close(): unknown;
-  /** Let go of it without a word to the kernel. */
+  /** Release it without telling the kernel. */
   dispose(): void;
 }
 
-/** Tells of another status. */
+/** Emits a new status. */
 interface StatusSignal {
   connect(slot: (sender: unknown, status: string) => void): void;
   disconnect(slot: (sender: unknown, status: string) => void): void;
@@ -29,7 +29,7 @@ export interface Kernel {
 /** One binary part of a message. */
 export type Chunk = ArrayBuffer | ArrayBufferView;
 
-/** What anywidget hands to `render`. */
+/** The model that anywidget passes to `render`. */
 export interface WidgetModel {
   get(name: string): unknown;
   on(name: 'msg:custom', callback: (content: unknown, buffers: readonly Chunk[]) => void): void;
@@ -39,7 +39,7 @@ export interface WidgetModel {
   readonly widget_manager?: unknown;
 }
 
-/** The kernel connection behind a widget, where the front end lets a widget reach it: JupyterLab and Notebook do. */
+/** The kernel connection of a widget's manager; null where the front end has none. JupyterLab and Notebook have one. */
 export function kernelOf(model: WidgetModel): Kernel | null {
   const manager = model.widget_manager as { readonly kernel?: unknown } | undefined;
   const kernel = manager?.kernel as Partial<Kernel> | null | undefined;

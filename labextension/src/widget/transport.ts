@@ -1,28 +1,27 @@
-/** The widget's way to its kernel: frames in over the widget's own comm, commands out over the fastest way there is. */
+/** The widget's connection to its kernel: frames arrive on its comm, commands take the fastest available one. */
 
 import { Heartbeat } from '../connection/heartbeat';
 import { VERSION, parseFrame, type Command, type Frame } from '../protocol/messages';
 import { kernelOf, type Chunk, type Comm, type Kernel, type WidgetModel } from './model';
 
-/** The target which the kernel's side of the widgets listens on. */
+/** The comm target of the kernel's side of the widgets. */
 const TARGET = 'cellmill.widget';
 /** Milliseconds to wait for a subshell; without one, commands reach the kernel between cells. */
 const SUBSHELL_WAIT = 2000;
-/** Milliseconds after which a command without an answer is called waiting. */
+/** Milliseconds after which an unacknowledged command counts as waiting. */
 const PATIENCE = 1000;
 
 interface Handlers {
   readonly frame: (frame: Frame) => void;
   /** Whether commands wait for the running cell's end. */
   readonly waiting: (waiting: boolean) => void;
-  /** The kernel is gone, and what the view belongs to with it. */
+  /** The kernel has ended, and the widget with it. */
   readonly ended: () => void;
 }
 
 /**
- * Commands take a comm which the page itself opens: with subshells the kernel hears it while a cell runs. Where no
- * kernel connection is in reach, or it cannot, they take the widget's comm and wait for the cell's end, which the
- * view then says.
+ * Commands take a comm that the page opens: with subshells, the kernel handles its messages while a cell runs. Without
+ * a kernel connection or subshells, commands take the widget's comm and wait for the cell's end, and the view says so.
  */
 export class Transport {
   constructor(model: WidgetModel, handlers: Handlers) {
@@ -36,7 +35,7 @@ export class Transport {
     void this._open();
   }
 
-  /** Send a command; what is asked before the way is open goes out as soon as it is. */
+  /** Send a command; those before the comm is open are queued. */
   send(command: Command): void {
     if (command.kind === 'watch') {
       this._watch = command;
@@ -65,7 +64,7 @@ export class Transport {
       try {
         this._control.close();
       } catch {
-        // the kernel is gone, and its end of the comm with it
+        // the kernel has ended, and its end of the comm with it
       }
     }
     this._control = null;
@@ -87,7 +86,7 @@ export class Transport {
         control.open({ widget: this._model.get('key') });
         this._control = control;
       } catch {
-        // the kernel went away meanwhile
+        // the kernel has ended meanwhile
       }
     }
     this._ready = true;
@@ -126,7 +125,7 @@ export class Transport {
     }
   }
 
-  /** Say again what is watched. No button is pressed for that, so no notice says that it waits. */
+  /** Repeat the subscription. The user did not ask for that, so no notice says that it waits. */
   private _beat(): Promise<void> {
     return new Promise(heard => {
       if (this._ready && this._watch !== null) {
@@ -140,7 +139,7 @@ export class Transport {
     });
   }
 
-  /** Tell whether the oldest command has waited for long, now and when it will have. */
+  /** Report whether the oldest command is waiting, now and when `PATIENCE` has passed. */
   private _check(): void {
     window.clearTimeout(this._timer);
     const [oldest] = this._unanswered.values();
@@ -157,7 +156,7 @@ export class Transport {
     }
   };
 
-  /** After a connection that was lost the kernel may have given this view up, and frames may be missing. */
+  /** After a lost connection the kernel may have dropped this view, and frames may be missing: subscribe anew. */
   private readonly _onConnection = (_: unknown, status: string): void => {
     if (status !== 'connected') {
       this._lost = true;
@@ -176,7 +175,7 @@ export class Transport {
   private readonly _queue: object[] = [];
   private readonly _unanswered = new Map<number, number>();
   private readonly _heart = new Heartbeat(() => this._beat());
-  /** what tells that the last sign of life was heard, by its serial number */
+  /** resolvers of signs of life that are not acknowledged yet, by serial number */
   private readonly _beaten = new Map<number, () => void>();
   private _watch: Command | null = null;
   private _lost = false;
@@ -187,7 +186,7 @@ export class Transport {
   private _timer = 0;
 }
 
-/** Wait until the comm's messages go to a subshell, where the running front end and kernel have one. */
+/** Wait until the comm's messages go to a subshell, if front end and kernel have subshells. */
 async function subshell(control: object): Promise<void> {
   const started: unknown = 'subshellStarted' in control ? control.subshellStarted : undefined;
   if (!(started instanceof Promise)) {

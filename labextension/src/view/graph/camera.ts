@@ -1,4 +1,4 @@
-/** Looking at a part of a graph: fitting, zooming, moving, pointing. Pure. */
+/** Which part of a graph is visible: fitting, zooming, moving, hit testing. Pure functions. */
 
 import type { Camera } from './canvas';
 import { READABLE, type Layout } from './layout';
@@ -6,10 +6,10 @@ import { READABLE, type Layout } from './layout';
 const MARGIN = 12;
 const MOST = 4;
 const LEAST = 0.02;
-/** A long chain is not fitted smaller than this: its beginning shows, the rest is a drag away. */
+/** The smallest scale for fitting: of a longer graph the beginning is shown, and the rest by dragging. */
 const LEAST_FIT = 0.12;
 
-/** The whole graph, or its beginning where it is very long. */
+/** A camera that shows the whole graph, or the beginning of a very long one. */
 export function fitted(layout: Layout, width: number, height: number): Camera {
   const across = (width - 2 * MARGIN) / Math.max(1, layout.width);
   const along = (height - 2 * MARGIN) / Math.max(1, layout.height);
@@ -20,7 +20,7 @@ export function fitted(layout: Layout, width: number, height: number): Camera {
   return { scale, left: Math.round(left), top: Math.round(top) };
 }
 
-/** Larger or smaller by a factor; the point (x, y) of the canvas stays where it is. */
+/** Zoom by a factor; the point (x, y) of the canvas stays in place. */
 export function zoomed(camera: Camera, factor: number, x: number, y: number): Camera {
   const scale = Math.min(MOST, Math.max(LEAST, camera.scale * factor));
   const change = scale / camera.scale;
@@ -31,7 +31,7 @@ export function zoomed(camera: Camera, factor: number, x: number, y: number): Ca
   };
 }
 
-/** Moved so that a node can be seen. */
+/** Move so that a node is visible. */
 export function showing(
   camera: Camera,
   layout: Layout,
@@ -47,7 +47,7 @@ export function showing(
   return { ...camera, left: camera.left + back(x, width), top: camera.top + back(y, height) };
 }
 
-/** The node at a point of the canvas, or close to it; -1: none. */
+/** The node at or close to a point of the canvas; -1 if there is none. */
 export function nodeAt(camera: Camera, layout: Layout, x: number, y: number): number {
   const atX = (x - camera.left) / camera.scale;
   const atY = (y - camera.top) / camera.scale;

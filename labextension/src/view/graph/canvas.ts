@@ -1,18 +1,18 @@
-/** A task graph on a canvas. Draws what it is given; knows no events. */
+/** Draws a task graph on a canvas. Handles no events. */
 
 import { GRAPH_STATES, type TaskGraph } from '../../model/taskGraph';
 import { READABLE, neighbours, type Layout } from './layout';
 
-/** Where the graph lies in the canvas: screen = graph * scale + offset, in CSS pixels. */
+/** Position of the graph on the canvas: screen = graph * scale + offset, in CSS pixels. */
 export interface Camera {
   readonly scale: number;
   readonly left: number;
   readonly top: number;
 }
 
-/** What stands out. */
+/** What is highlighted. */
 export interface Marks {
-  /** the node under the pointer or chosen by the keyboard; -1: none */
+  /** the node under the pointer or chosen with the keyboard; -1 if there is none */
   readonly node: number;
   /** nodes of the longest path, inputs first */
   readonly path: readonly number[];
@@ -42,7 +42,7 @@ function coloursOf(element: HTMLElement): Colours {
   };
 }
 
-/** Draw everything; `label` gives the text of a node that is a box. */
+/** Draw everything; `label` returns the text of a node that is a box. */
 export function drawGraph(
   canvas: HTMLCanvasElement,
   graph: TaskGraph,
@@ -80,7 +80,7 @@ export function drawGraph(
   drawRing(context, layout, marks.node, camera, colours);
 }
 
-/** The nodes that are not faded; null: none is. */
+/** The nodes that are not faded; null if none is faded. */
 function shown(graph: TaskGraph, layout: Layout, marks: Marks): Set<number> | null {
   if (marks.node < 0 || marks.node >= graph.size) {
     return marks.path.length > 0 ? new Set(marks.path) : null;
@@ -181,7 +181,7 @@ function drawDots(
   }
 }
 
-/** A box has its state at its left edge; a group its tasks by state along its lower one. */
+/** A box shows its state at the left edge; a group shows its tasks by state along the lower edge. */
 function drawBoxes(
   context: CanvasRenderingContext2D,
   graph: TaskGraph,
@@ -269,7 +269,7 @@ function drawRing(
   context.stroke(ring);
 }
 
-/** Text that fits into so many pixels. */
+/** The text, shortened to at most `most` pixels. */
 function fit(context: CanvasRenderingContext2D, text: string, most: number): string {
   if (context.measureText(text).width <= most) {
     return text;

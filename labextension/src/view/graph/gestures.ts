@@ -1,31 +1,31 @@
-/** Pointer and keys on the task graph, as what a person means by them. */
+/** Translates pointer and key events on the task graph into actions. */
 
 const ZOOM_STEP = 1.25;
 const MOVE_STEP = 40;
-/** A press that moved less is a click. */
+/** A press that moves fewer CSS pixels is a click. */
 const CLICK_REACH = 4;
 
 export type Direction = 'ArrowUp' | 'ArrowDown' | 'ArrowLeft' | 'ArrowRight';
 
-/** Who obeys. Points and distances are CSS pixels of the canvas. */
+/** The actions. Points and distances are CSS pixels of the canvas. */
 export interface GraphActs {
-  /** Larger or smaller, around a point or the middle of the upper edge. */
+  /** Zoom, around a point or the middle of the upper edge. */
   zoom(factor: number, x?: number, y?: number): void;
   move(right: number, down: number): void;
   showAll(): void;
   /** Mark the node at a point, if there is one. */
   point(x: number, y: number): void;
-  /** Mark none; whether one was. */
+  /** Mark no node; returns whether one was marked. */
   leave(): boolean;
   /** Mark the node at a point and show its task. */
   press(x: number, y: number): void;
-  /** Show the task of the marked node; whether there is one. */
+  /** Show the task of the marked node; returns whether there is one. */
   open(): boolean;
   /** Mark a neighbour of the marked node. */
   walk(direction: Direction): void;
 }
 
-/** Along the graph go the arrows; with Shift they move the picture. */
+/** The arrow keys walk along the graph; with Shift they move the picture. */
 const MOVES: Readonly<Record<Direction, readonly [number, number]>> = {
   ArrowUp: [0, 1],
   ArrowDown: [0, -1],
@@ -65,7 +65,7 @@ export function listen(canvas: HTMLCanvasElement, acts: GraphActs): void {
 }
 
 function listenToPointer(canvas: HTMLCanvasElement, acts: GraphActs): void {
-  /** where the last move of a drag was seen, or where it began; `far`: it is no click any more */
+  /** the last point of a drag; `far`: it has moved too far for a click */
   let drag: { readonly x: number; readonly y: number; readonly far: boolean } | null = null;
   canvas.addEventListener('pointerdown', event => {
     canvas.setPointerCapture(event.pointerId);
@@ -96,7 +96,7 @@ function listenToPointer(canvas: HTMLCanvasElement, acts: GraphActs): void {
   canvas.addEventListener('pointerleave', () => acts.leave());
 }
 
-/** Whether the key means anything here. */
+/** Handle a key; returns whether it has a meaning here. */
 function obeyKey(event: KeyboardEvent, acts: GraphActs): boolean {
   const direction = directionOf(event.key);
   if (direction !== null) {

@@ -1,4 +1,4 @@
-/** A graph and its nodes in words. */
+/** Texts about a graph and its nodes. */
 
 import { GRAPH_STATES, type GraphState, type TaskGraph } from '../../model/taskGraph';
 import { count, duration } from '../format';
@@ -19,7 +19,7 @@ export function stateName(trans: Translator, state: GraphState): string {
   return names[state];
 }
 
-/** How large it is, and what it leaves out. */
+/** The graph's size, and what is left out of it. */
 export function summary(trans: Translator, graph: TaskGraph): string {
   const tasks = trans._n('%2 task', '%2 tasks', graph.tasks, count(graph.tasks));
   const links = trans._n(
@@ -35,7 +35,7 @@ export function summary(trans: Translator, graph: TaskGraph): string {
   return [tasks, links, folded, partial].filter(text => text !== '').join(', ');
 }
 
-/** What stands below the picture while no node is marked; `alone` tasks are not in the graph. */
+/** The line below the picture while no node is marked; `alone` tasks are not in the graph. */
 export function hint(
   trans: Translator,
   graph: TaskGraph,
@@ -57,13 +57,13 @@ export function hint(
   return '';
 }
 
-/** What stands in a node's box. */
+/** The text in a node's box. */
 export function labelOf(trans: Translator, graph: TaskGraph, node: number): string {
   const name = nameOf(trans, graph, node);
   return graph.counts === null ? name : `${count(members(graph, node))} × ${name}`;
 }
 
-/** All that is known of a node, in a line. */
+/** A node's details, in one line. */
 export function describe(
   trans: Translator,
   graph: TaskGraph,
@@ -105,7 +105,7 @@ function members(graph: TaskGraph, node: number): number {
   );
 }
 
-/** Seconds in the unit that suits them. */
+/** A duration in a suitable unit. */
 function brief(seconds: number): string {
   if (seconds >= 1) {
     return duration(seconds);

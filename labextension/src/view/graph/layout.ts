@@ -1,4 +1,4 @@
-/** Where the nodes of a task graph lie: layers by depth, few crossings, wide layers as blocks. Pure. */
+/** Positions of a task graph's nodes: layers by depth, few crossings, wide layers as blocks. Pure functions. */
 
 import type { TaskGraph } from '../../model/taskGraph';
 
@@ -7,7 +7,7 @@ interface Form {
   readonly width: number;
   readonly height: number;
   readonly gap: number;
-  /** between layers, and between the rows of one */
+  /** between layers, and between the rows of a layer */
   readonly layerGap: number;
   readonly rowGap: number;
 }
@@ -17,10 +17,10 @@ const BOXES: Form = { width: 112, height: 24, gap: 14, layerGap: 34, rowGap: 10 
 const DOTS: Form = { width: 8, height: 8, gap: 6, layerGap: 30, rowGap: 6 };
 const MOST_BOXES = 150;
 const SWEEPS = 4;
-/** Names are drawn where boxes are at least so large. */
+/** The smallest scale at which names are drawn in boxes. */
 export const READABLE = 0.65;
 
-/** The places of all nodes; x and y are centres. */
+/** The positions of all nodes; x and y are centres. */
 export interface Layout {
   readonly form: Form;
   readonly x: Float32Array;
@@ -29,20 +29,20 @@ export interface Layout {
   readonly height: number;
   /** nodes of each layer, from left to right */
   readonly layers: readonly Int32Array[];
-  /** by node: its layer, and its place there */
+  /** by node: its layer, and its index in the layer */
   readonly layerOf: Int32Array;
   readonly placeOf: Int32Array;
   readonly inputs: Neighbours;
   readonly dependents: Neighbours;
 }
 
-/** The nodes next to each one, in one list. */
+/** The neighbours of all nodes, in one array. */
 export interface Neighbours {
   readonly first: Uint32Array;
   readonly nodes: Uint32Array;
 }
 
-/** Those next to `node`. */
+/** The neighbours of `node`. */
 export function neighbours(all: Neighbours, node: number): Uint32Array {
   return all.nodes.subarray(all.first[node] ?? 0, all.first[node + 1] ?? 0);
 }
@@ -68,7 +68,7 @@ function sorted(graph: TaskGraph, own: 0 | 1): Neighbours {
   return { first, nodes };
 }
 
-/** The nodes of each depth that there is. */
+/** The nodes of each depth, without empty depths. */
 function byDepth(graph: TaskGraph): Int32Array[] {
   const found = new Map<number, number[]>();
   for (let node = 0; node < graph.size; node++) {
@@ -85,7 +85,7 @@ function byDepth(graph: TaskGraph): Int32Array[] {
     .map(depth => Int32Array.from(found.get(depth) ?? []));
 }
 
-/** Order one layer by the mean place of each node's neighbours; those without stay where they are. */
+/** Order a layer by the mean position of each node's neighbours; nodes without neighbours stay in place. */
 function order(layer: Int32Array, next: Neighbours, share: Float32Array): void {
   const key = new Map<number, number>();
   for (const node of layer) {
@@ -100,19 +100,19 @@ function order(layer: Int32Array, next: Neighbours, share: Float32Array): void {
   place(layer, share);
 }
 
-/** A node's place in its layer, from 0 to 1. */
+/** Set each node's relative position in its layer, from 0 to 1. */
 function place(layer: Int32Array, share: Float32Array): void {
   layer.forEach((node, at) => {
     share[node] = (at + 0.5) / layer.length;
   });
 }
 
-/** Boxes side by side so that their names can be read in a picture so wide. */
+/** How many boxes fit side by side with readable names, by the picture's width. */
 export function boxesIn(width: number): number {
   return Math.max(2, Math.min(8, Math.floor(width / (READABLE * (BOXES.width + BOXES.gap)))));
 }
 
-/** Lay a graph out, with at most so many boxes side by side: 4,000 nodes take some milliseconds. */
+/** Lay a graph out with at most `most` boxes side by side: 4,000 nodes take some milliseconds. */
 export function layOut(graph: TaskGraph, most = 6): Layout {
   const inputs = sorted(graph, 1);
   const dependents = sorted(graph, 0);
@@ -129,7 +129,7 @@ export function layOut(graph: TaskGraph, most = 6): Layout {
   return { ...spread(graph.size, layers, form, most), form, layers, inputs, dependents };
 }
 
-/** Coordinates: a layer that is wider than the picture should be becomes a block of rows, filled column by column. */
+/** Set the coordinates: a layer that is too wide becomes a block of rows, filled column by column. */
 function spread(
   size: number,
   layers: readonly Int32Array[],
@@ -162,7 +162,7 @@ function spread(
   return { x, y, layerOf, placeOf, width, height: Math.max(0, top - form.layerGap) };
 }
 
-/** The path along which the tasks ran longest, inputs first; empty where nothing ran yet. */
+/** The path with the longest total run time, inputs first; empty if nothing has run. */
 export function longestPath(graph: TaskGraph, layout: Layout): number[] {
   const total = new Float64Array(graph.size);
   const before = new Int32Array(graph.size).fill(-1);

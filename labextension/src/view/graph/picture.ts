@@ -1,4 +1,4 @@
-/** A graph on its canvas: how it is arranged, which part of it shows, and what is marked. */
+/** A graph with its canvas: layout, visible part and marked node. */
 
 import type { TaskGraph } from '../../model/taskGraph';
 import { fitted, nodeAt, showing, zoomed } from './camera';
@@ -7,11 +7,11 @@ import type { Direction, GraphActs } from './gestures';
 import { boxesIn, layOut, longestPath, neighbours, type Layout } from './layout';
 
 export interface GraphPictureOptions {
-  /** what stands in a node's box */
+  /** the text in a node's box */
   readonly label: (graph: TaskGraph, node: number) => string;
-  /** other nodes are marked */
+  /** called when other nodes are marked */
   readonly marked: () => void;
-  /** a person wants to see this task */
+  /** called to show a task's details */
   readonly open: (ticket: bigint) => void;
 }
 
@@ -26,12 +26,12 @@ export class GraphPicture implements GraphActs {
     this._themed.observe(document.body, { attributes: true });
   }
 
-  /** The marked node; -1: none. */
+  /** The marked node; -1 if there is none. */
   get node(): number {
     return this._node;
   }
 
-  /** The nodes of the longest path, where it shows. */
+  /** The nodes of the longest path; empty while it is not shown. */
   get path(): readonly number[] {
     return this._path;
   }
@@ -40,7 +40,7 @@ export class GraphPicture implements GraphActs {
     return this._layout;
   }
 
-  /** Show a graph; null when there is none. */
+  /** Show a graph; null to show none. */
   show(graph: TaskGraph | null): void {
     const before = this._graph;
     this._graph = graph;
@@ -59,7 +59,7 @@ export class GraphPicture implements GraphActs {
     this._drawMarks();
   }
 
-  /** Show the chain of tasks that took the most time, or not. */
+  /** Switch the highlighting of the longest path. */
   showLongest(shows: boolean): void {
     this._showsLongest = shows;
     this._drawMarks();
@@ -204,6 +204,6 @@ export class GraphPicture implements GraphActs {
   private _node = -1;
   private _path: readonly number[] = [];
   private _showsLongest = false;
-  /** a person chose which part shows */
+  /** whether the user has moved or zoomed the picture */
   private _moved = false;
 }

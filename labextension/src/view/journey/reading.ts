@@ -1,11 +1,11 @@
-/** A journey's figures in plain words. What it says must follow from the figures. */
+/** Explains a journey's figures in sentences, which say only what follows from the figures. */
 
 import type { FunctionJourney } from '../../protocol/messages';
 import { percent } from '../format';
 import { brief } from '../timeline/axis';
 import type { Translator } from '../translator';
 
-/** Places in FunctionJourney.intervals. */
+/** Indices in FunctionJourney.intervals. */
 export const PLACE = {
   inputs: 0,
   queue: 1,
@@ -18,7 +18,7 @@ export const PLACE = {
   beside: 8
 } as const;
 
-/** Those that follow each other from the call to the result. */
+/** The intervals from the call to the result, in order. */
 export const ALONG = [0, 1, 2, 3, 4, 8, 5, 6] as const;
 
 /** An interval's name and what happens in it. */
@@ -48,31 +48,31 @@ export function intervalWords(place: number, trans: Translator): { name: string;
   return { name: name ?? '?', meaning: meaning ?? '' };
 }
 
-/** Mean seconds that one task spent in an interval; null where it is unknown. */
+/** Mean seconds that a task spent in an interval; null if unknown. */
 export function mean(journey: FunctionJourney, place: number): number | null {
   const interval = journey.intervals[place];
   if (interval === undefined) {
     return null;
   }
   if (place === PLACE.beside && interval.known === 0) {
-    return 0; // no task of it came in a chunk
+    return 0; // no task was part of a chunk
   }
-  // What happens once for a chunk, or not to a task that was cancelled, is shared by those that ran.
+  // The total is divided among the tasks that ran: some intervals occur once for a chunk, or not for cancelled tasks.
   const ran = journey.intervals[PLACE.run]?.known ?? 0;
   const shared = place === PLACE.unpack || place === PLACE.pack || place === PLACE.pickle;
   const among = shared || place === PLACE.beside ? Math.max(ran, interval.known) : interval.known;
   return among === 0 || interval.known === 0 ? null : interval.total / among;
 }
 
-/** Mean seconds from call to result, as far as it is known. */
+/** Mean seconds from call to result, of the intervals that are known. */
 export function wholeMean(journey: FunctionJourney): number {
   return ALONG.reduce<number>((sum, place) => sum + (mean(journey, place) ?? 0), 0);
 }
 
-/** Below this, sending a task costs more than most code in it. */
+/** Seconds of run time below which sending a task costs more than running it. */
 const SHORT = 50e-6;
 
-/** One to three sentences; empty before any task has run. */
+/** One to three sentences; empty before a task has run. */
 export function reading(journey: FunctionJourney, trans: Translator): string {
   const whole = wholeMean(journey);
   const run = mean(journey, PLACE.run);

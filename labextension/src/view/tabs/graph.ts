@@ -1,4 +1,4 @@
-/** The task graph: what hangs on what, and how each task stands. */
+/** The task graph: dependencies between tasks, and the state of each. */
 
 import { GRAPH_STATES, stateCounts, type TaskGraph } from '../../model/taskGraph';
 import type { KernelState } from '../../model/kernelModel';
@@ -36,7 +36,7 @@ class GraphTab implements Tab {
     this._picture = new GraphPicture(canvas, {
       label: (graph, node) => labelOf(trans, graph, node),
       marked: () => this._drawInfo(),
-      // the view of single tasks is asked to show this one
+      // asks the tasks tab to show this one
       open: ticket =>
         canvas.dispatchEvent(
           new CustomEvent('cellmill-task', { bubbles: true, detail: { task: String(ticket) } })
@@ -108,7 +108,7 @@ class GraphTab implements Tab {
     }
   }
 
-  /** What a style sheet, a test and a screen reader can read. */
+  /** Write the graph as text and data attributes, for style sheets, tests and screen readers. */
   private _drawWords(graph: TaskGraph): void {
     const data = this._root.dataset;
     data.tasks = String(graph.tasks);
@@ -127,7 +127,7 @@ class GraphTab implements Tab {
     });
   }
 
-  /** The line below the picture: of the marked node, or of the whole. */
+  /** Draw the line below the picture: about the marked node, or the whole graph. */
   private _drawInfo(): void {
     const { node, path, layout } = this._picture;
     const graph = this._graph;

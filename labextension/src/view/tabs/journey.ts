@@ -1,4 +1,4 @@
-/** Where the time of the tasks went: bars by function, figures by interval. */
+/** How the time of tasks divides into intervals: bars by function, figures by interval. */
 
 import type { KernelState } from '../../model/kernelModel';
 import type { FunctionJourney, Journey } from '../../protocol/messages';
@@ -9,7 +9,7 @@ import { brief } from '../timeline/axis';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
-const ROWS = [...ALONG, 7] as const; // and pickling, beside them
+const ROWS = [...ALONG, 7] as const; // the last is pickling, which is no part of the way
 const LEAST_DECADES = 3;
 
 class JourneyTab implements Tab {
@@ -33,7 +33,7 @@ class JourneyTab implements Tab {
     this._scale.textContent = trans.__('Log scale');
     this._bars = child(parent, 'div', 'cellmill-journeys');
     const place = child(parent, 'div', 'cellmill-figures-place');
-    place.tabIndex = 0; // in a narrow panel it scrolls
+    place.tabIndex = 0; // it scrolls in a narrow panel, by keyboard too
     place.setAttribute('role', 'group');
     place.setAttribute('aria-label', trans.__('Figures by interval'));
     this._table = child(place, 'table', 'cellmill-table cellmill-figures');
@@ -182,7 +182,7 @@ class JourneyTab implements Tab {
     row.setAttribute('aria-label', `${one.name}: ${brief(whole)}; ${parts.join(', ')}`);
   }
 
-  /** Percent of the bar's width. */
+  /** Seconds as a percentage of the bar's width. */
   private _position(seconds: number, longest: number): number {
     if (!this._log) {
       return (100 * seconds) / longest;
@@ -255,7 +255,7 @@ class JourneyTab implements Tab {
   private readonly _caption: HTMLElement;
   private readonly _body: HTMLElement;
   private readonly _note: HTMLElement;
-  /** what is drawn; undefined before anything is */
+  /** what is drawn; undefined before the first picture */
   private _journey: Journey | null | undefined = undefined;
   private _wanted = '';
   private _log = false;

@@ -19,7 +19,7 @@ import { onThemeChange } from '../theme';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
-/** What a click on a single task tells listeners further up. */
+/** The detail of the event for a click on a single task. */
 export interface TaskChosen {
   /** its number in the present piece of work, from 1 */
   readonly task: number;
@@ -27,14 +27,14 @@ export interface TaskChosen {
   readonly position: number;
 }
 
-/** Name of that event; its detail is a TaskChosen. */
+/** Name of that event, which bubbles. */
 export const TASK_CHOSEN = 'cellmill-task';
 
-/** Cells of the zoomed picture that one cell of the whole stands for, and of which it is the middle. */
+/** Cells of the whole picture that the zoomed range covers. */
 const ZOOM_CELLS = 64;
-/** Seconds between two looks at the part that is shown. */
+/** Seconds between requests for the zoomed part. */
 const REFRESH = 0.5;
-/** States in the order of the legend; those that are rare show only where there are some. */
+/** States in the order of the legend; rare ones are shown only if there are any. */
 const LEGEND: readonly (keyof MapCounts)[] = [
   'done',
   'running',
@@ -96,7 +96,7 @@ class MapTab implements Tab {
       return;
     }
     if (this._zoom !== null && this._zoom.work !== frame.work) {
-      this._zoom = null; // another piece of work: its tasks are others
+      this._zoom = null; // another piece of work has other tasks
       this._cursor = null;
     }
     this._work = frame.work;
@@ -170,13 +170,13 @@ class MapTab implements Tab {
     }
   }
 
-  /** A cell is pointed at, or none is any more. */
+  /** Set the cell under the pointer; null for none. */
   private _point(cell: number | null): void {
     this._cursor = cell;
     this._drawCursor();
   }
 
-  /** The cell pointed at: a single task is told to listeners, of several the part around them is shown. */
+  /** Act on the cell under the pointer: emit an event for a single task, zoom into several. */
   private _choose(): void {
     const picture = this._picture;
     const cell = this._cursor;
@@ -215,7 +215,7 @@ class MapTab implements Tab {
     }
   }
 
-  /** Ask for the part that is shown when something changed, but not too often. */
+  /** Request the zoomed part if the map has changed, at most every `REFRESH` seconds. */
   private _look({ start, end }: Zoom, frame: StateMap): void {
     if (frame === this._askedAt) {
       return;
@@ -349,7 +349,7 @@ class MapTab implements Tab {
   private readonly _empty: HTMLElement;
   private readonly _resized: ResizeObserver;
   private readonly _endTheme: () => void;
-  /** answers to others' requests come here, too */
+  /** of this tab: answers to other requests arrive here too */
   private readonly _request = Math.floor(Math.random() * 2 ** 31);
   private _picture: MapPicture | null = null;
   private _shown: unknown = null;

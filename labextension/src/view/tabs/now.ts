@@ -12,22 +12,22 @@ import type { Tab, TabKind, TabOptions } from './tab';
 
 const STEPS = 120;
 const HEIGHT = 84;
-/** Room for the labels of the last chart's times, in CSS pixels. */
+/** Height of the labels on the last chart's time axis, in CSS pixels. */
 const TIMES = 22;
 const LABELS = 46;
 
 type Series = 'rate' | 'queued' | 'running';
 const SERIES: readonly Series[] = ['rate', 'queued', 'running'];
 
-/** Moments and values, as the plot draws them. */
+/** Times and values, as uPlot takes them. */
 type Line = [number[], (number | null)[]];
 
-/** A canvas cannot be asked what it shows; the element around it can. */
+/** The element around a canvas, with what the canvas shows, for tests. */
 interface PlotElement extends HTMLElement {
   drawn?: Line;
 }
 
-/** One line over time, with its name and the value at the cursor, or now, above it. */
+/** One line over time; above it its name, and the value at the cursor or the newest one. */
 class Chart {
   constructor(
     parent: HTMLElement,
@@ -50,7 +50,7 @@ class Chart {
 
   readonly element: HTMLElement;
 
-  /** Draw a course; `say` is what a screen reader says of it. */
+  /** Draw a course; `label` is for screen readers. */
   draw(course: Course, label: string): void {
     this._plot.setAttribute('aria-label', label);
     this._data = [[...course.time], [...course[this._series]]];
@@ -66,7 +66,7 @@ class Chart {
     }
   }
 
-  /** The value of a step of the course. */
+  /** Set the text of the value. */
   show(text: string): void {
     setText(this._value, text);
   }
@@ -87,7 +87,7 @@ class Chart {
     this._chart?.redraw(false);
   }
 
-  /** Put the cursor on a step, or take it away. */
+  /** Put the cursor on a step; null removes it. */
   cursor(index: number | null): void {
     const chart = this._chart;
     const time = index === null ? undefined : this._data[0][index];
@@ -244,7 +244,7 @@ class NowTab implements Tab {
     }
   }
 
-  /** The cursor stands on a step of the course, or on none. */
+  /** Handle a move of the cursor to a step; null for none. */
   private _pointed(index: number | null): void {
     if (index !== this._index) {
       this._index = index;
@@ -325,14 +325,14 @@ class NowTab implements Tab {
   private _index: number | null = null;
 }
 
-/** Whether two courses look the same. */
+/** Whether two courses have the same values. */
 function equal(one: Course, other: Course): boolean {
   const same = (a: readonly (number | null)[], b: readonly (number | null)[]): boolean =>
     a.length === b.length && a.every((value, index) => value === b[index]);
   return same(one.time, other.time) && SERIES.every(series => same(one[series], other[series]));
 }
 
-/** The same colour, nearly transparent, for the area below a line. */
+/** The colour made nearly transparent, for the area below a line. */
 function faint(colour: string): string {
   return /^#[0-9a-f]{6}$/i.test(colour) ? `${colour}22` : 'transparent';
 }
@@ -368,7 +368,7 @@ function short(number: number): string {
   return number >= 1e4 ? `${number / 1000}k` : String(number);
 }
 
-/** A moment on the axis of time: before now, or since the beginning. */
+/** A time on the axis: relative to now, or since the beginning. */
 function moment(seconds: number): string {
   const size = Math.abs(seconds);
   const text =

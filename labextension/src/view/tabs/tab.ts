@@ -1,24 +1,24 @@
-/** What the dashboard asks of each of its tabs. */
+/** The interface of the dashboard's tabs. */
 
 import type { KernelState } from '../../model/kernelModel';
 import type { Command } from '../../protocol/messages';
 import type { Translator } from '../translator';
 
-/** What a tab is made with. */
+/** The arguments of a tab's constructor. */
 export interface TabOptions {
-  /** its own element, empty; the tab fills it and nothing else */
+  /** the tab's own element, empty; the tab changes no other */
   readonly parent: HTMLElement;
   readonly trans: Translator;
   readonly send: (command: Command) => void;
-  /** run a line below the cell in front; absent where there is no notebook to run it in */
+  /** run a line in a new cell; absent where there is no notebook */
   readonly runLine?: ((line: string) => void) | undefined;
 }
 
-/** One picture among several: drawn at most ten times a second, and only while it shows. */
+/** A tab; it is drawn at most ten times a second, and only while it is selected. */
 export interface Tab {
-  /** Draw a state of a kernel that has tasks; state.sections holds what the kernel said. */
+  /** Draw the state of a kernel that has tasks; `state.sections` has what the tab subscribed to. */
   draw(state: KernelState): void;
-  /** Show what another tab names in the detail of a `cellmill-task` event. */
+  /** Show the task in the detail of another tab's `cellmill-task` event. */
   open?(named: unknown): void;
   dispose(): void;
 }
@@ -26,9 +26,9 @@ export interface Tab {
 /** How a tab is listed and made. */
 export interface TabKind {
   readonly id: string;
-  /** its name, for people, translated */
+  /** its translated name */
   readonly label: (trans: Translator) => string;
-  /** kinds of the frames which the kernel is to send while it shows */
+  /** kinds of the frames that the kernel sends while the tab is selected */
   readonly sections: readonly string[];
   readonly make: (options: TabOptions) => Tab;
 }

@@ -12,17 +12,17 @@ import { FILTERS } from '../tasks/labels';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
-/** Milliseconds between lists while it shows; twice that, and so on, behind each so many rows: they cost more. */
+/** Milliseconds between lists; as much again for each `DEEP` rows before the page, since later pages cost more. */
 const INTERVAL = 1000;
 const DEEP = 10_000;
-/** Tasks per second from which on the news cannot be read row by row: lists come half as often. */
+/** Tasks per second above which rows change too fast to be read: lists are requested half as often. */
 const FLOOD = 1000;
-/** Milliseconds after which an answer is not waited for any more. */
+/** Milliseconds to wait for an answer. */
 const PATIENCE = 10_000;
-/** Milliseconds after the last key before a search begins. */
+/** Milliseconds between the last key and the search. */
 const TYPING = 250;
 
-/** What another tab names a task by, in a `cellmill-task` event: its ticket, or its position in the state map. */
+/** How a `cellmill-task` event names a task: by its ticket, or by its position in the state map. */
 interface Named {
   readonly task?: unknown;
   readonly position?: unknown;
@@ -76,13 +76,13 @@ class TasksTab implements Tab {
   draw(state: KernelState): void {
     const { tasks } = state.sections;
     if (state.sections !== this._sections) {
-      this._sections = state.sections; // another kernel's: its tasks have the same numbers
+      this._sections = state.sections; // of another kernel, whose tasks have the same numbers
       if (!state.recorded) {
         this._close();
       }
       this._ask();
     } else if (state.recorded && tasks.recorded.version !== this._recordedVersion) {
-      this._ask(); // answered at once
+      this._ask(); // a recording answers at once
     }
     this._recordedVersion = tasks.recorded.version;
     this._changing(state);
@@ -120,7 +120,7 @@ class TasksTab implements Tab {
     }
   }
 
-  /** Another tab names a task. */
+  /** Show the task that another tab names. */
   open(named: unknown): void {
     const { task, element, position } = (named ?? {}) as Named;
     if (typeof task === 'string' && /^\d+$/.test(task)) {
@@ -183,7 +183,7 @@ class TasksTab implements Tab {
     this._ask();
   }
 
-  /** A button that turns the page by so many rows. */
+  /** Add a button that moves the page by a number of rows. */
   private _turn(foot: HTMLElement, text: string, name: string, by: number): HTMLButtonElement {
     const made = button(foot, 'cellmill-button cellmill-task-page', () => {
       this._change(() => (this._query.offset = Math.max(0, this._query.offset + by)));
@@ -197,7 +197,7 @@ class TasksTab implements Tab {
   private _drawFoot({ rows, matched }: TaskList): void {
     const { offset } = this._query;
     if (rows.length === 0 && offset > 0) {
-      this._change(() => (this._query.offset = 0)); // there are fewer than there were
+      this._change(() => (this._query.offset = 0)); // there are fewer rows than before
       return;
     }
     const whole = offset === 0 && rows.length >= matched;
@@ -217,7 +217,7 @@ class TasksTab implements Tab {
     this._after.disabled = !this._query.more(matched);
   }
 
-  /** What a recording has left out. */
+  /** Say what a recording has left out. */
   private _drawNote({ recorded, sections }: KernelState): void {
     const { size, total } = sections.tasks.recorded;
     this._note.hidden = !recorded || size >= total;
@@ -237,7 +237,7 @@ class TasksTab implements Tab {
     this._ask();
   }
 
-  /** The task that is told in full; `task` is empty for none, or where only its position is known. */
+  /** Set the task to show in full; `task` is empty for none, or if only its position is known. */
   private _name(task: string, element: number | null): void {
     this._task = task;
     this._element = element;
@@ -252,7 +252,7 @@ class TasksTab implements Tab {
     this._detail.draw(null);
   }
 
-  /** Ask when something may have changed since the last answer, and nothing is under way. */
+  /** Request a list if something may have changed since the last answer and no request is pending. */
   private _tick(): void {
     this._ticks++;
     const late = performance.now() - this._askedAt > PATIENCE;
@@ -265,7 +265,7 @@ class TasksTab implements Tab {
     }
   }
 
-  /** Whether lists differ from each other by now: tasks run, or the counts have changed. */
+  /** Note whether a new list may differ from the last: tasks run, or the counts have changed. */
   private _changing(state: KernelState): void {
     const counts = state.snapshot?.counts;
     const seen = JSON.stringify([state.snapshot?.work, counts]);
@@ -314,7 +314,7 @@ class TasksTab implements Tab {
   private readonly _detail: DetailView;
   private readonly _timer: number;
   private _sections: KernelState['sections'] | null = null;
-  /** what was drawn last: the list, the task marked in it, and the one told in full */
+  /** what was drawn last: the list, the marked task, and the one shown in full */
   private _drawn: TaskList | null = null;
   private _marked = '';
   private _told: TaskDetail | null = null;
@@ -322,7 +322,7 @@ class TasksTab implements Tab {
   private _ticks = 0;
   private _task = '';
   private _element: number | null = null;
-  /** of the task to be told, in the state map, until its ticket is known */
+  /** position in the state map of the task to show, until its ticket is known */
   private _position: number | null = null;
   private _chosen = '';
   private _listed = 0;

@@ -13,11 +13,11 @@ import { caveats, describe, summary } from '../timeline/labels';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
-/** Milliseconds that a window must stay before its tasks are asked for. */
+/** Milliseconds that a window must stay unchanged before its tasks are requested. */
 const SETTLE = 300;
-/** Slices wider than so many pixels are worth looking into. */
+/** Width in pixels above which slices are resolved into single tasks. */
 const WIDE = 6;
-/** Seconds between pictures in which only bars of running tasks grow. */
+/** Seconds between pictures in which only the bars of running tasks grow. */
 const STILL = 0.4;
 
 class TimelineTab implements Tab {
@@ -134,7 +134,7 @@ class TimelineTab implements Tab {
     }
   }
 
-  /** A span's words beside the pointer; none without a span. */
+  /** Show a span's tooltip beside the pointer; null hides it. */
   private _showTip(span: Span | null, event: MouseEvent | null): void {
     this._tip.hidden = span === null || event === null;
     if (span === null || event === null) {
@@ -163,7 +163,7 @@ class TimelineTab implements Tab {
     this._askForDetail(model, picture, mode);
   }
 
-  /** Ask for the single tasks once a window with wide slices stays. */
+  /** Request the single tasks once a window with wide slices stays unchanged. */
   private _askForDetail(model: TimelineModel, picture: Picture, mode: Mode): void {
     const { from, to } = picture;
     const pixel = (to - from) / Math.max(1, picture.width - picture.left);
@@ -203,7 +203,7 @@ class TimelineTab implements Tab {
   private readonly _chart: TimelineChart;
   private _model: TimelineModel | null = null;
   private _version = -1;
-  /** the moment of the last whole picture */
+  /** time of the last full picture */
   private _drawnAt = 0;
   private _work = -1;
   private _timer = 0;

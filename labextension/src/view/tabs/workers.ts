@@ -1,4 +1,4 @@
-/** The worker processes: what each one does, and the processor time and memory it takes. */
+/** The worker processes: what each one runs, and its processor time and memory. */
 
 import type { KernelState } from '../../model/kernelModel';
 import {
@@ -39,7 +39,7 @@ class Row {
   constructor(body: HTMLElement, trans: Translator, replace: ((index: number) => void) | null) {
     this._trans = trans;
     this.element = child(body, 'tr', 'cellmill-worker');
-    this.element.setAttribute('role', 'row'); // a style sheet may lay it out as a grid
+    this.element.setAttribute('role', 'row'); // explicit, because a grid layout would remove the implicit role
     const head = child(this.element, 'th', 'cellmill-worker-name');
     head.setAttribute('scope', 'row');
     this._name = child(head, 'span', '');
@@ -203,7 +203,7 @@ class WorkersTab implements Tab {
     }
   }
 
-  /** How workers ended, the latest first. */
+  /** Draw how workers ended, the latest first. */
   private _drawEnds(told: Workers | null): void {
     const trans = this._trans;
     const restarts = told?.restarts ?? 0;
@@ -239,7 +239,7 @@ class WorkersTab implements Tab {
   private readonly _ends: HTMLElement;
   private readonly _empty: HTMLElement;
   private readonly _rows: Row[] = [];
-  /** what is drawn; undefined before anything is */
+  /** what is drawn; undefined before the first picture */
   private _told: Workers | null | undefined = undefined;
 }
 

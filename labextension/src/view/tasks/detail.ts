@@ -13,7 +13,7 @@ export interface DetailOptions {
   readonly rerun: (task: string, element: number | null) => void;
   readonly open: (task: string, element: number | null) => void;
   readonly close: () => void;
-  /** run a line below the cell in front; absent where there is no notebook to run it in */
+  /** run a line in a new cell; absent where there is no notebook */
   readonly runLine?: ((line: string) => void) | undefined;
 }
 
@@ -31,7 +31,7 @@ export class DetailView {
     this._root.hidden = true;
   }
 
-  /** Draw a task; null closes the pane. What a person has opened or typed in it stays while the task does. */
+  /** Draw a task; null closes the pane. What the user has opened or typed stays as long as the task is the same. */
   draw(detail: TaskDetail | null, recorded = false): void {
     this._root.hidden = detail === null;
     this._recorded = recorded;
@@ -217,7 +217,7 @@ export class DetailView {
     }
   }
 
-  /** The line for the debugger, to copy or to run. */
+  /** Draw the line that starts the debugger, to copy or to run. */
   private _debug(detail: TaskDetail): void {
     const { trans, runLine } = this._options;
     const element = detail.element !== null && detail.element > 0 ? ` ${detail.element}` : '';

@@ -1,4 +1,4 @@
-/** All failures, folded: one line for each type and traceback, however many there are. */
+/** All failures, grouped: one line for each exception type and traceback. */
 
 import type { FailureGroup } from '../../protocol/messages';
 import { button, child, setText } from '../dom';

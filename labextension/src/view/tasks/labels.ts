@@ -1,4 +1,4 @@
-/** States and spans of single tasks, as people read them. */
+/** Texts for states, stages and durations of single tasks. */
 
 import type { Translator } from '../translator';
 
@@ -18,7 +18,7 @@ export const STATES = [
   'retried'
 ] as const;
 
-/** What one chip of the filter shows: states that belong together. */
+/** One chip of the filter: states that belong together. */
 export interface Filter {
   readonly id: string;
   readonly states: readonly string[];
@@ -73,7 +73,7 @@ export function stateName(state: string, trans: Translator): string {
   }
 }
 
-/** How a state is to be coloured. */
+/** The colour class of a state. */
 export function tone(state: string): string {
   if (state === 'failed' || state === 'lost' || state === 'not-run' || state === 'retried') {
     return 'bad';
@@ -84,7 +84,7 @@ export function tone(state: string): string {
   return state === 'done' ? 'good' : 'quiet';
 }
 
-/** The seven intervals between the stages. */
+/** Names of the seven intervals between the stages. */
 export function intervalNames(trans: Translator): readonly string[] {
   return [
     trans.__('Wait for inputs'),
@@ -97,7 +97,7 @@ export function intervalNames(trans: Translator): readonly string[] {
   ];
 }
 
-/** The eight stages. */
+/** Names of the eight stages. */
 export function stageNames(trans: Translator): readonly string[] {
   return [
     trans.__('submitted'),
@@ -111,7 +111,7 @@ export function stageNames(trans: Translator): readonly string[] {
   ];
 }
 
-/** A span of time with about three digits: 840 ns, 12.3 µs, 4.5 ms, 1.25 s, 3:05. */
+/** A duration with about three digits: 840 ns, 12.3 µs, 4.5 ms, 1.25 s, 3:05. */
 export function span(seconds: number): string {
   if (seconds >= 60) {
     const whole = Math.round(seconds);
@@ -137,7 +137,7 @@ function digits(value: number): string {
   return value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
 }
 
-/** What a person calls a task: its serial number, with the place in its chunk. */
+/** A task's name: its serial number, with the element's index in its chunk. */
 export function taskName(number: number, element: number | null, count: number): string {
   const place = element !== null && element > 0 ? `.${element}` : '';
   return count > 1 ? `#${number} ×${count}` : `#${number}${place}`;

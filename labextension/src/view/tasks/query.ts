@@ -1,25 +1,25 @@
-/** What the table of tasks asks for: filters, order, search; and the command that says so. */
+/** The query of the table of tasks: filters, order, search; and its command. */
 
 import { VERSION, type ListTasks } from '../../protocol/messages';
 import { FILTERS } from './labels';
 
-/** Rows of a page: a picture of a hundred took the browser half as long again. And rows that may stand before it. */
+/** Rows of a page (drawing a hundred took the browser half as long again), and the most rows before it. */
 export const PAGE = 50;
 export const MOST_OFFSET = 100_000;
 
-/** One page's numbers begin anywhere, so that no other page takes its answers for its own. */
+/** Numbers begin at random, so that other pages do not take this page's answers for their own. */
 let last = Math.floor(Math.random() * 2 ** 40);
 
-/** A request's number, of this page alone. */
+/** A new request number, unique to this page. */
 export function nextRequest(): number {
   return ++last;
 }
 
-/** The choices of one table. */
+/** The settings of one table. */
 export class Query {
   order = 'news';
   text = '';
-  /** rows before those that are shown */
+  /** number of rows before the page */
   offset = 0;
   readonly filters = new Set<string>();
 

@@ -1,18 +1,18 @@
-/** One attempt's way through its eight stages, as a bar of seven parts and their times. */
+/** One attempt's stages, as a bar of seven intervals and a list of their times. */
 
 import type { TaskAttempt } from '../../protocol/messages';
 import { child } from '../dom';
 import type { Translator } from '../translator';
 import { intervalNames, span, stageNames } from './labels';
 
-/** A part of the way, in seconds; `last` is its later stage. */
+/** An interval, in seconds; `last` is its later stage. */
 export interface Part {
   readonly interval: number;
   readonly from: number;
   readonly seconds: number;
 }
 
-/** The intervals between stamps that are known; a stage that is not known belongs to the next interval. */
+/** The intervals between known stamps; the interval before an unknown stage is part of the next one. */
 export function parts(stamps: readonly number[]): readonly Part[] {
   const found: Part[] = [];
   let before = stamps[0] ?? -1;

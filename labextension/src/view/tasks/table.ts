@@ -1,4 +1,4 @@
-/** The rows of the table of tasks. Columns can be ordered by; the arrow keys walk from row to row. */
+/** The rows of the table of tasks. Pressing a column's head sorts by it; arrow keys move between rows. */
 
 import type { TaskRow } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
@@ -7,13 +7,13 @@ import { span, stateName, taskName, tone } from './labels';
 
 interface Column {
   readonly label: string;
-  /** the order that a press on its head asks for, and the one of a second press */
+  /** the orders of a first and a second press on its head */
   readonly orders: readonly string[];
   readonly text: (row: TaskRow) => string;
   readonly number: boolean;
 }
 
-/** Place of the column that tells states. */
+/** Index of the column with the state. */
 const STATE = 2;
 
 export class TaskTable {
@@ -37,7 +37,7 @@ export class TaskTable {
     this._body.addEventListener('keydown', event => this._key(event));
   }
 
-  /** Show the first row. */
+  /** Scroll to the first row. */
   top(): void {
     this._frame.scrollTop = 0;
   }
@@ -71,7 +71,7 @@ export class TaskTable {
     if (line.dataset.state !== row.state) {
       line.dataset.state = row.state;
       const cell = line.children[STATE] as HTMLElement;
-      cell.dataset.tone = tone(row.state); // the row's would have all its cells styled anew
+      cell.dataset.tone = tone(row.state); // on the row, it would restyle all cells
     }
     const here = chosen === `${row.task}.${row.element ?? ''}`;
     if ((line.getAttribute('aria-selected') === 'true') !== here) {

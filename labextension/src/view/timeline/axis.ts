@@ -1,4 +1,4 @@
-/** Times as people read them, and where the marks of an axis stand. */
+/** Formats durations, and places the marks of a time axis. */
 
 const UNITS: readonly [number, string][] = [
   [1, 's'],
@@ -23,12 +23,12 @@ export function brief(seconds: number): string {
 }
 
 export interface Axis {
-  /** what the marks' labels are to be added to; empty when they stand for themselves */
+  /** the time that the marks' labels count from; empty if they are absolute */
   readonly base: string;
   readonly marks: readonly { readonly at: number; readonly label: string }[];
 }
 
-/** Round marks between two times in seconds, one in each 75 pixels or fewer. */
+/** Round marks between two times in seconds, at least 75 pixels apart. */
 export function axis(from: number, to: number, width: number): Axis {
   const span = to - from;
   if (!(span > 0) || !(width > 0)) {
@@ -52,7 +52,7 @@ export function axis(from: number, to: number, width: number): Axis {
   return { base: base > 0 ? `${trimmed(base)} s` : '', marks };
 }
 
-/** 1, 2 or 5 times a power of ten, not below what is asked for. */
+/** The smallest 1, 2 or 5 times a power of ten that is at least `least`. */
 function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   return power * ([1, 2, 5].find(factor => factor * power >= least * 0.9999) ?? 10);

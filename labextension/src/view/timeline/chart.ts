@@ -1,4 +1,4 @@
-/** The rows of the timeline on their canvas: which part of the time shows, and which span is marked. */
+/** The rows of the timeline with their canvas: the window of time, and the marked span. */
 
 import type { Span, TimelineModel } from '../../model/timeline';
 import type { Colours } from './colours';
@@ -9,24 +9,24 @@ import { mergeNarrow, nearest, neighbour, visibleSpans } from './viewport';
 
 const MOST_ROWS_TALL = 16; // with more workers, rows are lower
 const ROW = { tall: 20, low: 12 };
-/** Parts of what shows that a key moves by. */
+/** A key moves the window by its length divided by this. */
 const STEPS = 8;
 
 export interface TimelineChartOptions {
   readonly colours: Colours;
   /** a worker's name */
   readonly label: (worker: number) => string;
-  /** the picture was drawn anew */
+  /** called after each drawing */
   readonly drawn: (model: TimelineModel, picture: Picture, mode: Mode) => void;
-  /** the pointer stands on a span, or on none */
+  /** called with the span under the pointer, or null */
   readonly pointed: (span: Span | null, event: MouseEvent | null) => void;
   readonly marked: (span: Span) => void;
-  /** a person wants to see this span's task */
+  /** called to show a span's task */
   readonly open: (span: Span) => void;
 }
 
 export class TimelineChart implements TimelineActs {
-  /** `frame` is as wide as the picture may be, and is hidden while there is none. */
+  /** `frame` limits the picture's width, and is hidden while there is no picture. */
   constructor(
     private readonly _frame: HTMLElement,
     private readonly _canvas: HTMLCanvasElement,
@@ -36,14 +36,14 @@ export class TimelineChart implements TimelineActs {
     this._resized.observe(_canvas);
   }
 
-  /** Draw a model at a moment of the page's clock. */
+  /** Draw a model at `now`, in seconds on the page's clock. */
   draw(model: TimelineModel, now: number): void {
     this._model = model;
     this._now = now;
     this.redraw();
   }
 
-  /** What comes belongs to another piece of work: nothing is marked, and all of it shows. */
+  /** Begin another piece of work: unmark the span, and show all of the time. */
   forget(): void {
     this._range.whole();
     this._chosen = null;
@@ -199,7 +199,7 @@ export class TimelineChart implements TimelineActs {
     this.redraw();
   }
 
-  /** Mark a span and have it in sight. */
+  /** Mark a span, and move the window so that it is visible. */
   private _bring(span: Span | null): void {
     if (span === null) {
       return;

@@ -1,13 +1,13 @@
-/** The theme's colours for the canvas: the style sheet resolves them on hidden elements. */
+/** Reads the theme's colours for the canvas from hidden elements, where the style sheet sets them. */
 
 import { child } from '../dom';
 import type { Palette } from './painter';
 
-/** How many functions have a colour of their own. */
+/** Number of functions that have a colour of their own. */
 export const COLOURS = 8;
 
 export class Colours {
-  /** `frame` and `note` are drawn in the colours that the rest of the picture takes. */
+  /** The other colours of the picture are those of `frame` and `note`. */
   constructor(parent: HTMLElement, frame: HTMLElement, note: HTMLElement) {
     this._frame = frame;
     this._note = note;
@@ -18,7 +18,7 @@ export class Colours {
     }
   }
 
-  /** As the theme has them now. */
+  /** The colours of the present theme. */
   read(): Palette {
     const style = getComputedStyle(this._frame);
     const colours = Array.from(this._probes.children).map(

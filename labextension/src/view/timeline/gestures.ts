@@ -1,23 +1,23 @@
-/** Pointer and keys on the timeline, as what a person means by them. */
+/** Translates pointer and key events on the timeline into actions. */
 
 const DRAG = 4;
 
-/** Who obeys. Places are those of the pointer in the window, distances CSS pixels. */
+/** The actions. Positions are those of the pointer in the browser's window, distances CSS pixels. */
 export interface TimelineActs {
-  /** Show a part so many times as long, around the place of an event or the middle. */
+  /** Scale the window's length by a factor, around the position of an event or the middle. */
   zoom(factor: number, around?: MouseEvent): void;
   pan(pixels: number): void;
-  /** Move by a part of what shows, to either side. */
+  /** Move to either side by a fraction of the window. */
   step(side: 1 | -1): void;
   whole(): void;
   follow(): void;
-  /** Tell of the span at a place. */
+  /** Show the tooltip of the span at a position. */
   point(event: MouseEvent): void;
-  /** Tell of none any more. */
+  /** Hide the tooltip. */
   leave(): void;
-  /** Mark the span at a place and show its task. */
+  /** Mark the span at a position and show its task. */
   press(event: MouseEvent): void;
-  /** Mark the next span of the worker, or the one before. */
+  /** Mark the worker's next span, or the previous one. */
   next(by: 1 | -1): void;
   /** Mark a span of the worker below, or above. */
   otherWorker(by: 1 | -1): void;
@@ -45,7 +45,7 @@ export function listen(canvas: HTMLCanvasElement, acts: TimelineActs): void {
 }
 
 function listenToPointer(canvas: HTMLCanvasElement, acts: TimelineActs): void {
-  /** where the pointer was pressed, or seen last; `moved`: it is no click any more */
+  /** the pointer's last position while it is pressed; `moved`: it has moved too far for a click */
   let held: { readonly x: number; readonly moved: boolean } | null = null;
   canvas.addEventListener('pointerdown', event => {
     held = { x: event.clientX, moved: false };

@@ -1,4 +1,4 @@
-/** What a span is, in words. */
+/** Texts about spans and the whole timeline. */
 
 import type { Span, TimelineModel } from '../../model/timeline';
 import { count, percent } from '../format';
@@ -39,7 +39,7 @@ export function describe(
   return lines;
 }
 
-/** The whole picture, for those who do not see it. */
+/** A summary of the picture, for screen readers. */
 export function summary(model: TimelineModel, trans: Translator, last: number): string {
   const { frame } = model;
   if (frame === null || (frame.tasks === 0 && model.running.length === 0)) {
@@ -68,7 +68,7 @@ export function summary(model: TimelineModel, trans: Translator, last: number): 
 }
 
 /**
- * What the picture leaves out, or guesses; empty when it shows every task as it was. A recording has no closer look.
+ * What the picture omits or estimates; empty if it shows every task exactly. A recording cannot be zoomed into tasks.
  */
 export function caveats(model: TimelineModel, trans: Translator, recorded: boolean): string {
   const { frame } = model;

@@ -37,13 +37,13 @@ export interface Picture {
 export const AXIS = 20;
 const LEAST = 1;
 
-/** Where a time stands. */
+/** A time's x coordinate. */
 export function place(picture: Picture, time: number): number {
   const { left, width, from, to } = picture;
   return left + ((time - from) / (to - from)) * (width - left);
 }
 
-/** The span at a place of the picture, or a few pixels beside it. */
+/** The span at a point of the picture, or a few pixels beside it. */
 export function spanAt(picture: Picture, x: number, y: number): Span | null {
   const worker = picture.workers[Math.floor(y / picture.row)];
   let best: Span | null = null;
@@ -54,14 +54,14 @@ export function spanAt(picture: Picture, x: number, y: number): Span | null {
     }
     const off = Math.max(place(picture, span.start) - x, x - place(picture, span.end), 0);
     if (off <= least) {
-      best = span; // of those one upon the other the last, which is drawn on top
+      best = span; // of overlapping spans the last one, which is drawn on top
       least = off;
     }
   }
   return best;
 }
 
-/** Draw everything anew. */
+/** Draw the whole picture. */
 export function paint(context: CanvasRenderingContext2D, picture: Picture): void {
   const { width, height, left, palette } = picture;
   context.clearRect(0, 0, width, height);
@@ -116,7 +116,7 @@ function paintAxis(context: CanvasRenderingContext2D, picture: Picture): void {
   let taken = base === '' ? left - 12 : context.measureText(base).width + 6;
   for (const mark of marks) {
     const half = context.measureText(mark.label).width / 2;
-    // a label at the right edge stands beside its mark rather than not at all
+    // a label at the right edge is moved to the left of its mark
     const x = Math.min(place(picture, mark.at + first), width - half);
     if (x - half >= taken) {
       taken = x + half + 8;
@@ -136,7 +136,7 @@ function paintSpan(
   const begin = Math.max(picture.left - 4, place(picture, span.start));
   const end = Math.min(picture.width + 4, place(picture, span.end));
   const length = Math.max(LEAST, end - begin - (end - begin > 4 ? 0.5 : 0));
-  // Where a slice is not full of tasks, what is left is a tint: idle time between them.
+  // The part of a slice that is idle time between tasks is drawn as a tint.
   context.globalAlpha = 0.22;
   context.fillStyle = colourOf(picture, span.functions[0]?.number);
   context.fillRect(begin, y, length, height);
@@ -182,7 +182,7 @@ function colourOf(picture: Picture, number: number | undefined): string {
     : (functions[picture.colour(number) % functions.length] ?? others);
 }
 
-/** Slanted lines, at the same places however wide the span is. */
+/** Fill with slanted lines, at positions that do not depend on the span's width. */
 function hatch(
   context: CanvasRenderingContext2D,
   colour: string,

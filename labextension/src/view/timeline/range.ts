@@ -1,18 +1,18 @@
-/** The part of the time that shows: all of it, the newest part, or what a person chose. */
+/** The window of time that is shown: all of it, the newest part, or a chosen one. */
 
-/** Seconds; nothing is shown larger than this. */
+/** The shortest window, in seconds. */
 const SHORTEST = 1e-6;
 const NEWEST = 5;
 
 export type Mode = 'whole' | 'follow' | 'free';
 
 export class Range {
-  /** How the window moves by itself. */
+  /** How the window follows new tasks. */
   get mode(): Mode {
     return this._mode;
   }
 
-  /** The window, when the work reaches from `first` to `last`. */
+  /** The window, for work from `first` to `last`. */
   window(first: number, last: number): { readonly from: number; readonly to: number } {
     const length = Math.max(last - first, SHORTEST);
     if (this._mode === 'whole') {
@@ -26,12 +26,12 @@ export class Range {
     return { from: this._from, to: this._to };
   }
 
-  /** Show everything, and what comes. */
+  /** Show everything, and keep showing everything. */
   whole(): void {
     this._mode = 'whole';
   }
 
-  /** Stay at the newest part: as long as what shows, or some seconds after all was shown. */
+  /** Follow the newest part with a window of the present length, or of some seconds if everything was shown. */
   follow(): void {
     if (this._mode === 'whole') {
       this._from = this._to - Math.min(NEWEST, this._to - this._from);
@@ -39,7 +39,7 @@ export class Range {
     this._mode = 'follow';
   }
 
-  /** Show a part `factor` times as long, around a time that stays where it is; following goes on at the end. */
+  /** Scale the window's length by `factor`; the time `around` stays in place. A window that reaches the end follows. */
   zoom(factor: number, around: number, first: number, last: number): void {
     const length = Math.max(last - first, SHORTEST);
     const wanted = (this._to - this._from) * factor;
@@ -56,7 +56,7 @@ export class Range {
     }
   }
 
-  /** Move by so many seconds; some of the work stays in sight. */
+  /** Move by `by` seconds; a part of the work stays visible. */
   pan(by: number, first: number, last: number): void {
     const length = this._to - this._from;
     const least = first - length / 2;

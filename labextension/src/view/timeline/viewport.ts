@@ -1,15 +1,15 @@
-/** The spans that a window of the timeline shows, and which one is beside which. */
+/** The spans that a window of the timeline shows, and which spans are neighbours. */
 
 import type { Span, TimelineModel } from '../../model/timeline';
 
-/** The spans of a window: single tasks where they are known, slices elsewhere. */
+/** The spans in a window: single tasks where they are known, else slices. */
 export function visibleSpans(model: TimelineModel, from: number, to: number): readonly Span[] {
   const { detail } = model;
   const spans = model.spans.filter(span => span.end >= from && span.start <= to);
   if (detail === null || !detail.complete || detail.spans.length === 0) {
     return spans;
   }
-  // Rows before the earliest one may be overwritten by now: there the slices stay.
+  // Rows before the earliest one may have been overwritten: slices are kept there.
   const earliest = detail.spans.reduce((least, span) => Math.min(least, span.start), Infinity);
   const start = Math.max(detail.start, earliest);
   const [singles, slices] = [
@@ -31,7 +31,7 @@ function covers(slice: Span, span: Span): boolean {
   return slice.worker === span.worker && slice.start <= span.start && slice.end >= span.end;
 }
 
-/** Spans too narrow to be told apart, those of each pixel as one: `pixel` is its seconds. */
+/** Merge the narrow spans in each pixel column into one; `pixel` is a pixel's length in seconds. */
 export function mergeNarrow(spans: readonly Span[], pixel: number): readonly Span[] {
   const wide: Span[] = [];
   const columns = new Map<string, Span[]>();
@@ -54,7 +54,7 @@ export function mergeNarrow(spans: readonly Span[], pixel: number): readonly Spa
   return [...wide, ...narrow];
 }
 
-/** Spans of one worker as one span, at least a pixel long. */
+/** Merge spans of one worker into one, at least a pixel long. */
 function together(first: Span, others: readonly Span[], pixel: number): Span {
   if (others.length === 0) {
     return first;
@@ -83,7 +83,7 @@ function together(first: Span, others: readonly Span[], pixel: number): Span {
   };
 }
 
-/** The span `by` places beside the chosen one on its row, the first of the row without one. */
+/** The span `by` positions after the chosen one in its row; the row's first if none is chosen. */
 export function neighbour(
   spans: readonly Span[],
   chosen: Span | null,
@@ -97,7 +97,7 @@ export function neighbour(
   return row[here < 0 ? 0 : Math.max(0, Math.min(row.length - 1, here + by))] ?? null;
 }
 
-/** The span of a worker that begins nearest to a time. */
+/** The span of a worker whose start is nearest to a time. */
 export function nearest(
   spans: readonly Span[],
   worker: number | undefined,

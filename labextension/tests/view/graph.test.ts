@@ -1,60 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { readGraph, stateCounts, withStates, type TaskGraph } from '../../src/model/taskGraph';
-import { ProtocolError } from '../../src/protocol/parse';
-import type { Graph } from '../../src/protocol/messages';
+import { readGraph, type TaskGraph } from '../../src/model/taskGraph';
 import { fitted, nodeAt, zoomed } from '../../src/view/graph/camera';
 import { layOut, longestPath, neighbours } from '../../src/view/graph/layout';
-
-function bytes(column: ArrayBufferView): Uint8Array {
-  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
-}
-
-/** A frame with these edges; depths are the longest paths, and all is done. */
-function frame(size: number, edges: readonly (readonly [number, number])[]): Graph {
-  const depths = new Uint16Array(size);
-  for (const [from, to] of edges) {
-    depths[to] = Math.max(depths[to] ?? 0, (depths[from] ?? 0) + 1);
-  }
-  return {
-    cellmill: 1,
-    kind: 'graph',
-    structure: 7,
-    tasks: size,
-    dependencies: edges.length,
-    partial: false,
-    folded: false,
-    span: 1,
-    names: ['f'],
-    functions: bytes(new Uint16Array(size)),
-    depths: bytes(depths),
-    states: new Uint8Array(size).fill(3),
-    seconds: bytes(new Float32Array(size).fill(1)),
-    tickets: bytes(BigUint64Array.from({ length: size }, (_, i) => (BigInt(i + 1) << 32n) | 5n)),
-    edges: bytes(Uint16Array.from(edges.flat()))
-  };
-}
-
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1103515245 + 12345) % 2147483648;
-    return state / 2147483648;
-  };
-}
-
-/** Each node takes up to `most` earlier ones that are not far back. */
-function dag(size: number, most: number, seed = 1, back = 200): TaskGraph {
-  const dice = random(seed);
-  const edges: [number, number][] = [];
-  for (let node = 1; node < size; node++) {
-    for (let k = Math.floor(dice() * (most + 1)); k > 0; k--) {
-      edges.push([Math.max(0, node - 1 - Math.floor(dice() * back)), node]);
-    }
-  }
-  return readGraph(frame(size, edges));
-}
+import { bytes, dag, frame } from '../graphFrames';
 
 test('each node lies in one layer, at a place of its own, below its inputs', () => {
   for (const seed of [1, 2, 3]) {
@@ -136,55 +86,6 @@ test('the longest path is the one that ran longest', () => {
   assert.deepEqual(longestPath(graph, layOut(graph)), [1, 4, 5]);
   const idle = readGraph({ ...given, seconds: bytes(new Float32Array(6)) });
   assert.deepEqual(longestPath(idle, layOut(idle)), []);
-});
-
-test('states that belong to another graph are not taken', () => {
-  const graph = readGraph(frame(3, [[0, 1]]));
-  const states = Uint8Array.from([3, 2, 4]);
-  const update = {
-    cellmill: 1,
-    kind: 'graph-states',
-    structure: 7,
-    states,
-    seconds: bytes(new Float32Array(3))
-  } as const;
-  assert.deepEqual([...(withStates(graph, update)?.states ?? [])], [3, 2, 4]);
-  assert.equal(withStates(graph, { ...update, structure: 8 }), null);
-  assert.throws(() => withStates(graph, { ...update, states: states.slice(1) }), ProtocolError);
-});
-
-test('columns that do not fit together are refused', () => {
-  const good = frame(3, [[0, 1]]);
-  const bad: Partial<Graph>[] = [
-    { edges: bytes(Uint16Array.from([0, 3])) },
-    { edges: good.edges.slice(1) },
-    { depths: good.depths.slice(2) },
-    { functions: good.functions.slice(1) },
-    { names: [] },
-    { states: Uint8Array.from([0, 7, 0]) },
-    { tickets: good.tickets.slice(8) }
-  ];
-  for (const change of bad) {
-    assert.throws(() => readGraph({ ...good, ...change }), ProtocolError);
-  }
-});
-
-test('of a group the state that matters most is shown', () => {
-  const counts = new Uint32Array(14);
-  counts.set([5, 0], 6); // done
-  counts.set([1, 0], 8); // failed
-  counts.set([0, 2], 0); // waiting
-  const given = frame(2, []);
-  const graph = readGraph({
-    ...given,
-    folded: true,
-    states: bytes(counts),
-    tickets: new Uint8Array(),
-    edges: bytes(Uint32Array.from([0, 1, 9]))
-  });
-  assert.deepEqual([...graph.states], [4, 0]);
-  assert.deepEqual([...(graph.weights ?? [])], [9]);
-  assert.deepEqual(stateCounts(graph), [2, 0, 0, 5, 1, 0, 0]);
 });
 
 test('what is under the pointer stays there while one zooms', () => {

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { FunctionJourney } from '../../src/protocol/messages';
+import { mean, reading, wholeMean } from '../../src/view/journey/reading';
+import { untranslated } from '../../src/view/translator';
+
+/** Figures with these totals, in microseconds, over `tasks` tasks; null: unknown. */
+function journey(
+  tasks: number,
+  totals: (number | null)[],
+  more: Partial<FunctionJourney> = {}
+): FunctionJourney {
+  const intervals = totals.map(total => {
+    const each = total === null ? 0 : total / 1e6 / tasks;
+    return {
+      known: total === null ? 0 : tasks,
+      total: (total ?? 0) / 1e6,
+      median: each,
+      p95: each,
+      p99: each,
+      longest: each
+    };
+  });
+  return { number: 1, name: 'f', tasks, failed: 0, cut: 0, intervals, ...more };
+}
+
+test('means are those of one task, and what is unknown stays so', () => {
+  const one = journey(100, [0, 900, 100, 100, 200, 100, null, 100, null]);
+  assert.equal(mean(one, 1), 9e-6);
+  assert.equal(mean(one, 6), null);
+  assert.equal(mean(one, 8), 0);
+  assert.ok(Math.abs(wholeMean(one) - 14e-6) < 1e-12);
+});
+
+test('the reading of tiny tasks advises to send many at once', () => {
+  const text = reading(
+    journey(1000, [0, 9000, 500, 700, 2000, 600, 1000, 500, null]),
+    untranslated
+  );
+  assert.match(text, /^85% of the 13\.8 µs/);
+  assert.match(text, /queue takes 9\.00 µs/);
+  assert.match(text, /f\.map/);
+});
+
+test('the reading of long tasks blames nothing', () => {
+  const text = reading(journey(10, [0, 100, 10, 10, 900_000, 10, 10, 10, null]), untranslated);
+  assert.match(text, /^On average a task takes 90\.0 ms .* 99% of that is your code\.$/);
+});
+
+test('the reading of waiting tasks says for what they wait, and advises no batches', () => {
+  const queued = reading(
+    journey(500, [0, 5e7, 1e5, 1000, 5e6, 1000, 1000, 1000, null]),
+    untranslated
+  );
+  assert.match(queued, /queue takes 100 ms.*more tasks than workers/);
+  assert.doesNotMatch(queued, /f\.map/);
+  const inputs = reading(
+    journey(500, [5e7, 1e5, 1e5, 1000, 5e6, 1000, 1000, 1000, null]),
+    untranslated
+  );
+  assert.match(inputs, /results of others/);
+  assert.equal(
+    reading(journey(5, [null, null, null, null, null, null, null, null, null]), untranslated),
+    ''
+  );
+});

@@ -29,22 +29,22 @@ class Message(TypedDict):
     cellmill: int  # version of this schema
 
 class Counts(TypedDict):
-    """Task counts since the present piece of work began."""
-    total: int  # tasks submitted, and those a running map is known to submit yet
-    done: int  # succeeded, failed and cancelled
+    """Numbers of tasks of the present piece of work."""
+    total: int  # tasks submitted, and those that a running map has yet to submit
+    done: int  # tasks that succeeded, failed or were cancelled
     failed: int  # ended with an exception
-    cancelled: int  # given up before they ran
+    cancelled: int  # cancelled before they ran
     running: int  # in user code now
-    queued: int  # submitted and not running: waiting for inputs or for a worker
+    queued: int  # submitted and waiting for inputs or for a worker
 
 class RunState(TypedDict):
     """One call of map, one cell's calls of one function, or one %%task."""
     id: int  # unique in the kernel
     name: str  # the function's name
-    total: int | None  # tasks expected, null when not known
-    done: int  # succeeded, failed and cancelled
+    total: int | None  # tasks expected; null if unknown
+    done: int  # tasks that succeeded, failed or were cancelled
     failed: int  # ended with an exception
-    priority: int  # from -100 to 100, larger first: the one that it was given last
+    priority: int  # from -100 to 100, larger first; the value that was set last
 
 class Hello(Message):
     """Cellmill is loaded in this kernel."""
@@ -70,144 +70,147 @@ class Snapshot(Message):
 
 class WorkerState(TypedDict):
     """One worker process."""
-    index: int  # its place in the pool; a worker that replaces it has another
-    pid: int | None  # its process, null while it starts
+    index: int  # its index in the pool; a worker that replaces it has another one
+    pid: int | None  # process id; null while it starts
     state: str  # starting, idle, busy, stopping or lost
     done: int  # tasks it has finished
-    function: str | None  # of the task it runs, null when it runs none
-    task: str | None  # the number of that task, in decimals
-    element: int | None  # its place in its chunk
-    seconds: float | None  # for which it has run
-    cpu: float | None  # processor time of the last second, in processors
-    memory: int | None  # bytes of its own
+    function: str | None  # name of the function that it runs; null if it runs none
+    task: str | None  # ticket of that task, in decimal digits
+    element: int | None  # index of that task's element in its chunk
+    seconds: float | None  # seconds for which that task has run
+    cpu: float | None  # processors used, averaged over the last second
+    memory: int | None  # private memory in bytes
 
 class WorkerEnd(TypedDict):
-    """A worker process that ended and was not asked to."""
-    index: int  # the place it had
-    how: str  # what happened, for people; follows 'the worker'
-    memory: int | None  # the most bytes it had
+    """A worker process that ended unexpectedly."""
+    index: int  # its index in the pool
+    how: str  # what happened, as text that follows 'the worker'
+    memory: int | None  # its peak memory in bytes
 
 class Machine(TypedDict):
-    """What there is for the workers and the kernel."""
+    """The resources of the machine, and the kernel's share of them."""
     cpus: int  # processors that may be used
-    memory: int  # bytes, of the machine or its control group
-    free: int  # of these, bytes that can still be had
-    pid: int  # of the kernel
-    cpu: float | None  # of the kernel: processor time of the last second
-    used: int  # of the kernel: bytes of its own
+    memory: int  # memory of the machine or its control group, in bytes
+    free: int  # memory that is still available, in bytes
+    pid: int  # process id of the kernel
+    cpu: float | None  # processors that the kernel used, averaged over the last second
+    used: int  # private memory of the kernel, in bytes
 
 class Workers(Message):
     """The worker processes, for views that show them."""
     kind: Literal["workers"]
     restarts: int  # workers that were replaced
-    workers: list[WorkerState]  # in the order of their places
-    ends: list[WorkerEnd]  # the last few that ended by themselves, oldest first
+    workers: list[WorkerState]  # by index
+    ends: list[WorkerEnd]  # the last few unexpected ends, oldest first
     machine: Machine | None  # null where there are no worker processes
 
 class Graph(Message):
-    """Tasks with inputs or dependents, or groups of them. Columns of little-endian numbers."""
+    """Tasks with inputs or dependents, or groups of such tasks, in columns of little-endian numbers."""
     kind: Literal["graph"]
-    structure: int  # another number when there are other tasks or dependencies
+    structure: int  # changes with the tasks and dependencies
     tasks: int  # tasks with inputs or dependents
-    dependencies: int  # pairs of a task and an input of it
-    partial: bool  # the oldest dependencies are not kept any more
-    folded: bool  # each column has an entry a group, not a task
-    span: int  # depths that a group holds
-    names: list[str]  # of functions; empty: not known, or several
-    functions: bytes  # places among the names, 2 bytes each
+    dependencies: int  # pairs of a task and one of its inputs
+    partial: bool  # the oldest dependencies have been dropped
+    folded: bool  # columns have an entry for each group instead of each task
+    span: int  # number of depths in a group
+    names: list[str]  # names of functions; empty if unknown or several
+    functions: bytes  # indices into the names, 2 bytes each
     depths: bytes  # longest path from a task without inputs, in spans, 2 bytes each
-    states: bytes  # waiting queued running done failed cancelled skipped; of groups: 7 columns of counts
+    # waiting, queued, running, done, failed, cancelled or skipped, 1 byte each; of groups, 7 columns of counts
+    states: bytes
     seconds: bytes  # time in user code, floats of 4 bytes
-    tickets: bytes  # of the tasks, 8 bytes each; of groups: none
-    edges: bytes  # positions of input and dependent, 2 bytes each; of groups: these and how often, 4 bytes
+    tickets: bytes  # tickets of the tasks, 8 bytes each; of groups, none
+    # indices of input and dependent, 2 bytes each; of groups, also the number of dependencies, 4 bytes
+    edges: bytes
 
 class GraphStates(Message):
-    """How the tasks of the last graph stand now."""
+    """The present states of the tasks of the last graph."""
     kind: Literal["graph-states"]
-    structure: int  # of the graph that it belongs to
-    states: bytes  # as in the graph
-    seconds: bytes  # as in the graph
+    structure: int  # structure of the graph that it belongs to
+    states: bytes  # as in Graph
+    seconds: bytes  # as in Graph
 
 class Refused(Message):
-    """A command could not be obeyed."""
+    """A command was refused."""
     kind: Literal["refused"]
     command: str  # the command's kind
-    reason: str  # what was wrong, for people
+    reason: str  # the reason, as text for people
 
 class Show(Message):
-    """Every page that hears it opens its panel and answers with shown."""
+    """Every page that receives it opens its panel and answers with shown."""
     kind: Literal["show"]
-    request: int  # the number that the answer carries
+    request: int  # the number that the answer has
 
 class FunctionName(TypedDict):
-    """What a function's number stands for."""
-    number: int  # the scheduler's number for one content of the function
+    """The name that belongs to a function's number."""
+    number: int  # the scheduler's number for one version of the function
     name: str  # its name
 
 class Timeline(Message):
-    """What each worker did when, in this piece of work; from one frame to the next only what changed."""
+    """What each worker did when, in this piece of work; each frame has the changes since the one before."""
     kind: Literal["timeline"]
-    known: bool  # whether this backend tells when its tasks ran
+    known: bool  # whether this backend records when its tasks ran
     work: int  # number of the piece of work
-    number: int  # of this frame
-    follows: int  # the frame whose spans stay where these have none; 0: none, these are all
-    now: float  # seconds on the kernel's monotonic clock, to which open spans reach
+    number: int  # number of this frame
+    follows: int  # number of the frame whose other spans stay valid; 0 if these are all spans
+    now: float  # seconds on the kernel's monotonic clock; open spans end here
     tasks: int  # tasks in the spans
-    sampled: int  # of them: estimated from a sample
-    dropped: int  # tasks that were gone before they were read
-    threshold: float  # seconds; shorter spans hold several tasks
-    workers: list[int]  # places of the workers in the pool now
-    names: list[FunctionName]  # those not told before
+    sampled: int  # how many of them are estimated from a sample
+    dropped: int  # tasks that were overwritten before they were read
+    threshold: float  # seconds; spans that are shorter hold several tasks
+    workers: list[int]  # indices of the workers in the pool now
+    names: list[FunctionName]  # names that no earlier frame had
     spans: bytes  # csched_span_t, 64 bytes each
-    running: bytes  # the same for tasks that run now, always all
+    running: bytes  # the same for all tasks that run now
 
 class TimelineDetail(Message):
-    """Single tasks of a part of the timeline, as far as their journeys are kept."""
+    """Single tasks in a part of the timeline, if their journeys are still known."""
     kind: Literal["timeline-detail"]
-    request: int  # the number that the view gave its question
+    request: int  # request number of the command
     start: float  # seconds on the kernel's monotonic clock
-    end: float  # the same
-    found: int  # tasks that ran then; an even choice of them when they are many
-    names: list[FunctionName]  # of the functions in it
+    end: float  # seconds on the kernel's monotonic clock
+    found: int  # number of tasks that ran in that time; if there are many, the spans are an even sample
+    names: list[FunctionName]  # names of the functions in it
     spans: bytes  # csched_span_t, 64 bytes each
 
 class IntervalFigures(TypedDict):
     """How long one interval of the journeys of one function took, in seconds."""
-    known: int  # tasks that tell it; 0: it is unknown
-    total: float  # sum over those
-    median: float  # half of them took less; within a few percent
-    p95: float  # 95 % took less
-    p99: float  # 99 % took less
-    longest: float  # the longest one
+    known: int  # tasks for which it is known
+    total: float  # sum over these tasks
+    median: float  # median, within a few percent
+    p95: float  # 95th percentile
+    p99: float  # 99th percentile
+    longest: float  # maximum
 
 class FunctionJourney(TypedDict):
     """The journeys of one function's tasks."""
-    number: int  # the function's
+    number: int  # the function's number
     name: str  # the function's name
-    tasks: int  # tasks that are over; attempts count
-    failed: int  # of them: with an error
-    cut: int  # of them: cancelled, stopped or lost
-    intervals: list[IntervalFigures]  # the seven, then pickling, then waiting beside others of a chunk
+    tasks: int  # tasks that are over; each attempt counts
+    failed: int  # how many of them failed
+    cut: int  # how many of them were cancelled, stopped or lost
+    # the seven intervals, then pickling, then waiting for others of the same chunk
+    intervals: list[IntervalFigures]
 
 class Journey(Message):
-    """Where the time of this piece of work's tasks went, by function."""
+    """How long the intervals of this piece of work's tasks took, by function."""
     kind: Literal["journey"]
-    known: bool  # whether this backend tells of journeys
+    known: bool  # whether this backend records journeys
     work: int  # number of the piece of work
-    tasks: int  # tasks folded
-    sampled: int  # of them: estimated from a sample
-    dropped: int  # tasks that were gone before they were read
-    hidden: int  # functions with fewer tasks that are left out
-    functions: list[FunctionJourney]  # those with the most time first
+    tasks: int  # number of tasks in the figures
+    sampled: int  # how many of them are estimated from a sample
+    dropped: int  # tasks that were overwritten before they were read
+    hidden: int  # number of functions that are left out because they have fewer tasks
+    functions: list[FunctionJourney]  # by time, longest first
 
 class MapCounts(TypedDict):
-    """Tasks of a part of the state map, by state."""
-    waiting: int  # for inputs, or to be tried again
-    queued: int  # for a worker
+    """Numbers of tasks in a part of the state map, by state."""
+    waiting: int  # waiting for inputs or for another attempt
+    queued: int  # waiting for a worker
     running: int  # in user code now
-    done: int  # ended well
-    failed: int  # ended with an exception, a failed input or at the time limit
-    cancelled: int  # given up
+    done: int  # succeeded
+    failed: int  # ended with an exception, a failed input or the time limit
+    cancelled: int  # cancelled
     lost: int  # their worker died
 
 class StateMap(Message):
@@ -215,109 +218,110 @@ class StateMap(Message):
     kind: Literal["state-map"]
     work: int  # number of the piece of work
     origin: int  # position of its first task in the kernel
-    start: int  # position of the first task told: those before it are forgotten
-    end: int  # position after the last one told: later ones have not been sent yet
-    total: int  # tasks of this work, those to come included
-    span: int  # tasks a cell, a power of two
-    counts: MapCounts  # of the tasks told
-    cells: bytes  # one byte a cell, PackBits; as csched.h says, a state where span is 1, else a sum
+    start: int  # position of the first task in the map: earlier ones are forgotten
+    end: int  # position after the last task in the map: later ones have not been sent yet
+    total: int  # tasks of this work, including those to come
+    span: int  # tasks in a cell, a power of two
+    counts: MapCounts  # of the tasks in the map
+    # one byte for each cell, encoded with PackBits: a state if span is 1, else a summary, see csched.h
+    cells: bytes
 
 class MapPart(Message):
-    """A part of the state map, as zoom-map asked for it."""
+    """A part of the state map, the answer to zoom-map."""
     kind: Literal["map-part"]
-    request: int  # the number that the view gave
-    start: int  # position of the first task told
-    end: int  # position after the last one told
-    span: int  # tasks a cell, a power of two
-    counts: MapCounts  # of the tasks told
+    request: int  # request number of the command
+    start: int  # position of the first task in the map
+    end: int  # position after the last task in the map
+    span: int  # tasks in a cell, a power of two
+    counts: MapCounts  # of the tasks in the map
     cells: bytes  # as in StateMap
 
 class TaskRow(TypedDict):
-    """A task that is not over, or one attempt at a task or an element that is."""
+    """A task that is not over, or one attempt at a task or element that is over."""
     task: str  # its ticket, in decimal digits
-    number: int  # its serial number, as people see it
-    element: int | None  # its place in a chunk of a map
-    count: int  # elements that it stands for
+    number: int  # its serial number, as shown to people
+    element: int | None  # index of the element in its chunk
+    count: int  # number of elements in it
     function: str  # the function's name
     # waiting, delayed, queued, sent, running, stopping, done, failed, lost, cancelled, not-run or retried
     state: str
-    worker: int | None  # the worker's place in the pool
+    worker: int | None  # the worker's index in the pool
     attempt: int  # 1 for the first
-    priority: int | None  # of a task that is not over
+    priority: int | None  # its priority, if it is not over
     age: float  # seconds since it was submitted
-    queued: float | None  # seconds from ready to a worker, so far for one that waits
-    run: float | None  # seconds in user code, so far for one that runs
+    queued: float | None  # seconds from ready to a worker; so far, if it waits
+    run: float | None  # seconds in user code; so far, if it runs
 
 class FailureGroup(TypedDict):
-    """All failures of one type with one traceback."""
-    type: str  # of the exception
+    """All failures with the same exception type and traceback."""
+    type: str  # type of the exception
     function: str  # of the first
     message: str  # of the first
-    count: int  # how many there were
-    tasks: list[str]  # tickets of the first few
-    elements: list[int]  # their elements
+    count: int  # number of failures
+    tasks: list[str]  # tickets of the first few tasks
+    elements: list[int]  # index of each of these tasks' element in its chunk
 
 class TaskList(Message):
-    """The rows that a view asked for."""
+    """The answer to list-tasks."""
     kind: Literal["task-list"]
-    request: int  # of the command
-    matched: int  # tasks and elements that fulfil the conditions, of those that are known still
-    rows: list[TaskRow]  # the best of them, in order
-    failures: list[FailureGroup]  # all failures of this pool, folded, the latest first
+    request: int  # request number of the command
+    matched: int  # number of tasks and elements that match, of those still known
+    rows: list[TaskRow]  # the requested rows, in order
+    failures: list[FailureGroup]  # all failures of this pool, grouped, the latest first
 
 class TaskAttempt(TypedDict):
-    """One attempt at a task that is over, or the task as it stands."""
+    """One attempt at a task that is over, or the present state of one that is not."""
     state: str  # as in TaskRow
-    worker: int | None  # the worker's place in the pool
-    element: int | None  # its place in a chunk
+    worker: int | None  # the worker's index in the pool
+    element: int | None  # index of the element in its chunk
     attempt: int  # 1 for the first
-    stamps: list[float]  # seconds from its submission to each of the stages, -1 where that is not known
+    stamps: list[float]  # seconds from submission to each of the stages; -1 if unknown
     pack: float  # seconds spent pickling its arguments in the kernel
 
 class TaskDetail(Message):
-    """All that is known of one task."""
+    """The details of one task."""
     kind: Literal["task-detail"]
-    request: int  # of the command
+    request: int  # request number of the command
     task: str  # its ticket, in decimal digits
-    number: int  # its serial number, as people see it; 0: there is no such task any more
-    element: int | None  # the element that was asked for
-    count: int  # elements that it stands for
+    number: int  # its serial number, as shown to people; 0 if the task is forgotten
+    element: int | None  # the requested element
+    count: int  # number of elements in it
     function: str  # the function's name
     state: str  # as in TaskRow, or unknown
-    priority: int | None  # of a task that is not over
-    why: str  # why it waits, in words
+    priority: int | None  # its priority, if it is not over
+    why: str  # why it waits, as text
     attempts: list[TaskAttempt]  # the latest first
-    arguments: str | None  # as short text; null: not kept
-    output: str  # the end of what it printed
-    error: str  # type of what it failed with, or nothing
-    message: str  # of that
-    traceback: str  # from the worker
-    memory: float | None  # the most that its worker took, in bytes, where that is known
-    result: str | None  # of a call that was made again from here, as short text
+    arguments: str | None  # as short text; null if not kept
+    output: str  # the end of its output
+    error: str  # type of the exception, or empty
+    message: str  # message of the exception, or empty
+    traceback: str  # traceback from the worker, or empty
+    memory: float | None  # peak memory of its worker in bytes; null if unknown
+    result: str | None  # result of a call that was submitted again, as short text; null if there is none
     reruns: list[str]  # tickets of later runs of this call
-    can: list[str]  # what may be done: cancel, priority, rerun, debug
+    can: list[str]  # possible actions: cancel, priority, rerun, debug
 
 class TaskRecord(TypedDict):
-    """One attempt at a task or an element that is over, as recordings keep it."""
-    row: TaskRow  # as tables have it
-    position: int  # in the state map
-    attempt: TaskAttempt  # its way through the stages
-    arguments: str | None  # as short text; null: not kept
-    output: str  # the end of what it printed
-    error: str  # type of what it failed with, or nothing
-    message: str  # of that
-    traceback: str  # from the worker
+    """One attempt at a task or element that is over, for recordings."""
+    row: TaskRow  # its row in the table of tasks
+    position: int  # position in the state map
+    attempt: TaskAttempt  # its stages
+    arguments: str | None  # as short text; null if not kept
+    output: str  # the end of its output
+    error: str  # type of the exception, or empty
+    message: str  # message of the exception, or empty
+    traceback: str  # traceback from the worker, or empty
     memory: float | None  # as in TaskDetail
 
 class TaskRecords(Message):
-    """Tasks that are over, for recordings alone: those that views would list, each once."""
+    """Tasks that are over, for recordings: those that views would list, each once."""
     kind: Literal["task-records"]
-    records: list[TaskRecord]  # in no order
+    records: list[TaskRecord]  # in any order
 
 class TaskRerun(Message):
     """The call of a failed task was submitted again."""
     kind: Literal["task-rerun"]
-    request: int  # of the command
+    request: int  # request number of the command
     task: str  # the new task's ticket, in decimal digits
 
 # What the kernel sends.

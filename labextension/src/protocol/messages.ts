@@ -22,24 +22,24 @@ interface Message<Kind extends string> {
   readonly kind: Kind;
 }
 
-/** Task counts since the present piece of work began. */
+/** Numbers of tasks of the present piece of work. */
 export interface Counts {
-  /** tasks submitted, and those a running map is known to submit yet */ readonly total: number;
-  /** succeeded, failed and cancelled */ readonly done: number;
+  /** tasks submitted, and those that a running map has yet to submit */ readonly total: number;
+  /** tasks that succeeded, failed or were cancelled */ readonly done: number;
   /** ended with an exception */ readonly failed: number;
-  /** given up before they ran */ readonly cancelled: number;
+  /** cancelled before they ran */ readonly cancelled: number;
   /** in user code now */ readonly running: number;
-  /** submitted and not running: waiting for inputs or for a worker */ readonly queued: number;
+  /** submitted and waiting for inputs or for a worker */ readonly queued: number;
 }
 
 /** One call of map, one cell's calls of one function, or one %%task. */
 export interface RunState {
   /** unique in the kernel */ readonly id: number;
   /** the function's name */ readonly name: string;
-  /** tasks expected, null when not known */ readonly total: number | null;
-  /** succeeded, failed and cancelled */ readonly done: number;
+  /** tasks expected; null if unknown */ readonly total: number | null;
+  /** tasks that succeeded, failed or were cancelled */ readonly done: number;
   /** ended with an exception */ readonly failed: number;
-  /** from -100 to 100, larger first: the one that it was given last */ readonly priority: number;
+  /** from -100 to 100, larger first; the value that was set last */ readonly priority: number;
 }
 
 /** Cellmill is loaded in this kernel. */
@@ -66,78 +66,78 @@ export interface Snapshot extends Message<'snapshot'> {
 
 /** One worker process. */
 export interface WorkerState {
-  /** its place in the pool; a worker that replaces it has another */ readonly index: number;
-  /** its process, null while it starts */ readonly pid: number | null;
+  /** its index in the pool; a worker that replaces it has another one */ readonly index: number;
+  /** process id; null while it starts */ readonly pid: number | null;
   /** starting, idle, busy, stopping or lost */ readonly state: string;
   /** tasks it has finished */ readonly done: number;
-  /** of the task it runs, null when it runs none */ readonly function: string | null;
-  /** the number of that task, in decimals */ readonly task: string | null;
-  /** its place in its chunk */ readonly element: number | null;
-  /** for which it has run */ readonly seconds: number | null;
-  /** processor time of the last second, in processors */ readonly cpu: number | null;
-  /** bytes of its own */ readonly memory: number | null;
+  /** name of the function that it runs; null if it runs none */ readonly function: string | null;
+  /** ticket of that task, in decimal digits */ readonly task: string | null;
+  /** index of that task's element in its chunk */ readonly element: number | null;
+  /** seconds for which that task has run */ readonly seconds: number | null;
+  /** processors used, averaged over the last second */ readonly cpu: number | null;
+  /** private memory in bytes */ readonly memory: number | null;
 }
 
-/** A worker process that ended and was not asked to. */
+/** A worker process that ended unexpectedly. */
 export interface WorkerEnd {
-  /** the place it had */ readonly index: number;
-  /** what happened, for people; follows 'the worker' */ readonly how: string;
-  /** the most bytes it had */ readonly memory: number | null;
+  /** its index in the pool */ readonly index: number;
+  /** what happened, as text that follows 'the worker' */ readonly how: string;
+  /** its peak memory in bytes */ readonly memory: number | null;
 }
 
-/** What there is for the workers and the kernel. */
+/** The resources of the machine, and the kernel's share of them. */
 export interface Machine {
   /** processors that may be used */ readonly cpus: number;
-  /** bytes, of the machine or its control group */ readonly memory: number;
-  /** of these, bytes that can still be had */ readonly free: number;
-  /** of the kernel */ readonly pid: number;
-  /** of the kernel: processor time of the last second */ readonly cpu: number | null;
-  /** of the kernel: bytes of its own */ readonly used: number;
+  /** memory of the machine or its control group, in bytes */ readonly memory: number;
+  /** memory that is still available, in bytes */ readonly free: number;
+  /** process id of the kernel */ readonly pid: number;
+  /** processors that the kernel used, averaged over the last second */ readonly cpu: number | null;
+  /** private memory of the kernel, in bytes */ readonly used: number;
 }
 
 /** The worker processes, for views that show them. */
 export interface Workers extends Message<'workers'> {
   /** workers that were replaced */ readonly restarts: number;
-  /** in the order of their places */ readonly workers: readonly WorkerState[];
-  /** the last few that ended by themselves, oldest first */ readonly ends: readonly WorkerEnd[];
+  /** by index */ readonly workers: readonly WorkerState[];
+  /** the last few unexpected ends, oldest first */ readonly ends: readonly WorkerEnd[];
   /** null where there are no worker processes */ readonly machine: Machine | null;
 }
 
-/** Tasks with inputs or dependents, or groups of them. Columns of little-endian numbers. */
+/** Tasks with inputs or dependents, or groups of such tasks, in columns of little-endian numbers. */
 export interface Graph extends Message<'graph'> {
-  /** another number when there are other tasks or dependencies */ readonly structure: number;
+  /** changes with the tasks and dependencies */ readonly structure: number;
   /** tasks with inputs or dependents */ readonly tasks: number;
-  /** pairs of a task and an input of it */ readonly dependencies: number;
-  /** the oldest dependencies are not kept any more */ readonly partial: boolean;
-  /** each column has an entry a group, not a task */ readonly folded: boolean;
-  /** depths that a group holds */ readonly span: number;
-  /** of functions; empty: not known, or several */ readonly names: readonly string[];
-  /** places among the names, 2 bytes each */ readonly functions: Uint8Array;
+  /** pairs of a task and one of its inputs */ readonly dependencies: number;
+  /** the oldest dependencies have been dropped */ readonly partial: boolean;
+  /** columns have an entry for each group instead of each task */ readonly folded: boolean;
+  /** number of depths in a group */ readonly span: number;
+  /** names of functions; empty if unknown or several */ readonly names: readonly string[];
+  /** indices into the names, 2 bytes each */ readonly functions: Uint8Array;
   /** longest path from a task without inputs, in spans, 2 bytes each */ readonly depths: Uint8Array;
-  /** waiting queued running done failed cancelled skipped; of groups: 7 columns of counts */
+  /** waiting, queued, running, done, failed, cancelled or skipped, 1 byte each; of groups, 7 columns of counts */
   readonly states: Uint8Array;
   /** time in user code, floats of 4 bytes */ readonly seconds: Uint8Array;
-  /** of the tasks, 8 bytes each; of groups: none */ readonly tickets: Uint8Array;
-  /** positions of input and dependent, 2 bytes each; of groups: these and how often, 4 bytes */
+  /** tickets of the tasks, 8 bytes each; of groups, none */ readonly tickets: Uint8Array;
+  /** indices of input and dependent, 2 bytes each; of groups, also the number of dependencies, 4 bytes */
   readonly edges: Uint8Array;
 }
 
-/** How the tasks of the last graph stand now. */
+/** The present states of the tasks of the last graph. */
 export interface GraphStates extends Message<'graph-states'> {
-  /** of the graph that it belongs to */ readonly structure: number;
-  /** as in the graph */ readonly states: Uint8Array;
-  /** as in the graph */ readonly seconds: Uint8Array;
+  /** structure of the graph that it belongs to */ readonly structure: number;
+  /** as in Graph */ readonly states: Uint8Array;
+  /** as in Graph */ readonly seconds: Uint8Array;
 }
 
-/** A command could not be obeyed. */
+/** A command was refused. */
 export interface Refused extends Message<'refused'> {
   /** the command's kind */ readonly command: string;
-  /** what was wrong, for people */ readonly reason: string;
+  /** the reason, as text for people */ readonly reason: string;
 }
 
-/** Every page that hears it opens its panel and answers with shown. */
+/** Every page that receives it opens its panel and answers with shown. */
 export interface Show extends Message<'show'> {
-  /** the number that the answer carries */ readonly request: number;
+  /** the number that the answer has */ readonly request: number;
 }
 
 /** The panel is open. */
@@ -148,112 +148,113 @@ export interface Shown extends Message<'shown'> {
 /** A view asks for the present state. */
 export type Refresh = Message<'refresh'>;
 
-/** A view says what it shows beside the counters; it replaces what it said before. */
+/** A view subscribes to sections beside the counters; this replaces its previous subscription. */
 export interface Watch extends Message<'watch'> {
-  /** kinds of the frames it wants, e.g. workers */ readonly sections: readonly string[];
+  /** kinds of the frames that it wants, for example workers */ readonly sections: readonly string[];
 }
 
-/** Cancel what a run has not begun and interrupt what it runs. */
+/** Cancel the tasks of a run that have not begun, and interrupt those that run. */
 export interface CancelRun extends Message<'cancel-run'> {
-  /** the run's id; null: every run, and tasks of none */ readonly run: number | null;
+  /** the run's id; null for all runs and all tasks outside of runs */ readonly run: number | null;
 }
 
-/** Send no more tasks to workers; what runs goes on. */
+/** Send no more tasks to workers; running tasks go on. */
 export type Pause = Message<'pause'>;
 
 /** Go on after a pause. */
 export type Resume = Message<'resume'>;
 
-/** Grow or shrink the pool; what runs on surplus workers is finished first. */
+/** Grow or shrink the pool; surplus workers finish their tasks first. */
 export interface SetWorkers extends Message<'set-workers'> {
   /** workers wanted */ readonly count: number;
 }
 
-/** A new worker in the place of this one, which finishes what it runs. */
+/** Replace a worker, which finishes its task first. */
 export interface ReplaceWorker extends Message<'replace-worker'> {
-  /** its place */ readonly worker: number;
+  /** its index in the pool */ readonly worker: number;
 }
 
-/** What a function's number stands for. */
+/** The name that belongs to a function's number. */
 export interface FunctionName {
-  /** the scheduler's number for one content of the function */ readonly number: number;
+  /** the scheduler's number for one version of the function */ readonly number: number;
   /** its name */ readonly name: string;
 }
 
-/** What each worker did when, in this piece of work; from one frame to the next only what changed. */
+/** What each worker did when, in this piece of work; each frame has the changes since the one before. */
 export interface Timeline extends Message<'timeline'> {
-  /** whether this backend tells when its tasks ran */ readonly known: boolean;
+  /** whether this backend records when its tasks ran */ readonly known: boolean;
   /** number of the piece of work */ readonly work: number;
-  /** of this frame */ readonly number: number;
-  /** the frame whose spans stay where these have none; 0: none, these are all */ readonly follows: number;
-  /** seconds on the kernel's monotonic clock, to which open spans reach */ readonly now: number;
+  /** number of this frame */ readonly number: number;
+  /** number of the frame whose other spans stay valid; 0 if these are all spans */ readonly follows: number;
+  /** seconds on the kernel's monotonic clock; open spans end here */ readonly now: number;
   /** tasks in the spans */ readonly tasks: number;
-  /** of them: estimated from a sample */ readonly sampled: number;
-  /** tasks that were gone before they were read */ readonly dropped: number;
-  /** seconds; shorter spans hold several tasks */ readonly threshold: number;
-  /** places of the workers in the pool now */ readonly workers: readonly number[];
-  /** those not told before */ readonly names: readonly FunctionName[];
+  /** how many of them are estimated from a sample */ readonly sampled: number;
+  /** tasks that were overwritten before they were read */ readonly dropped: number;
+  /** seconds; spans that are shorter hold several tasks */ readonly threshold: number;
+  /** indices of the workers in the pool now */ readonly workers: readonly number[];
+  /** names that no earlier frame had */ readonly names: readonly FunctionName[];
   /** csched_span_t, 64 bytes each */ readonly spans: Uint8Array;
-  /** the same for tasks that run now, always all */ readonly running: Uint8Array;
+  /** the same for all tasks that run now */ readonly running: Uint8Array;
 }
 
-/** Single tasks of a part of the timeline, as far as their journeys are kept. */
+/** Single tasks in a part of the timeline, if their journeys are still known. */
 export interface TimelineDetail extends Message<'timeline-detail'> {
-  /** the number that the view gave its question */ readonly request: number;
+  /** request number of the command */ readonly request: number;
   /** seconds on the kernel's monotonic clock */ readonly start: number;
-  /** the same */ readonly end: number;
-  /** tasks that ran then; an even choice of them when they are many */ readonly found: number;
-  /** of the functions in it */ readonly names: readonly FunctionName[];
+  /** seconds on the kernel's monotonic clock */ readonly end: number;
+  /** number of tasks that ran in that time; if there are many, the spans are an even sample */
+  readonly found: number;
+  /** names of the functions in it */ readonly names: readonly FunctionName[];
   /** csched_span_t, 64 bytes each */ readonly spans: Uint8Array;
 }
 
 /** How long one interval of the journeys of one function took, in seconds. */
 export interface IntervalFigures {
-  /** tasks that tell it; 0: it is unknown */ readonly known: number;
-  /** sum over those */ readonly total: number;
-  /** half of them took less; within a few percent */ readonly median: number;
-  /** 95 % took less */ readonly p95: number;
-  /** 99 % took less */ readonly p99: number;
-  /** the longest one */ readonly longest: number;
+  /** tasks for which it is known */ readonly known: number;
+  /** sum over these tasks */ readonly total: number;
+  /** median, within a few percent */ readonly median: number;
+  /** 95th percentile */ readonly p95: number;
+  /** 99th percentile */ readonly p99: number;
+  /** maximum */ readonly longest: number;
 }
 
 /** The journeys of one function's tasks. */
 export interface FunctionJourney {
-  /** the function's */ readonly number: number;
+  /** the function's number */ readonly number: number;
   /** the function's name */ readonly name: string;
-  /** tasks that are over; attempts count */ readonly tasks: number;
-  /** of them: with an error */ readonly failed: number;
-  /** of them: cancelled, stopped or lost */ readonly cut: number;
-  /** the seven, then pickling, then waiting beside others of a chunk */
+  /** tasks that are over; each attempt counts */ readonly tasks: number;
+  /** how many of them failed */ readonly failed: number;
+  /** how many of them were cancelled, stopped or lost */ readonly cut: number;
+  /** the seven intervals, then pickling, then waiting for others of the same chunk */
   readonly intervals: readonly IntervalFigures[];
 }
 
-/** Where the time of this piece of work's tasks went, by function. */
+/** How long the intervals of this piece of work's tasks took, by function. */
 export interface Journey extends Message<'journey'> {
-  /** whether this backend tells of journeys */ readonly known: boolean;
+  /** whether this backend records journeys */ readonly known: boolean;
   /** number of the piece of work */ readonly work: number;
-  /** tasks folded */ readonly tasks: number;
-  /** of them: estimated from a sample */ readonly sampled: number;
-  /** tasks that were gone before they were read */ readonly dropped: number;
-  /** functions with fewer tasks that are left out */ readonly hidden: number;
-  /** those with the most time first */ readonly functions: readonly FunctionJourney[];
+  /** number of tasks in the figures */ readonly tasks: number;
+  /** how many of them are estimated from a sample */ readonly sampled: number;
+  /** tasks that were overwritten before they were read */ readonly dropped: number;
+  /** number of functions that are left out because they have fewer tasks */ readonly hidden: number;
+  /** by time, longest first */ readonly functions: readonly FunctionJourney[];
 }
 
-/** A view asks for the single tasks of a part of the timeline; the answer is a timeline-detail. */
+/** Ask for the single tasks in a part of the timeline; answered by timeline-detail. */
 export interface ZoomTimeline extends Message<'zoom-timeline'> {
-  /** a number of the view's own */ readonly request: number;
+  /** a number that the view chooses and the answer has */ readonly request: number;
   /** seconds on the kernel's monotonic clock */ readonly start: number;
-  /** the same */ readonly end: number;
+  /** seconds on the kernel's monotonic clock */ readonly end: number;
 }
 
-/** Tasks of a part of the state map, by state. */
+/** Numbers of tasks in a part of the state map, by state. */
 export interface MapCounts {
-  /** for inputs, or to be tried again */ readonly waiting: number;
-  /** for a worker */ readonly queued: number;
+  /** waiting for inputs or for another attempt */ readonly waiting: number;
+  /** waiting for a worker */ readonly queued: number;
   /** in user code now */ readonly running: number;
-  /** ended well */ readonly done: number;
-  /** ended with an exception, a failed input or at the time limit */ readonly failed: number;
-  /** given up */ readonly cancelled: number;
+  /** succeeded */ readonly done: number;
+  /** ended with an exception, a failed input or the time limit */ readonly failed: number;
+  /** cancelled */ readonly cancelled: number;
   /** their worker died */ readonly lost: number;
 }
 
@@ -261,162 +262,162 @@ export interface MapCounts {
 export interface StateMap extends Message<'state-map'> {
   /** number of the piece of work */ readonly work: number;
   /** position of its first task in the kernel */ readonly origin: number;
-  /** position of the first task told: those before it are forgotten */ readonly start: number;
-  /** position after the last one told: later ones have not been sent yet */ readonly end: number;
-  /** tasks of this work, those to come included */ readonly total: number;
-  /** tasks a cell, a power of two */ readonly span: number;
-  /** of the tasks told */ readonly counts: MapCounts;
-  /** one byte a cell, PackBits; as csched.h says, a state where span is 1, else a sum */
+  /** position of the first task in the map: earlier ones are forgotten */ readonly start: number;
+  /** position after the last task in the map: later ones have not been sent yet */ readonly end: number;
+  /** tasks of this work, including those to come */ readonly total: number;
+  /** tasks in a cell, a power of two */ readonly span: number;
+  /** of the tasks in the map */ readonly counts: MapCounts;
+  /** one byte for each cell, encoded with PackBits: a state if span is 1, else a summary, see csched.h */
   readonly cells: Uint8Array;
 }
 
-/** A part of the state map, as zoom-map asked for it. */
+/** A part of the state map, the answer to zoom-map. */
 export interface MapPart extends Message<'map-part'> {
-  /** the number that the view gave */ readonly request: number;
-  /** position of the first task told */ readonly start: number;
-  /** position after the last one told */ readonly end: number;
-  /** tasks a cell, a power of two */ readonly span: number;
-  /** of the tasks told */ readonly counts: MapCounts;
+  /** request number of the command */ readonly request: number;
+  /** position of the first task in the map */ readonly start: number;
+  /** position after the last task in the map */ readonly end: number;
+  /** tasks in a cell, a power of two */ readonly span: number;
+  /** of the tasks in the map */ readonly counts: MapCounts;
   /** as in StateMap */ readonly cells: Uint8Array;
 }
 
-/** Ask for a part of the state map, in full resolution where it is small enough; answered by MapPart. */
+/** Ask for a part of the state map, in full resolution if it is small enough; answered by map-part. */
 export interface ZoomMap extends Message<'zoom-map'> {
-  /** comes back with the answer */ readonly request: number;
+  /** a number that the view chooses and the answer has */ readonly request: number;
   /** position of the first task wanted */ readonly start: number;
   /** position after the last one */ readonly end: number;
 }
 
-/** A view asks for the best rows of all tasks, by an order, under conditions; the answer is a task-list. */
+/** Ask for the first rows of all tasks that match a filter, in an order; answered by task-list. */
 export interface ListTasks extends Message<'list-tasks'> {
-  /** a number of the view's own, which the answer carries */ readonly request: number;
-  /** states of TaskRow that are wanted; none: all */ readonly states: readonly string[];
+  /** a number that the view chooses and the answer has */ readonly request: number;
+  /** states of TaskRow that match; empty for all */ readonly states: readonly string[];
   /** news, newest, oldest, run, queue or attempts */ readonly order: string;
-  /** part of a function's name, or of a kept failure's error or arguments; or a task's number */
+  /** part of a function's name, of a kept failure's error or arguments, or # and a task's number */
   readonly text: string;
-  /** a run's id; null: all */ readonly run: number | null;
-  /** rows to leave out, the best ones */ readonly offset: number;
+  /** a run's id; null for all */ readonly run: number | null;
+  /** number of first rows to skip */ readonly offset: number;
   /** rows wanted, at most 500 */ readonly count: number;
 }
 
-/** A view asks for all that is known of one task; the answer is a task-detail. */
+/** Ask for the details of one task; answered by task-detail. */
 export interface ShowTask extends Message<'show-task'> {
-  /** a number of the view's own, which the answer carries */ readonly request: number;
-  /** its ticket or serial number, in decimal digits; empty: the one at the position */ readonly task: string;
-  /** the element of a map, by its place in the task; null: the task */ readonly element: number | null;
-  /** in the state map, where no task is named */ readonly position: number | null;
+  /** a number that the view chooses and the answer has */ readonly request: number;
+  /** its ticket or serial number, in decimal digits; empty for the task at the position */
+  readonly task: string;
+  /** index of the map's element in its chunk; null for the task */ readonly element: number | null;
+  /** position in the state map, if no task is given */ readonly position: number | null;
 }
 
-/** Cancel one task; one that runs is stopped. */
+/** Cancel one task; a running one is stopped. */
 export interface CancelTask extends Message<'cancel-task'> {
   /** its ticket, in decimal digits */ readonly task: string;
 }
 
-/** Have what has not begun of a task or a run go earlier or later. */
+/** Change the priority of a task or a run, for what has not begun. */
 export interface SetPriority extends Message<'set-priority'> {
-  /** its ticket, in decimal digits; empty: the run */ readonly task: string;
-  /** a run's id, where no task is named */ readonly run: number | null;
+  /** its ticket, in decimal digits; empty for the run */ readonly task: string;
+  /** a run's id, if no task is given */ readonly run: number | null;
   /** from -100 to 100, larger first */ readonly priority: number;
 }
 
-/** Submit the call of a failed task again, as a new task; the answer is a task-rerun. */
+/** Submit the call of a failed task again, as a new task; answered by task-rerun. */
 export interface RerunTask extends Message<'rerun-task'> {
-  /** a number of the view's own, which the answer carries */ readonly request: number;
+  /** a number that the view chooses and the answer has */ readonly request: number;
   /** its ticket, in decimal digits */ readonly task: string;
-  /** the element of a map */ readonly element: number | null;
+  /** index of a map's element in its chunk */ readonly element: number | null;
 }
 
-/** A task that is not over, or one attempt at a task or an element that is. */
+/** A task that is not over, or one attempt at a task or element that is over. */
 export interface TaskRow {
   /** its ticket, in decimal digits */ readonly task: string;
-  /** its serial number, as people see it */ readonly number: number;
-  /** its place in a chunk of a map */ readonly element: number | null;
-  /** elements that it stands for */ readonly count: number;
+  /** its serial number, as shown to people */ readonly number: number;
+  /** index of the element in its chunk */ readonly element: number | null;
+  /** number of elements in it */ readonly count: number;
   /** the function's name */ readonly function: string;
   /** waiting, delayed, queued, sent, running, stopping, done, failed, lost, cancelled, not-run or retried */
   readonly state: string;
-  /** the worker's place in the pool */ readonly worker: number | null;
+  /** the worker's index in the pool */ readonly worker: number | null;
   /** 1 for the first */ readonly attempt: number;
-  /** of a task that is not over */ readonly priority: number | null;
+  /** its priority, if it is not over */ readonly priority: number | null;
   /** seconds since it was submitted */ readonly age: number;
-  /** seconds from ready to a worker, so far for one that waits */ readonly queued: number | null;
-  /** seconds in user code, so far for one that runs */ readonly run: number | null;
+  /** seconds from ready to a worker; so far, if it waits */ readonly queued: number | null;
+  /** seconds in user code; so far, if it runs */ readonly run: number | null;
 }
 
-/** All failures of one type with one traceback. */
+/** All failures with the same exception type and traceback. */
 export interface FailureGroup {
-  /** of the exception */ readonly type: string;
+  /** type of the exception */ readonly type: string;
   /** of the first */ readonly function: string;
   /** of the first */ readonly message: string;
-  /** how many there were */ readonly count: number;
-  /** tickets of the first few */ readonly tasks: readonly string[];
-  /** their elements */ readonly elements: readonly number[];
+  /** number of failures */ readonly count: number;
+  /** tickets of the first few tasks */ readonly tasks: readonly string[];
+  /** index of each of these tasks' element in its chunk */ readonly elements: readonly number[];
 }
 
-/** The rows that a view asked for. */
+/** The answer to list-tasks. */
 export interface TaskList extends Message<'task-list'> {
-  /** of the command */ readonly request: number;
-  /** tasks and elements that fulfil the conditions, of those that are known still */
-  readonly matched: number;
-  /** the best of them, in order */ readonly rows: readonly TaskRow[];
-  /** all failures of this pool, folded, the latest first */ readonly failures: readonly FailureGroup[];
+  /** request number of the command */ readonly request: number;
+  /** number of tasks and elements that match, of those still known */ readonly matched: number;
+  /** the requested rows, in order */ readonly rows: readonly TaskRow[];
+  /** all failures of this pool, grouped, the latest first */ readonly failures: readonly FailureGroup[];
 }
 
-/** One attempt at a task that is over, or the task as it stands. */
+/** One attempt at a task that is over, or the present state of one that is not. */
 export interface TaskAttempt {
   /** as in TaskRow */ readonly state: string;
-  /** the worker's place in the pool */ readonly worker: number | null;
-  /** its place in a chunk */ readonly element: number | null;
+  /** the worker's index in the pool */ readonly worker: number | null;
+  /** index of the element in its chunk */ readonly element: number | null;
   /** 1 for the first */ readonly attempt: number;
-  /** seconds from its submission to each of the stages, -1 where that is not known */
-  readonly stamps: readonly number[];
+  /** seconds from submission to each of the stages; -1 if unknown */ readonly stamps: readonly number[];
   /** seconds spent pickling its arguments in the kernel */ readonly pack: number;
 }
 
-/** All that is known of one task. */
+/** The details of one task. */
 export interface TaskDetail extends Message<'task-detail'> {
-  /** of the command */ readonly request: number;
+  /** request number of the command */ readonly request: number;
   /** its ticket, in decimal digits */ readonly task: string;
-  /** its serial number, as people see it; 0: there is no such task any more */ readonly number: number;
-  /** the element that was asked for */ readonly element: number | null;
-  /** elements that it stands for */ readonly count: number;
+  /** its serial number, as shown to people; 0 if the task is forgotten */ readonly number: number;
+  /** the requested element */ readonly element: number | null;
+  /** number of elements in it */ readonly count: number;
   /** the function's name */ readonly function: string;
   /** as in TaskRow, or unknown */ readonly state: string;
-  /** of a task that is not over */ readonly priority: number | null;
-  /** why it waits, in words */ readonly why: string;
+  /** its priority, if it is not over */ readonly priority: number | null;
+  /** why it waits, as text */ readonly why: string;
   /** the latest first */ readonly attempts: readonly TaskAttempt[];
-  /** as short text; null: not kept */ readonly arguments: string | null;
-  /** the end of what it printed */ readonly output: string;
-  /** type of what it failed with, or nothing */ readonly error: string;
-  /** of that */ readonly message: string;
-  /** from the worker */ readonly traceback: string;
-  /** the most that its worker took, in bytes, where that is known */ readonly memory: number | null;
-  /** of a call that was made again from here, as short text */ readonly result: string | null;
+  /** as short text; null if not kept */ readonly arguments: string | null;
+  /** the end of its output */ readonly output: string;
+  /** type of the exception, or empty */ readonly error: string;
+  /** message of the exception, or empty */ readonly message: string;
+  /** traceback from the worker, or empty */ readonly traceback: string;
+  /** peak memory of its worker in bytes; null if unknown */ readonly memory: number | null;
+  /** result of a call that was submitted again, as short text; null if there is none */
+  readonly result: string | null;
   /** tickets of later runs of this call */ readonly reruns: readonly string[];
-  /** what may be done: cancel, priority, rerun, debug */ readonly can: readonly string[];
+  /** possible actions: cancel, priority, rerun, debug */ readonly can: readonly string[];
 }
 
-/** One attempt at a task or an element that is over, as recordings keep it. */
+/** One attempt at a task or element that is over, for recordings. */
 export interface TaskRecord {
-  /** as tables have it */ readonly row: TaskRow;
-  /** in the state map */ readonly position: number;
-  /** its way through the stages */ readonly attempt: TaskAttempt;
-  /** as short text; null: not kept */ readonly arguments: string | null;
-  /** the end of what it printed */ readonly output: string;
-  /** type of what it failed with, or nothing */ readonly error: string;
-  /** of that */ readonly message: string;
-  /** from the worker */ readonly traceback: string;
+  /** its row in the table of tasks */ readonly row: TaskRow;
+  /** position in the state map */ readonly position: number;
+  /** its stages */ readonly attempt: TaskAttempt;
+  /** as short text; null if not kept */ readonly arguments: string | null;
+  /** the end of its output */ readonly output: string;
+  /** type of the exception, or empty */ readonly error: string;
+  /** message of the exception, or empty */ readonly message: string;
+  /** traceback from the worker, or empty */ readonly traceback: string;
   /** as in TaskDetail */ readonly memory: number | null;
 }
 
-/** Tasks that are over, for recordings alone: those that views would list, each once. */
+/** Tasks that are over, for recordings: those that views would list, each once. */
 export interface TaskRecords extends Message<'task-records'> {
-  /** in no order */ readonly records: readonly TaskRecord[];
+  /** in any order */ readonly records: readonly TaskRecord[];
 }
 
 /** The call of a failed task was submitted again. */
 export interface TaskRerun extends Message<'task-rerun'> {
-  /** of the command */ readonly request: number;
+  /** request number of the command */ readonly request: number;
   /** the new task's ticket, in decimal digits */ readonly task: string;
 }
 

@@ -42,7 +42,7 @@ export class KernelLink implements IDisposable {
     context.statusChanged.connect(this._onStatus, this);
     context.connectionStatusChanged.connect(this._onConnection, this);
     window.addEventListener('pagehide', this._onLeave);
-    void context.ready.then(() => this._meet());
+    void context.ready.then(() => this._identifyKernel());
   }
 
   /** The state folded from this kernel's frames. */
@@ -96,7 +96,7 @@ export class KernelLink implements IDisposable {
       if (this._pending.length === 0) {
         this._closeControl();
       }
-    } else if (this._hears) {
+    } else if (this._isLoaded) {
       this._speak();
     } else {
       void this._probe();
@@ -126,7 +126,7 @@ export class KernelLink implements IDisposable {
       if (this._watched && this._open) {
         this._post(command);
       }
-    } else if (this._hears) {
+    } else if (this._isLoaded) {
       this._pending.push(command);
       this._speak();
     }
@@ -142,7 +142,7 @@ export class KernelLink implements IDisposable {
   }
 
   /** Whether the kernel has Cellmill, in this page's version. */
-  private get _hears(): boolean {
+  private get _isLoaded(): boolean {
     return this.model.presence === 'loaded' || this.model.presence === 'live';
   }
 
@@ -155,7 +155,7 @@ export class KernelLink implements IDisposable {
       return;
     }
     if (data.cellmill !== VERSION) {
-      this._disagree(data.cellmill);
+      this._noteOtherVersion(data.cellmill);
       return;
     }
     try {
@@ -165,7 +165,7 @@ export class KernelLink implements IDisposable {
         throw error;
       }
       console.warn(`cellmill: a frame was dropped: ${error.message}`);
-      this.model.garble(error.message, now());
+      this.model.noteUnreadable(error.message, now());
       this._changed.emit();
     }
   }
@@ -186,7 +186,7 @@ export class KernelLink implements IDisposable {
   }
 
   /** The kernel has another version of the schema: show which side is older, and no tasks. */
-  private _disagree(version: number): void {
+  private _noteOtherVersion(version: number): void {
     const older = version > VERSION ? 'old-page' : 'old-kernel';
     if (this.model.presence !== older) {
       this._closeControl();
@@ -197,7 +197,7 @@ export class KernelLink implements IDisposable {
 
   private _onKernelChanged(): void {
     this._forget();
-    void this._meet();
+    void this._identifyKernel();
   }
 
   private _onStatus(_: ISessionContext, status: Kernel.Status): void {
@@ -233,7 +233,7 @@ export class KernelLink implements IDisposable {
   }
 
   /** Find out the language of a new kernel, and whether Cellmill is loaded. */
-  private async _meet(): Promise<void> {
+  private async _identifyKernel(): Promise<void> {
     const kernel = this._kernel;
     this._language = '';
     this._late = false;
@@ -291,13 +291,13 @@ export class KernelLink implements IDisposable {
     // The answer arrives on IOPub like every frame.
     await control.open({ cellmill: VERSION }, () => this._flush());
     if (this._control === control) {
-      this._hangUp();
+      this._closeIfUnused();
     }
   }
 
   /** Send what is queued, the subscription first. */
   private _flush(): void {
-    if (this._watched && this._watch !== this._told) {
+    if (this._watched && this._watch !== this._sent) {
       this._post(this._watch);
     }
     for (const command of this._pending.splice(0)) {
@@ -314,18 +314,18 @@ export class KernelLink implements IDisposable {
 
   private _post(command: Command): void {
     if (command.kind === 'watch') {
-      this._told = command;
+      this._sent = command;
     }
     const control = this._control;
     void control?.send(message(command)).then(() => {
       if (this._control === control) {
-        this._hangUp();
+        this._closeIfUnused();
       }
     });
   }
 
   /** Close the comm when no view is visible; messages that were sent on it arrive before its end. */
-  private _hangUp(): void {
+  private _closeIfUnused(): void {
     if (!this._watched && this._pending.length === 0) {
       this._closeControl();
     }
@@ -337,7 +337,7 @@ export class KernelLink implements IDisposable {
   private _closeControl(): void {
     void this._control?.close();
     this._control = null;
-    this._told = NOTHING;
+    this._sent = NOTHING;
     this._pending = [];
   }
 
@@ -348,7 +348,7 @@ export class KernelLink implements IDisposable {
   private _pending: Command[] = [];
   private _watch: Watch = NOTHING;
   /** the subscription that was sent last; a new comm begins with none */
-  private _told: Watch = NOTHING;
+  private _sent: Watch = NOTHING;
   private _watched = false;
   private readonly _heart = new Heartbeat(() => this._beat());
   /** whether the connection has been lost since it was last up */

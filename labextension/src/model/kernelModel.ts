@@ -70,7 +70,7 @@ export class KernelModel {
   }
 
   /** Record why a frame could not be read; the state stays as it was. */
-  garble(reason: string, now: number): void {
+  noteUnreadable(reason: string, now: number): void {
     this._unreadable = { reason, at: now };
   }
 

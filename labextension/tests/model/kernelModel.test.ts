@@ -97,7 +97,7 @@ test('memory stays bounded over a long run', () => {
 test('a frame that could not be read is told for a while, and the counters stay', () => {
   const model = new KernelModel();
   model.push(snapshot(5, 10, 100), 5);
-  model.garble('Snapshot.time is no number', 6);
+  model.noteUnreadable('Snapshot.time is no number', 6);
   assert.equal(model.state(7).unreadable, 'Snapshot.time is no number');
   assert.equal(model.state(7).snapshot?.counts.done, 10);
   assert.equal(model.state(17).unreadable, '');

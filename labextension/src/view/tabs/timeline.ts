@@ -27,7 +27,7 @@ class TimelineTab implements Tab {
     this._parent = parent;
     this._bar = child(parent, 'div', 'cellmill-timeline-bar');
     this._whole = this._tool(trans.__('Whole run'), trans.__('Show the whole run (0)'), () =>
-      this._chart.whole()
+      this._chart.showAll()
     );
     this._follow = this._tool(trans.__('Follow'), trans.__('Stay at the newest tasks (End)'), () =>
       this._chart.follow()

@@ -45,7 +45,7 @@ export class TimelineChart implements TimelineActs {
 
   /** Begin another piece of work: unmark the span, and show all of the time. */
   forget(): void {
-    this._range.whole();
+    this._range.showAll();
     this._chosen = null;
   }
 
@@ -74,8 +74,8 @@ export class TimelineChart implements TimelineActs {
     this.pan((side * width) / STEPS);
   }
 
-  whole(): void {
-    this._range.whole();
+  showAll(): void {
+    this._range.showAll();
     this.redraw();
   }
 

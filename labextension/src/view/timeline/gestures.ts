@@ -9,7 +9,7 @@ export interface TimelineActs {
   pan(pixels: number): void;
   /** Move to either side by a fraction of the window. */
   step(side: 1 | -1): void;
-  whole(): void;
+  showAll(): void;
   follow(): void;
   /** Show the tooltip of the span at a position. */
   point(event: MouseEvent): void;
@@ -40,7 +40,7 @@ export function listen(canvas: HTMLCanvasElement, acts: TimelineActs): void {
     { passive: false }
   );
   listenToPointer(canvas, acts);
-  canvas.addEventListener('dblclick', () => acts.whole());
+  canvas.addEventListener('dblclick', () => acts.showAll());
   canvas.addEventListener('keydown', event => obeyKey(event, acts));
 }
 
@@ -78,7 +78,7 @@ function obeyKey(event: KeyboardEvent, acts: TimelineActs): void {
     '+': () => acts.zoom(0.5),
     '=': () => acts.zoom(0.5),
     '-': () => acts.zoom(2),
-    0: () => acts.whole(),
+    0: () => acts.showAll(),
     End: () => acts.follow(),
     ArrowLeft: () => (event.shiftKey ? acts.next(-1) : acts.step(-1)),
     ArrowRight: () => (event.shiftKey ? acts.next(1) : acts.step(1)),

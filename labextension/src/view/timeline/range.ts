@@ -27,7 +27,7 @@ export class Range {
   }
 
   /** Show everything, and keep showing everything. */
-  whole(): void {
+  showAll(): void {
     this._mode = 'whole';
   }
 
@@ -44,7 +44,7 @@ export class Range {
     const length = Math.max(last - first, SHORTEST);
     const wanted = (this._to - this._from) * factor;
     if (wanted >= length && factor > 1) {
-      this.whole();
+      this.showAll();
       return;
     }
     const centre = this._mode === 'follow' ? this._to : around;

@@ -184,6 +184,12 @@ _UNITS = {
 _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*")
 
 
+def check_worker_count(count: object) -> None:
+    """Raise `UsageError` where this is no number of workers."""
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise UsageError(f"the number of workers must be a whole number of at least 1, not {count!r}")
+
+
 def memory_of(name: str, value: object) -> int:
     """Bytes of a number of them or of text such as ``"2GB"``; 0 for None."""
     if value is None:

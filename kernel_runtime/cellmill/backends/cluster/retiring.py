@@ -6,7 +6,7 @@ import threading
 from collections.abc import Hashable
 from typing import Any, Protocol
 
-from ...errors import UsageError
+from ...task import check_worker_count
 from ..scheduled.scheduler import Scheduler, with_gil
 from . import diagnostics
 from .engines.protocol import Engine, Place
@@ -41,8 +41,7 @@ class Retiring:
 
     def resize(self, count: int) -> None:
         """So many places; of a borrowed cluster at most that many are used."""
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise UsageError(f"the number of workers must be a whole number of at least 1, not {count!r}")
+        check_worker_count(count)
         with self._pool.lock:
             before, self._pool.size = self._pool.size, count
             surplus = [lane for lane in self._pool.lanes.values() if not lane.retiring][count:]

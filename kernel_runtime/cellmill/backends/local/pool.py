@@ -17,7 +17,7 @@ from ...process_context.context import ProcessContext
 from ...process_context.cpus import available_cpus
 from ...process_context.settings import Settings
 from ...serialization.exceptions import load_error
-from ...task import WorkerInfo
+from ...task import WorkerInfo, check_worker_count
 from ...worker_process.protocol import IMPORTS, INITIALIZER_FAILED, WORLD
 from ..scheduled.context_watch import ContextWatch, current_context
 from ..scheduled.output_pipes import WorkerPipes
@@ -76,8 +76,7 @@ class Pool:
 
     def resize(self, count: int) -> None:
         """So many workers; fewer: the surplus finishes what it runs."""
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise UsageError(f"the number of workers must be a whole number of at least 1, not {count!r}")
+        check_worker_count(count)
         with self._lock:
             self.size = count
             self._told = (0, 0)

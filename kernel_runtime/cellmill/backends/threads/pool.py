@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...errors import BackendError, UsageError, in_words
-from ...task import WorkerInfo
+from ...task import WorkerInfo, check_worker_count
 from ..scheduled.protocols import PoolHost
 from ..scheduled.scheduler import check, ffi, with_gil
 from ..scheduled.worker_exit import Exit
@@ -67,8 +67,7 @@ class ThreadPool:
 
     def resize(self, count: int) -> None:
         """So many threads; fewer: the surplus finishes what it runs."""
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise UsageError(f"the number of workers must be a whole number of at least 1, not {count!r}")
+        check_worker_count(count)
         with self._lock:
             self.size = count
             for member in [m for m in self.members.values() if not m.retiring][count:]:

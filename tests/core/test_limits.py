@@ -20,7 +20,7 @@ from cellmill.backends.local.backend import LocalBackend
 from cellmill.process_context import machine
 from cellmill.task import Retry, memory_of
 from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate, ends
+from tests.core.helpers import SECONDS, Gate, comes_down, ends
 
 
 def hoard(megabytes: int, seconds: float) -> str:
@@ -135,6 +135,10 @@ def test_scarce_memory_is_said_in_the_cell(
 ) -> None:
     fresh.submit(tasks.hold, gate.folder)
     gate.wait_started()
+    members = local(
+        fresh
+    ).pool.members  # a worker may be at its first task before the zygote's word of it has come
+    assert comes_down(lambda: sum(not member.pid for member in list(members.values())), 0)
     monkeypatch.setattr(memory, "SCARCE", 1.0)
     assert memory._warn_if_scarce([local(fresh)])
     said = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Run the test suites, three at a time, go on after a failure, and end with one line of counts.
+"""Run the test suites, two at a time, go on after a failure, and end with one line of counts.
 
 ``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python backends kernels browser notebooks (all
 of these without arguments), quick (what answers within two minutes), c-long or long. The exit status is 1 when
@@ -149,11 +149,11 @@ SUITES: dict[str, Callable[[], Outcome]] = {
     "c-long": lambda: c_tests("test-long"),
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
 }
-# In the order in which they begin. Most wait more than they compute, so three of them share two cores: what takes
+# In the order in which they begin. Most wait more than they compute, so two of them share two cores: what takes
 # longest runs beside the rest, and what computes on both cores comes last.
 DEFAULT = ["python", "backends", "kernels", "browser", "packaging", "check", "typescript", "c", "notebooks"]
 GROUPS = {"quick": ["brief", "check"]}
-LANES = 3
+LANES = 2
 ALONE = {"c-long", "long"}  # what nothing may run beside
 _print = threading.Lock()
 

@@ -129,6 +129,7 @@ def test_intervals_of_tasks_add_up(tmp_path: Path) -> None:
     assert values["single", "caller_mean"] >= values["single", "whole_mean"]
 
 
+@pytest.mark.long
 def test_faults(tmp_path: Path) -> None:
     found = _TINY.ran("faults", tmp_path, rivals=())
     _TINY.check(found, "faults", _TINY.promised("faults", {"cellmill", "guarded", "kills"}))

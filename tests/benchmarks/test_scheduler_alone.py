@@ -82,6 +82,7 @@ def test_higher_priority_first() -> None:
     assert scheduler.discard(4) == [2, 3, 0, 1]
 
 
+@pytest.mark.long
 def test_every_row_of_the_table(tmp_path: Path) -> None:
     report = benchmarks.run("scheduler-alone", Settings(quick=True, repeats=1), TINY)
     both = {"independent", "tree", "stencil", "stencil_edges", "aot_xarray-25"}

@@ -76,3 +76,18 @@ def test_a_worker_whose_memory_makes_no_sense_is_replaced() -> None:
         backend.events.corrupt(worker)
         assert comes_down(lambda: sum(info.pid == pid for info in ex.workers()), 0)
         assert list(ex.map(tasks.double, range(100))) == [2 * i for i in range(100)]
+
+
+def test_none_beside_small_values(pool: Executor) -> None:
+    """They come in the same batches of completions."""
+    pool.pause()
+    futures = [pool.submit(tasks.same, None if i % 3 else i) for i in range(3000)]
+    pool.resume()
+    assert [future.result(SECONDS) for future in futures] == [None if i % 3 else i for i in range(3000)]
+
+
+def test_what_a_task_printed_is_there_with_its_result(pool: Executor) -> None:
+    for i in range(200):
+        future = pool.submit(print, i)
+        future.result(SECONDS)
+        assert cellmill.output(future) == f"{i}\n"

@@ -91,3 +91,18 @@ def test_what_a_task_printed_is_there_with_its_result(pool: Executor) -> None:
         future = pool.submit(print, i)
         future.result(SECONDS)
         assert cellmill.output(future) == f"{i}\n"
+
+
+class Unloadable:
+    """A value that raises where it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return int, ("no number",)
+
+
+def test_an_answer_of_workers_that_does_not_unpickle_is_an_error(pool: Executor) -> None:
+    def answer() -> Any:
+        return Unloadable()
+
+    with pytest.raises(cellmill.PayloadError, match="cannot be unpickled"):
+        pool.run_on_workers(answer)

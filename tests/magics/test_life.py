@@ -56,7 +56,13 @@ assert double(1).result() == 2
 
 @pytest.fixture
 def own_kernel() -> Iterator[Notebook]:
-    made = Notebook()
+    before = signal.signal(
+        signal.SIGHUP, signal.SIG_DFL
+    )  # under nohup a kernel would inherit that it is ignored
+    try:
+        made = Notebook()
+    finally:
+        signal.signal(signal.SIGHUP, before)
     yield made
     made.client.stop_channels()
     made.manager.shutdown_kernel(now=True)

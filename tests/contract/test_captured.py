@@ -19,7 +19,8 @@ import cellmill
 from cellmill import Executor
 from cellmill.diagnostics import notices
 from tests.contract.abilities import elsewhere, later
-from tests.core.helpers import SECONDS
+from tests.core import tasks
+from tests.core.helpers import SECONDS, Gate
 
 Cell = Callable[[str], dict[str, Any]]
 
@@ -226,6 +227,25 @@ def test_data_that_a_module_gains_and_loses(ex: Executor, cell: Cell, module: An
     call()
     assert [future.result(SECONDS) for future in futures] == wanted
     assert list(ex.map(f, ["new"] * 3)) == [f("new")] * 3
+
+
+@later
+@elsewhere
+@pytest.mark.parametrize("source", [FOUND_BY_TEXT, BY_NAME], ids=["by text", "by name"])
+def test_data_that_a_module_gains_is_not_there_for_calls_made_before(
+    ex: Executor, cell: Cell, module: Any, gate: Gate, source: str
+) -> None:
+    main = cell(source + "\ndef after(opened, name): return f(name)")
+    opened = ex.submit(tasks.hold, gate.folder)
+    before = [ex.submit(main["after"], opened, "new") for _ in range(20)]
+    wanted = main["f"]("new")
+    module.new, module.other = [1], [2]
+    assert ex.submit(main["f"], "new").result(SECONDS) == main["f"]("new") != wanted
+    gate.release()
+    assert [future.result(SECONDS) for future in before] == [wanted] * 20
+    assert [ex.submit(main["f"], "new").result(SECONDS) for _ in range(5)] == [main["f"]("new")] * 5
+    module.new = [3]
+    assert [ex.submit(main["f"], "new").result(SECONDS) for _ in range(5)] == [main["f"]("new")] * 5
 
 
 @later

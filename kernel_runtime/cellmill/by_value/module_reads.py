@@ -186,7 +186,12 @@ class Brought:
         """Call the function with this data in its modules."""
         if not several_threads:
             self._apply()
-            return function(*args, **kwargs)
+            if not _added:
+                return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._withdraw()
         with _using:
             while self._others_in_use():
                 _using.wait(SLICE_S)
@@ -197,6 +202,7 @@ class Brought:
         finally:
             with _using:
                 self._count(-1)
+                self._withdraw()
                 _using.notify_all()
 
     def _apply(self) -> None:
@@ -211,6 +217,18 @@ class Brought:
                     made_here.discard(place)
                     _set(place, value)
                 _applied[place] = digest
+            elif value is not Gone and place in _added:
+                _set(place, _added[place])
+
+    def _withdraw(self) -> None:
+        """Take away the names that modules do not have by themselves: tasks of earlier versions do not find them.
+
+        An earlier version of a function cannot say that such a name is missing: the name was not known then.
+        """
+        for place in self._reads.keys() & _added.keys():
+            if place not in _in_use:
+                _added[place] = _value_at(*_owner(place))
+                _set(place, Gone)
 
     def _others_in_use(self) -> bool:
         """Whether a task of another thread runs with other data: modules belong to the whole process."""
@@ -235,16 +253,34 @@ _using = threading.Condition()
 _in_use: dict[tuple[str, str], tuple[bytes, int]] = {}  # data of tasks that run now, and how many those are
 _applied: dict[tuple[str, str], bytes] = {}  # what was set last
 made_here: set[tuple[str, str]] = set()  # set by the initializer, or by a call on each worker
+_added: dict[
+    tuple[str, str], Any
+] = {}  # names that modules have only while a function that brought them runs
 
 
-def _set(place: tuple[str, str], value: Any) -> None:
+def _owner(place: tuple[str, str]) -> tuple[Any, str]:
+    """The module, class or function that has the data, None if there is none; and the name of the data there."""
     owner: Any = sys.modules.get(place[0])
     *path, name = place[1].split(".")
     for part in path:
         owner = getattr(owner, part, None)
+    return owner, name
+
+
+def _value_at(owner: Any, name: str) -> Any:
+    """What the owner itself has of that name; `Gone` if a base class has it, or nothing."""
+    held = vars(owner) if isinstance(owner, (type, types.ModuleType)) else None
+    return getattr(owner, name, Gone) if held is None else held.get(name, Gone)
+
+
+def _set(place: tuple[str, str], value: Any) -> None:
+    owner, name = _owner(place)
     if owner is None:
         return
+    there = _value_at(owner, name) is not Gone
     if value is not Gone:
+        if not there:
+            _added[place] = value
         setattr(owner, name, value)
-    elif hasattr(owner, name):
+    elif there:
         delattr(owner, name)

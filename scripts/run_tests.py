@@ -109,19 +109,20 @@ def pytest(name: str, markers: str, *more: str) -> Outcome:
     return Outcome(totals["tests"] - failed - totals["skipped"], failed, totals["skipped"], error)
 
 
-BRIEF = (  # files that take a few seconds each, and meet most of what is often edited
+_EDITED_OFTEN = {  # files that take a few seconds each, and meet most of what is often edited
+    "by_value": "functions",
+    "diagnostics": "tracebacks",
+    "executor": "bad_input batch control dependencies fairness futures map parallel policy resources submit",
+    "magics": "parallel pfor pfor_refusals task tracebacks",
+    "process_context": "settings",
+    "randomness": "random",
+    "serialization": "hostile payloads pieces share",
+    "telemetry": "commands schema",
+}
+BRIEF = (
     "tests/contract",
-    *(
-        f"tests/core/test_{name}.py"
-        for name in (
-            *("bad_input", "batch", "circles", "control", "dependencies", "fairness", "functions", "futures"),
-            *("hostile", "imports", "map", "parallel", "payloads", "pieces", "policy", "random", "resources"),
-            *("settings", "share", "submit", "tracebacks"),
-        )
-    ),
-    *(f"tests/magics/test_{name}.py" for name in ("parallel", "pfor", "pfor_refusals", "task", "tracebacks")),
-    "tests/telemetry/test_schema.py",
-    "tests/telemetry/test_commands.py",
+    "tests/tree",
+    *(f"tests/{room}/test_{name}.py" for room, names in _EDITED_OFTEN.items() for name in names.split()),
 )
 
 KERNELS = ("magics", "widgets", "equality", "notebooks")  # whose tests share a kernel a file

@@ -1,12 +1,25 @@
-"""For all tests."""
+"""For all tests: pools that many tests share and those that one may break, programs, kernels."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from cellmill import Executor
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate, run_script
+from tests.support.programs import PRINTS, START
+
+if TYPE_CHECKING:
+    from tests.support.notebook import Notebook
 
 with contextlib.suppress(ModuleNotFoundError):  # tests of an installed wheel do without
     from hypothesis import HealthCheck, settings
@@ -25,3 +38,111 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Collections of garbage pass over what pytest keeps of the tests: it would be most of what they look at."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[Executor]:
+    """Two workers."""
+    with Executor(2) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="session")
+def inline() -> Iterator[Executor]:
+    with Executor(backend="inline") as executor:
+        yield executor
+
+
+@pytest.fixture(params=["local", "inline"])
+def ex(request: pytest.FixtureRequest) -> Executor:
+    """Each backend in turn: what is asked of both."""
+    found = request.getfixturevalue("pool" if request.param == "local" else "inline")
+    assert isinstance(found, Executor)
+    return found
+
+
+@pytest.fixture
+def fresh() -> Iterator[Executor]:
+    """Two workers of its own, to be killed, paused or closed."""
+    executor = Executor(2)
+    yield executor
+    executor.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    folder = tmp_path / "gate"
+    folder.mkdir()
+    made = Gate(folder)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[..., str]:
+    """Run a program in a process of its own; its stdout, when it wrote nothing to stderr."""
+
+    def run(code: str, *args: str) -> str:
+        out, err = run_script(tmp_path, code, *args)
+        assert not err, err
+        return out
+
+    return run
+
+
+@pytest.fixture
+def program(script: Callable[..., str]) -> Callable[[str], str]:
+    """The same, after the lines that many programs begin with."""
+    return lambda code: script(START + code)
+
+
+@pytest.fixture
+def said(tmp_path: Path) -> Callable[..., tuple[str, str]]:
+    """What a script with this task and these lines in its executor's block writes to stdout and stderr."""
+
+    def run(task: str, lines: str = "ex.submit(task).result()", how: str = "1") -> tuple[str, str]:
+        body = "\n".join(f"    {line}" for line in lines.splitlines())
+        return run_script(tmp_path, f"{PRINTS}{task}\nwith Executor({how}) as ex:\n{body}\n")
+
+    return run
+
+
+@pytest.fixture
+def next_task_works(pool: Executor) -> Iterator[None]:
+    """After every test the same workers take the next task."""
+    yield
+    assert pool.submit(tasks.double, 4).result(SECONDS) == 8
+
+
+@pytest.fixture
+def workers(pool: Executor) -> Iterator[None]:
+    """No worker is lost in this test."""
+    deadline = time.monotonic() + SECONDS  # one that a test before ended may still be on its way
+    while [w.state for w in pool.workers()] != ["idle"] * 2:
+        assert time.monotonic() < deadline
+        pool.submit(tasks.double, 1).result(SECONDS)
+    before = sorted(pool.run_on_workers(os.getpid))
+    yield
+    assert sorted(pool.run_on_workers(os.getpid)) == before
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Notebook]:
+    """A kernel with Cellmill loaded and two workers, for all tests of a module: starting one takes a second."""
+    from tests.support.notebook import Notebook  # tests of an installed wheel have no Jupyter
+
+    notebook = Notebook()
+    try:
+        notebook.run("%load_ext cellmill").ok()
+        notebook.run("%cellmill workers 2").ok()
+        yield notebook
+    finally:
+        notebook.close()
+
+
+@pytest.fixture
+def notebook(kernel: Notebook) -> Notebook:
+    """The module's kernel without the variables of earlier tests."""
+    kernel.run("%reset -f").ok()
+    kernel.outputs.clear()
+    return kernel

@@ -17,7 +17,7 @@ import pytest
 import cellmill
 from cellmill.serialization import payload
 from cellmill.serialization.payload import Encoded
-from tests.core.helpers import comes_down
+from tests.support.helpers import comes_down
 
 pytest.importorskip("proxystore")
 numpy = pytest.importorskip("numpy")

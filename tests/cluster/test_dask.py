@@ -20,8 +20,8 @@ import cellmill
 from cellmill import BackendError, Executor, WorkerLostError
 from cellmill.backends.cluster.engines import dask
 from cellmill.backends.cluster.remote import entry
-from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate
 
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
 

@@ -21,8 +21,8 @@ from cellmill.backends.cluster.backend import ClusterBackend
 from cellmill.backends.cluster.engines.protocol import Lanes, Place
 from cellmill.backends.cluster.remote import entry
 from cellmill.task import DEFAULT_OPTIONS, NO_RUN
-from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate
 
 
 class Threads:

@@ -21,8 +21,8 @@ import cellmill
 from cellmill import Executor
 from cellmill.backends.cluster.engines.ray import RayEngine, find
 from cellmill.process_context.process_tree import descendants
-from tests.core import tasks
-from tests.core.helpers import Gate, start_script
+from tests.support import tasks
+from tests.support.helpers import Gate, start_script
 
 pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
 

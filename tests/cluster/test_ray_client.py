@@ -20,7 +20,7 @@ import cellmill
 from cellmill import Executor
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
 from cellmill.process_context.process_tree import descendants
-from tests.core import tasks
+from tests.support import tasks
 
 pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
 pytest.importorskip("grpc", reason="pip install 'ray[client]'")

@@ -17,7 +17,7 @@ import pytest
 
 from cellmill import Executor, WorkerLostError
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
-from tests.core.helpers import SECONDS
+from tests.support.helpers import SECONDS
 
 pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
 pytest.importorskip("proxystore", reason="pip install 'cellmill[proxies]'")

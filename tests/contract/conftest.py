@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import types
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ import pytest
 from cellmill import Executor, runs
 from cellmill.backends import KNOWN
 from tests.contract.abilities import ALL, TABLE, Abilities
-from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate
+from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -94,15 +93,6 @@ def fresh(backend: str, able: Abilities) -> Iterator[Callable[..., Executor]]:
     yield make
     for executor in made:
         executor.shutdown(cancel_futures=True)
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Gate]:
-    folder = tmp_path / "gate"
-    folder.mkdir()
-    made = Gate(folder)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import cellmill
 from cellmill import Executor, Retry
 from tests.contract import work
 from tests.contract.abilities import Abilities, later
-from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate
 
 
 def test_value(ex: Executor, backend: str) -> None:

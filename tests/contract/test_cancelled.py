@@ -16,8 +16,8 @@ from cellmill.telemetry.schema import VERSION
 from cellmill.views.commands import obey
 from tests.contract import work
 from tests.contract.abilities import later, own_cluster
-from tests.core import tasks
-from tests.core.helpers import SECONDS
+from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 pytestmark = later
 

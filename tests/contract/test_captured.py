@@ -19,8 +19,8 @@ import cellmill
 from cellmill import Executor
 from cellmill.diagnostics import notices
 from tests.contract.abilities import elsewhere, later
-from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate
 
 Cell = Callable[[str], dict[str, Any]]
 

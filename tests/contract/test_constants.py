@@ -11,7 +11,7 @@ import pytest
 import cellmill
 from cellmill import Executor, PayloadError, UsageError, parallel
 from tests.contract.abilities import elsewhere
-from tests.core import tasks
+from tests.support import tasks
 
 
 def scaled(x: int, y: int = 1, *, by: int = 2) -> tuple[int, int, int]:

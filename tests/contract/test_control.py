@@ -17,8 +17,8 @@ from cellmill.runs import Run
 from cellmill.telemetry.schema import STAGES
 from tests.contract import work
 from tests.contract.abilities import TABLE, Abilities, Refusal, later
-from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate, comes_down
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate, comes_down
 
 
 @pytest.fixture

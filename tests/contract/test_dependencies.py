@@ -10,8 +10,8 @@ import cellmill
 from cellmill import Executor
 from tests.contract import work
 from tests.contract.abilities import later
-from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate
 
 
 def test_chain_and_diamond(ex: Executor) -> None:

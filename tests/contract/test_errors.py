@@ -10,9 +10,9 @@ import pytest
 import cellmill
 from cellmill import Executor, Retry
 from tests.contract.abilities import Abilities, elsewhere
-from tests.core import hostile
-from tests.core.helpers import SECONDS
-from tests.core.hostile import COUNT, alone
+from tests.support import hostile
+from tests.support.helpers import SECONDS
+from tests.support.hostile import COUNT, alone
 
 
 def test_an_init_of_its_own_is_not_called_again(ex: Executor) -> None:

@@ -15,8 +15,8 @@ import cellmill
 from cellmill import Executor
 from tests.contract import work
 from tests.contract.abilities import Abilities, elsewhere, later
-from tests.core import tasks
-from tests.core.helpers import SECONDS, comes_down
+from tests.support import tasks
+from tests.support.helpers import SECONDS, comes_down
 
 
 def test_lambdas_and_closures(ex: Executor) -> None:

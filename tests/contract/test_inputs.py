@@ -16,8 +16,8 @@ import pytest
 from cellmill import Executor
 from tests.contract import work
 from tests.contract.abilities import elsewhere, later, own_cluster
-from tests.core import tasks
-from tests.core.helpers import Gate
+from tests.support import tasks
+from tests.support.helpers import Gate
 
 LARGE = 1_000_000  # numbers of an array: 8 MB
 AHEAD = 256_000_000 // (8 * LARGE)  # as many fit into what may be taken and unread

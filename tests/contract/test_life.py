@@ -13,8 +13,8 @@ import pytest
 from cellmill import Executor
 from tests.contract import work
 from tests.contract.abilities import Abilities, later, own_cluster
-from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate, comes_down, ends
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate, comes_down, ends
 
 
 @own_cluster

@@ -12,7 +12,7 @@ import pytest
 
 from cellmill import Executor
 from tests.contract.abilities import elsewhere, own_cluster
-from tests.core.helpers import SECONDS, comes_down
+from tests.support.helpers import SECONDS, comes_down
 
 NAME = "cellmill_test.tasks"
 

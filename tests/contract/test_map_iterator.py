@@ -13,8 +13,8 @@ import pytest
 
 from cellmill import Executor
 from tests.contract.abilities import later
-from tests.core import tasks
-from tests.core.helpers import Gate
+from tests.support import tasks
+from tests.support.helpers import Gate
 
 
 def test_tells_function_and_progress(ex: Executor) -> None:

@@ -11,8 +11,8 @@ import pytest
 from cellmill import Executor, Retry, parallel
 from tests.contract import work
 from tests.contract.abilities import later
-from tests.core import tasks
-from tests.core.helpers import Gate
+from tests.support import tasks
+from tests.support.helpers import Gate
 
 
 @pytest.mark.parametrize("chunksize", [None, 1, 7])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cellmill import Executor
-from tests.core import tasks
-from tests.core.helpers import SECONDS
+from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 Chem: Any = pytest.importorskip(
     "rdkit.Chem", reason="rdkit is not installed: pip install 'cellmill[docking]'"

@@ -15,7 +15,7 @@ from cellmill import DependencyError, Executor, TaskTimeoutError, WorkerLostErro
 from cellmill.diagnostics.naming import call_of
 from tests.contract import work
 from tests.contract.abilities import elsewhere, later
-from tests.core.helpers import SECONDS
+from tests.support.helpers import SECONDS
 
 
 def _notes(error: BaseException | None) -> list[str]:

@@ -10,8 +10,8 @@ import pytest
 from cellmill import Executor
 from tests.contract import work
 from tests.contract.abilities import outside
-from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate, comes_down
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate, comes_down
 
 pytestmark = outside
 numpy = pytest.importorskip("numpy")

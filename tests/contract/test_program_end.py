@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.abilities import Abilities, later, own_cluster
-from tests.core.helpers import Gate, start_script
+from tests.support.helpers import Gate, start_script
 
 SECONDS = 120.0  # a cluster takes seconds to start and to end
 

@@ -18,8 +18,8 @@ from cellmill.diagnostics import notices
 from cellmill.randomness import streams
 from tests.contract import abilities
 from tests.contract.abilities import elsewhere, own_cluster
-from tests.core import tasks
-from tests.core.helpers import SECONDS
+from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 Cell = Callable[[str], dict[str, Any]]
 KINDS = ("np.random.default_rng(5)", "np.random.RandomState(5)", "random.Random(5)")

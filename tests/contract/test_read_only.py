@@ -13,7 +13,7 @@ import cellmill
 from cellmill import Executor
 from tests.contract import work
 from tests.contract.abilities import elsewhere
-from tests.core.helpers import SECONDS
+from tests.support.helpers import SECONDS
 
 numpy = pytest.importorskip("numpy")
 pytestmark = elsewhere

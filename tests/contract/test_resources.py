@@ -9,8 +9,8 @@ import pytest
 import cellmill
 from cellmill import Executor
 from tests.contract.abilities import later
-from tests.core import tasks
-from tests.core.helpers import SECONDS, Gate
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 
 from cellmill import Executor
 from cellmill.by_value import sentinels
-from tests.core import tasks
-from tests.core.helpers import SECONDS
+from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 Cell = Callable[[str], dict[str, Any]]
 CELL = (

@@ -9,7 +9,7 @@ import pytest
 
 from cellmill import Executor
 from tests.contract.abilities import own_cluster
-from tests.core.helpers import SECONDS
+from tests.support.helpers import SECONDS
 
 
 def precision(_: Any = None) -> int:

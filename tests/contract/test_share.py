@@ -12,9 +12,9 @@ import pytest
 import cellmill
 from cellmill import Executor, PayloadError
 from tests.contract.abilities import Abilities, elsewhere, outside
-from tests.core import sharing
-from tests.core.helpers import SECONDS, comes_down
-from tests.core.sharing import Heavy, Model
+from tests.support import sharing
+from tests.support.helpers import SECONDS, comes_down
+from tests.support.sharing import Heavy, Model
 
 numpy = pytest.importorskip("numpy")
 MB = 1 << 20

@@ -10,7 +10,7 @@ import pytest
 
 from cellmill import Executor, parallel, runs
 from cellmill.diagnostics.signatures import check_call, limits
-from tests.core import tasks
+from tests.support import tasks
 
 Cell = Callable[[str], dict[str, Any]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.contract.abilities import own_cluster
-from tests.core.helpers import run_script
+from tests.support.helpers import run_script
 
 HEAD = """
 import asyncio, concurrent.futures, sys

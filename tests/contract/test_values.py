@@ -14,8 +14,8 @@ from cellmill import Executor, PayloadError
 from cellmill.magics.body import TaskBody
 from tests.contract import work
 from tests.contract.abilities import Abilities, elsewhere
-from tests.core import tasks
-from tests.core.helpers import SECONDS
+from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 MEGABYTE = 10**6
 

@@ -11,7 +11,7 @@ import pytest
 import cellmill
 from cellmill import Executor, parallel
 from tests.contract.abilities import elsewhere
-from tests.core.helpers import SECONDS
+from tests.support.helpers import SECONDS
 
 CELL = """
 import functools

@@ -7,7 +7,7 @@ import pytest
 from cellmill import Executor
 from tests.contract import work
 from tests.contract.abilities import elsewhere
-from tests.core.helpers import SECONDS
+from tests.support.helpers import SECONDS
 
 numpy = pytest.importorskip("numpy")
 SIZES = [5, 500, 1_000, 5_000, 20_000, 300_000, 3_000_000]  # of 8 bytes each

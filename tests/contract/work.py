@@ -1,4 +1,4 @@
-"""What the contract lets workers run beside `tests.core.tasks`: importable, and light to import."""
+"""What the contract lets workers run beside `tests.support.tasks`: importable, and light to import."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def each_first(items: list[Any]) -> list[int]:
 
 
 def fail_first_of(item: list[Any]) -> int:
-    from tests.core import tasks
+    from tests.support import tasks
 
     return tasks.fail_first(*item)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.core import tasks
+from tests.support import tasks
 
 LONG_S = 60.0  # of a task that is stopped by its limit
 

@@ -20,8 +20,8 @@ from typing import Any
 from benchmarks import census
 from cellmill import DependencyError, Executor, Future, WorkerLostError
 from cellmill.backends.scheduled.scheduler import with_gil
-from tests.core import tasks
-from tests.core.helpers import comes_down
+from tests.support import tasks
+from tests.support.helpers import comes_down
 
 TINY = 4 << 20  # memory for payloads of each process: what is larger goes to a file
 AT_START = ("attached", "said_ready")  # before the kernel can say to one worker where to end

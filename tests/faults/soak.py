@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks import census
 from benchmarks.killer import Killer
 from cellmill import DependencyError, Executor, Future, WorkerLostError, runs
-from tests.core import tasks
+from tests.support import tasks
 
 MB = 1 << 20
 OUTSTANDING = 500

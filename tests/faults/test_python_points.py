@@ -10,9 +10,9 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from tests.core import tasks
-from tests.core.helpers import SECONDS
 from tests.faults import hostile
+from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 CULPRIT, COUNT = 7, 20
 

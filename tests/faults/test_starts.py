@@ -11,8 +11,8 @@ import cellmill
 from cellmill import Executor
 from cellmill.backends.local import failed_starts
 from cellmill.backends.local.failed_starts import FailedStarts
-from tests.core import tasks
-from tests.core.helpers import SECONDS
+from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 
 def live_from(folder: str, first: int) -> None:

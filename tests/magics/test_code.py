@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.helpers import Gate
-from tests.magics.notebook import Notebook, Output
+from tests.support.helpers import Gate
+from tests.support.notebook import Notebook, Output
 
 _names = (f"edited_{i}" for i in itertools.count())
 _times = itertools.count(1_700_000_000, 10)
@@ -195,7 +195,7 @@ def test_a_busy_worker_ends_its_task_first(notebook: Notebook, source: Source, t
     gate = Gate(folder)
     quiet(
         notebook.run(
-            f"def g(folder=None):\n    import {source.name}\n    from tests.core import tasks\n"
+            f"def g(folder=None):\n    import {source.name}\n    from tests.support import tasks\n"
             f"    if folder: tasks.hold(folder)\n    return {source.name}.f()"
         )
     )

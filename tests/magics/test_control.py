@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.magics.notebook import Notebook
+from tests.support.notebook import Notebook
 
 
 def test_status_as_text_and_html(notebook: Notebook) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.core.helpers import ends, shared_maps
-from tests.magics.notebook import Notebook
+from tests.support.helpers import ends, shared_maps
+from tests.support.notebook import Notebook
 
 # The bar is one second; a machine that has more to do than it has CPUs gets longer.
 SECOND_OF_GRACE = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1) / 2)

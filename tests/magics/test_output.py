@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from tests.magics.notebook import Notebook, Output
+from tests.support.notebook import Notebook, Output
 
 
 def mime(output: Output, kind: str) -> list[str]:

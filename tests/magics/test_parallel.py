@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.magics.notebook import Notebook
+from tests.support.notebook import Notebook
 
 
 def test_every_function_of_the_cell_becomes_parallel(notebook: Notebook) -> None:

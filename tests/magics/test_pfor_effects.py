@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.magics.loops import CASES, Case
-from tests.magics.notebook import Notebook
+from tests.support.notebook import Notebook
 
 COMPARE = """
 def shown(value, above=()):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.helpers import Gate
-from tests.magics.notebook import Notebook
 from tests.magics.test_stop import MOMENT
+from tests.support.helpers import Gate
+from tests.support.notebook import Notebook
 
 
 def test_the_effects_before_the_first_failure_are_done(notebook: Notebook) -> None:

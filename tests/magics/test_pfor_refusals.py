@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.magics.loops import NUMPY, PREPARE
-from tests.magics.notebook import Notebook
+from tests.support.notebook import Notebook
 
 BEFORE = """
 import heapq, random, os

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tests.magics.notebook import Notebook
+from tests.support.notebook import Notebook
 
 SETUP = "import numpy as np, random, cellmill\nrng = np.random.default_rng(7)"
 

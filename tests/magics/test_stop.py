@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.helpers import SECONDS, ends
-from tests.magics.notebook import Notebook, Output
+from tests.support.helpers import SECONDS, ends
+from tests.support.notebook import Notebook, Output
 
 PREPARE = """
 import ctypes, concurrent.futures, os, pickle, random, re, signal, subprocess, sys, threading, time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.magics.notebook import Notebook
+from tests.support.notebook import Notebook
 
 GATE = """
 import pathlib, tempfile

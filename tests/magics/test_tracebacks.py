@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.magics.notebook import Notebook
+from tests.support.notebook import Notebook
 
 HALF = "%%parallel\ndef half(x):\n    if x % 2:\n        raise ValueError(f'{x} is odd')\n    return x // 2"
 CELLS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.magics.notebook import Notebook, Output
 from tests.magics.test_waiting import run_by_program
+from tests.support.notebook import Notebook, Output
 
 ODD = """
 %%parallel

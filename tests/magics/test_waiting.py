@@ -9,8 +9,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.core.helpers import Gate
-from tests.magics.notebook import Notebook, Output
+from tests.support.helpers import Gate
+from tests.support.notebook import Notebook, Output
 
 WRITE = """
 import cellmill, pathlib, time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.magics.notebook import Notebook
+from tests.support.notebook import Notebook
 
 
 def test_why_a_task_waits(notebook: Notebook) -> None:

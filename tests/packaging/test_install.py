@@ -22,7 +22,7 @@ from tests.packaging.conftest import PLAINLY, Distributions, checkout, clean_env
 pytestmark = pytest.mark.packaging
 
 ROOT = Path(__file__).resolve().parents[2]
-CPYTHON_SUITE = "tests/core/test_cpython_suite.py"
+CPYTHON_SUITE = "tests/executor/test_cpython_suite.py"
 
 SMOKE = """
 import cellmill

@@ -15,7 +15,7 @@ from jupyter_client.blocking.client import BlockingKernelClient
 
 from cellmill.telemetry import schema
 from cellmill.views import comm as cellmill_comm
-from tests.magics.notebook import Notebook
+from tests.support.notebook import Notebook
 
 LOAD = "%load_ext cellmill"
 RUN = """

@@ -12,7 +12,7 @@ from nbconvert import HTMLExporter
 
 import cellmill
 from cellmill_widgets.dashboard import STATIC, VIEW
-from tests.magics.notebook import Notebook, Output
+from tests.support.notebook import Notebook, Output
 
 LEFT = """
 import comm, threading

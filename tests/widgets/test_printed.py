@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.magics.notebook import Notebook, Output
+from tests.support.notebook import Notebook, Output
 from tests.widgets.test_progress import WAIT, WIDGET, is_display
 
 TALK = """%%parallel

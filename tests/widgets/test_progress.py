@@ -10,7 +10,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from cellmill_widgets.progress import SHOWN_AFTER
-from tests.magics.notebook import Notebook, Output
+from tests.support.notebook import Notebook, Output
 
 WAIT = """
 import pathlib, time

@@ -1,0 +1,317 @@
+"""Stop in a notebook is KeyboardInterrupt at any instruction: it loses no task and leaves the pool as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+START = """
+import signal, threading, concurrent.futures
+from cellmill import Executor, share
+from tests.support import tasks
+ex = Executor(2)
+ex.run_on_workers(int)
+hits = budget = 0
+
+def stop(number, frame):
+    global budget
+    while frame is not None and "cellmill" not in frame.f_code.co_filename:
+        frame = frame.f_back
+    if budget > 0 and frame is not None:  # only below calls of Cellmill: this script has its own moments
+        budget -= 1
+        if not budget:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.raise_signal(signal.SIGINT)  # answered at the next instruction
+signal.signal(signal.SIGALRM, stop)
+
+def allow(times, period):
+    global budget
+    signal.setitimer(signal.ITIMER_REAL, period, period)
+    budget = times
+
+def collect(futures):
+    # each result once, whatever comes in between
+    global hits
+    values = []
+    while len(values) < len(futures):
+        try:
+            for future in futures[len(values):]:
+                values.append(future.result(30))
+        except KeyboardInterrupt:
+            hits += 1
+    return values
+"""
+
+
+@pytest.fixture
+def interrupted(script: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    from pathlib import Path
+
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]), prepend=":")
+    return lambda code: script(START + code)
+
+
+def test_result_loses_no_future(interrupted: Callable[[str], str]) -> None:
+    out = interrupted(
+        """
+for round in range(12):
+    called, calls = [], threading.Semaphore(0)
+    def note(future):
+        called.append(future)
+        calls.release()
+    futures = [ex.submit(tasks.double, i) for i in range(8000)]
+    for future in futures[::40]:
+        future.add_done_callback(note)
+    allow(40, 0.0003 + 0.0001 * round)
+    assert collect(futures) == [2 * i for i in range(8000)]
+    allow(0, 0)
+    assert all(calls.acquire(timeout=20) for _ in range(200)), len(called)
+    assert set(called) == set(futures[::40]), len(called)
+ex.shutdown()
+stats = ex.stats()
+assert stats.submitted == stats.done == stats.succeeded == 96_000, stats
+print(hits > 5, ex._backend.slots.entries.count(None) == len(ex._backend.slots.free))
+"""
+    )
+    assert out == "True True\n"
+
+
+def test_others_who_wait_are_told(interrupted: Callable[[str], str]) -> None:
+    out = interrupted(
+        """
+for round in range(100):
+    if round >= 10 and hits > 5:
+        break  # on a slow machine few of them hit
+    futures = [ex.submit(tasks.double, i) for i in range(6000)]
+    seen = []
+    def watch():
+        seen.append(len(concurrent.futures.wait(futures, timeout=20).done))
+        seen.append(len(set(concurrent.futures.as_completed(futures, timeout=20))))
+    thread = threading.Thread(target=watch)
+    thread.start()
+    allow(40, 0.0004)
+    collect(futures)
+    allow(0, 0)
+    thread.join(30)
+    assert seen == [6000, 6000], seen
+ex.shutdown()
+print(hits > 5)
+"""
+    )
+    assert out == "True\n"
+
+
+def test_maps_and_batches_beside_it(interrupted: Callable[[str], str]) -> None:
+    out = interrupted(
+        """
+def doubled(items): return [2 * i for i in items]
+for round in range(10):
+    results = ex.map(tasks.double, range(50_000), chunksize=20)
+    futures = [ex.options(batch=True).submit(doubled, i) for i in range(1000)]
+    allow(40, 0.0005)
+    assert collect(futures) == [2 * i for i in range(1000)]
+    allow(0, 0)
+    assert list(results) == [2 * i for i in range(50_000)]
+ex.shutdown()
+stats = ex.stats()
+assert stats.submitted == stats.done == stats.succeeded == 510_000, stats
+print(hits > 5)
+"""
+    )
+    assert out == "True\n"
+
+
+def test_an_interrupted_map_ends_and_the_pool_goes_on(interrupted: Callable[[str], str]) -> None:
+    out = interrupted(
+        """
+ended = 0
+for round in range(100):
+    try:
+        results = ex.map(tasks.double, range(20_000))
+        allow(1, 0.0002 + 0.0002 * (round % 20))
+        for r in results:
+            pass
+        allow(0, 0)
+    except KeyboardInterrupt:
+        ended += 1
+    del results
+allow(0, 0)
+assert ended > 20, ended
+assert ex.submit(tasks.double, 1).result(30) == 2
+assert list(ex.map(tasks.double, range(1000))) == [2 * i for i in range(1000)]
+ex.shutdown()
+stats = ex.stats()
+assert stats.submitted == stats.done, stats
+assert stats.failed == 0, stats
+from cellmill import runs
+assert not runs.active_runs(), runs.active_runs()
+print("good")
+"""
+    )
+    assert out == "good\n"
+
+
+def test_submitting(interrupted: Callable[[str], str]) -> None:
+    out = interrupted(
+        """
+futures = []
+allow(100, 0.0005)
+while len(futures) < 20_000:
+    try:
+        while len(futures) < 20_000:
+            futures.append(ex.submit(tasks.double, len(futures)))
+    except KeyboardInterrupt:
+        hits += 1
+allow(0, 0)
+assert collect(futures) == [2 * i for i in range(20_000)]
+assert list(ex.map(tasks.double, range(9000))) == [2 * i for i in range(9000)]
+ex.shutdown()
+stats = ex.stats()
+assert stats.submitted == stats.done, stats
+assert len(ex._backend.slots.entries) <= 32_768, len(ex._backend.slots.entries)
+print(hits > 5)
+"""
+    )
+    assert out == "True\n"
+
+
+def test_the_table_of_tasks_grows_whole(interrupted: Callable[[str], str]) -> None:
+    """Stop at any line of its growth: what it holds is told apart from what is free as before."""
+    out = interrupted(
+        """
+import sys
+from array import array
+slots = ex._backend.slots
+
+def lines(frame, event, _):
+    global left
+    if event == "line" and frame.f_code is slots.take.__code__:
+        left -= 1
+        if not left:
+            signal.raise_signal(signal.SIGINT)
+    return lines
+
+for at in range(1, 100):
+    slots.entries[:], slots.free = [], array("I")  # no task is running
+    left = at
+    try:
+        sys.settrace(lines)
+        slots.take()
+        break
+    except KeyboardInterrupt:
+        sys.settrace(None)
+    assert len(slots.entries) - len(slots.free) in (0, 1), (at, len(slots.entries), len(slots.free))
+sys.settrace(None)
+print(at > 6, len(slots.entries) - len(slots.free))
+"""
+    )
+    assert out == "True 1\n"
+
+
+def test_cancelling(interrupted: Callable[[str], str]) -> None:
+    out = interrupted(
+        """
+cancelled = 0
+for round in range(10):
+    futures = [ex.submit(tasks.double, i) for i in range(3000)]
+    allow(40, 0.0003)
+    place = len(futures)
+    while place:
+        try:
+            while place:
+                futures[place - 1].cancel()
+                place -= 1
+        except KeyboardInterrupt:
+            hits += 1
+    allow(0, 0)
+    done = concurrent.futures.wait(futures, timeout=20).done
+    assert len(done) == 3000
+ex.shutdown()
+stats = ex.stats()
+assert stats.submitted == stats.done == 30_000, stats
+assert stats.failed == 0
+print(hits > 5)
+"""
+    )
+    assert out == "True\n"
+
+
+def test_a_map_interrupted_while_it_is_made_stays_known(interrupted: Callable[[str], str]) -> None:
+    """Its task has begun and Stop comes before `map` returns: stopping the cell finds the run."""
+    out = interrupted(
+        """
+from cellmill import runs
+
+def items():
+    yield 60
+    while not ex.stats().running:
+        ex.stats()
+    raise KeyboardInterrupt
+
+for round in range(20):
+    runs.bump_epoch()
+    try:
+        ex.map(tasks.spin, items(), chunksize=1)
+    except KeyboardInterrupt:
+        assert runs.stop_cell() == 1
+    while runs.active_runs():
+        ex._backend.resolver.resolve()
+stats = ex.stats()
+assert stats.cancelled == stats.submitted == 20, stats
+ex.shutdown()
+print("good")
+"""
+    )
+    assert out == "good\n"
+
+
+def test_pickling_is_interrupted(interrupted: Callable[[str], str]) -> None:
+    """Stop stays Stop, also while it is looked which argument cannot be pickled; and the pool goes on."""
+    out = interrupted(
+        """
+class Stops:  # at its n-th pickling
+    def __init__(self, at):
+        self.left = at
+    def __reduce__(self):
+        self.left -= 1
+        if not self.left:
+            signal.raise_signal(signal.SIGINT)
+        return int, ()
+def submit(*args):
+    try:
+        return ex.submit(tasks.same, *args).result(30)
+    except BaseException as error:
+        return type(error).__name__
+class Words(Exception):  # whose text is where Stop comes
+    def __str__(self):
+        signal.raise_signal(signal.SIGINT)
+class Speaks:
+    def __reduce__(self):
+        raise Words
+lock = threading.Lock()
+print(submit(Stops(1)), submit(Stops(2)), submit(Speaks()), submit([Speaks()]))
+shared = share([Stops(2), lock])
+print(submit(shared), submit(shared), submit(shared), submit(share(Speaks())))
+print({submit({"a": [Stops(at), lock]}) for at in range(1, 7)}, submit([lock]))
+words, errors = [["word"] * 20 for _ in range(300)], []
+for round in range(20):
+    allow(5, 0.0004 + 0.0002 * round)
+    for _ in range(10):
+        try:
+            ex.submit(tasks.same, [words, lock])
+        except KeyboardInterrupt:
+            hits += 1
+        except Exception as error:
+            errors.append(str(error))
+    allow(0, 0)
+assert errors and not [text for text in errors if "KeyboardInterrupt" in text], errors
+print(hits > 5, submit(3))
+"""
+    )
+    assert out.splitlines() == [
+        "KeyboardInterrupt 0 KeyboardInterrupt KeyboardInterrupt",
+        "KeyboardInterrupt PayloadError PayloadError KeyboardInterrupt",
+        "{'KeyboardInterrupt'} PayloadError",
+        "True 3",
+    ]

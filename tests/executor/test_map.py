@@ -1,0 +1,263 @@
+"""`map`: order, chunks, limits of time, errors in their places, inputs of every kind."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import operator
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cellmill
+from cellmill import Executor
+from tests.support import tasks
+from tests.support.helpers import Gate
+
+
+@pytest.mark.parametrize("chunksize", [None, 1, 3, 7, 1000])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_like_the_builtin(ex: Executor, chunksize: int | None, ordered: bool) -> None:
+    results = list(ex.map(tasks.double, range(300), chunksize=chunksize, ordered=ordered))
+    assert (results if ordered else sorted(results)) == list(map(tasks.double, range(300)))
+
+
+def test_several_inputs_stop_with_the_shortest(ex: Executor) -> None:
+    assert list(ex.map(pow, range(10), [2, 3, 1], itertools.count(1))) == list(
+        map(pow, range(10), [2, 3, 1], itertools.count(1))
+    )
+
+
+@pytest.mark.parametrize("empty", [[], (), iter(()), {}, range(0)])
+def test_empty(ex: Executor, empty: object) -> None:
+    assert list(ex.map(tasks.double, empty)) == []  # type: ignore[call-overload]
+
+
+def test_runs_without_being_read(pool: Executor, gate: Gate) -> None:
+    results = pool.map(tasks.hold, [gate.folder] * 2, ["a", "b"])
+    gate.wait_started(2)
+    gate.release(2)
+    assert sorted(results) == ["a", "b"]
+
+
+def test_no_inputs_is_an_error(ex: Executor) -> None:
+    with pytest.raises(cellmill.UsageError, match="at least one iterable"):
+        ex.map(tasks.double)
+
+
+def test_not_iterable(ex: Executor) -> None:
+    with pytest.raises(TypeError, match="not iterable"):
+        ex.map(tasks.double, 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("chunksize", [0, -1, 1.5, "2"])
+def test_wrong_chunksize(ex: Executor, chunksize: object) -> None:
+    with pytest.raises(cellmill.UsageError, match="chunksize"):
+        ex.map(tasks.double, [1], chunksize=chunksize)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("chunksize", [None, 2])
+def test_error_in_its_place(ex: Executor, chunksize: int | None) -> None:
+    results = ex.map(tasks.half_of_even, [0, 2, 4, 5, 6], chunksize=chunksize)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="5 is odd"):
+        next(results)
+    with pytest.raises(StopIteration):
+        next(results)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_return_exceptions(ex: Executor, ordered: bool) -> None:
+    results = list(ex.map(tasks.half_of_even, range(100), return_exceptions=True, ordered=ordered))
+    errors = [r for r in results if isinstance(r, ValueError)]
+    assert sorted(r for r in results if isinstance(r, int)) == list(range(50))
+    assert len(errors) == 50
+    if ordered:
+        assert [str(r) if isinstance(r, ValueError) else r for r in results[:4]] == [
+            0,
+            "1 is odd",
+            1,
+            "3 is odd",
+        ]
+
+
+@pytest.mark.parametrize("exception", [StopIteration, KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_exceptions_that_mean_something_to_iterators(pool: Executor, exception: type[BaseException]) -> None:
+    def misbehave(x: int) -> int:
+        if x == 1:
+            raise exception
+        return x
+
+    first, second, third = pool.map(misbehave, range(3), return_exceptions=True)
+    assert (first, third) == (0, 2)
+    assert isinstance(second, RuntimeError if exception is StopIteration else exception)
+
+
+def test_timeout(pool: Executor, gate: Gate) -> None:
+    results = pool.map(tasks.hold, [gate.folder], timeout=0.05)
+    with pytest.raises(TimeoutError):
+        next(results)
+    gate.release()
+
+
+def test_timeout_gives_what_came_first(pool: Executor, gate: Gate) -> None:
+    def run(folder: str | None) -> int:
+        return tasks.hold(folder, 1) if folder else 0
+
+    results = pool.map(run, [None, gate.folder], timeout=0.5, chunksize=1)
+    assert next(results) == 0
+    with pytest.raises(TimeoutError):
+        next(results)
+    gate.release()
+
+
+def test_unordered_yields_what_is_ready(pool: Executor, gate: Gate) -> None:
+    def run(x: int, folder: str) -> int:
+        return tasks.hold(folder, x) if x == 0 else x
+
+    results = pool.map(run, range(4), [gate.folder] * 4, chunksize=1, ordered=False)
+    assert sorted(next(results) for _ in range(3)) == [1, 2, 3]
+    gate.release()
+    assert list(results) == [0]
+
+
+def _numbers_until(end: int) -> Iterator[int]:
+    yield from range(end)
+    raise OSError("the input broke")
+
+
+@pytest.mark.parametrize("chunksize", [None, 5])
+def test_input_that_raises_half_way(pool: Executor, chunksize: int | None) -> None:
+    results = pool.map(tasks.double, _numbers_until(12), chunksize=chunksize)
+    assert [next(results) for _ in range(12)] == [2 * i for i in range(12)]
+    with pytest.raises(OSError, match="the input broke"):
+        next(results)
+    with pytest.raises(StopIteration):
+        next(results)
+
+
+def test_input_that_raises_half_way_inline(inline: Executor) -> None:
+    results = inline.map(tasks.double, _numbers_until(2))
+    assert [next(results), next(results)] == [0, 2]
+    with pytest.raises(OSError, match="the input broke"):
+        next(results)
+
+
+def test_input_that_raises_at_once(ex: Executor) -> None:
+    results = ex.map(tasks.double, _numbers_until(0))
+    with pytest.raises(OSError, match="the input broke"):
+        next(results)
+
+
+def test_a_million_from_a_generator(pool: Executor) -> None:
+    before = pool.stats()
+    results = pool.map(abs, (i for i in range(1_000_000)))
+    assert all(map(operator.eq, results, range(1_000_000)))
+    assert next(results, "end") == "end"
+    after = pool.stats()
+    assert after.submitted - before.submitted == after.succeeded - before.succeeded == 1_000_000
+    assert after.done == after.submitted
+
+
+def test_endless_input_is_taken_in_part(pool: Executor) -> None:
+    taken = itertools.count()
+    results = pool.map(tasks.double, taken)
+    assert [next(results) for _ in range(5)] == [0, 2, 4, 6, 8]
+    del results
+    assert next(taken) < 2_000_000
+
+
+def test_leaving_a_map_cancels_the_rest(fresh: Executor, gate: Gate) -> None:
+    results = fresh.map(tasks.hold, [gate.folder] * 100, chunksize=1, ordered=False)
+    gate.wait_started(2)
+    gate.release()
+    next(results)
+    gate.wait_started()
+    del results
+    gate.release(2)
+    fresh.shutdown()
+    stats = fresh.stats()
+    assert stats.submitted == stats.done == 100
+    assert stats.succeeded == 3
+    assert stats.cancelled == 97
+
+
+def test_a_map_that_is_not_read_runs_to_its_end(fresh: Executor) -> None:
+    fresh.map(tasks.double, range(100))
+    fresh.shutdown()
+    assert fresh.stats().succeeded == 100
+
+
+def test_a_failed_map_cancels_the_rest(fresh: Executor, gate: Gate) -> None:
+    def fail_or_hold(x: int, folder: str) -> None:
+        assert x
+        tasks.hold(folder)
+
+    results = fresh.map(fail_or_hold, range(100), [gate.folder] * 100, chunksize=1)
+    with pytest.raises(AssertionError):
+        next(results)
+    gate.release(100)
+    fresh.shutdown()
+    stats = fresh.stats()
+    assert stats.done == stats.submitted == 100
+    assert stats.failed == 1
+    assert stats.cancelled > 80
+
+
+def test_maps_inside_each_other(pool: Executor) -> None:
+    outer = pool.map(tasks.double, range(500))
+    inner = pool.map(tasks.double, range(500, 1000))
+    pairs = list(zip(outer, inner, strict=True))
+    assert pairs == [(2 * i, 2 * (i + 500)) for i in range(500)]
+
+
+def test_map_during_shutdown() -> None:
+    executor = Executor(2)
+    results = executor.map(tasks.double, range(1000))
+    executor.shutdown()
+    assert list(results) == [2 * i for i in range(1000)]
+
+
+def test_keeps_no_reference_to_results(pool: Executor) -> None:
+    for result in pool.map(Holder, range(20)):
+        alive = weakref.ref(result)
+        del result
+        gc.collect()
+        assert alive() is None
+
+
+class Holder:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
+def test_retries(pool: Executor, tmp_path: Path) -> None:
+    folders = []
+    for i in range(6):
+        (tmp_path / str(i)).mkdir()
+        folders.append(str(tmp_path / str(i)))
+    assert list(pool.options(retries=1).map(tasks.fail_first, folders)) == [2] * 6
+
+
+def test_retries_of_equal_items(tmp_path: Path) -> None:
+    """Items that are the same object have attempts of their own."""
+
+    def odd_call_fails(folder: str) -> int:
+        call = tasks.count_call(folder)
+        if call % 2:
+            raise ConnectionError
+        return call
+
+    with Executor(1) as executor:  # 20 failures in all, at most 5 of one element
+        results = list(
+            executor.options(retries=8).map(odd_call_fails, [str(tmp_path)] * 20, return_exceptions=True)
+        )
+    assert all(isinstance(r, int) for r in results)
+
+
+def test_options_of_a_map(pool: Executor) -> None:
+    view = pool.options(name="named", priority=3).options(retries=1)
+    assert list(view.map(tasks.double, [1, 2])) == [2, 4]
+    assert view.submit(tasks.double, 4).result() == 8

@@ -1,0 +1,197 @@
+"""Ending anyhow, while tasks run or wait: each scenario is a program of its own with a hard limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.helpers import ends, start_script
+from tests.support.programs import START
+
+
+def test_shutdown_while_threads_submit(program: Callable[[str], str]) -> None:
+    out = program("""
+refused = []
+for round in range(6):
+    ex = Executor(2)
+    futures = [[] for _ in range(4)]
+    begun = threading.Barrier(5)
+    def submit(mine):
+        begun.wait()
+        try:
+            while True:
+                mine.append(ex.submit(abs, -1))
+        except RuntimeError as error:
+            refused.append(str(error))
+    threads = [threading.Thread(target=submit, args=(mine,)) for mine in futures]
+    for t in threads: t.start()
+    begun.wait()
+    while not all(futures): pass
+    ex.shutdown(wait=round % 2 == 0, cancel_futures=round % 3 == 0)
+    for t in threads: t.join()
+    for f in (f for mine in futures for f in mine):
+        assert f.cancelled() or f.result(20) == 1
+    ex.shutdown()
+print(len(refused), set(refused))
+""")
+    assert out == "24 {'cannot schedule new futures after shutdown'}\n"
+
+
+def test_shutdown_while_a_map_is_read(program: Callable[[str], str]) -> None:
+    """What its input still has is taken then; of one without an end, the rest is refused where it would have been."""
+    out = program("""
+import itertools
+ex = Executor(2)
+results = ex.map(abs, range(-5000, 0), prefetch=100)
+numbers = ex.map(abs, (-x for x in range(1000)), prefetch=10)
+endless = ex.map(abs, itertools.count(), prefetch=100)
+read, few = [next(results)], [next(endless)]
+ex.shutdown()
+read.extend(results)
+print(read == list(range(5000, 0, -1)), list(numbers) == list(range(1000)))
+try:
+    for value in endless:
+        few.append(value)
+except RuntimeError as error:
+    print(error)
+print(few == list(range(len(few))))
+""")
+    assert out == "True True\ncannot schedule new futures after shutdown\nTrue\n"
+
+
+def test_shutdown_in_every_way(program: Callable[[str], str]) -> None:
+    out = program("""
+ex = Executor(2)
+fs = [ex.submit(pow, i, 2) for i in range(100)]
+ex.shutdown(wait=False)
+ex.shutdown(wait=False)
+ex.shutdown()
+ex.shutdown(cancel_futures=True)
+print(sum(f.result(0) for f in fs))
+
+ex = Executor(2)  # from a callback, waiting
+done = threading.Event()
+ex.submit(abs, 1).add_done_callback(lambda f: (ex.shutdown(), done.set()))
+assert done.wait(20)
+
+ex = Executor(2)  # from another thread, twice at once
+fs = [ex.submit(pow, i, 2) for i in range(100)]
+threads = [threading.Thread(target=ex.shutdown) for _ in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(all(f.done() for f in fs))
+
+try:
+    with Executor(2) as ex:
+        held = ex.submit(pow, 3, 2)
+        processes = pids(ex)
+        raise LookupError("out of the block")
+except LookupError as error:
+    print(error, held.result(0))
+workers_gone(processes)
+
+ex = Executor(2)  # paused: nothing would ever be over
+ex.pause()
+fs = [ex.submit(pow, i, 2) for i in range(10)]
+ex.shutdown()
+print(sum(f.result(0) for f in fs))
+""")
+    assert out == "328350\nTrue\nout of the block 9\n285\n"
+
+
+def test_executors_that_are_dropped(program: Callable[[str], str]) -> None:
+    out = program("""
+processes, futures = [], []
+for round in range(4):
+    ex = Executor(2)
+    processes += pids(ex)
+    futures += [ex.submit(pow, i, 2) for i in range(50)]
+    if round % 2:
+        ex.itself = ex  # only the collector finds it
+    gone = weakref.ref(ex)
+    del ex
+    gc.collect()
+    assert gone() is None
+print(sum(f.result(20) for f in futures))
+workers_gone(processes)
+iterator = Executor(2).map(abs, range(-10, 0))
+gc.collect()
+print(sum(iterator))
+""")
+    assert out == f"{4 * sum(i * i for i in range(50))}\n55\n"
+
+
+EXITS = {
+    "within with": "with Executor(1) as ex:\n    fs = [ex.submit(print, i) for i in range(3)]\n    sys.exit(0)",
+    "from a thread": """
+submitted = threading.Event()
+def submit():
+    for i in range(3):
+        ex.submit(print, i)
+    submitted.set()
+    sys.exit(0)
+threading.Thread(target=submit).start()
+submitted.wait()""",
+    "beside daemon threads": """
+for i in range(3):
+    ex.submit(print, i)
+def for_ever(act):
+    try:
+        while True:
+            act()
+    except RuntimeError:  # refused: the interpreter ends
+        pass
+for act in (lambda: ex.submit(abs, 1).result(), lambda: ex.submit(abs, 1), lambda: list(ex.map(abs, [1, 2]))):
+    threading.Thread(target=for_ever, args=(act,), daemon=True).start()""",
+    "waiting daemon thread": """
+fs = [ex.submit(print, i) for i in range(3)]
+never = cf.Future()
+threading.Thread(target=lambda: cf.wait([*fs, never]), daemon=True).start()""",
+    "paused": "ex.pause()\nfs = [ex.submit(print, i) for i in range(3)]",
+    "callback that submits": """
+def then(f):
+    try:
+        ex.submit(print, 2)
+    except RuntimeError:  # it came too late
+        print(2)
+ex.submit(print, 0)
+ex.submit(print, 1).add_done_callback(then)""",
+}
+
+
+@pytest.mark.parametrize("how", EXITS)
+def test_exit(program: Callable[[str], str], how: str) -> None:
+    """As with the standard executors: what was submitted is finished first (see test_life.py as well)."""
+    out = program(f"ex = Executor(1)\n{EXITS[how]}\n")
+    assert sorted(out.split()) == ["0", "1", "2"]
+
+
+def test_signal_at_exit(tmp_path: Path) -> None:
+    """Ctrl-C while the end of the program waits for work ends the wait, and leaves nothing behind."""
+    code = (
+        START
+        + """
+def for_ever():
+    while True:
+        pass
+ex = Executor(2)
+processes = pids(ex)
+fs = [ex.submit(for_ever) for _ in range(2)]
+while sum(f.running() for f in fs) < 2:
+    pass
+print(*processes, flush=True)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+"""
+    )
+    with start_script(tmp_path, code) as process:
+        assert process.stdout is not None
+        processes = [int(pid) for pid in process.stdout.readline().split()]
+        try:
+            assert ends(process.pid)
+        finally:
+            process.kill()
+        assert len(processes) == 2
+        assert all(ends(pid) for pid in processes)
+        process.communicate()

@@ -25,6 +25,13 @@ from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down, ends, start_script
 
 
+@pytest.fixture(scope="module", autouse=True)
+def later_tests(pool: Executor) -> Iterator[None]:
+    """The workers of the pool that many tests share have a zygote again, which knows how they end."""
+    yield
+    pool.restart()
+
+
 def kill_zygote() -> int:
     """Its process id, when it is dead."""
     zygote = zygote_client.shared()

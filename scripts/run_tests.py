@@ -7,6 +7,7 @@ anything failed, a suite whose runner failed included.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -25,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 REPORTS = ROOT / "build" / "test-reports"
 OUTPUT: ContextVar[TextIO] = ContextVar("OUTPUT", default=sys.stdout)  # where a suite's output goes
+SPENT: ContextVar[list[float]] = ContextVar("SPENT")  # processor seconds of a suite's commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,20 @@ class Outcome:
 
 
 def run(command: list[str]) -> tuple[int, str]:
-    """Run a command in the root, showing its output as it comes; its exit status and output."""
+    """Run a command in the root, showing its output as it comes; its exit status and output.
+
+    Its processor time counts: its own and that of descendants whose parents have waited for them.
+    """
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines: list[str] = []
     assert process.stdout is not None
     for line in process.stdout:
         lines.append(line)
         print(line, end="", flush=True, file=OUTPUT.get())
-    return process.wait(), "".join(lines)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    SPENT.get().append(usage.ru_utime + usage.ru_stime)
+    return process.returncode, "".join(lines)
 
 
 def counted(status: int, output: str, pattern: str) -> Outcome:
@@ -151,17 +159,29 @@ SUITES: dict[str, Callable[[], Outcome]] = {
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
 }
 # In the order in which they begin. Most wait more than they compute, so two of them share two cores: what takes
-# longest runs beside the rest, and what computes on both cores comes last.
-DEFAULT = ["python", "backends", "kernels", "browser", "packaging", "check", "typescript", "c", "notebooks"]
+# longest begins first, so that both lanes end within the time of the shortest.
+DEFAULT = ["python", "backends", "kernels", "browser", "packaging", "notebooks", "c", "check", "typescript"]
 GROUPS = {"quick": ["brief", "check"]}
 LANES = 2
 ALONE = {"c-long", "long"}  # what nothing may run beside
 _print = threading.Lock()
 
 
-def timed(name: str, beside: bool) -> tuple[str, Outcome, float]:
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the summary; times in seconds."""
+
+    name: str
+    outcome: Outcome
+    wall: float
+    processor: float
+
+
+def timed(name: str, beside: bool) -> Row:
     """Run a suite; its output is shown as it comes, or, with others `beside` it, when it ends."""
     kept = StringIO()
+    spent: list[float] = []
+    SPENT.set(spent)
     if beside:
         print(f"== {name} begins ==", flush=True)
         OUTPUT.set(kept)
@@ -172,10 +192,10 @@ def timed(name: str, beside: bool) -> tuple[str, Outcome, float]:
     if beside:
         with _print:
             print(f"\n== {name} ==\n{kept.getvalue()}", flush=True)
-    return name, outcome, time.monotonic() - start
+    return Row(name, outcome, time.monotonic() - start, sum(spent))
 
 
-def run_suites(names: list[str]) -> list[tuple[str, Outcome, float]]:
+def run_suites(names: list[str]) -> list[Row]:
     lanes = 1 if ALONE & set(names) else min(LANES, len(names))
     with ThreadPoolExecutor(lanes) as pool:
         return list(pool.map(timed, names, [lanes > 1] * len(names)))
@@ -192,14 +212,17 @@ def main(names: list[str]) -> int:
     REPORTS.mkdir(parents=True, exist_ok=True)
     rows = run_suites(names or DEFAULT)
     print("\n== summary ==")
-    for name, outcome, seconds in rows:
+    for row in rows:
+        outcome = row.outcome
         counts = f"{outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped"
         verdict = "ok" if outcome.good else "FAILED"
-        print(f"{name:<11} {verdict:<7} {counts:<38} {seconds:6.1f} s  {outcome.error}".rstrip())
-    passed = sum(outcome.passed for _, outcome, _ in rows)
-    failed = sum(max(outcome.failed, 0 if outcome.good else 1) for _, outcome, _ in rows)
-    skipped = sum(outcome.skipped for _, outcome, _ in rows)
-    print(f"\n{passed} passed, {failed} failed, {skipped} skipped")
+        times = f"{row.wall:6.1f} s {row.processor:6.1f} s of a core"
+        print(f"{row.name:<11} {verdict:<7} {counts:<38} {times}  {outcome.error}".rstrip())
+    passed = sum(row.outcome.passed for row in rows)
+    failed = sum(max(row.outcome.failed, 0 if row.outcome.good else 1) for row in rows)
+    skipped = sum(row.outcome.skipped for row in rows)
+    processor = sum(row.processor for row in rows)
+    print(f"\n{passed} passed, {failed} failed, {skipped} skipped, {processor:.0f} s of a core")
     return 1 if failed else 0
 
 

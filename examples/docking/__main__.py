@@ -59,6 +59,12 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--conformers", type=_count, default=6, help="conformers of the redocking check (0: none)")
     p.add_argument("--exhaustiveness", type=_positive, default=1, help="Vina's (default %(default)s)")
+    p.add_argument(
+        "--evaluations",
+        type=_count,
+        default=0,
+        help="of each of Vina's searches at most (0: Vina's own rule)",
+    )
     p.add_argument("--seed", type=int, default=1, help="same seed, same hits (default %(default)s)")
     p.add_argument("--workers", type=_positive, help="worker processes (default: what this machine allows)")
     p.add_argument(
@@ -126,7 +132,9 @@ def _screen(options: argparse.Namespace) -> int:
         ticker.say(
             f"{len(library) - rejected:,} molecules to screen, {rejected:,} rows rejected with a reason"
         )
-        dock = docking_task(receptor, DockSettings(options.exhaustiveness, options.seed + 41))
+        dock = docking_task(
+            receptor, DockSettings(options.exhaustiveness, options.seed + 41, evaluations=options.evaluations)
+        )
         screen = Screen(library, dock, options.seed)
         if reference is not None and options.conformers:
             _redock(dock, reference, options.conformers, ticker)

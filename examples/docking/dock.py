@@ -39,7 +39,8 @@ class Engine:
     def dock_pdbqt(self, ligand: str) -> tuple[float, str]:
         """(score in kcal/mol, best pose as PDBQT text) of a ligand given as PDBQT text."""
         self._vina.set_ligand_from_string(ligand)
-        self._vina.dock(exhaustiveness=self.settings.exhaustiveness, n_poses=1)
+        effort = {"exhaustiveness": self.settings.exhaustiveness, "max_evals": self.settings.evaluations}
+        self._vina.dock(n_poses=1, **effort)
         energies = self._vina.energies(n_poses=1)
         return float(energies[0][0]), str(self._vina.poses(n_poses=1))
 

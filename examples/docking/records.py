@@ -98,8 +98,13 @@ class Docked:
 
 @dataclass(frozen=True, slots=True)
 class DockSettings:
-    """How to dock: Vina's ``exhaustiveness``, the ``seed`` of conformers and search, grid ``spacing`` (A)."""
+    """How to dock: Vina's ``exhaustiveness``, the ``seed`` of conformers and search, grid ``spacing`` (A).
+
+    ``evaluations`` ends each of Vina's searches after so many evaluations of the score; 0: by Vina's own rule, which
+    looks at the size of the molecule.
+    """
 
     exhaustiveness: int = 1
     seed: int = 42
     spacing: float = 0.375
+    evaluations: int = 0

@@ -13,6 +13,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("chemistry")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+BRIEFLY = ("--evaluations", "20000")  # tests/docking has whole searches
 SMALL_BOX = ("2.82", "0.28", "10.63", "16", "16", "16")
 FRAGMENTS = """\
 NCc1ccccc1 benzylamine
@@ -74,7 +75,7 @@ def screened(files: tuple[Path, Path], out: Path, *arguments: str) -> subprocess
     protein, library = files
     done = command(
         "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--start", "10",
-        "--rounds", "1", "--per-round", "2", "--workers", "2", "--out", str(out), *arguments, cwd=out.parent,
+        "--rounds", "1", "--per-round", "2", "--workers", "2", "--out", str(out), *BRIEFLY, *arguments, cwd=out.parent,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "12 docked, 2 rows with a reason" in done.stdout
@@ -116,7 +117,7 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
         out = tmp_path / f"out-{workers}"
         done = command(
             "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--start", "10",
-            "--rounds", "1", "--per-round", "2", "--workers", workers, "--out", str(out), cwd=tmp_path,
+            "--rounds", "1", "--per-round", "2", "--workers", workers, "--out", str(out), *BRIEFLY, cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert "13 molecules to screen, 2 rows rejected with a reason" in done.stderr

@@ -13,6 +13,7 @@ import pytest
 pytestmark = [pytest.mark.notebook, pytest.mark.usefixtures("chemistry")]
 
 SIZES = {"DOCKS": "10", "ROUNDS": "1", "PER_ROUND": "2", "LIBRARY": "400", "CONFORMERS": "1", "WORKERS": "2"}
+BRIEF = {"EVALUATIONS": "20000"}  # searches of a tenth of a second; tests/docking has whole ones
 LINE = re.compile(
     r"demo: docked=(\d+) scored=(\d+) best=(\S+) score=(-\d+\.\d+) spearman=(-?\d\.\d+) baseline=(-?\d\.\d+) "
     r"redock_rmsd=(\d+\.\d+) tasks=(\d+) seconds=(\d+)"
@@ -24,7 +25,7 @@ def test_the_demo_leaves_its_results_and_one_line(monkeypatch: pytest.MonkeyPatc
 
     from docking.demo import run_demo
 
-    for name, value in SIZES.items():
+    for name, value in (SIZES | BRIEF).items():
         monkeypatch.setenv(f"CELLMILL_DEMO_{name}", value)
     terminal = io.StringIO()
     line = run_demo(tmp_path / "demo", stream=terminal)

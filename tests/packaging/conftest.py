@@ -87,7 +87,9 @@ def checkout(target: Path, *, panel: bool) -> Path:
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
     tree = checkout(tmp_path_factory.mktemp("tree"), panel=True)
     out = tmp_path_factory.mktemp("dist")
-    env = clean_environment(PATH=path_without_node(tmp_path_factory.mktemp("bin") / "bin"))
+    env = clean_environment(
+        PATH=path_without_node(tmp_path_factory.mktemp("bin") / "bin"), CELLMILL_CFLAGS=PLAINLY
+    )
     # `build` makes the source archive and then, from that archive alone, the wheel.
     log = run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, tree, cwd=out, env=env)
     (sdist,) = out.glob("*.tar.gz")

@@ -59,19 +59,25 @@ def interpreter(version: str) -> str | None:
 
 
 def fresh_environment(version: str, target: Path) -> Path:
-    """A new virtual environment; the path of its Python."""
+    """A new virtual environment, without pip; the path of its Python."""
     python = interpreter(version)
     if python is None:
         pytest.skip(f"Python {version} with venv was not found on this machine")
-    run(python, "-m", "venv", target, cwd=target.parent, env=clean_environment())
+    run(python, "-m", "venv", "--without-pip", target, cwd=target.parent, env=clean_environment())
     return target / "bin" / "python"
+
+
+def install(python: Path, *wanted: str | Path) -> None:
+    """Install into the environment of this Python, by the pip of the tests; modules are compiled when imported."""
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-compile")
+    run(*pip, *wanted, cwd=python.parent, env=clean_environment())
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_wheel_works(version: str, distributions: Distributions, tmp_path: Path) -> None:
     python = fresh_environment(version, tmp_path / "env")
     env = clean_environment()
-    run(python, "-m", "pip", "install", "-q", distributions.wheel, cwd=tmp_path, env=env)
+    install(python, distributions.wheel)
     (tmp_path / "smoke.py").write_text(SMOKE)
     assert "smoke test passed" in run(python, "smoke.py", cwd=tmp_path, env=env)
     installed = tmp_path / "env" / "share" / "jupyter" / "labextensions" / "cellmill"
@@ -81,7 +87,7 @@ def test_wheel_works(version: str, distributions: Distributions, tmp_path: Path)
     )
     assert str(tmp_path) in listing
     if version == "3.13":  # it ships the standard library's own tests of executors
-        run(python, "-m", "pip", "install", "-q", "pytest>=8.2", "pytest-timeout", cwd=tmp_path, env=env)
+        install(python, "pytest>=8.2", "pytest-timeout")
         outcome = run(
             python, "-m", "pytest", "-q", "-p", "no:cacheprovider", CPYTHON_SUITE, cwd=ROOT, env=env
         )
@@ -99,7 +105,7 @@ def test_panel_in_an_older_jupyterlab(
     (tree / "node_modules").symlink_to(ROOT / "node_modules")  # what judges accessibility
     env = clean_environment(PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}")
     wanted = (f"{distributions.wheel}[test]", f"jupyterlab=={lab}.*", f"notebook=={notebook}.*")
-    run(python, "-m", "pip", "install", "-q", *wanted, cwd=tmp_path, env=env)
+    install(python, *wanted)
     chosen = ("-m", "browser and not long", "tests/browser")
     outcome = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, cwd=tree, env=env)
     assert re.search(r"\b[1-9]\d* passed", outcome), outcome
@@ -109,15 +115,17 @@ def run_post_build(tmp_path: Path, python: Path, *, panel: bool, flags: str = ""
     """Run binder/postBuild with this Python in a fresh checkout."""
     tree = checkout(tmp_path / "tree", panel=panel)
     path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
-    env = clean_environment(PATH=path, PIP_QUIET="1", CELLMILL_CFLAGS=flags)
+    env = clean_environment(PATH=path, PIP_QUIET="1", PIP_NO_COMPILE="1", CELLMILL_CFLAGS=flags)
     run(python, "-m", "pip", "install", "-r", tree / "binder" / "requirements.txt", cwd=tree, env=env)
     assert "cellmill" in run("bash", "binder/postBuild", cwd=tree, env=env)
 
 
 def test_binder_post_build(tmp_path: Path) -> None:
-    """In a new environment that borrows the dependencies of this one, and with the panel built before."""
+    """In a new environment that borrows pip and the dependencies of this one, and with the panel built before."""
     python = tmp_path / "env" / "bin" / "python"
-    run(sys.executable, "-m", "venv", tmp_path / "env", cwd=tmp_path, env=clean_environment())
+    run(
+        sys.executable, "-m", "venv", "--without-pip", tmp_path / "env", cwd=tmp_path, env=clean_environment()
+    )
     (site,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
     run_post_build(tmp_path, python, panel=True, flags=PLAINLY)
@@ -132,6 +140,7 @@ def test_binder_post_build(tmp_path: Path) -> None:
 def test_binder_post_build_from_nothing(tmp_path: Path) -> None:
     """As Binder does it: every dependency installed, the panel built."""
     python = fresh_environment("3.11", tmp_path / "env")
+    install(python, "pip")
     run_post_build(tmp_path, python, panel=False)
     assert (tmp_path / "env/share/jupyter/labextensions/cellmill/package.json").exists()
     assert first_page(python, tmp_path / "tree").endswith("/lab/tree/examples/02_docking_inference.ipynb")

@@ -200,6 +200,23 @@ typedef struct { /* why a task waits, or what else it does */
     uint64_t first_wanted;
 } csched_why_t;
 
+typedef struct { /* where the time of workers went, in one run or piece of work: nanoseconds */
+    uint64_t began, ended; /* when the first task was submitted, when the last one ended on its worker; 0: none */
+    uint64_t capacity;     /* of all workers between the two: their number times the time, as it was */
+    uint64_t busy;         /* of that, in user code; a chunk's elements count as one stretch */
+    uint64_t wasted;       /* part of `busy`: attempts that were retried, lost, or stopped */
+    uint64_t handling;     /* loading arguments, packing results */
+    uint64_t others;       /* on tasks of other runs */
+    uint64_t head, tail;   /* of a piece of work: idle before each worker's first task, after its last, */
+    uint64_t unused;       /* and on workers that had none */
+    uint64_t longest, longest_ticket; /* the longest task, or chunk */
+    uint64_t span, span_ticket; /* run time of the longest chain of tasks, each taking the one before it; its end */
+    uint64_t tasks;        /* attempts that ran, elements of chunks one by one */
+    uint32_t span_tasks;
+    uint32_t
+        partial; /* 1: some inputs were over so long ago that their chains are not known: `span` is at least that */
+} csched_account_t;
+
 typedef struct { /* an uncommitted task */
     uint64_t ticket;
     uint64_t address, size; /* failed: its payload, valid until its commit */
@@ -241,6 +258,13 @@ int csched_timeline_running(csched_t *s, uint32_t most, csched_span_t *spans); /
  * selection. `found`: their number */
 int csched_timeline_window(csched_t *s, uint64_t from, uint64_t to, uint32_t most, csched_span_t *spans,
                            uint64_t *found);
+
+/* If all tasks are over, the next one begins a new piece of work: what csched_account says of EVERY_RUN is about that and what follows. */
+int csched_account_begin(csched_t *s);
+/* of one run, whose number must not have been closed long ago, or (CSCHED_EVERY_RUN) the present piece of work */
+int csched_account(csched_t *s, int64_t run, csched_account_t *account);
+/* The longest chain that ends with this task, backwards, as far as it is kept; returns the number of its tasks. */
+int csched_account_chain(csched_t *s, uint64_t ticket, uint32_t most, uint64_t *tickets, uint32_t *functions);
 
 /* the state map: one byte per task, or element of a chunk, in the order of submission; the newest 4,194,304 */
 /* to be called without the GIL */

@@ -166,6 +166,7 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     journey_close(&s->journey);
     lineage_close(&s->lineage);
     state_map_close(&s->state_map);
+    accounts_close(&s->accounts);
     if (s->doorbell >= 0)
         close(s->doorbell);
     free(s->workers);
@@ -248,6 +249,8 @@ CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
         else
             rc = CSCHED_ENOMEM;
     }
+    if (!rc)
+        rc = account_open(&s->accounts, *run);
     if (!rc)
         s->runs[*run] = (csched_run_t){0};
     pthread_mutex_unlock(&s->lock);

@@ -69,6 +69,11 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     window_learn(s, index, entry->finished - entry->received);
     ready_learn(&s->graph, task->run, task->priority, task->demand, entry->finished - entry->received);
     uint32_t status = task->flags & (FLAG_STOPPING | FLAG_OVERDUE) ? status_of_stopped(task, entry) : entry->status;
+    bool over = status == entry->status && !(status == CSCHED_ERROR && task_retries(task));
+    if (over)
+        account_ended(&s->accounts, task, entry, &worker->time);
+    else
+        account_wasted(&s->accounts, task, entry->received, entry->returned, &worker->time);
     if ((status == CSCHED_ERROR || status == CSCHED_TIMEOUT) && task_retry(s, slot, status, result, index)) {
         blob_release(s, result);
         return CSCHED_OK;
@@ -153,6 +158,8 @@ uint32_t drain_worker(csched_t *s, uint32_t index)
         u32_exchange(&worker->results.ends->producer_waits, 0))
         futex_wake(&worker->results.ends->producer_waits);
     if (rc < 0 && rc != CSCHED_ENOMEM) { /* its memory is corrupt: the pool's owner ends it */
+        if (worker->state == WORKER_READY)
+            account_worker(&s->accounts, -1, s->now);
         worker->state = WORKER_LOST;
         s->loads[index].window = 0;
         csched_message_t message = {.kind = CSCHED_OVERDUE, .worker = index, .detail = (uint32_t)-rc};
@@ -170,6 +177,8 @@ uint32_t drain(csched_t *s)
         worker_t *worker = s->workers[i];
         if (worker->state == WORKER_STARTING && u32_acquire(&worker->segment->ready)) { /* partner: worker_ready */
             worker->state = WORKER_READY;
+            worker->ready_at = s->now;
+            account_worker(&s->accounts, 1, s->now);
             s->loads[i].window = worker->retiring ? 0 : 2;
             news = true;
         }

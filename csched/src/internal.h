@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "account.h"
 #include "csched.h"
 #include "graph.h"
 #include "heap.h"
@@ -57,6 +58,8 @@ typedef struct {
     uint32_t condemned_element; /* the element for which it is to be killed; NO_ELEMENT: none */
     uint64_t sent; /* elements sent in all */
     uint64_t last_result; /* time when it came */
+    uint64_t ready_at;
+    worker_time_t time;
     bool silent; /* it did not begin its tasks, which were taken back; */
     uint64_t silent_at; /* head of its task ring then */
     bool gave_way; /* tasks were taken back for a higher priority, and no result has come since */
@@ -130,6 +133,7 @@ struct csched {
     uint32_t *run_free;
     uint32_t run_free_count;
     csched_stats_t stats;
+    accounts_t accounts;
     uint64_t next_tick;
     uint64_t next_trim;
     uint64_t now; /* set by clock_refresh: called by a thread that has taken the lock, before it readies tasks */

@@ -35,10 +35,12 @@ CSCHED_EXPORT int csched_depended(csched_t *s, uint64_t ticket, uint32_t functio
                                   uint32_t count)
 {
     pthread_mutex_lock(&s->lock);
+    const task_t *task = graph_find(&s->graph, ticket);
     for (uint32_t i = 0; i < count; i++) {
         const lineage_row_t row = {
             .from = inputs[i], .to = ticket, .from_function = CSCHED_DAG_SEVERAL, .to_function = function};
         lineage_append(&s->lineage, &row);
+        account_late_input(&s->accounts, task, inputs[i]);
     }
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;

@@ -193,7 +193,10 @@ static void give_back(csched_t *s, worker_t *worker)
             if (task->flags & FLAG_ALLOCATED)
                 allocation_return(s, task);
             ready_push_front(&s->graph, held->slot);
-        } else if (!task_retry(s, held->slot, status, task->payload, task->worker)) {
+            continue;
+        }
+        account_wasted(&s->accounts, task, u64_relaxed(&worker->segment->claim_since), s->now, &worker->time);
+        if (!task_retry(s, held->slot, status, task->payload, task->worker)) {
             blob_retain(task->payload); /* the arguments take the place of the result: the error message shows them */
             task_abort(s, held->slot, status, task->payload, element);
         }
@@ -210,6 +213,8 @@ CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
         clock_refresh(s);
         while (worker->state != WORKER_LOST && drain_worker(s, index)) /* results published before it died count */
             continue;
+        if (worker->state == WORKER_READY)
+            account_worker(&s->accounts, -1, s->now);
         worker->state = WORKER_LOST;
         s->loads[index] = (load_t){0};
         give_back(s, worker);

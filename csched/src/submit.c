@@ -15,6 +15,7 @@ enum { SUBMIT_POLL_NS = 200000 }; /* no thread polls while the caller submits: i
 
 static void count_submitted(csched_t *s, const task_t *task)
 {
+    account_submitted(&s->accounts, task, task->run < s->run_count && !s->runs[task->run].submitted);
     s->stats.submitted += task->count;
     if (task->run < s->run_count)
         s->runs[task->run].submitted += task->count;
@@ -41,6 +42,7 @@ static int link_inputs(csched_t *s, task_t *task, const call_t *call, uint32_t *
             task->missing++;
         } else if (producer->status <= CSCHED_NONE) {
             rc = task_input(task, i, producer);
+            account_input(&s->accounts, task, producer->ticket);
         } else if (*failed == NO_TASK) {
             *failed = i;
         }

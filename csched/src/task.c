@@ -173,12 +173,17 @@ void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
     task_finish(s, slot, status, result, detail);
 }
 
+bool task_retries(const task_t *task)
+{
+    return !(task->flags & FLAG_STOPPING) && task->attempt < task->retries;
+}
+
 /* After a failed attempt.  True: another one follows, or the submitter decides (FLAG_ASK_RETRY).  `result` stays the
  * caller's. */
 bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker)
 {
     task_t *task = task_at(s, slot);
-    if (task->flags & FLAG_STOPPING || task->attempt >= task->retries)
+    if (!task_retries(task))
         return false;
     if (task->flags & FLAG_ASK_RETRY) {
         csched_message_t message = {.kind = CSCHED_ATTEMPT,
@@ -235,7 +240,10 @@ static void deliver(csched_t *s, const task_t *from, uint64_t ticket, uint32_t p
         return;
     if (!has_value(from->status) || task_input(dependent, position, from) < 0) {
         finish_dependent(s, dependent, position);
-    } else if (--dependent->missing == 0) {
+        return;
+    }
+    account_input(&s->accounts, dependent, from->ticket);
+    if (--dependent->missing == 0) {
         s->graph.waiting_count--;
         if (dependent->not_before <= s->now || task_delay(s, ticket_slot(ticket)) < 0)
             task_ready(s, ticket_slot(ticket));

@@ -11,6 +11,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .api import account as account
     from .api import cancel as cancel
     from .api import journey_rows as journey_rows
     from .api import journeys as journeys
@@ -52,7 +53,19 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": ("cancel", "journey_rows", "journeys", "output", "pause", "resume", "set_priority", "why"),
+    "api": (
+        *(
+            "account",
+            "cancel",
+            "journey_rows",
+            "journeys",
+            "output",
+            "pause",
+            "resume",
+            "set_priority",
+            "why",
+        ),
+    ),
     "errors": (
         "BackendError",
         "CellmillError",

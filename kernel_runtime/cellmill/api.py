@@ -15,6 +15,7 @@ from .errors import BackendError, UsageError
 from .executor import Executor, default_executor, peek_default_executor
 from .futures import OVER, Future
 from .runs import Run
+from .telemetry.account import Account
 from .telemetry.schema import STAGES
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .backends._protocol import Observer, TaskQuestions
 
 __all__ = [
+    "account",
     "cancel",
     "journey_rows",
     "journeys",
@@ -123,6 +125,10 @@ def set_priority(what: Future | Run | int, priority: int) -> int:
 
 def questions_of(executor: Executor | None = None) -> TaskQuestions:
     """What answers for single tasks; raises `BackendError` where nothing does."""
+    return _observer(executor).tasks
+
+
+def _observer(executor: Executor | None) -> Observer:
     found = executor if executor is not None else peek_default_executor()
     if found is None:
         raise UsageError("there are no tasks yet: workers start with the first one")
@@ -131,7 +137,7 @@ def questions_of(executor: Executor | None = None) -> TaskQuestions:
         raise BackendError(
             f"the {found.backend} backend keeps no single tasks to look at; the local one does (backend='local')"
         )
-    return observer.tasks
+    return observer
 
 
 def _find(task: Any) -> tuple[TaskQuestions, int]:
@@ -197,6 +203,24 @@ def journeys(run: Run | None = None, executor: Executor | None = None) -> pandas
     ]
     table = pandas.DataFrame(journey_rows(executor), columns=columns)
     return table if run is None else table[table["run"] == run.key].reset_index(drop=True)
+
+
+def account(run: Run | int | None = None, executor: Executor | None = None) -> Account:
+    """Where the time went of the latest piece of work (in a notebook: of the latest cell that submitted tasks), or of
+    one run (itself, or its number).
+
+    ``print(cellmill.account())`` says it in a sentence; `Account` has the figures, in seconds: ``busy + overhead +
+    idle`` is ``wall * workers``. Raises `UsageError` for an unknown run, `BackendError` where tasks are not watched.
+    """
+    found = executor if executor is not None else default_executor()
+    observer = _observer(found)
+    if run is None:
+        return observer.account(None)
+    wanted = run.id if isinstance(run, Run) else run
+    for known in reversed(runs.recent_runs()):
+        if known.id == wanted and known.backend() is found._backend:
+            return observer.account(known.key)
+    raise UsageError(f"{wanted!r} is the number of no run of this executor that is remembered")
 
 
 def output(what: Future | Run | int | None = None) -> str:

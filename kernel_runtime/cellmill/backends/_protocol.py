@@ -11,6 +11,7 @@ from ..futures import Future
 from ..runs import Run
 from ..serialization.shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
+from ..telemetry.account import Account
 from .map_iterator import MapIterator
 from .map_options import MapOptions
 from .resources import Resources
@@ -137,6 +138,9 @@ class Observer(Protocol):
 
     def state_map(self, start: int, end: int, span: int, most: int) -> MapPart:
         """The part from one position up to another, ``span`` tasks a cell, at most so many cells."""
+
+    def account(self, run: int | None) -> Account:
+        """Where the time of a run (by its number here) went; None: of the present piece of work."""
 
     def timeline(self) -> Timeline:
         """A new fold of the journeys, which does not keep the backend alive."""

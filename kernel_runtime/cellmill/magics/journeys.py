@@ -9,6 +9,7 @@ import cellmill
 from cellmill import runs
 from cellmill.magics.lines import Line, UsageError, did_you_mean
 from cellmill.telemetry import schema
+from cellmill.telemetry.account import Account, brief
 from cellmill.views.sections.work_fold import INTERVALS, fold_all, journeys_of
 
 USAGE = "%journeys [RUN]"
@@ -18,7 +19,8 @@ HELP = """Show where the time of finished tasks went: how long each interval of 
     %journeys            of the tasks whose journeys are kept (the newest 262,144), by function
     %journeys RUN        of one run: its number, or the name of a function for its latest run
 
-The intervals, from the call to the result:
+The first line says where the workers' time went: of that run, or of the latest piece of work. Then come the
+intervals, from the call to the result:
 
     wait-for-inputs      until the results it takes were there
     queue                ready, but not sent to a worker yet
@@ -36,15 +38,6 @@ median, p95 and p99: that share of the tasks took no longer; within about 6 %. m
 _CELL = 'style="text-align:right;padding:1px 0 1px 12px"'
 _HEAD = 'style="text-align:left;padding:1px 12px 1px 0"'
 _COLUMNS = ("mean", "median", "p95", "p99")
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
-
-
-def brief(seconds: float) -> str:
-    """A duration with three digits: 14.2 µs, 350 ms, 2.05 s."""
-    for unit, name in _UNITS:
-        if seconds >= unit * 0.9995:
-            return f"{seconds / unit:.{0 if seconds / unit >= 99.95 else 1 if seconds / unit >= 9.995 else 2}f} {name}"
-    return f"{seconds * 1e9:.0f} ns" if seconds > 0 else "0 s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +46,7 @@ class Journeys:
 
     what: str
     functions: tuple[schema.FunctionJourney, ...]
+    account: Account | None = None
 
     def _rows(self, journey: schema.FunctionJourney) -> list[tuple[str, ...]]:
         rows = []
@@ -76,7 +70,7 @@ class Journeys:
     def __repr__(self) -> str:
         if not self.functions:
             return f"no journeys of {self.what}"
-        blocks = []
+        blocks = [self.account.sentence] if self.account is not None and self.account.tasks else []
         for journey in self.functions:
             lines = [self._title(journey), f"{'':16}" + "".join(f"{name:>10}" for name in _COLUMNS)]
             lines += [
@@ -88,7 +82,12 @@ class Journeys:
     def _repr_html_(self) -> str:
         if not self.functions:
             return f"<p>{escape(repr(self))}</p>"
-        return "".join(self._table(journey) for journey in self.functions)
+        first = (
+            f"<p>{escape(self.account.sentence)}</p>"
+            if self.account is not None and self.account.tasks
+            else ""
+        )
+        return first + "".join(self._table(journey) for journey in self.functions)
 
     def _table(self, journey: schema.FunctionJourney) -> str:
         heads = "".join(f"<th scope=col {_CELL}>{name}</th>" for name in _COLUMNS)
@@ -126,7 +125,8 @@ def run_journeys(text: str) -> Journeys:
         timeline.begin(0, run.key)
     fold_all(timeline)
     functions = journeys_of(timeline.figures(), observer.function_names)
-    return Journeys("any task" if run is None else f"run {run.id}, {run.name}", tuple(functions))
+    account = observer.account(None if run is None else run.key)
+    return Journeys("any task" if run is None else f"run {run.id}, {run.name}", tuple(functions), account)
 
 
 def _runs_of(executor: cellmill.Executor) -> list[runs.Known]:

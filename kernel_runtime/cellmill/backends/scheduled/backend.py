@@ -16,7 +16,7 @@ from ...cell_output.transcript import OUTPUT_LINES, Settings, whole_lines
 from ...errors import CellmillError, PayloadError, UsageError
 from ...futures import Future
 from ...process_context.interrupts import uninterrupted
-from ...runs import STOP, Run, stop_with_cells
+from ...runs import STOP, Run, epoch, stop_with_cells
 from ...serialization.functions import FunctionTable
 from ...serialization.payload import Encoded
 from ...serialization.shared import Shared
@@ -261,6 +261,8 @@ class ScheduledBackend:
     # -- runs and figures
 
     def open_run(self) -> int:
+        if not epoch():  # a script has no cells: what begins when all is over is a new piece of work
+            with_gil.csched_account_begin(self.scheduler.handle)
         number = ffi.new("uint32_t *")
         check(with_gil.csched_run_open(self.scheduler.handle, number), "opening a run")
         return int(number[0])
@@ -312,6 +314,7 @@ class ScheduledBackend:
         stats = self.stats()
         if stats.done >= stats.submitted and self._cell_began != self._works[1]:
             self._works = (self._works[1], self._cell_began)
+            with_gil.csched_account_begin(self.scheduler.handle)
 
     def work_began(self) -> int:
         """The serial number after which the present piece of work was submitted; 0: with the first task."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from . import timeline
+from ...telemetry.account import Account
+from . import figures, timeline
 from .dependencies import DependencyPicture
 from .inspecting import Inspector
 from .scheduler import Scheduler
@@ -35,6 +36,9 @@ class Observer:
 
     def state_map(self, start: int, end: int, span: int, most: int) -> Picture:
         return self._states.picture(start, end, span, most)
+
+    def account(self, run: int | None) -> Account:
+        return figures.account(self._scheduler, self.function_names, run)
 
     def timeline(self) -> timeline.Timeline:
         return timeline.Timeline(self._scheduler)

@@ -1,0 +1,294 @@
+#include "account.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+enum { TICKET_SERIAL = 32 };
+
+static uint32_t serial_of(uint64_t ticket)
+{
+    return (uint32_t)(ticket >> TICKET_SERIAL);
+}
+
+void accounts_close(accounts_t *accounts)
+{
+    for (uint32_t i = 0; i < accounts->page_count; i++)
+        free(accounts->waiting[i]);
+    free(accounts->waiting);
+    free(accounts->ended);
+    free(accounts->runs);
+    *accounts = (accounts_t){0};
+}
+
+int account_open(accounts_t *accounts, uint32_t run)
+{
+    if (run >= accounts->run_count) {
+        account_t *grown = realloc(accounts->runs, (run + 1) * sizeof *grown);
+        if (!grown)
+            return CSCHED_ENOMEM;
+        accounts->runs = grown;
+        memset(grown + accounts->run_count, 0, (run + 1 - accounts->run_count) * sizeof *grown);
+        accounts->run_count = run + 1;
+    }
+    accounts->runs[run] = (account_t){0};
+    return CSCHED_OK;
+}
+
+/* -- capacity */
+
+static uint64_t capacity_at(const accounts_t *accounts, uint64_t time)
+{
+    return accounts->capacity + (time > accounts->since ? (time - accounts->since) * accounts->ready : 0);
+}
+
+void account_worker(accounts_t *accounts, int change, uint64_t now)
+{
+    accounts->capacity = capacity_at(accounts, now);
+    accounts->since = now > accounts->since ? now : accounts->since;
+    accounts->ready += (uint32_t)change;
+}
+
+/* -- tasks */
+
+static void begin(const accounts_t *accounts, account_t *account, const task_t *task)
+{
+    *account = (account_t){.sums = {.began = task->submitted, .ended = task->submitted},
+                           .capacity_before = capacity_at(accounts, task->submitted),
+                           .spent_before = accounts->spent};
+}
+
+void account_submitted(accounts_t *accounts, const task_t *task, bool first)
+{
+    if (accounts->begins || !accounts->number) {
+        accounts->begins = false;
+        accounts->number++;
+        accounts->serial = serial_of(task->ticket);
+        begin(accounts, &accounts->work, task);
+    }
+    if (first && task->run < accounts->run_count)
+        begin(accounts, &accounts->runs[task->run], task);
+}
+
+typedef struct { /* what a worker did with a task */
+    uint64_t busy, handling, wasted; /* nanoseconds */
+    uint64_t ended;
+} share_t;
+
+static void add_share(const accounts_t *accounts, account_t *account, const share_t *share, const task_t *task)
+{
+    csched_account_t *sums = &account->sums;
+    sums->busy += share->busy;
+    sums->handling += share->handling;
+    sums->wasted += share->wasted;
+    sums->tasks += task->count;
+    if (share->busy > sums->longest) {
+        sums->longest = share->busy;
+        sums->longest_ticket = task->ticket;
+    }
+    if (share->ended > sums->ended) {
+        sums->ended = share->ended;
+        sums->capacity = capacity_at(accounts, share->ended) - account->capacity_before;
+    }
+    sums->others = accounts->spent - account->spent_before; /* its own part is taken off when it is read */
+}
+
+static void add_everywhere(accounts_t *accounts, const share_t *share, const task_t *task)
+{
+    accounts->spent += share->busy + share->handling;
+    add_share(accounts, &accounts->work, share, task);
+    if (task->run < accounts->run_count)
+        add_share(accounts, &accounts->runs[task->run], share, task);
+}
+
+static void note_worker(const accounts_t *accounts, worker_time_t *worker, uint64_t first, uint64_t last)
+{
+    if (worker->number != accounts->number)
+        *worker = (worker_time_t){.number = accounts->number, .first = first};
+    worker->last = last;
+}
+
+/* -- chains */
+
+static chain_t *waiting_at(const accounts_t *accounts, uint64_t ticket)
+{
+    uint32_t slot = ticket_slot(ticket), page = slot / TABLE_PAGE;
+    if (page >= accounts->page_count || !accounts->waiting[page])
+        return NULL;
+    return &accounts->waiting[page][slot % TABLE_PAGE];
+}
+
+/* The chain of a task that waits for inputs, empty at first; NULL: no memory. */
+static chain_t *waiting_for(accounts_t *accounts, const task_t *task)
+{
+    uint32_t page = ticket_slot(task->ticket) / TABLE_PAGE;
+    if (page >= accounts->page_count) {
+        chain_t **grown = realloc(accounts->waiting, (page + 1) * sizeof *grown);
+        if (!grown)
+            return NULL;
+        memset(grown + accounts->page_count, 0, (page + 1 - accounts->page_count) * sizeof *grown);
+        accounts->waiting = grown;
+        accounts->page_count = page + 1;
+    }
+    if (!accounts->waiting[page] && !(accounts->waiting[page] = calloc(TABLE_PAGE, sizeof(chain_t))))
+        return NULL;
+    chain_t *chain = waiting_at(accounts, task->ticket);
+    if (chain->ticket != task->ticket)
+        *chain = (chain_t){.ticket = task->ticket, .function = task->function, .run = task->run};
+    return chain;
+}
+
+static const chain_t *ended_at(const accounts_t *accounts, uint64_t ticket)
+{
+    const chain_t *chain = accounts->ended ? &accounts->ended[serial_of(ticket) % CHAINS_ENDED] : NULL;
+    return chain && chain->ticket == ticket ? chain : NULL;
+}
+
+/* Whether it was submitted in the present piece of work; serial numbers have 31 bits and begin again. */
+static bool of_this_work(const accounts_t *accounts, uint64_t ticket)
+{
+    return ((serial_of(ticket) - accounts->serial) & INT32_MAX) < INT32_MAX / 2;
+}
+
+void account_input(accounts_t *accounts, const task_t *task, uint64_t from)
+{
+    if (!of_this_work(accounts, from))
+        return;
+    const chain_t *earlier = ended_at(accounts, from);
+    chain_t *chain = earlier ? waiting_for(accounts, task) : NULL;
+    if (!chain) {
+        accounts->work.sums.partial = 1;
+        if (task->run < accounts->run_count)
+            accounts->runs[task->run].sums.partial = 1;
+        return;
+    }
+    if (earlier->ns > chain->ns) {
+        chain->ns = earlier->ns;
+        chain->tasks = earlier->tasks;
+        chain->before = from;
+    }
+    if (earlier->run == task->run && earlier->run_ns > chain->run_ns) {
+        chain->run_ns = earlier->run_ns;
+        chain->run_tasks = earlier->run_tasks;
+    }
+}
+
+void account_late_input(accounts_t *accounts, const task_t *task, uint64_t from)
+{
+    if (task && task->state != TASK_DONE)
+        account_input(accounts, task, from);
+    else if (of_this_work(accounts, from))
+        accounts->work.sums.partial = 1;
+}
+
+static void lengthen(csched_account_t *sums, uint64_t ns, uint32_t tasks, uint64_t ticket)
+{
+    if (ns <= sums->span)
+        return;
+    sums->span = ns;
+    sums->span_tasks = tasks;
+    sums->span_ticket = ticket;
+}
+
+static void end_chain(accounts_t *accounts, const task_t *task, uint64_t ran)
+{
+    if (!accounts->ended && !(accounts->ended = calloc(CHAINS_ENDED, sizeof *accounts->ended)))
+        return; /* without memory no chain is known, only the longest task */
+    const chain_t *inputs = task->input_count ? waiting_at(accounts, task->ticket) : NULL;
+    chain_t *chain = &accounts->ended[serial_of(task->ticket) % CHAINS_ENDED];
+    if (inputs && inputs->ticket == task->ticket)
+        *chain = *inputs;
+    else
+        *chain = (chain_t){.ticket = task->ticket, .function = task->function, .run = task->run};
+    chain->ns += ran;
+    chain->run_ns += ran;
+    chain->tasks++;
+    chain->run_tasks++;
+    lengthen(&accounts->work.sums, chain->ns, chain->tasks, task->ticket);
+    if (task->run < accounts->run_count)
+        lengthen(&accounts->runs[task->run].sums, chain->run_ns, chain->run_tasks, task->ticket);
+}
+
+static uint64_t between(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
+void account_ended(accounts_t *accounts, const task_t *task, const result_entry_t *entry, worker_time_t *worker)
+{
+    const share_t share = {.busy = between(entry->started, entry->finished),
+                           .handling =
+                               between(entry->received, entry->started) + between(entry->finished, entry->returned),
+                           .ended = entry->returned};
+    note_worker(accounts, worker, entry->received, entry->returned);
+    end_chain(accounts, task, share.busy);
+    add_everywhere(accounts, &share, task);
+}
+
+void account_wasted(accounts_t *accounts, const task_t *task, uint64_t received, uint64_t ended, worker_time_t *worker)
+{
+    uint64_t ran = received ? between(received, ended) : 0;
+    const share_t share = {.busy = ran, .wasted = ran, .ended = ended};
+    if (received)
+        note_worker(accounts, worker, received, ended);
+    add_everywhere(accounts, &share, task);
+}
+
+/* -- for views */
+
+CSCHED_EXPORT int csched_account_begin(csched_t *s)
+{
+    pthread_mutex_lock(&s->lock);
+    if (!u64_relaxed(&s->outstanding))
+        s->accounts.begins = true;
+    pthread_mutex_unlock(&s->lock);
+    return CSCHED_OK;
+}
+
+/* Idle time of the workers before their first task and after their last. A worker that came later waited less. */
+static void add_ends(const csched_t *s, csched_account_t *sums)
+{
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        const worker_t *worker = s->workers[i];
+        if (worker->state != WORKER_READY)
+            continue;
+        uint64_t from = worker->ready_at > sums->began ? worker->ready_at : sums->began;
+        if (worker->time.number != s->accounts.number) {
+            sums->unused += between(from, sums->ended);
+            continue;
+        }
+        sums->head += between(from, worker->time.first);
+        sums->tail += between(worker->time.last, sums->ended);
+    }
+}
+
+CSCHED_EXPORT int csched_account(csched_t *s, int64_t run, csched_account_t *account)
+{
+    pthread_mutex_lock(&s->lock);
+    accounts_t *accounts = &s->accounts;
+    int rc = run == CSCHED_EVERY_RUN || (run >= 0 && run < accounts->run_count) ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc) {
+        *account = run == CSCHED_EVERY_RUN ? accounts->work.sums : accounts->runs[run].sums;
+        account->others = between(account->busy + account->handling, account->others);
+        if (run == CSCHED_EVERY_RUN)
+            add_ends(s, account);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_account_chain(csched_t *s, uint64_t ticket, uint32_t most, uint64_t *tickets,
+                                       uint32_t *functions)
+{
+    uint32_t n = 0;
+    pthread_mutex_lock(&s->lock);
+    const chain_t *chain = ended_at(&s->accounts, ticket);
+    for (; chain && n < most; n++) {
+        tickets[n] = chain->ticket;
+        functions[n] = chain->function;
+        chain = chain->before ? ended_at(&s->accounts, chain->before) : NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return (int)n;
+}

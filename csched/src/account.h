@@ -1,0 +1,71 @@
+/* Where the time of the workers went: sums kept as tasks end, exact however many there were.  One account for each run,
+ * and one for the present piece of work: all that was submitted since csched_account_begin.  Under the scheduler's lock.
+ *
+ * The longest chain is kept in the same way: a task that takes results of others knows the longest of their chains
+ * (`waiting`, until it ends), and a task that has ended is remembered with its own (`ended`, the newest CHAINS_ENDED),
+ * for dependents that are submitted later. */
+#ifndef CSCHED_ACCOUNT_H
+#define CSCHED_ACCOUNT_H
+
+#include <stdbool.h>
+
+#include "csched.h"
+#include "csched_views.h"
+#include "graph.h"
+
+enum { CHAINS_ENDED = 65536 };
+
+typedef struct { /* the longest chain of tasks that ends with the inputs of a task, or with the task itself */
+    uint64_t ticket; /* of that task */
+    uint64_t before; /* the task before it in the chain; 0: none */
+    uint64_t ns; /* run time of the tasks in the chain that belong to the present work */
+    uint64_t run_ns; /* of those of the task's own run only */
+    uint32_t function, run;
+    uint32_t tasks, run_tasks;
+} chain_t;
+
+typedef struct {
+    csched_account_t sums;
+    uint64_t capacity_before; /* of the pool when it began */
+    uint64_t spent_before;
+} account_t;
+
+typedef struct {
+    account_t work;
+    bool begins; /* the next task begins a piece of work */
+    uint32_t number; /* of the present one */
+    uint32_t serial; /* of its first task */
+
+    account_t *runs; /* by run */
+    uint32_t run_count;
+
+    uint64_t capacity, since; /* worker-nanoseconds until `since`, from when on there are `ready` workers */
+    uint32_t ready;
+    uint64_t spent; /* by workers on tasks */
+
+    chain_t **waiting; /* by slot, in pages of TABLE_PAGE; made for slots whose tasks have inputs */
+    uint32_t page_count;
+    chain_t *ended; /* by serial number; NULL until the first task ends */
+} accounts_t;
+
+typedef struct { /* of one worker, in the present piece of work */
+    uint32_t number; /* of that work */
+    uint64_t first, last; /* when it took its first task, and gave the result of its last */
+} worker_time_t;
+
+void accounts_close(accounts_t *accounts);
+int account_open(accounts_t *accounts, uint32_t run); /* an empty account for this run */
+/* A worker has become ready (1), or is gone (-1). */
+void account_worker(accounts_t *accounts, int change, uint64_t now);
+/* A task of this run, CSCHED_EVERY_RUN: of none, is submitted; `first`: the run has had no other. */
+void account_submitted(accounts_t *accounts, const task_t *task, bool first);
+/* `task` takes the result of the task `from`. */
+void account_input(accounts_t *accounts, const task_t *task, uint64_t from);
+/* The same, told after the submission; the task may be over since, and is NULL then. */
+void account_late_input(accounts_t *accounts, const task_t *task, uint64_t from);
+/* `task` has ended on a worker with a result of its own. Before `task_finish`. */
+void account_ended(accounts_t *accounts, const task_t *task, const result_entry_t *entry, worker_time_t *worker);
+/* An attempt ended without one: lost, at its limit, stopped, or to be retried. */
+void account_wasted(accounts_t *accounts, const task_t *task, uint64_t received, uint64_t ended, worker_time_t *worker);
+
+#endif

@@ -1,0 +1,97 @@
+"""Where the time of a run went: worker-seconds in user code, in handling, and idle, and the longest chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+_LEAST = 0.005  # a share below half a percent is not told
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where the time of a run, or of a piece of work, went; draws itself as a sentence.
+
+    All times are in seconds. ``busy + overhead + idle`` is ``wall * workers``: the time of all workers from the first
+    task's submission to the last one's end. The figures are sums that the scheduler keeps as tasks end, exact for any
+    number of tasks; of what still runs they tell what is over.
+    """
+
+    wall: float  # from the first submission to the last task's end on its worker
+    workers: float  # on average over that time; of one run without the part that other runs took
+    busy: float  # of workers in user code
+    overhead: float  # of workers loading arguments and packing results
+    idle: float  # of workers without a task
+    head: float  # part of `idle`: before each worker's first task; of one run 0, as the next two
+    tail: float  # part of `idle`: after each worker's last task
+    unused: float  # part of `idle`: of workers that had no task at all
+    wasted: float  # part of `busy`: attempts that were retried, lost or stopped
+    span: float  # run time of the longest chain of tasks, each of which takes the result of the one before
+    chain: tuple[
+        tuple[str, int], ...
+    ]  # its functions in order, and how many tasks of each follow one another
+    whole_chain: (
+        bool  # False: some of its tasks ended so long ago that `span` is at least that, and `chain` its end
+    )
+    longest: float  # run time of the longest task, or chunk of a map
+    tasks: int  # attempts that ran
+
+    @property
+    def sentence(self) -> str:
+        """What a person wants to know first; empty before a task has ended."""
+        if not self.tasks:
+            return "No task has run."
+        return " ".join(part for part in (self._shares(), self._limit()) if part)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def _shares(self) -> str:
+        whole = self.busy + self.overhead + self.idle
+        if whole <= 0:
+            return f"{brief(self.wall)}."
+        parts = [
+            (self.busy, "in your code"),
+            (self.overhead, "handling arguments and results"),
+            *self._idle(),
+        ]
+        told = [(share / whole, words) for share, words in parts if share / whole >= _LEAST]
+        shares = [f"{100 * share:.0f} % {words}" for share, words in told]
+        workers = f"{self.workers:.0f} worker{'' if round(self.workers) == 1 else 's'}"
+        text = f"{brief(self.wall)}: {workers} {', '.join(shares) if shares else 'idle'}."
+        if self.busy and self.wasted / self.busy >= _LEAST:
+            text += f" {100 * self.wasted / self.busy:.0f} % of your code's time was of attempts that came to nothing."
+        return text
+
+    def _idle(self) -> Iterable[tuple[float, str]]:
+        between = max(0.0, self.idle - self.head - self.tail - self.unused)
+        yield self.unused, "idle for want of tasks"
+        yield self.head, "idle before the first tasks"
+        yield between, "idle between tasks"
+        yield self.tail, "idle at the end"
+
+    def _limit(self) -> str:
+        tasks = sum(count for _, count in self.chain)
+        if tasks < 2 or self.span < self.wall / 100:
+            return ""
+        names = [name if count == 1 else f"{name} ({count:,} times)" for name, count in self.chain]
+        if len(names) > 6:
+            names = [*names[:3], "…", *names[-2:]]
+        words = " → ".join(names if self.whole_chain else ["…", *names])
+        at_least = "" if self.whole_chain else "at least "
+        return f"The chain {words} takes {at_least}{brief(self.span)}, however many workers there are."
+
+
+def chain_of(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """Names in order, those that follow one another as one with their number."""
+    return tuple((name, len(list(same))) for name, same in groupby(names))
+
+
+def brief(seconds: float) -> str:
+    """A duration with three digits: 14.2 µs, 350 ms, 2.05 s."""
+    for unit, name in _UNITS:
+        if seconds >= unit * 0.9995:
+            return f"{seconds / unit:.{0 if seconds / unit >= 99.95 else 1 if seconds / unit >= 9.995 else 2}f} {name}"
+    return f"{seconds * 1e9:.0f} ns" if seconds > 0 else "0 s"

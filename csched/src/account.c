@@ -195,7 +195,7 @@ static void end_chain(accounts_t *accounts, const task_t *task, uint64_t ran)
 {
     if (!accounts->ended && !(accounts->ended = calloc(CHAINS_ENDED, sizeof *accounts->ended)))
         return; /* without memory no chain is known, only the longest task */
-    const chain_t *inputs = task->input_count ? waiting_at(accounts, task->ticket) : NULL;
+    const chain_t *inputs = waiting_at(accounts, task->ticket);
     chain_t *chain = &accounts->ended[serial_of(task->ticket) % CHAINS_ENDED];
     if (inputs && inputs->ticket == task->ticket)
         *chain = *inputs;

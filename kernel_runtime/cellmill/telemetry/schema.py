@@ -192,6 +192,17 @@ class FunctionJourney(TypedDict):
     # the seven intervals, then pickling, then waiting for others of the same chunk
     intervals: list[IntervalFigures]
 
+class Account(TypedDict):
+    """Where the time of the workers went, in seconds: busy, overhead and idle are together wall times workers."""
+    wall: float  # from the first submission to the last end of a task
+    workers: float  # how many there were, on average
+    busy: float  # worker-seconds in user code
+    overhead: float  # worker-seconds with arguments and results
+    idle: float  # worker-seconds without a task
+    span: float  # run time of the longest chain of tasks
+    tasks: int  # attempts that ran
+    sentence: str  # all that in words
+
 class Journey(Message):
     """How long the intervals of this piece of work's tasks took, by function."""
     kind: Literal["journey"]
@@ -202,6 +213,7 @@ class Journey(Message):
     dropped: int  # tasks that were overwritten before they were read
     hidden: int  # number of functions that are left out because they have fewer tasks
     functions: list[FunctionJourney]  # by time, longest first
+    account: Account | None  # of this piece of work; null where it is not known
 
 class MapCounts(TypedDict):
     """Numbers of tasks in a part of the state map, by state."""

@@ -229,6 +229,18 @@ export interface FunctionJourney {
   readonly intervals: readonly IntervalFigures[];
 }
 
+/** Where the time of the workers went, in seconds: busy, overhead and idle are together wall times workers. */
+export interface Account {
+  /** from the first submission to the last end of a task */ readonly wall: number;
+  /** how many there were, on average */ readonly workers: number;
+  /** worker-seconds in user code */ readonly busy: number;
+  /** worker-seconds with arguments and results */ readonly overhead: number;
+  /** worker-seconds without a task */ readonly idle: number;
+  /** run time of the longest chain of tasks */ readonly span: number;
+  /** attempts that ran */ readonly tasks: number;
+  /** all that in words */ readonly sentence: string;
+}
+
 /** How long the intervals of this piece of work's tasks took, by function. */
 export interface Journey extends Message<'journey'> {
   /** whether this backend records journeys */ readonly known: boolean;
@@ -238,6 +250,7 @@ export interface Journey extends Message<'journey'> {
   /** tasks that were overwritten before they were read */ readonly dropped: number;
   /** number of functions that are left out because they have fewer tasks */ readonly hidden: number;
   /** by time, longest first */ readonly functions: readonly FunctionJourney[];
+  /** of this piece of work; null where it is not known */ readonly account: Account | null;
 }
 
 /** Ask for the single tasks in a part of the timeline; answered by timeline-detail. */
@@ -455,6 +468,10 @@ const functionJourney = record<FunctionJourney>({
     number: integer, name: string, tasks: integer, failed: integer, cut: integer,
     intervals: list(intervalFigures)
 });
+const account = record<Account>({
+    wall: number, workers: number, busy: number, overhead: number, idle: number, span: number, tasks: integer,
+    sentence: string
+});
 const mapCounts = record<MapCounts>({
     waiting: integer, queued: integer, running: integer, done: integer, failed: integer, cancelled: integer,
     lost: integer
@@ -512,7 +529,8 @@ export const parseFrame = union<Frame>('Frame', {
   }),
   'journey': message<Journey>('Journey', {
       cellmill: version, kind: literal('journey'), known: boolean, work: integer, tasks: integer,
-      sampled: integer, dropped: integer, hidden: integer, functions: list(functionJourney)
+      sampled: integer, dropped: integer, hidden: integer, functions: list(functionJourney),
+      account: nullable(account)
   }),
   'state-map': message<StateMap>('StateMap', {
       cellmill: version, kind: literal('state-map'), work: integer, origin: integer, start: integer,

@@ -81,8 +81,9 @@ export function bytes(index: number): Reader<Uint8Array> {
   };
 }
 
+/** Null is one of its values, and what it is when it is missing: records of an earlier release lack some fields. */
 export function nullable<T>(read: Reader<T>): Reader<T | null> {
-  return (value, buffers) => (value === null ? null : read(value, buffers));
+  return (value, buffers) => (value === null || value === undefined ? null : read(value, buffers));
 }
 
 export function list<T>(read: Reader<T>): Reader<readonly T[]> {

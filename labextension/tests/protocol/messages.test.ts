@@ -38,7 +38,7 @@ test('binary parts come from the buffers, whatever the JSON has', () => {
   assert.throws(() => parseFrame(data, buffers.slice(1)), /GraphStates\.seconds did not come/);
 });
 
-test('no field may be missing or of another type', () => {
+test('no field may be of another type, and none missing but what may be null', () => {
   const frame = snapshot(1, 1, 1, {
     runs: [{ id: 1, name: 'f', total: null, done: 3, failed: 0, priority: 0 }]
   });
@@ -49,7 +49,8 @@ test('no field may be missing or of another type', () => {
   ];
   for (const [place, object] of places) {
     for (const key of Object.keys(object).filter(name => name !== 'kind')) {
-      for (const wrong of [undefined, {}, [3], NaN, 1n]) {
+      const missing = object[key] === null ? [] : [undefined];
+      for (const wrong of [...missing, {}, [3], NaN, 1n]) {
         const changed = { ...object, [key]: wrong };
         const whole =
           place === 'Snapshot'
@@ -62,6 +63,22 @@ test('no field may be missing or of another type', () => {
       }
     }
   }
+});
+
+test('a record of an earlier release has no account of its journeys', () => {
+  const frame = {
+    cellmill: 1,
+    kind: 'journey',
+    known: true,
+    work: 1,
+    tasks: 0,
+    sampled: 0,
+    dropped: 0,
+    hidden: 0,
+    functions: []
+  };
+  const parsed = parseFrame(frame);
+  assert.equal(parsed.kind === 'journey' && parsed.account, null);
 });
 
 test('what does not follow the schema is named', () => {

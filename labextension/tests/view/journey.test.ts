@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { FunctionJourney } from '../../src/protocol/messages';
+import { parts } from '../../src/view/journey/account';
 import { mean, reading, wholeMean } from '../../src/view/journey/reading';
 import { untranslated } from '../../src/view/translator';
 
@@ -38,14 +39,20 @@ test('the reading of tiny tasks advises to send many at once', () => {
     journey(1000, [0, 9000, 500, 700, 2000, 600, 1000, 500, null]),
     untranslated
   );
-  assert.match(text, /^85% of the 13\.8 µs/);
-  assert.match(text, /queue takes 9\.00 µs/);
+  assert.match(
+    text,
+    /^From call to result a task takes 13\.8 µs on average: 2\.00 µs in your code/
+  );
+  assert.match(text, /9\.00 µs in queue\./);
   assert.match(text, /f\.map/);
 });
 
 test('the reading of long tasks blames nothing', () => {
   const text = reading(journey(10, [0, 100, 10, 10, 900_000, 10, 10, 10, null]), untranslated);
-  assert.match(text, /^On average a task takes 90\.0 ms .* 99% of that is your code\.$/);
+  assert.match(
+    text,
+    /^From call to result a task takes 90\.0 ms on average, 90\.0 ms of it in your code\.$/
+  );
 });
 
 test('the reading of waiting tasks says for what they wait, and advises no batches', () => {
@@ -53,15 +60,39 @@ test('the reading of waiting tasks says for what they wait, and advises no batch
     journey(500, [0, 5e7, 1e5, 1000, 5e6, 1000, 1000, 1000, null]),
     untranslated
   );
-  assert.match(queued, /queue takes 100 ms.*more tasks than workers/);
+  assert.match(queued, /100 ms in queue\. .*more tasks than workers/);
   assert.doesNotMatch(queued, /f\.map/);
   const inputs = reading(
     journey(500, [5e7, 1e5, 1e5, 1000, 5e6, 1000, 1000, 1000, null]),
     untranslated
   );
-  assert.match(inputs, /results of others/);
+  assert.match(inputs, /results of other tasks/);
   assert.equal(
     reading(journey(5, [null, null, null, null, null, null, null, null, null]), untranslated),
     ''
+  );
+});
+
+test('the bar has all of the workers time, and nothing else', () => {
+  const shown = parts(
+    {
+      wall: 2,
+      workers: 2,
+      busy: 3,
+      overhead: 0.25,
+      idle: 0.75,
+      span: 1,
+      tasks: 7,
+      sentence: 'as it was'
+    },
+    untranslated
+  );
+  assert.deepEqual(
+    shown.map(part => [part.kind, part.seconds]),
+    [
+      ['busy', 3],
+      ['overhead', 0.25],
+      ['idle', 0.75]
+    ]
   );
 });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
+from cellmill.telemetry.account import Account
 from cellmill.views.sections.work_fold import WorkFold, journeys_of
 
 MOST_FUNCTIONS = 24
@@ -32,6 +33,11 @@ class JourneySection:
         if seen == self._last:
             return None
         self._last = seen
+        account = (
+            None
+            if folded is None or executor._backend.observer is None
+            else executor._backend.observer.account(None)
+        )
         functions = [] if folded is None else journeys_of(folded.timeline.figures(), folded.function_names)
         return {
             "cellmill": schema.VERSION,
@@ -43,4 +49,19 @@ class JourneySection:
             "dropped": int(state.dropped) if state is not None else 0,
             "hidden": max(0, len(functions) - MOST_FUNCTIONS),
             "functions": functions[:MOST_FUNCTIONS],
+            "account": None if account is None or not account.tasks else told(account),
         }
+
+
+def told(account: Account) -> schema.Account:
+    """As views are told it."""
+    return {
+        "wall": account.wall,
+        "workers": account.workers,
+        "busy": account.busy,
+        "overhead": account.overhead,
+        "idle": account.idle,
+        "span": account.span,
+        "tasks": account.tasks,
+        "sentence": account.sentence,
+    }

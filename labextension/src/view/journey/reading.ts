@@ -1,7 +1,6 @@
 /** Explains a journey's figures in sentences, which say only what follows from the figures. */
 
 import type { FunctionJourney } from '../../protocol/messages';
-import { percent } from '../format';
 import { brief } from '../timeline/axis';
 import type { Translator } from '../translator';
 
@@ -89,16 +88,16 @@ export function reading(journey: FunctionJourney, trans: Translator): string {
   const first =
     run >= whole / 2
       ? trans.__(
-          'On average a task takes %1 from call to result, and %2 of that is your code.',
+          'From call to result a task takes %1 on average, %2 of it in your code.',
           brief(whole),
-          percent(run, whole)
+          brief(run)
         )
       : trans.__(
-          '%1 of the %2 that a task takes on average, from call to result, is not your code: %3 takes %4.',
-          percent(whole - run, whole),
+          'From call to result a task takes %1 on average: %2 in your code, %3 in %4.',
           brief(whole),
-          name,
-          brief(most)
+          brief(run),
+          brief(most),
+          name
         );
   const advice = advise(journey, trans, run, whole, largest);
   return advice === '' ? first : `${first} ${advice}`;
@@ -125,9 +124,7 @@ function advise(
   }
   switch (largest) {
     case PLACE.inputs:
-      return trans.__(
-        'Tasks wait for the results of others: the chain they form is what takes long.'
-      );
+      return trans.__('Most of that time they wait for the results of other tasks.');
     case PLACE.queue:
     case PLACE.deliver:
       return run > 10 * handling

@@ -4,6 +4,7 @@ import type { KernelState } from '../../model/kernelModel';
 import type { FunctionJourney, Journey } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
 import { count, percent } from '../format';
+import { AccountBar } from '../journey/account';
 import { ALONG, intervalWords, mean, reading, wholeMean } from '../journey/reading';
 import { brief } from '../timeline/axis';
 import type { Translator } from '../translator';
@@ -16,6 +17,7 @@ class JourneyTab implements Tab {
   constructor({ parent, trans }: TabOptions) {
     this._trans = trans;
     this._parent = parent;
+    this._account = new AccountBar(parent, trans);
     this._words = child(parent, 'p', 'cellmill-note cellmill-reading');
     const bar = child(parent, 'div', 'cellmill-journey-bar');
     this._choice = document.createElement('select');
@@ -84,6 +86,7 @@ class JourneyTab implements Tab {
     const some = functions.length > 0;
     this._bars.hidden = this._table.hidden = this._note.hidden = !some;
     this._choice.hidden = this._scale.hidden = !some;
+    this._account.draw(journey?.account ?? null);
     this._scale.setAttribute('aria-pressed', String(this._log));
     if (journey === null || !some) {
       const unknown = journey !== null && !journey.known;
@@ -247,6 +250,7 @@ class JourneyTab implements Tab {
 
   private readonly _trans: Translator;
   private readonly _parent: HTMLElement;
+  private readonly _account: AccountBar;
   private readonly _words: HTMLElement;
   private readonly _choice: HTMLSelectElement;
   private readonly _scale: HTMLButtonElement;

@@ -1,0 +1,69 @@
+/** Where the time of the workers went: a sentence, and a bar of the whole. */
+
+import type { Account } from '../../protocol/messages';
+import { child, setText } from '../dom';
+import { percent } from '../format';
+import { brief } from '../timeline/axis';
+import type { Translator } from '../translator';
+
+/** The parts of the workers' time, in the order of the bar: worker-seconds. */
+export function parts(
+  account: Account,
+  trans: Translator
+): { name: string; kind: string; seconds: number }[] {
+  return [
+    { name: trans.__('your code'), kind: 'busy', seconds: account.busy },
+    { name: trans.__('arguments and results'), kind: 'overhead', seconds: account.overhead },
+    { name: trans.__('idle'), kind: 'idle', seconds: account.idle }
+  ];
+}
+
+export class AccountBar {
+  constructor(parent: HTMLElement, trans: Translator) {
+    this._trans = trans;
+    this._element = child(parent, 'div', 'cellmill-account');
+    this._sentence = child(this._element, 'p', 'cellmill-note cellmill-reading');
+    this._track = child(this._element, 'div', 'cellmill-account-track');
+    this._track.setAttribute('role', 'img');
+    this._legend = child(this._element, 'div', 'cellmill-account-legend');
+  }
+
+  /** Null: there is nothing to tell. */
+  draw(account: Account | null): void {
+    this._element.hidden = account === null;
+    if (account === null) {
+      return;
+    }
+    setText(this._sentence, account.sentence);
+    const shown = parts(account, this._trans);
+    const whole = shown.reduce((sum, part) => sum + part.seconds, 0);
+    const words: string[] = [];
+    shown.forEach((part, index) => {
+      const piece =
+        (this._track.children[index] as HTMLElement | undefined) ??
+        child(this._track, 'i', `cellmill-account-${part.kind}`);
+      const entry =
+        (this._legend.children[index] as HTMLElement | undefined) ?? this._addEntry(part.kind);
+      const share = percent(part.seconds, whole);
+      piece.style.width = whole > 0 ? `${(100 * part.seconds) / whole}%` : '0';
+      piece.title = `${part.name}: ${brief(part.seconds)} (${share})`;
+      setText(entry.lastElementChild as HTMLElement, `${part.name} ${share}`);
+      words.push(`${part.name} ${share}`);
+    });
+    const text = this._trans.__("The workers' time: %1", words.join(', '));
+    this._track.setAttribute('aria-label', text);
+  }
+
+  private _addEntry(kind: string): HTMLElement {
+    const entry = child(this._legend, 'span', 'cellmill-account-entry');
+    child(entry, 'i', `cellmill-swatch cellmill-account-${kind}`);
+    child(entry, 'span', '');
+    return entry;
+  }
+
+  private readonly _trans: Translator;
+  private readonly _element: HTMLElement;
+  private readonly _sentence: HTMLElement;
+  private readonly _track: HTMLElement;
+  private readonly _legend: HTMLElement;
+}

@@ -1,0 +1,158 @@
+"""Where the time went: prepared runs, whose truth is known, beside what is told of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import cellmill
+from cellmill import Executor, UsageError
+from cellmill.telemetry.account import Account, chain_of
+from tests.support import tasks
+from tests.support.helpers import SECONDS
+
+
+def nap(seconds: float, *_: object) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def later(before: float, seconds: float) -> float:
+    return nap(seconds)
+
+
+def fails_once(path: str, seconds: float) -> float:
+    nap(seconds)
+    with open(path, "a+") as file:
+        file.seek(0)
+        first = not file.read()
+        file.write("x")
+    if first:
+        raise OSError("once")
+    return seconds
+
+
+@pytest.fixture
+def ex() -> Iterator[Executor]:
+    """Two workers that have begun: an account tells of their start as well."""
+    with Executor(2) as executor:
+        executor.run_on_workers(int)
+        yield executor
+
+
+def of(executor: Executor, run: int | None = None) -> Account:
+    found = cellmill.account(run, executor)
+    assert found.busy + found.overhead + found.idle == pytest.approx(found.wall * found.workers, rel=1e-6)
+    assert min(found.idle, found.overhead, found.head, found.tail, found.unused) >= 0
+    return found
+
+
+def test_balanced_work_is_busy(ex: Executor) -> None:
+    assert list(ex.map(nap, [0.05] * 8, chunksize=1)) == [0.05] * 8
+    found = of(ex)
+    assert found.tasks == 8
+    assert found.workers == pytest.approx(2, rel=1e-3)
+    assert 0.4 <= found.busy <= found.wall * 2
+    assert found.wall >= 0.2
+    assert 0.05 <= found.span == found.longest
+    assert found.chain == (("nap", 1),)
+    assert f"{100 * found.busy / (2 * found.wall):.0f} % in your code" in found.sentence
+
+
+def test_a_slow_last_task_leaves_workers_idle_at_the_end(ex: Executor) -> None:
+    list(ex.map(nap, [0.01] * 4 + [0.5], chunksize=1))
+    found = of(ex)
+    assert found.longest >= 0.5
+    assert found.tail >= 0.4
+    assert found.idle >= found.tail
+    assert "idle at the end" in found.sentence
+
+
+def test_a_worker_without_tasks_is_told(ex: Executor) -> None:
+    assert list(ex.map(nap, [0.3])) == [0.3]
+    found = of(ex)
+    assert found.unused >= 0.29
+    assert "idle for want of tasks" in found.sentence
+
+
+def test_chains_limit_what_workers_can_do(ex: Executor) -> None:
+    end = ex.submit(nap, 0.1)
+    beside = [ex.submit(nap, 0.01) for _ in range(3)]
+    for _ in range(3):
+        end = ex.submit(later, end, 0.1)
+    assert end.result(SECONDS) == 0.1
+    assert [future.result(SECONDS) for future in beside] == [0.01] * 3
+    found = of(ex)
+    assert 0.4 <= found.span <= found.wall
+    assert found.chain == (("nap", 1), ("later", 3))
+    assert found.whole_chain
+    assert "The chain nap → later (3 times) takes" in found.sentence
+
+
+def test_chains_go_through_results_that_were_there_before(ex: Executor) -> None:
+    list(ex.map(tasks.double, [1]))
+    first = ex.submit(nap, 0.1)
+    assert first.result(SECONDS) == 0.1
+    second = ex.submit(later, first, 0.1)
+    assert second.result(SECONDS) == 0.1
+    found = of(ex)
+    assert found.span >= 0.2 or not found.whole_chain
+    assert "at least" in found.sentence or found.chain == (("nap", 1), ("later", 1))
+
+
+def test_a_long_chain_is_exact(ex: Executor) -> None:
+    end = ex.submit(tasks.double, 1)
+    for _ in range(2000):
+        end = ex.submit(tasks.same, end)
+    assert end.result(SECONDS) == 2
+    found = of(ex)
+    assert found.chain == (("double", 1), ("same", 2000))
+    assert found.whole_chain
+
+
+def test_attempts_that_came_to_nothing_are_told(ex: Executor, tmp_path: object) -> None:
+    path = f"{tmp_path}/once"
+    assert ex.options(retries=1).submit(fails_once, path, 0.1).result(SECONDS) == 0.1
+    found = of(ex)
+    assert found.tasks == 2
+    assert found.busy >= 0.2
+    assert 0.1 <= found.wasted <= found.busy - 0.1
+    assert "of attempts that came to nothing" in found.sentence
+
+
+def test_every_element_counts_however_many_there_are(ex: Executor) -> None:
+    count = 300_000  # journeys are kept of 262,144
+    assert sum(1 for _ in ex.map(tasks.double, range(count))) == count
+    assert of(ex).tasks == count
+
+
+def test_one_run_of_several(ex: Executor) -> None:
+    one = ex.map(nap, [0.05] * 4, chunksize=1)
+    assert list(one) == [0.05] * 4
+    first = cellmill.runs.recent_runs()[-1].id
+    assert list(ex.map(nap, [0.1] * 4, chunksize=1)) == [0.1] * 4
+    assert 0.2 <= of(ex, first).busy < 0.4 <= of(ex).busy
+    with pytest.raises(UsageError, match="no run of this executor"):
+        cellmill.account(10**9, ex)
+
+
+def test_before_anything_ran(ex: Executor) -> None:
+    assert cellmill.account(None, ex).sentence == "No task has run."
+
+
+def test_a_backend_that_keeps_no_tasks_says_so() -> None:
+    with Executor(backend="inline") as inline, pytest.raises(cellmill.BackendError, match="inline"):
+        cellmill.account(None, inline)
+
+
+def test_long_chains_are_shortened_in_words() -> None:
+    names = [f"f{i}" for i in range(20)]
+    chain = chain_of(["a", "a", "b", *names])
+    assert chain[:2] == (("a", 2), ("b", 1))
+    words = Account(2, 2, 3, 0, 1, 0, 0, 0, 0, 1.5, chain, True, 1, 30).sentence
+    assert words == (
+        "2.00 s: 2 workers 75 % in your code, 25 % idle between tasks. "
+        "The chain a (2 times) → b → f0 → … → f18 → f19 takes 1.50 s, however many workers there are."
+    )

@@ -139,9 +139,9 @@ static chain_t *waiting_for(accounts_t *accounts, const task_t *task)
     return chain;
 }
 
-static const chain_t *ended_at(const accounts_t *accounts, uint64_t ticket)
+static chain_t *ended_at(const accounts_t *accounts, uint64_t ticket)
 {
-    const chain_t *chain = accounts->ended ? &accounts->ended[serial_of(ticket) % CHAINS_ENDED] : NULL;
+    chain_t *chain = accounts->ended ? &accounts->ended[serial_of(ticket) % CHAINS_ENDED] : NULL;
     return chain && chain->ticket == ticket ? chain : NULL;
 }
 
@@ -151,35 +151,37 @@ static bool of_this_work(const accounts_t *accounts, uint64_t ticket)
     return ((serial_of(ticket) - accounts->serial) & INT32_MAX) < INT32_MAX / 2;
 }
 
+/* The chain of a task goes on from that of an input, if it is the longest so far. */
+static void follow(chain_t *chain, const chain_t *input)
+{
+    if (input->ns > chain->ns) {
+        chain->ns = input->ns;
+        chain->tasks = input->tasks;
+        chain->before = input->ticket;
+    }
+    if (input->run == chain->run && input->run_ns > chain->run_ns) {
+        chain->run_ns = input->run_ns;
+        chain->run_tasks = input->run_tasks;
+    }
+}
+
+static void note_gap(accounts_t *accounts, uint32_t run)
+{
+    accounts->work.sums.partial = 1;
+    if (run < accounts->run_count)
+        accounts->runs[run].sums.partial = 1;
+}
+
 void account_input(accounts_t *accounts, const task_t *task, uint64_t from)
 {
     if (!of_this_work(accounts, from))
         return;
-    const chain_t *earlier = ended_at(accounts, from);
-    chain_t *chain = earlier ? waiting_for(accounts, task) : NULL;
-    if (!chain) {
-        accounts->work.sums.partial = 1;
-        if (task->run < accounts->run_count)
-            accounts->runs[task->run].sums.partial = 1;
-        return;
-    }
-    if (earlier->ns > chain->ns) {
-        chain->ns = earlier->ns;
-        chain->tasks = earlier->tasks;
-        chain->before = from;
-    }
-    if (earlier->run == task->run && earlier->run_ns > chain->run_ns) {
-        chain->run_ns = earlier->run_ns;
-        chain->run_tasks = earlier->run_tasks;
-    }
-}
-
-void account_late_input(accounts_t *accounts, const task_t *task, uint64_t from)
-{
-    if (task && task->state != TASK_DONE)
-        account_input(accounts, task, from);
-    else if (of_this_work(accounts, from))
-        accounts->work.sums.partial = 1;
+    const chain_t *input = ended_at(accounts, from);
+    chain_t *chain = input ? waiting_for(accounts, task) : NULL;
+    if (chain)
+        follow(chain, input);
+    else
+        note_gap(accounts, task->run);
 }
 
 static void lengthen(csched_account_t *sums, uint64_t ns, uint32_t tasks, uint64_t ticket)
@@ -189,6 +191,22 @@ static void lengthen(csched_account_t *sums, uint64_t ns, uint32_t tasks, uint64
     sums->span = ns;
     sums->span_tasks = tasks;
     sums->span_ticket = ticket;
+}
+
+static void tell_chain(accounts_t *accounts, const chain_t *chain)
+{
+    lengthen(&accounts->work.sums, chain->ns, chain->tasks, chain->ticket);
+    if (chain->run < accounts->run_count)
+        lengthen(&accounts->runs[chain->run].sums, chain->run_ns, chain->run_tasks, chain->ticket);
+}
+
+static void add_own(chain_t *chain, uint64_t ran)
+{
+    chain->ran = ran;
+    chain->ns += ran;
+    chain->run_ns += ran;
+    chain->tasks++;
+    chain->run_tasks++;
 }
 
 static void end_chain(accounts_t *accounts, const task_t *task, uint64_t ran)
@@ -201,13 +219,31 @@ static void end_chain(accounts_t *accounts, const task_t *task, uint64_t ran)
         *chain = *inputs;
     else
         *chain = (chain_t){.ticket = task->ticket, .function = task->function, .run = task->run};
-    chain->ns += ran;
-    chain->run_ns += ran;
-    chain->tasks++;
-    chain->run_tasks++;
-    lengthen(&accounts->work.sums, chain->ns, chain->tasks, task->ticket);
-    if (task->run < accounts->run_count)
-        lengthen(&accounts->runs[task->run].sums, chain->run_ns, chain->run_tasks, task->ticket);
+    add_own(chain, ran);
+    tell_chain(accounts, chain);
+}
+
+void account_late_input(accounts_t *accounts, const task_t *task, uint64_t ticket, uint64_t from)
+{
+    if (task && task->state != TASK_DONE) {
+        account_input(accounts, task, from);
+        return;
+    }
+    if (!of_this_work(accounts, from))
+        return;
+    const chain_t *input = ended_at(accounts, from);
+    chain_t *chain = ended_at(accounts, ticket);
+    if (!input || !chain) {
+        note_gap(accounts, chain ? chain->run : UINT32_MAX);
+        return;
+    }
+    chain->ns -= chain->ran;
+    chain->run_ns -= chain->ran;
+    chain->tasks--;
+    chain->run_tasks--;
+    follow(chain, input);
+    add_own(chain, chain->ran);
+    tell_chain(accounts, chain);
 }
 
 static uint64_t between(uint64_t from, uint64_t to)

@@ -20,6 +20,7 @@ typedef struct { /* the longest chain of tasks that ends with the inputs of a ta
     uint64_t before; /* the task before it in the chain; 0: none */
     uint64_t ns; /* run time of the tasks in the chain that belong to the present work */
     uint64_t run_ns; /* of those of the task's own run only */
+    uint64_t ran; /* of the task itself, when it has ended */
     uint32_t function, run;
     uint32_t tasks, run_tasks;
 } chain_t;
@@ -61,8 +62,8 @@ void account_worker(accounts_t *accounts, int change, uint64_t now);
 void account_submitted(accounts_t *accounts, const task_t *task, bool first);
 /* `task` takes the result of the task `from`. */
 void account_input(accounts_t *accounts, const task_t *task, uint64_t from);
-/* The same, told after the submission; the task may be over since, and is NULL then. */
-void account_late_input(accounts_t *accounts, const task_t *task, uint64_t from);
+/* The same, told after the submission of the task with this ticket, which may be over since; NULL: it is no more. */
+void account_late_input(accounts_t *accounts, const task_t *task, uint64_t ticket, uint64_t from);
 /* `task` has ended on a worker with a result of its own. Before `task_finish`. */
 void account_ended(accounts_t *accounts, const task_t *task, const result_entry_t *entry, worker_time_t *worker);
 /* An attempt ended without one: lost, at its limit, stopped, or to be retried. */

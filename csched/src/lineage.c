@@ -40,7 +40,7 @@ CSCHED_EXPORT int csched_depended(csched_t *s, uint64_t ticket, uint32_t functio
         const lineage_row_t row = {
             .from = inputs[i], .to = ticket, .from_function = CSCHED_DAG_SEVERAL, .to_function = function};
         lineage_append(&s->lineage, &row);
-        account_late_input(&s->accounts, task, inputs[i]);
+        account_late_input(&s->accounts, task, ticket, inputs[i]);
     }
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;

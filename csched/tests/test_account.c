@@ -162,6 +162,21 @@ static void the_longest_chain_is_that_of_the_graph(void)
     csched_destroy(s);
 }
 
+static void an_input_may_be_told_after_the_end(void)
+{
+    csched_t *s = scheduler(1);
+    worker_time_t worker = {0};
+    task_t first = submitted(s, 1, UINT32_MAX, SECOND), second = submitted(s, 2, UINT32_MAX, SECOND);
+    ended(s, &first, &worker, SECOND + 20, SECOND + 120);
+    ended(s, &second, &worker, SECOND + 220, SECOND + 250);
+    EQUAL(account(s, CSCHED_EVERY_RUN).span, 100);
+    account_late_input(&s->accounts, NULL, second.ticket, first.ticket);
+    EQUAL(account(s, CSCHED_EVERY_RUN).span, 130);
+    EQUAL(account(s, CSCHED_EVERY_RUN).span_tasks, 2);
+    EQUAL(account(s, CSCHED_EVERY_RUN).partial, 0);
+    csched_destroy(s);
+}
+
 static void chains_that_are_not_known_any_more_are_said(void)
 {
     csched_t *s = scheduler(1);
@@ -229,5 +244,6 @@ static void workers_wait_before_their_first_and_after_their_last_task(void)
 
 MAIN(TEST(sums_are_those_of_the_stamps), TEST(capacity_follows_the_number_of_workers), TEST(other_runs_are_told_apart),
      TEST(attempts_without_an_outcome_are_wasted), TEST(the_longest_chain_is_that_of_the_graph),
-     TEST(chains_that_are_not_known_any_more_are_said), TEST(earlier_work_is_no_part_of_a_chain),
-     TEST(work_begins_only_when_all_is_over), TEST(workers_wait_before_their_first_and_after_their_last_task))
+     TEST(an_input_may_be_told_after_the_end), TEST(chains_that_are_not_known_any_more_are_said),
+     TEST(earlier_work_is_no_part_of_a_chain), TEST(work_begins_only_when_all_is_over),
+     TEST(workers_wait_before_their_first_and_after_their_last_task))

@@ -2,7 +2,6 @@
 
 import type { Account } from '../../protocol/messages';
 import { child, setText } from '../dom';
-import { percent } from '../format';
 import { brief } from '../timeline/axis';
 import type { Translator } from '../translator';
 
@@ -44,7 +43,7 @@ export class AccountBar {
         child(this._track, 'i', `cellmill-account-${part.kind}`);
       const entry =
         (this._legend.children[index] as HTMLElement | undefined) ?? this._addEntry(part.kind);
-      const share = percent(part.seconds, whole);
+      const share = whole > 0 ? `${Math.round((100 * part.seconds) / whole)}%` : '–';
       piece.style.width = whole > 0 ? `${(100 * part.seconds) / whole}%` : '0';
       piece.title = `${part.name}: ${brief(part.seconds)} (${share})`;
       setText(entry.lastElementChild as HTMLElement, `${part.name} ${share}`);

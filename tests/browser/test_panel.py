@@ -219,7 +219,9 @@ def test_buttons_are_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> N
     one.command("cellmill:resume-run")
     one.wait_panel("d.paused === 'false' && d.done === 40 && d.running === 3")
     page.get_by_role("button", name="Cancel work").click()
-    one.wait_panel("d.done === 60 && d.running === 0")
+    one.wait_panel("d.over === 60 && d.running === 0 && d.cancelled > 0 && d.done === 60 - d.cancelled")
+    page.get_by_text(f"{one.panel('done')} of 60, {one.panel('cancelled')} cancelled").first.wait_for()
+    one.screenshot("panel-cancelled-light")
     one.wait_output(2, "Cancelled")
     one.wait_kernel("idle")
     assert one.errors == []
@@ -230,7 +232,7 @@ def test_cancel_command_stops_a_busy_cell(lab: OpenLab, tmp_path: Path) -> None:
     one.wait_panel("d.done === 20 && d.running === 2")
     assert one.page.get_by_role("button", name="Cancel all tasks").is_enabled()
     one.command("cellmill:cancel-run")
-    one.wait_panel("d.done === 60 && d.running === 0")
+    one.wait_panel("d.over === 60 && d.running === 0 && d.cancelled > 0")
     one.wait_kernel("idle")
     assert one.page.get_by_role("button", name="Cancel all tasks").is_disabled()
     assert one.errors == []

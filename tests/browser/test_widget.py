@@ -102,7 +102,7 @@ def test_live_and_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None
     one.screenshot("widget-running-dark")
     set_theme(one, "light")
     root.get_by_role("button", name="Cancel work").click()
-    wait_inline(one, "d.done === 60 && d.running === 0")
+    wait_inline(one, "d.over === 60 && d.running === 0 && d.cancelled > 0")
     one.wait_kernel("idle")
     one.run_cell(4)
     page.wait_for_selector(ROOT, state="detached")

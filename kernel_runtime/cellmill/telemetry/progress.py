@@ -49,6 +49,7 @@ class RunSample:
     submitted: int
     done: int
     failed: int
+    cancelled: int = 0
     priority: int = 0
 
 
@@ -141,6 +142,7 @@ class ProgressFold:
                     "total": run.expected,
                     "done": run.done,
                     "failed": run.failed,
+                    "cancelled": run.cancelled,
                     "priority": run.priority,
                 }
                 for run in runs

@@ -44,6 +44,7 @@ class RunState(TypedDict):
     total: int | None  # tasks expected; null if unknown
     done: int  # tasks that succeeded, failed or were cancelled
     failed: int  # ended with an exception
+    cancelled: int | None  # of `done`, those that will not run; null in records of earlier releases
     priority: int  # from -100 to 100, larger first; the value that was set last
 
 class Hello(Message):

@@ -362,6 +362,15 @@ def take_run_samples(executor: Executor) -> list[RunSample]:
             continue
         counts = run.counts()
         done = counts.succeeded + counts.failed + counts.cancelled
-        sample = RunSample(run.id, run.name, run.total, counts.submitted, done, counts.failed, run.priority)
+        sample = RunSample(
+            run.id,
+            run.name,
+            run.total,
+            counts.submitted,
+            done,
+            counts.failed,
+            counts.cancelled,
+            run.priority,
+        )
         samples.append(sample)
     return samples

@@ -6,6 +6,7 @@ import { Widget } from '@lumino/widgets';
 
 import { now } from '../connection/connection';
 import type { Entry, Sessions } from '../connection/sessions';
+import { outstanding, ran } from '../model/counts';
 import type { Settings } from './settings';
 import { button, child, setText } from '../view/dom';
 import { Drawing } from '../view/drawing';
@@ -84,7 +85,7 @@ export class StatusItem extends Widget {
     const { trans } = this._options;
     const { snapshot, rate: speed } = link.state(now());
     const counts = snapshot?.counts;
-    const running = counts !== undefined && counts.done < counts.total;
+    const running = counts !== undefined && outstanding(counts);
     const parts: string[] = [];
     if (snapshot === null || snapshot.workers === 0) {
       parts.push(trans.__('Cellmill'));
@@ -100,7 +101,7 @@ export class StatusItem extends Widget {
     setText(this._text, parts.join(' · '));
     this._bar.hidden = !running;
     if (running) {
-      const share = percent(counts.done, counts.total);
+      const share = percent(ran(counts), counts.total);
       this._fill.style.width = share;
       parts.push(trans.__('%1 done', share));
     }

@@ -1,5 +1,6 @@
 /** Folds a kernel's frames into the state that a view draws. Independent of the connection and of the page. */
 
+import { outstanding, ran } from './counts';
 import { History, type Course } from './history';
 import type { Heard, Presence } from './presence';
 import type { Frame, Refused, Snapshot } from '../protocol/messages';
@@ -41,7 +42,7 @@ export const HISTORY_STEP = 0.5;
 
 interface Point {
   readonly time: number;
-  /** tasks done since the kernel's first frame, over all pieces of work */
+  /** tasks that ran to their end since the kernel's first frame, over all pieces of work */
   readonly done: number;
 }
 
@@ -98,7 +99,7 @@ export class KernelModel {
   /** Whether tasks are outstanding, so that the picture changes with time alone. */
   get busy(): boolean {
     const counts = this._snapshot?.counts;
-    return counts !== undefined && counts.done < counts.total;
+    return counts !== undefined && outstanding(counts);
   }
 
   /** The state to draw at the moment `now`. */
@@ -135,18 +136,19 @@ export class KernelModel {
     this._clockOffset = now - frame.time;
     const start = frame.time - frame.elapsed; // or earlier, if its last change was not sent at once
     if (last !== null && last.work !== frame.work) {
-      this._earlier += last.counts.done;
+      this._earlier += ran(last.counts);
       this._points.push({ time: start, done: this._earlier });
       this._record.begin(start, this._earlier);
     } else if (last === null) {
-      this._points.push({ time: frame.time, done: frame.counts.done });
+      this._points.push({ time: frame.time, done: ran(frame.counts) });
       this._record.began = start;
     } else if (last.counts.total === 0 || start < this._record.began) {
       this._record.began = start;
     }
     this._snapshot = frame;
-    this._points.push({ time: frame.time, done: this._earlier + frame.counts.done });
-    const { done, queued, running } = frame.counts;
+    this._points.push({ time: frame.time, done: this._earlier + ran(frame.counts) });
+    const { queued, running } = frame.counts;
+    const done = ran(frame.counts);
     const changed = this._changed(frame);
     if (changed < frame.time - ROUNDING) {
       this._record.push(changed, this._earlier + done, queued, running);
@@ -176,7 +178,7 @@ export class KernelModel {
     if (snapshot === null) {
       return 0;
     }
-    const { done } = snapshot.counts;
+    const done = ran(snapshot.counts);
     const lifetime = this.busy
       ? snapshot.elapsed + Math.max(0, time - snapshot.time)
       : snapshot.elapsed;

@@ -39,6 +39,8 @@ export interface RunState {
   /** tasks expected; null if unknown */ readonly total: number | null;
   /** tasks that succeeded, failed or were cancelled */ readonly done: number;
   /** ended with an exception */ readonly failed: number;
+  /** of `done`, those that will not run; null in records of earlier releases */
+  readonly cancelled: number | null;
   /** from -100 to 100, larger first; the value that was set last */ readonly priority: number;
 }
 
@@ -449,7 +451,8 @@ const counts = record<Counts>({
     total: integer, done: integer, failed: integer, cancelled: integer, running: integer, queued: integer
 });
 const runState = record<RunState>({
-    id: integer, name: string, total: nullable(integer), done: integer, failed: integer, priority: integer
+    id: integer, name: string, total: nullable(integer), done: integer, failed: integer,
+    cancelled: nullable(integer), priority: integer
 });
 const workerState = record<WorkerState>({
     index: integer, pid: nullable(integer), state: string, done: integer, function: nullable(string),

@@ -1,5 +1,6 @@
 /** Buttons that work while a cell runs: pause, cancel, more and fewer workers. */
 
+import { outstanding } from '../model/counts';
 import { VERSION, type Command, type Snapshot } from '../protocol/messages';
 import { button, child, setName, setText } from './dom';
 import { count } from './format';
@@ -49,7 +50,7 @@ export class ControlsView {
         ? trans.__('Send tasks to workers again')
         : trans.__('Send no more tasks to workers; what runs goes on')
     );
-    this._cancel.disabled = snapshot.counts.done >= snapshot.counts.total;
+    this._cancel.disabled = !outstanding(snapshot.counts);
     this._wanted = snapshot.wanted;
     if (refusal !== '' || snapshot.wanted === this._asked || performance.now() > this._askedUntil) {
       this._asked = null;

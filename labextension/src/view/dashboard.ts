@@ -1,8 +1,9 @@
 /** One kernel's tasks: a bar, the counts, the rate, the controls. Draws states and computes nothing. Needs no
  * framework. */
 
+import { outstanding, ran, succeeded } from '../model/counts';
 import type { KernelState } from '../model/kernelModel';
-import { type Command, type Snapshot } from '../protocol/messages';
+import type { Command, Counts, Snapshot } from '../protocol/messages';
 import { ControlsView } from './controls';
 import { child, setText } from './dom';
 import { count, duration, rate } from './format';
@@ -40,12 +41,14 @@ export class DashboardView {
     this._bar = track;
     this._fill = child(track, 'div', 'cellmill-bar-fill');
     this._fillFailed = child(track, 'div', 'cellmill-bar-failed');
+    this._fillCancelled = child(track, 'div', 'cellmill-bar-cancelled');
     const headline = child(this._body, 'div', 'cellmill-headline');
     this._progress = child(headline, 'span', 'cellmill-progress');
     this._rate = child(headline, 'span', 'cellmill-rate');
     this._sparkline = new Sparkline(this._body);
     const list = child(this._body, 'dl', 'cellmill-counts');
     this._failed = term(list, trans.__('Failed'), 'cellmill-failed');
+    this._cancelled = term(list, trans.__('Cancelled'), 'cellmill-cancelled');
     this._running = term(list, trans.__('Running'), 'cellmill-running');
     this._queued = term(list, trans.__('Queued'), 'cellmill-queued');
     this._workers = term(list, trans.__('Workers'), 'cellmill-workers');
@@ -132,7 +135,9 @@ export class DashboardView {
     const data = this._root.dataset;
     data.presence = input?.state.presence ?? 'none';
     data.work = String(snapshot?.work ?? 0);
-    data.done = String(counts?.done ?? 0);
+    data.done = String(counts === undefined ? 0 : ran(counts));
+    data.over = String(counts?.done ?? 0);
+    data.cancelled = String(counts?.cancelled ?? 0);
     data.total = String(counts?.total ?? 0);
     data.failed = String(counts?.failed ?? 0);
     data.running = String(counts?.running ?? 0);
@@ -147,23 +152,28 @@ export class DashboardView {
     const { counts } = snapshot;
     const share = (value: number): string =>
       `${counts.total > 0 ? (100 * value) / counts.total : 0}%`;
-    this._fill.style.width = share(counts.done - counts.failed);
+    this._fill.style.width = share(succeeded(counts));
     this._fillFailed.style.width = share(counts.failed);
     this._fillFailed.hidden = counts.failed === 0;
-    const progress = trans.__('%1 of %2', count(counts.done), count(counts.total));
+    this._fillCancelled.style.width = share(counts.cancelled);
+    this._fillCancelled.hidden = counts.cancelled === 0;
+    const progress = progressOf(counts, trans);
     this._bar.setAttribute('aria-valuemax', String(counts.total));
-    this._bar.setAttribute('aria-valuenow', String(counts.done));
+    this._bar.setAttribute('aria-valuenow', String(ran(counts)));
     this._bar.setAttribute('aria-valuetext', progress);
     this._bar.setAttribute('aria-label', trans.__('Tasks done'));
     setText(this._progress, progress);
     const perSecond = trans.__('%1 tasks/s', rate(state.rate));
-    setText(this._rate, perSecond);
+    const paused = snapshot.paused && outstanding(counts);
+    setText(this._rate, paused ? trans.__('Paused') : perSecond);
     this._sparkline.draw(
       state.history,
       trans.__('Tasks per second over the last half minute, now %1', perSecond)
     );
     setText(this._failed, count(counts.failed));
     this._failed.classList.toggle('cellmill-bad', counts.failed > 0);
+    setText(this._cancelled, count(counts.cancelled));
+    this._cancelled.parentElement?.toggleAttribute('hidden', counts.cancelled === 0);
     setText(this._running, count(counts.running));
     setText(this._queued, count(counts.queued));
     setText(this._workers, `${count(snapshot.workers)} ${snapshot.backend}`);
@@ -177,7 +187,7 @@ export class DashboardView {
   private _speak(snapshot: Snapshot): void {
     const trans = this._trans;
     const { counts } = snapshot;
-    if (counts.done < counts.total) {
+    if (outstanding(counts)) {
       setText(
         this._spoken,
         snapshot.paused ? trans.__('Tasks are paused') : trans.__('Tasks are running')
@@ -187,12 +197,14 @@ export class DashboardView {
       const done = trans._n(
         '%2 task done in %3',
         '%2 tasks done in %3',
-        counts.done,
-        count(counts.done),
+        ran(counts),
+        count(ran(counts)),
         seconds
       );
       const failed = counts.failed > 0 ? trans.__(', %1 failed', count(counts.failed)) : '';
-      setText(this._spoken, done + failed);
+      const cancelled =
+        counts.cancelled > 0 ? trans.__(', %1 cancelled', count(counts.cancelled)) : '';
+      setText(this._spoken, done + failed + cancelled);
     } else {
       setText(this._spoken, '');
     }
@@ -207,10 +219,12 @@ export class DashboardView {
   private readonly _bar: HTMLElement;
   private readonly _fill: HTMLElement;
   private readonly _fillFailed: HTMLElement;
+  private readonly _fillCancelled: HTMLElement;
   private readonly _progress: HTMLElement;
   private readonly _rate: HTMLElement;
   private readonly _sparkline: Sparkline;
   private readonly _failed: HTMLElement;
+  private readonly _cancelled: HTMLElement;
   private readonly _running: HTMLElement;
   private readonly _queued: HTMLElement;
   private readonly _workers: HTMLElement;
@@ -218,6 +232,14 @@ export class DashboardView {
   private readonly _runs: RunsView;
   private readonly _tabs: TabStrip;
   private readonly _spoken: HTMLElement;
+}
+
+/** How many of how many ran to their end, and how many will not. */
+function progressOf(counts: Counts, trans: Translator): string {
+  const done = trans.__('%1 of %2', count(ran(counts)), count(counts.total));
+  return counts.cancelled === 0
+    ? done
+    : trans.__('%1, %2 cancelled', done, count(counts.cancelled));
 }
 
 function term(list: HTMLElement, name: string, className: string): HTMLElement {

@@ -1,8 +1,9 @@
 /** Lists the open notebooks and consoles whose kernels have Cellmill; choosing one brings it to the front. */
 
+import { outstanding, ran } from '../model/counts';
 import type { Presence } from '../model/presence';
 import type { Counts } from '../protocol/messages';
-import { percent } from './format';
+import { count, percent } from './format';
 import type { Translator } from './translator';
 
 /** The attribute of a line that has the id of its notebook. */
@@ -75,8 +76,7 @@ export class KernelListView {
     const { counts } = line;
     let text = this._trans.__('no tasks');
     if (counts !== null && counts.total > 0) {
-      const { done, total } = counts;
-      text = done < total ? percent(done, total) : this._trans.__('done');
+      text = outstanding(counts) ? percent(ran(counts), counts.total) : endOf(counts, this._trans);
     }
     if (name.textContent !== line.title) {
       name.textContent = line.title;
@@ -92,4 +92,14 @@ export class KernelListView {
   private readonly _root: HTMLElement;
   private readonly _list: HTMLElement;
   private _ids = '';
+}
+
+/** How a piece of work that is over came out, in a word or two. */
+function endOf(counts: Counts, trans: Translator): string {
+  if (counts.failed > 0) {
+    return trans.__('%1 failed', count(counts.failed));
+  }
+  return counts.cancelled > 0
+    ? trans.__('%1 cancelled', count(counts.cancelled))
+    : trans.__('done');
 }

@@ -36,7 +36,12 @@ export class RunsView {
       gone.delete(run.id);
       const row = this._rows.get(run.id) ?? this._add(run);
       const total = run.total === null ? '?' : count(run.total);
-      setText(row.count, this._trans.__('%1 of %2', count(run.done), total));
+      const cancelled = run.cancelled ?? 0;
+      const done = this._trans.__('%1 of %2', count(Math.max(0, run.done - cancelled)), total);
+      setText(
+        row.count,
+        cancelled === 0 ? done : this._trans.__('%1, %2 cancelled', done, count(cancelled))
+      );
       this._drawPriority(row, run);
     }
     for (const id of gone) {

@@ -128,7 +128,9 @@ function advise(
     case PLACE.queue:
     case PLACE.deliver:
       return run > 10 * handling
-        ? trans.__('There are more tasks than workers, or tasks were paused: the wait comes from that.')
+        ? trans.__(
+            'There are more tasks than workers, or tasks were paused: the wait comes from that.'
+          )
         : '';
     case PLACE.unpack:
       return run < once(PLACE.unpack)

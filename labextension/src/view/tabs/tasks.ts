@@ -1,5 +1,6 @@
 /** The table of tasks, with filter, order and search; and one task in full. */
 
+import { outstanding } from '../../model/counts';
 import type { KernelState } from '../../model/kernelModel';
 import { VERSION, type Command, type TaskDetail, type TaskList } from '../../protocol/messages';
 import { button, child, setName, setText } from '../dom';
@@ -269,7 +270,7 @@ class TasksTab implements Tab {
   private _changing(state: KernelState): void {
     const counts = state.snapshot?.counts;
     const seen = JSON.stringify([state.snapshot?.work, counts]);
-    this._busy = counts !== undefined && counts.done < counts.total;
+    this._busy = counts !== undefined && outstanding(counts);
     this._rate = state.rate;
     if (seen !== this._seen) {
       this._seen = seen;

@@ -1,0 +1,18 @@
+/** What follows from the counts of a snapshot, whose `done` has every task that is over, however it ended. */
+
+import type { Counts } from '../protocol/messages';
+
+/** Tasks that ran to their end, with a value or an error: cancelled ones are over, and not done. */
+export function ran(counts: Counts): number {
+  return Math.max(0, counts.done - counts.cancelled);
+}
+
+/** Tasks that gave a value. */
+export function succeeded(counts: Counts): number {
+  return Math.max(0, counts.done - counts.cancelled - counts.failed);
+}
+
+/** Whether tasks are outstanding. */
+export function outstanding(counts: Counts): boolean {
+  return counts.done < counts.total;
+}

@@ -90,6 +90,8 @@ def _cancel(what: Run | Future | int | None) -> int:
 @bounded
 def why(task: Future | int) -> str:
     """In words: why a task waits, by its future or its number (the one that is shown behind ``#``), and what helps."""
+    if isinstance(task, Future):
+        task = task._of_task()
     if isinstance(task, BaseFuture):
         early = _of_future(task)
         if early:
@@ -142,6 +144,7 @@ def _observer(executor: Executor | None) -> Observer:
 
 def _find(task: Any) -> tuple[TaskQuestions, int]:
     if isinstance(task, Future):
+        task = task._of_task()
         owner: Any = task._owner
         owner = getattr(owner, "host", owner)  # an item of a batch: its stream's
         observer: Observer | None = owner.observer
@@ -229,6 +232,8 @@ def output(what: Future | Run | int | None = None) -> str:
     64 kB are kept of each of the latest 1,000 tasks and 1 MB of each of the latest 100 runs, stdout and stderr in the
     order they came.
     """
+    if isinstance(what, Future):
+        what = what._of_task()
     if isinstance(what, BaseFuture):
         owner: Any = getattr(what, "_owner", None)
         return kept.text((id(owner), getattr(what, "_ticket", 0), 0))

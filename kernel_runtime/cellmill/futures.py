@@ -102,6 +102,10 @@ class Future(BaseFuture[Any]):
         self._followers: _Followers | None = None
         self._ticket = 0
 
+    def _of_task(self) -> Future:
+        """The future that the backend made for the task: itself, unless this one follows another."""
+        return self
+
     def _follow(self) -> _Followers:
         if self._followers is None:
             with SETTLING:

@@ -18,6 +18,22 @@ def test_why_a_task_waits(notebook: Notebook) -> None:
     assert "it is done" in notebook.run("%why last").ok().stdout
 
 
+def test_why_a_task_of_a_cell_waits(notebook: Notebook) -> None:
+    notebook.run("%cellmill pause").ok()
+    notebook.run("%%task prepare\nprint('made')\nready = 1").ok()
+    notebook.run("%%task fit after prepare\nready + 1").ok()
+    assert "waits for the results of 1 task: prepare #" in notebook.run("%why fit").ok().stdout
+    assert "%cellmill resume" in notebook.run("%why prepare").ok().stdout
+    notebook.run("%cellmill resume").ok()
+    assert notebook.value("fit.result(60)") == "2"
+    assert "it is done" in notebook.run("%why fit").ok().stdout
+    notebook.run("import cellmill\nrows = [*cellmill.journey_rows()][-2:]").ok()
+    assert notebook.value("[row['function'] for row in rows]") == "['prepare', 'fit']"
+    notebook.run("%%task bad\n1 / 0").ok()
+    assert "failed with ZeroDivisionError" in notebook.run("bad.exception(60)\n%why bad").ok().stdout
+    assert notebook.value("__import__('cellmill').output(prepare)") == repr("made\n")
+
+
 def test_why_points_at_what_is_wrong(notebook: Notebook) -> None:
     notebook.run("x = 3").ok()
     for line, words in (

@@ -112,8 +112,12 @@ def _inputs(waits: Waits) -> str:
     which = f": {named}" if named else ""
     return (
         f"It waits for the results of {_tasks(waits.missing)}{which} "
-        f"({waits.inputs - waits.missing:,} of its {waits.inputs:,} inputs are there)."
+        f"({waits.inputs - waits.missing:,} of {_inputs_in_all(waits.inputs)} there)."
     )
+
+
+def _inputs_in_all(count: int) -> str:
+    return "1 input is" if count == 1 else f"{count:,} inputs are"
 
 
 def _delayed(waits: Waits) -> str:

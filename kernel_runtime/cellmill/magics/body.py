@@ -115,6 +115,8 @@ class Inheritance:
 class TaskBody(Body):
     """A cell that runs once, after others; called with their outcomes."""
 
+    shown_by_name = True
+
     def __init__(
         self,
         name: str,

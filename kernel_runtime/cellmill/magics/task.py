@@ -89,6 +89,9 @@ class TaskFuture(Future):
         self.outcome: Outcome | None = None
         source.add_done_callback(self._ended)
 
+    def _of_task(self) -> Future:
+        return self.source
+
     def take(self) -> None:
         """Take over how the task ended; its own future holds the whole outcome."""
         if self.source.cancelled():

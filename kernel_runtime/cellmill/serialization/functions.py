@@ -95,8 +95,11 @@ class FunctionTable:
         return entry.number
 
     def _number_with_reads(self, function: Any) -> int:
-        """A number for a method or callable object that reads data of modules: that goes along with functions only."""
-        if not may_read(function):
+        """A number for a method or callable object that reads data of modules: that goes along with functions only.
+
+        And for one that says that it is ``shown_by_name``: names belong to numbers.
+        """
+        if not getattr(type(function), "shown_by_name", False) and not may_read(function):
             return _IN_PAYLOAD
         with self._lock:
             self._let_go()

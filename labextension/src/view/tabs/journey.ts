@@ -163,7 +163,8 @@ class JourneyTab implements Tab {
       return;
     }
     setText(name, one.name);
-    setText(time, trans.__('%1 · %2 tasks', brief(whole), count(one.tasks)));
+    const tasks = trans._n('%2 task', '%2 tasks', one.tasks, count(one.tasks));
+    setText(time, `${brief(whole)} · ${tasks}`);
     const parts: string[] = [];
     let before = 0;
     ALONG.forEach((place, index) => {

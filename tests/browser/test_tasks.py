@@ -164,7 +164,7 @@ def test_control_of_one_task_while_the_cell_runs(lab: OpenLab, tmp_path: Path) -
     page.wait_for_function(f"() => document.querySelector('{DETAIL} input').value === '7'")
     assert page.locator("#cellmill-panel .cellmill-refusal").is_hidden()
     page.get_by_role("button", name="Cancel", exact=True).last.click()
-    one.wait_panel("d.done === 1")
+    one.wait_panel("d.cancelled === 1")
     page.wait_for_function(f"() => document.querySelector('{DETAIL}').dataset.state === 'cancelled'")
     # one that runs is stopped, while its cell runs, and the next one takes its worker
     page.locator('[data-filter="waiting"]').click()
@@ -172,7 +172,7 @@ def test_control_of_one_task_while_the_cell_runs(lab: OpenLab, tmp_path: Path) -
     wait_rows(page, "r.length === 2 && r.every(row => row.state === 'running')")
     page.locator(TABLE).last.click()
     page.get_by_role("button", name="Stop", exact=True).click()
-    one.wait_panel("d.done === 2")
+    one.wait_panel("d.cancelled === 2")
     one.command("apputils:change-theme", theme="JupyterLab Dark")
     page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
     page.wait_for_selector("#jupyterlab-splash", state="detached")

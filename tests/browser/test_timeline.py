@@ -167,5 +167,5 @@ def a_flood(one: Any) -> None:
     one.screenshot("timeline-zoomed")
     choose(one, "journey")
     reading = one.page.locator(f"{DASHBOARD} .cellmill-reading")
-    reading.get_by_text("is not your code").wait_for()
+    reading.get_by_text("From call to result a task takes").wait_for()
     one.screenshot("journey-flood")

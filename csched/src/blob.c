@@ -170,13 +170,13 @@ void frees_flush(worker_t *worker)
 {
     segment_t *segment = worker->segment;
     uint64_t tail = u64_relaxed(&segment->frees_tail);
-    uint64_t head = u64_acquire(&segment->frees_head); /* partner: take_frees in worker.c */
+    uint64_t head = u64_acquire(&segment->frees_head); /* partner: take_frees in worker_blocks.c */
     uint32_t sent = 0;
     while (sent < worker->unfreed_count && tail - head < FREES_CAPACITY)
         segment->frees[tail++ % FREES_CAPACITY] = worker->unfreed[sent++];
     if (!sent)
         return;
-    u64_store_release(&segment->frees_tail, tail); /* partner: take_frees in worker.c */
+    u64_store_release(&segment->frees_tail, tail); /* partner: take_frees in worker_blocks.c */
     worker->unfreed_count -= sent;
     memmove(worker->unfreed, worker->unfreed + sent, worker->unfreed_count * sizeof *worker->unfreed);
 }

@@ -175,7 +175,8 @@ uint32_t drain(csched_t *s)
     clock_refresh(s);
     for (uint32_t i = 0; i < s->worker_count; i++) {
         worker_t *worker = s->workers[i];
-        if (worker->state == WORKER_STARTING && u32_acquire(&worker->segment->ready)) { /* partner: worker_ready */
+        if (worker->state == WORKER_STARTING &&
+            u32_acquire(&worker->segment->ready)) { /* partner: csched_worker_ready */
             worker->state = WORKER_READY;
             worker->ready_at = s->now;
             account_worker(&s->accounts, 1, s->now);

@@ -16,7 +16,7 @@ enum { LOSES_NOTHING = 0, LOSES_TASK = 1, MAY_LOSE_TASK = 2 };
 
 #define FAULT_POINTS(POINT)                                                                                            \
     POINT(attached, LOSES_NOTHING)         /* its memory is mapped, unknown to all */                                  \
-    POINT(said_ready, LOSES_NOTHING)       /* the bell is not rung */                                                  \
+    POINT(said_ready, LOSES_NOTHING)       /* the doorbell is not rung */                                              \
     POINT(region_heard, MAY_LOSE_TASK)     /* by the thread beside the tasks: a descriptor received, */                \
     POINT(region_mapped, MAY_LOSE_TASK)    /* its memory mapped, */                                                    \
     POINT(file_mapped, MAY_LOSE_TASK)      /* and the file behind it */                                                \
@@ -42,7 +42,7 @@ enum { LOSES_NOTHING = 0, LOSES_TASK = 1, MAY_LOSE_TASK = 2 };
     POINT(message_committed, LOSES_TASK)   /* the kernel can see the message */                                        \
     POINT(result_committed, LOSES_NOTHING) /* the kernel can see the result, the claim stands */                       \
     POINT(claim_cleared, LOSES_NOTHING)                                                                                \
-    POINT(kernel_claimed, MAY_LOSE_TASK) /* it is ours to ring the bell, which has not rung */                         \
+    POINT(kernel_claimed, MAY_LOSE_TASK) /* it is ours to ring the doorbell, not rung yet */                           \
     POINT(entry_released, LOSES_NOTHING) /* the memory of the last entry is the kernel's */                            \
     POINT(found_empty, LOSES_NOTHING) /* its ring; whether it is to end is seen next */                                \
     POINT(sleep_said, LOSES_NOTHING) /* and not asleep yet */                                                          \

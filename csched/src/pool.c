@@ -220,7 +220,7 @@ CSCHED_EXPORT int csched_worker_lost(csched_t *s, uint32_t index)
         give_back(s, worker);
         task_propagate(s, last);
         unpin(s, worker, 0);
-        u32_store_release(&worker->segment->retire, 1); /* if it lives, it ends; partner: worker_next */
+        u32_store_release(&worker->segment->retire, 1); /* if it lives, it ends; partner: csched_worker_next */
         worker_wake(worker);
         if (!worker->lane)
             region_orphan(s, worker->region);

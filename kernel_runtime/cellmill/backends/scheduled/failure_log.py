@@ -141,7 +141,7 @@ class FailureLog:
         self._refer = refer
         self._lock = threading.Lock()
         self._groups: OrderedDict[tuple[str, str], Group] = OrderedDict()
-        self._known: dict[tuple[str, str], Group] = {}
+        self._by_traceback: dict[tuple[str, str], Group] = {}
         self._kept: dict[tuple[int, int], Failure] = {}
         self._latest: deque[tuple[int, int]] = deque()  # keys of those that make room for later ones
         self._code: tuple[int, Any] = (0, None)
@@ -252,7 +252,7 @@ class FailureLog:
 
     def _group(self, kind: str, name: str, text: str, error: BaseException) -> Group:
         head = text[: text.rstrip().rfind("\n")]  # without the message
-        known = self._known.get((kind, head or name))
+        known = self._by_traceback.get((kind, head or name))
         if known is not None:
             return known
         frames = "\n".join(_FRAME.findall(text))
@@ -266,9 +266,9 @@ class FailureLog:
             shown = kind if key[0] != _OTHER else _OTHER
             group = Group(shown, name, _cut(text_of(error), MESSAGE), _cut(text, TEXT))
             self._groups[key] = group
-        if len(self._known) >= MOST_KEYS:
-            self._known.clear()
-        self._known[kind, head or name] = group
+        if len(self._by_traceback) >= MOST_KEYS:
+            self._by_traceback.clear()
+        self._by_traceback[kind, head or name] = group
         return group
 
     # -- queries

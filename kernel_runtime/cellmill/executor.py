@@ -20,6 +20,7 @@ from .cell_output.transcript import Settings, whole_lines
 from .diagnostics.blame import cancelling
 from .diagnostics.boundary import bounded, bounded_submit
 from .diagnostics.naming import name_call
+from .diagnostics.short_text import counted
 from .diagnostics.signatures import check_call
 from .errors import CellmillError, UsageError, is_a
 from .futures import Future
@@ -365,7 +366,7 @@ class Executor(BaseExecutor):
             return self._backend.cancel_everything()
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else f"{self.max_workers} workers"
+        state = "closed" if self._closed else counted(self.max_workers, "worker")
         return f"<cellmill.Executor {self.backend}, {state}>"
 
     def __del__(self) -> None:

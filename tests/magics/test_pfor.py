@@ -225,7 +225,7 @@ def test_a_worker_that_dies_takes_only_its_item_along(notebook: Notebook) -> Non
 def test_an_error_that_cannot_be_pickled_is_shown(notebook: Notebook) -> None:
     notebook.run("class Odd(Exception):\n    def __init__(self, a, b):\n        super().__init__(a)").ok()
     output = notebook.run("%%pfor x in [1] -> out\nraise Odd('here', x)")
-    assert "1 of 1 items failed" in output.traceback
+    assert "1 of 1 item failed" in output.traceback
     assert "raise Odd('here', x)" in output.traceback
 
 

@@ -7,6 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 item``, ``2,000 items``: for nouns that take an s."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def short_repr(value: object, most: int = 80) -> str:
     """``repr`` that never raises and never fills the screen."""
     try:

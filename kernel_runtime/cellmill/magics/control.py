@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import cellmill
 from cellmill.diagnostics.blame import cancelling
+from cellmill.diagnostics.short_text import counted
 from cellmill.diagnostics.tracebacks import LENGTHS
 from cellmill.magics import debugging, waiting
 from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
@@ -165,7 +166,8 @@ def _output(line: Line, command: Word, arguments: list[Word]) -> str:
             executor.output_lines = int(word.text)
         except ValueError:
             raise line.at(f"lines takes a whole number, 1 or more, not {word.text!r}", word) from None
-        return f"{executor.output_lines:,} lines of each task are shown"
+        lines = counted(executor.output_lines, "line")
+        return f"{lines} of each task {'is' if executor.output_lines == 1 else 'are'} shown"
     if how.text not in ("label", "plain"):
         raise line.at(f"output takes label, plain or lines N, not {how.text!r}", how)
     _none(line, how, rest)

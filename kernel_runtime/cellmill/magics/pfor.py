@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
+from cellmill.diagnostics.short_text import counted
 from cellmill.magics.cells import explain_unsendable, read_cell
 from cellmill.magics.failures import group_of, place
 from cellmill.magics.flow import target_names
@@ -172,7 +173,7 @@ def _raise(loop: Loop, harvest: Harvest) -> NoReturn:
     __tracebackhide__ = True
     failures, broken, count = harvest.failures, harvest.broken, len(harvest.values)
     if broken is not None:
-        broken.add_note(f"%%pfor: the iterable raised this after {count} items")
+        broken.add_note(f"%%pfor: the iterable raised this after {counted(count, 'item')}")
         if not failures:
             raise broken
     for failure in failures:
@@ -181,10 +182,12 @@ def _raise(loop: Loop, harvest: Harvest) -> NoReturn:
         failures[0].error, Exception
     ):  # the plain loop ends here, and no `except Exception` sees it
         if len(failures) > 1:
-            failures[0].error.add_note(f"%%pfor: {len(failures) - 1:,} more of {count:,} items failed")
+            failures[0].error.add_note(
+                f"%%pfor: {len(failures) - 1:,} more of {counted(count, 'item')} failed"
+            )
         raise failures[0].error
     where = f"; a TaskFailure is in the place of each in {loop.out}" if loop.out else ""
-    message = f"%%{loop.heading}: {len(failures):,} of {count:,} items failed{where}"
+    message = f"%%{loop.heading}: {len(failures):,} of {counted(count, 'item')} failed{where}"
     errors: list[Any] = [failure.error for failure in failures] + ([broken] if broken is not None else [])
     raise group_of(message, errors) from None
 

@@ -44,7 +44,8 @@ export function hint(
 ): string {
   if (path.length > 0) {
     const seconds = path.reduce((sum, node) => sum + (graph.seconds[node] ?? 0), 0);
-    return trans.__('%1 of run time in %2 tasks', brief(seconds), count(path.length));
+    const tasks = trans._n('%2 task', '%2 tasks', path.length, count(path.length));
+    return trans.__('%1 of run time in %2', brief(seconds), tasks);
   }
   if (alone > 0) {
     return trans._n(

@@ -239,7 +239,14 @@ class JourneyTab implements Tab {
       parts.push(trans.__('%1 were gone before they could be read.', count(journey.dropped)));
     }
     if (journey.hidden > 0) {
-      parts.push(trans.__('%1 functions with less time are left out.', count(journey.hidden)));
+      parts.push(
+        trans._n(
+          '%2 function with less time is left out.',
+          '%2 functions with less time are left out.',
+          journey.hidden,
+          count(journey.hidden)
+        )
+      );
     }
     if (this._log) {
       parts.push(

@@ -1,1 +1,1 @@
-"""What Cellmill draws inside a notebook or a terminal."""
+"""Widgets of Cellmill for notebooks and terminals."""

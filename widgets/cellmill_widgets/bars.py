@@ -62,7 +62,7 @@ class View:
 
     @property
     def fraction(self) -> float | None:
-        """How much of the run is over, 0 to 1."""
+        """Share of the run that is over, 0 to 1; None where its size is not known."""
         if not self.total:
             return 1.0 if self.finished else None
         return min(1.0, self.over / self.total)
@@ -168,7 +168,7 @@ def total(views: Sequence[View]) -> View:
 
 
 def listing(views: Sequence[View]) -> str:
-    """What stays of several runs, a line each."""
+    """Return the final text of several runs, a line each."""
     shown, rest = fold(views)
     lines = [text(view) for view in [*shown, *([rest] if rest else [])]]
     failures = picture.words(picture.merged([view.failures for view in views]))
@@ -187,7 +187,7 @@ def html(views: Sequence[View]) -> str:
 
 
 def svg(views: Sequence[View]) -> str:
-    """The same as a picture, for pages that take no HTML."""
+    """Return the final state of several runs as an SVG picture, for pages that take no HTML."""
     shown, rest = fold(views)
     lines = [(text(view), view.cells) for view in [*shown, *([rest] if rest else [])]]
     return picture.svg(lines, picture.merged([view.failures for view in views]))

@@ -1,4 +1,4 @@
-"""What stays of a run in a saved notebook: a map of states and a table of failures, as pure functions.
+"""Final state of a run in a saved notebook: a map of states and a table of failures, as pure functions.
 
 Pages that show notebooks of others take styles, scripts and pictures out of their HTML. The map is therefore written
 in block characters, and the table has nothing but rows and cells: colours are added where styles survive, and

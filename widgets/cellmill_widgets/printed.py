@@ -1,4 +1,4 @@
-"""What tasks have printed, folded under the bars of their cell: pure functions of `cell_output.printed.Printed`."""
+"""Output of tasks, folded under the bars of their cell: pure functions of `cell_output.printed.Printed`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ERROR = "background:var(--jp-rendermime-error-background, rgba(211, 47, 47, 0.1
 
 
 def summary(printed: Printed) -> str:
-    """How many lines, of whom."""
+    """Return how many lines were printed, and by which calls."""
     _, counts = printed.snapshot(1)
     lines, callers = counts["lines"], counts["callers"]
     names = sorted({_function(who) for who in callers})
@@ -53,7 +53,7 @@ def content(printed: Printed, last: int | None = None) -> str:
 
 
 def listing(printed: Printed) -> str:
-    """The same as plain text."""
+    """Return the output as plain text."""
     lines, counts = printed.snapshot()
     rows = [f"{who}{text}" for who, text, _ in _rows(lines)]
     return "".join([f"{summary(printed)}:\n", *rows, *_rest(printed, counts["dropped"])])

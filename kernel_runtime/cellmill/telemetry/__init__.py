@@ -1,1 +1,1 @@
-"""What the kernel knows about its tasks, made ready for views: pure folds over counters and stamps."""
+"""Turns the kernel's knowledge of its tasks into what views show: pure folds over counters and stamps."""

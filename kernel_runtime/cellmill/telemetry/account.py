@@ -40,7 +40,7 @@ class Account:
 
     @property
     def sentence(self) -> str:
-        """What a person wants to know first; empty before a task has ended."""
+        """The account's conclusion in a sentence or two; says so where no task has ended."""
         if not self.tasks:
             return "No task has run."
         return " ".join(part for part in (self._shares(), self._limit()) if part)

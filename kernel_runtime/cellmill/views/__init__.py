@@ -1,1 +1,1 @@
-"""What is told to the views of an executor, over which transport, and what they may ask for."""
+"""Publishes an executor's state to views, over any transport, and answers their commands."""

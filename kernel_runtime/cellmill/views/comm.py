@@ -47,7 +47,7 @@ def detach(ip: Any = None) -> None:
 
 
 def publisher() -> Publisher | None:
-    """What this kernel's panels are sent comes from here; None where there are none."""
+    """Return the publisher for this kernel's panels; None where there are none."""
     return _link._publisher if _link is not None else None
 
 

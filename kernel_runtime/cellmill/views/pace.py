@@ -56,7 +56,7 @@ class Pace:
         self._hurry_until = self._clock() + ATTENTION
 
     def interval(self) -> float:
-        """As the machine has been of late."""
+        """Seconds between two pictures, by how busy the machine has been lately."""
         now = self._clock()
         since, before = self._seen
         if now - since >= LOOK:

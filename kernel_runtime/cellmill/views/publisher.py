@@ -167,7 +167,9 @@ class Publisher:
         return leave
 
     def _spoke(self, listener: str, command: Mapping[str, Any]) -> bool:
-        """A view is there, and shows what it says that it watches; whether it said anything new."""
+        """Record a command as a sign of life of its view; return False only where it repeats what the view watches
+        already.
+        """
         kind = command.get("kind")
         if kind == "watch":
             return self._watch(listener, command.get("sections", ()))
@@ -178,7 +180,7 @@ class Publisher:
         return True
 
     def _watch(self, listener: str, sections: Iterable[str], *, lasting: bool = False) -> bool:
-        """Whether that is news."""
+        """Record what a view watches; return whether that changed."""
         wanted = frozenset(sections) & SECTIONS.keys()
         before = self._listeners.heard(listener, wanted, lasting=lasting)
         _heard.add(self)
@@ -308,7 +310,7 @@ class Publisher:
                 self._ended()
 
     def _is_news(self, frame: schema.Snapshot) -> bool:
-        """Whether anything but the time differs from the frame sent last."""
+        """Whether the frame differs from the one sent last in more than its time."""
         last = self._last
         return last is None or {**frame, "time": 0.0} != {**last, "time": 0.0}
 

@@ -100,7 +100,7 @@ class Recording:
 
 
 class _Watcher:
-    """Where no kernel has views: a thread that takes the frames one would be sent."""
+    """Records frames where no kernel has views: a thread that takes those a view would be sent."""
 
     def __init__(self, take: Callable[[schema.Frame], None]) -> None:
         self._take = take

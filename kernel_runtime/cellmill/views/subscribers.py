@@ -24,7 +24,7 @@ class _Listener:
 
 
 class Listeners:
-    """By their names. Any thread may call; ``clock`` tells seconds and never goes back."""
+    """Subscribers by name; called from any thread. ``clock`` returns seconds and never goes back."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -37,7 +37,8 @@ class Listeners:
     def heard(
         self, name: str, sections: frozenset[str] | None = None, *, lasting: bool = False
     ) -> frozenset[str] | None:
-        """It said something, in the calling thread; ``sections`` is what it shows from now on, None: what it did.
+        """Record a message from a subscriber, received on the calling thread. ``sections``: what it shows from now on;
+        None keeps that.
 
         Returns what it showed before; None: it was not known.
         """
@@ -53,19 +54,19 @@ class Listeners:
             return before
 
     def left(self, name: str) -> None:
-        """It said goodbye."""
+        """Remove a subscriber that said goodbye."""
         with self._lock:
             self._known.pop(name, None)
 
     def told(self) -> None:
-        """All were sent a frame."""
+        """Note that a frame was sent to all."""
         with self._lock:
             for known in self._known.values():
                 if known.unanswered is None:
                     known.unanswered = self._clock()
 
     def cell_ended(self) -> None:
-        """From now on views that could not send while the cell ran can send."""
+        """Note that the cell ended: views that could not send while it ran can send from now on."""
         with self._lock:
             for known in self._known.values():
                 if known.between_cells:
@@ -88,6 +89,6 @@ class Listeners:
         return gone
 
     def sections(self) -> frozenset[str]:
-        """What any of them shows."""
+        """Return the sections that any subscriber shows."""
         with self._lock:
             return frozenset[str]().union(*(known.sections for known in self._known.values()))

@@ -18,7 +18,7 @@ _EFULL, _ETOOBIG, _EDISK = with_gil.CSCHED_EFULL, with_gil.CSCHED_ETOOBIG, with_
 
 
 class Blocks:
-    """Of one worker: in memory, or soon in memory, or in a file, or none."""
+    """Blocks for the payloads of one worker: in memory, at once or after a wait for room, or in a file."""
 
     def __init__(self, handle: Any, nogil_handle: Any) -> None:
         self._handle = handle
@@ -51,7 +51,9 @@ class Blocks:
         return int(out[0])
 
     def own(self, lives: list[weakref.ref[Any]], address: int, offset: int, size: int) -> memoryview | None:
-        """Of a payload at this address; see `payload.Area`. What has to be kept meanwhile is added to ``lives``."""
+        """Return the part of a payload at this address that its holder may write to; see `payload.Area`. What has to be
+        kept meanwhile is added to ``lives``.
+        """
         out, at = ffi.new("uint64_t *"), address + offset
         if with_gil.csched_worker_own(self._handle, at, size, out) < 0:
             return None

@@ -105,7 +105,7 @@ def _flush(worker: Runner, outcomes: Outcomes, end: int, name: str) -> Outcomes:
 def _run_limited(
     worker: Runner, function: Any, name: str, items: list[Any], star: bool
 ) -> tuple[Outcomes, int]:
-    """The same where each element has a limit of time: one that is interrupted for it ends alone.
+    """Run elements with a time limit for each: one that is interrupted for it fails alone.
 
     Its interrupt may come a moment late, or twice. One sign tells how far this has come, the number of values; an
     existing outcome is kept.

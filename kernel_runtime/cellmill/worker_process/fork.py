@@ -13,7 +13,7 @@ from ..backends.scheduled.scheduler import with_gil
 
 
 def watch(handle: Any) -> None:
-    """From now on children forked from this worker leave its rings alone."""
+    """Have children forked from this worker leave its rings alone from now on."""
     os.register_at_fork(
         before=lambda: with_gil.csched_worker_forks(handle, 1),
         after_in_parent=lambda: with_gil.csched_worker_forks(handle, 0),

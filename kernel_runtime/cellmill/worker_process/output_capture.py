@@ -27,14 +27,14 @@ class OutputCapture:
         log_records.forward(self._records)
 
     def _place(self) -> TaskRef:
-        """Of what the main thread prints now."""
+        """Return the task that the main thread prints for now."""
         ticket = with_gil.csched_worker_current(self._handle)
         if not ticket:
             return NOWHERE
         return TaskRef(with_gil.csched_worker_current_element(self._handle), self._item.function, ticket)
 
     def _records(self) -> Channel | None:
-        """Where log records go; None: this is a child that a task has forked."""
+        """Return the channel for log records; None in a child that a task has forked."""
         return None if self.channel.left else self.channel
 
     def _turn(self, take: bool) -> bool:

@@ -1,4 +1,4 @@
-"""What tasks print, in the worker: framed by task and stream, and written to a pipe that outlives the worker.
+"""Frames the output of tasks in the worker, by task and stream, and writes it to a pipe that outlives the worker.
 
 Three pipes lead from a worker to the kernel. One is for frames, of Python's sys.stdout and sys.stderr and of displays;
 two are the descriptors 1 and 2, which native code and subprocesses write to as they like. Their content is taken
@@ -34,7 +34,7 @@ TURN_SECONDS = (
 
 
 class TaskRef(NamedTuple):
-    """Where something is printed: element of a chunk, number of the function, ticket of the task (0: none)."""
+    """The task that something is printed for: element of a chunk, number of the function, ticket (0: none)."""
 
     element: int
     function: int
@@ -74,7 +74,7 @@ class Channel:
         os.register_at_fork(after_in_child=self._leave)
 
     def place(self) -> TaskRef:
-        """Of what the calling thread prints: a thread belongs to the task that started it."""
+        """Return the task that the calling thread prints for: a thread belongs to the task that started it."""
         if threading.get_ident() == self._main:
             return self._here()
         thread = threading.current_thread()
@@ -192,7 +192,7 @@ class TaskStream(io.TextIOBase):
 
     @property
     def buffer(self) -> _Bytes:
-        """For bytes."""
+        """Binary buffer of the stream."""
         return _Bytes(self)
 
     def writable(self) -> bool:
@@ -232,7 +232,7 @@ class TaskStream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """What this thread has written leaves the process; it is shown when its line is whole."""
+        """Send what this thread has written; it is shown when its line is complete."""
         held = self._held.pop(threading.get_ident(), None)
         if held is not None:
             self._send(*held)
@@ -242,7 +242,7 @@ class TaskStream(io.TextIOBase):
         self.flush()
 
     def forget(self) -> None:
-        """In a forked child: what was held is its parent's to send."""
+        """Drop unfinished lines in a forked child: its parent sends them."""
         self._held.clear()
 
     def end_of_task(self) -> None:
@@ -254,7 +254,7 @@ class TaskStream(io.TextIOBase):
 
 
 class _Bytes(io.RawIOBase):
-    """What programs that write bytes look for behind sys.stdout."""
+    """Binary buffer behind sys.stdout, for programs that write bytes."""
 
     def __init__(self, stream: TaskStream) -> None:
         self._stream = stream
@@ -272,4 +272,4 @@ class _Bytes(io.RawIOBase):
         return len(raw)
 
     def close(self) -> None:
-        """It is the stream's."""
+        """Do nothing: the stream stays open."""

@@ -10,7 +10,7 @@ from ..serialization import payload
 
 
 class PlainCalls:
-    """What the C loop works with: borrowed references, to things that this object keeps.
+    """State of the C loop over plain calls: borrowed references to objects that this object keeps alive.
 
     ``functions`` are by number; ``printed`` is not empty while something a call printed is to go out before its
     result. What a call raised or returned that needs more care is found in ``aside``.

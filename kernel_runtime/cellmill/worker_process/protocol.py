@@ -1,4 +1,4 @@
-"""What the kernel, the zygote and the workers say to each other, beside tasks and results."""
+"""Messages between the kernel, the zygote and the workers, beside tasks and results."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class StandardStreams:
         self._home: tuple[Any, Any] = self._streams
 
     def keep(self) -> None:
-        """What an initializer has put in their place stays there."""
+        """Keep the streams that an initializer has put in their place."""
         self._home = (sys.stdout, sys.stderr)
 
     def look(self) -> None:

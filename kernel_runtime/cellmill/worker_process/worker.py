@@ -166,7 +166,8 @@ class Worker:
         return memoryview(ffi.buffer(ffi.cast("char *", address), size))
 
     def learn(self, number: int, address: int, size: int) -> None:
-        """A function's pickle: kept in shared memory, or copied from the ring; loaded at its first use.
+        """Remember a function's pickle, which is in shared memory or is copied from the ring; it is unpickled at its
+        first use.
 
         One of no bytes is to be forgotten; its memory is let go of as soon as nothing made from it refers to it.
         """
@@ -336,7 +337,7 @@ class Worker:
         _check_write(rc)
 
     def placed(self, encoded: payload.Encoded | bytes) -> tuple[Any, int, int]:
-        """What a payload is handed over as: its bytes, its size, the block it was written to."""
+        """Return how a payload is handed over: its bytes, its size, the block it was written to."""
         if isinstance(encoded, bytes):
             encoded = payload.Encoded(encoded, [])
         if encoded.buffers or encoded.size > payload.INLINE_MAX:

@@ -127,7 +127,7 @@ class Zygote:
         os.close(pidfd)
 
     def become_worker(self, config: dict[str, Any], fds: list[int]) -> None:
-        """In the child: leave everything of the zygote's behind and never return."""
+        """Turn a forked child into a worker: leave everything of the zygote's behind, and never return."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -169,7 +169,7 @@ class Zygote:
                 self.tell("exited", pid, status, usage.ru_maxrss * 1024)
 
     def group_of(self, pid: int) -> list[int]:
-        """What a dead worker's process group still runs: it was adopted by us, the subreaper."""
+        """Return the processes that a dead worker's process group still runs; we, the subreaper, have adopted them."""
         found = []
         with contextlib.suppress(OSError):  # no descriptor left to look with
             for child in descendants(os.getpid()):

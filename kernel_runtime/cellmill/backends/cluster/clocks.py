@@ -17,14 +17,18 @@ def boot() -> str:
 
 
 class Clock:
-    """How far a place's clock is ahead of ours: between the closest bounds that any exchange gave. Nanoseconds."""
+    """Estimates how far a remote clock is ahead of the local one, in nanoseconds: the middle of the tightest bounds
+    that any exchange gave.
+    """
 
     def __init__(self) -> None:
         self.same = False
         self._least, self._most = -(1 << 62), 1 << 62
 
     def exchanged(self, sent: int, begun: int, ended: int, received: int) -> None:
-        """Our stamps around, those of the place within."""
+        """Narrow the bounds by one exchange: ``sent`` and ``received`` by the local clock, ``begun`` and ``ended`` by
+        the remote one, in nanoseconds.
+        """
         self._least = max(self._least, ended - received)
         self._most = min(self._most, begun - sent)
 

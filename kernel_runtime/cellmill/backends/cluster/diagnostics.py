@@ -1,4 +1,4 @@
-"""What goes wrong with a cluster and its places, in words."""
+"""Warnings about a cluster and its places."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def explain(error: BaseException) -> CellmillError:
 
 
 def warn_slow(place: Place) -> None:
-    """It does not answer."""
+    """Warn that a place has not answered for a minute."""
     _warn(
         f"cellmill: the worker {place.label} has not answered for a minute; it may be busy with other work "
         "of this cluster. Tasks wait for it."
@@ -39,7 +39,7 @@ def warn_slow(place: Place) -> None:
 
 
 def warn_without(place: Place, error: BaseException) -> None:
-    """It cannot be used; others can."""
+    """Warn that a place cannot be used; others still can."""
     _warn(f"cellmill goes on without {place.label}: {error}")
 
 
@@ -52,7 +52,7 @@ def warn_unending(place: Place, error: BaseException) -> None:
 
 
 def warn_empty(cluster: str) -> None:
-    """It has no places."""
+    """Warn that the cluster has no places."""
     _warn(
         f"cellmill waits for workers: the {cluster} cluster has none so far. Tasks start as soon "
         "as one comes; scale the cluster, or look at what keeps its jobs from starting."

@@ -29,7 +29,7 @@ CLOSING_SECONDS = 5.0
 
 
 class Settings:
-    """What a place needs before its first task."""
+    """Settings that a place receives before its first task."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Settings:
         self._outside = None if keeper is None else dumps(keeper.outside)
 
     def encode(self, page: str, settings: Habits) -> bytes:
-        """As they are now, for the place with this page."""
+        """Pickle the present settings for the place that writes this page."""
         return pickle.dumps(
             {
                 "page": page,

@@ -121,14 +121,14 @@ class Lane:
         self.wake()
 
     def lose(self, reason: str) -> None:
-        """Its place is gone."""
+        """Mark the place as lost."""
         if self.lost is None:
             self.lost = reason
         self.wake()
 
     @property
     def idle(self) -> bool:
-        """It is ready, and nothing is outstanding."""
+        """Whether the lane is ready and has nothing outstanding."""
         return self.ready and not self.packs and not self.retiring
 
     def holds_others_back(self, now: float) -> bool:
@@ -142,7 +142,7 @@ class Lane:
         return True
 
     def runs(self, ticket: int) -> bool:
-        """Whether that is known of a task."""
+        """Whether the place is known to run this task now."""
         return self.page.known and self.page.read()[0] == ticket
 
     def ask_back(self) -> None:
@@ -161,11 +161,11 @@ class Lane:
 
     @property
     def closed(self) -> bool:
-        """Whether its pool is."""
+        """Whether the lane's pool is closed."""
         return self.pool.closed
 
     def hear(self, frames: memoryview) -> None:
-        """What its tasks have printed."""
+        """Pass on output that tasks of this lane have printed."""
         self.pool.hear(self.index, frames)
 
     def initializer_failed(self, error: bytes) -> None:
@@ -224,7 +224,7 @@ class Lane:
         return 0 < self._mean_ns < PACK_NS
 
     def _take_back(self) -> None:
-        """What a place has promised not to begin."""
+        """Take back the tasks that a place has promised not to begin."""
         while self._withdrawn:
             begun, taken = self._withdrawn.popleft()
             for sent in reversed(self.packs):
@@ -289,7 +289,7 @@ class Lane:
                 self._say_again(first.words, problem)
 
     def _say_again(self, words: Sequence[pack.Word], problem: BaseException) -> None:
-        """With the next pack; a caller that waits for an answer gets the error."""
+        """Queue these words for the next pack; a caller that waits for an answer gets the error."""
         for word in words:
             if word.kind == pack.CONTROL and word.number:
                 self.pool.requests.refuse(word.number, problem)
@@ -310,7 +310,7 @@ class Lane:
     # -- the end
 
     def _end(self) -> None:
-        """What is outstanding is sent again elsewhere; one that was alone there has killed its place."""
+        """Close the lane. Outstanding tasks are sent elsewhere; one that was alone in its pack has killed its place."""
         if not self.pool.stopped or self.packs:
             self._give_back()
         self.pool.ended(self)  # not under our lock: the pool wakes lanes under its own

@@ -1,4 +1,4 @@
-"""What tasks print at places: it comes with the replies of their packs."""
+"""Output of tasks at places: it arrives with the replies of their packs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..scheduled.output_reader import LAST_WORDS, OutputReader
 
 
 class PlaceListener(OutputReader):
-    """Shows it as that of worker processes is shown."""
+    """Shows output of tasks at places as that of worker processes is shown."""
 
     def hear_lane(self, index: int, frames: memoryview) -> None:
         """Frames of tasks whose results follow."""

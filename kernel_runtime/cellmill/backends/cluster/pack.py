@@ -28,7 +28,7 @@ _MAGIC = b"CMP1"
 
 
 class PackHead(NamedTuple):
-    """Whose pack it is. ``runner`` is the lane: its functions are known by their numbers."""
+    """Head of a pack. ``runner`` is the lane, within which functions are known by number."""
 
     protocol: int
     kind: int
@@ -52,7 +52,7 @@ def pack_head(buffer: bytes | memoryview) -> PackHead:
 
 
 class Word(NamedTuple):
-    """What a pack says beside its tasks: a function, or a request (with a number, where an answer is wanted)."""
+    """Content of a pack beside its tasks: a function, or a request (with a number where an answer is wanted)."""
 
     kind: int
     number: int
@@ -89,7 +89,7 @@ class Reply(NamedTuple):
         return self.records.nbytes // OUTCOME.size
 
     def mean_ns(self) -> float:
-        """How long its tasks took, one after another; 0: there are none."""
+        """Mean duration of the pack's tasks in nanoseconds; 0 if it has none."""
         if not self.tasks:
             return 0.0
         first = OUTCOME.unpack_from(self.records)

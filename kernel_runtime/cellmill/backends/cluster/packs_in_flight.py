@@ -23,7 +23,7 @@ class PackOwner(Protocol):
 
 
 class SentPack:
-    """One of them."""
+    """A pack that was sent."""
 
     __slots__ = ("answer", "asked", "error", "number", "sent", "tasks", "words")
 
@@ -43,7 +43,7 @@ class SentPack:
 
 
 class SentPacks:
-    """Those of all lanes, by number; from any thread."""
+    """The packs of all lanes that were sent, by number; called from any thread."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -52,25 +52,25 @@ class SentPacks:
         self._lock = threading.Lock()
 
     def add(self, lane: PackOwner) -> int:
-        """The number of the next one."""
+        """Register the lane's next pack; return its number."""
         number = next(self._numbers)
         with self._lock:
             self._lanes[number] = lane
         return number
 
     def take(self, number: int) -> tuple[PackOwner | None, Place | None]:
-        """It is over: whose it was, and which place is free by that."""
+        """Forget a pack that is over; return its owner and the place that becomes free by its end."""
         with self._lock:
             return self._lanes.pop(number, None), self._abandoned.pop(number, None)
 
     def abandon(self, lane: PackOwner) -> None:
-        """Its place is free when the last one that was sent there is over."""
+        """Note that the lane's place becomes free when the last pack that was sent there is over."""
         with self._lock:
             left = [number for number, sent in self._lanes.items() if sent is lane]
             if left:
                 self._abandoned[left[-1]] = lane.place
 
     def gone(self, key: Hashable) -> None:
-        """That place is never free."""
+        """Forget abandoned packs of a lost place, which never becomes free."""
         with self._lock:
             self._abandoned = {n: place for n, place in self._abandoned.items() if place.key != key}

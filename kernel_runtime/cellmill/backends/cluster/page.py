@@ -12,7 +12,7 @@ from .pack import PAGE
 
 
 class Page:
-    """What runs at a place of this machine, at any moment: a small file that it writes and this process reads."""
+    """A small file in which a place of this machine notes the task it runs now, and which this process reads."""
 
     def __init__(self, folder: str, number: int) -> None:
         self.path = os.path.join(folder, f"lane-{number}")
@@ -23,7 +23,7 @@ class Page:
             self._memory = mmap.mmap(file.fileno(), PAGE.size)
 
     def read(self) -> tuple[int, int]:
-        """Ticket of the task, 0 for none, and the element of a chunk."""
+        """Return the ticket of the task (0: none), and the element of a chunk."""
         ticket, element = PAGE.unpack_from(self._memory)
         return int(ticket), int(element)
 
@@ -33,7 +33,7 @@ class Page:
 
 
 def opened(path: str, boot_of_caller: str) -> Any:
-    """At a place: the page that it is to write, in memory; None where the caller is on another machine."""
+    """Map the page that this place is to write; None where the caller is on another machine."""
     if not boot_of_caller or boot_of_caller != clocks.boot():
         return None
     try:

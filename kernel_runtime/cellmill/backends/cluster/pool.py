@@ -147,11 +147,11 @@ class LanePool:
         return self._host.resolver.stopped
 
     def settings_for(self, page: str) -> bytes:
-        """What a place with this page needs before its first task."""
+        """Return the pickled settings that the place with this page receives before its first task."""
         return self.settings.encode(page, self.world.settings)
 
     def hear(self, index: int, frames: memoryview) -> None:
-        """What tasks of a lane have printed."""
+        """Pass on output that tasks of a lane have printed."""
         self._listener.hear_lane(index, frames)
 
     def initializer_failed(self, data: bytes) -> None:
@@ -235,7 +235,7 @@ class LanePool:
         return self.rebalancing.withdraw(ticket)
 
     def preload(self, modules: Iterable[str]) -> None:
-        """For places that are settled from now on; `restart` follows."""
+        """Import these modules at places that are set up from now on; `restart` follows."""
         for name in [modules] if isinstance(modules, str) else modules:
             if name not in self.preloaded:
                 self.preloaded.append(name)
@@ -265,7 +265,7 @@ class LanePool:
     # -- talking to places
 
     def touched(self) -> bool:
-        """At a glance: whether there is something to send."""
+        """Whether something may have to be sent to the places; a fast check."""
         return self.world.touched()
 
     def sync_world(self) -> None:

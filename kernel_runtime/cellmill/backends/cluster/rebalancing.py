@@ -1,4 +1,4 @@
-"""What waits behind long tasks goes to places that have nothing to do."""
+"""Moves tasks that wait behind long ones to places that are idle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Lanes(Protocol):
 
 
 class Rebalancing:
-    """Of one pool; only engines that can `ask` give back what they were sent."""
+    """Rebalances the tasks of one pool. Needs an engine that can `ask` places to give tasks back."""
 
     def __init__(self, pool: Lanes) -> None:
         self._pool = pool

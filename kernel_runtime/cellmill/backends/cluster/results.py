@@ -20,7 +20,7 @@ KeeperOf = Callable[[], Keeper | None]  # the backend's keeper, once there is on
 
 
 class CarryingFuture(Future):
-    """Of a call whose arguments are outside: it is settled with more care than most."""
+    """Future of a call whose arguments are in the store; it takes the slower path when it is settled."""
 
     __slots__ = ()
 

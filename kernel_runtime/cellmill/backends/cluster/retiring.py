@@ -33,14 +33,14 @@ class Lanes(Protocol):
 
 
 class Retiring:
-    """Of one pool, whose words these are; from any thread."""
+    """Resizes and restarts one pool; called from any thread."""
 
     def __init__(self, pool: Lanes) -> None:
         self._pool = pool
         self._resizing = threading.Lock()
 
     def resize(self, count: int) -> None:
-        """So many places; of a borrowed cluster at most that many are used."""
+        """Change the number of places; of a borrowed cluster at most that many are used."""
         check_worker_count(count)
         with self._pool.lock:
             before, self._pool.size = self._pool.size, count
@@ -71,7 +71,7 @@ class Retiring:
                     self._pool.came(place)
 
     def retire(self, lane: Lane) -> None:
-        """It gets no new work, and ends when it has none."""
+        """End a lane: it gets no new tasks, and closes when it has none left."""
         lane.retiring = True
         with_gil.csched_worker_retire(self._pool.scheduler.handle, lane.index)
         lane.wake()

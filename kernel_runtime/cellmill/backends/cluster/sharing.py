@@ -1,6 +1,6 @@
-"""What tasks share on a cluster: put into the store once, read once by each process of a worker.
+"""Shared objects on a cluster: put into the store once, read once by each worker process.
 
-Without a store it travels as functions do, once to each place.
+Without a store they travel as functions do, once to each place.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from . import pack
 
 
 class Taken:
-    """Of one lane, oldest first; for its relay thread alone."""
+    """Tasks that one lane has taken from its ring, oldest first; used by its relay thread alone."""
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
@@ -21,8 +21,8 @@ class Taken:
         return int(nogil.csched_lane_outstanding(self._handle))
 
     def publish(self, reply: pack.Reply, ahead: int) -> bool:
-        """The oldest have these outcomes, stamped by a clock that is so many nanoseconds ahead; False: it is late, the
-        scheduler has stopped.
+        """Publish outcomes for the oldest tasks. ``ahead``: the remote clock's offset in nanoseconds. Returns False
+        once the scheduler has stopped.
         """
         at, records, data = 0, reply.records, reply.data
         count = reply.rows
@@ -37,7 +37,7 @@ class Taken:
             records, data = _too_large(records, data, at, n)
 
     def fail(self, count: int, problem: BaseException) -> None:
-        """So many of the oldest fail by this."""
+        """Publish a failure for the ``count`` oldest tasks."""
         failed = encode_error(problem, "the task")
         tickets = nogil_ffi.new("uint64_t[]", max(1, count))
         n = int(nogil.csched_lane_oldest(self._handle, count, tickets))
@@ -62,11 +62,11 @@ class Taken:
     # -- back to the scheduler
 
     def give_back(self, count: int) -> None:
-        """The oldest have not begun."""
+        """Give back the oldest tasks, which have not begun."""
         check(nogil.csched_lane_give_back(self._handle, count, 0), "tasks that come back")
 
     def give_back_newest(self, count: int) -> None:
-        """Neither have these."""
+        """Give back the newest tasks, which have not begun."""
         check(nogil.csched_lane_take_back(self._handle, count), "tasks that come back")
 
     def give_back_suspects(self, count: int, dead: bool) -> None:
@@ -79,7 +79,7 @@ class Taken:
         nogil.csched_lane_give_back(self._handle, outstanding - suspects, 0)
 
     def give_back_but(self, ticket: int, element: int) -> None:
-        """All go back but the one that ran, at this element; 0: none did."""
+        """Give back all tasks but the one that ran, at this element of it; 0: none ran."""
         outstanding = len(self)
         tickets = nogil_ffi.new("uint64_t[]", outstanding)
         nogil.csched_lane_oldest(self._handle, outstanding, tickets)

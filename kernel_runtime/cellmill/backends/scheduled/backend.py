@@ -278,12 +278,12 @@ class ScheduledBackend:
         return count + self.cancel_sent(run)
 
     def streams(self, run: int) -> Iterator[Stream]:
-        """Of a run: its maps and batches that are not over."""
+        """Yield the maps and batches of a run that are not over."""
         yield from streams_of(self, run)
         yield from (stream for stream in self.batch_streams() if stream.run == run)
 
     def batch_streams(self) -> list[Stream]:
-        """Of the batches that gather single calls."""
+        """Return the streams of the batches that gather single calls."""
         return list(self.sender.batches.values())
 
     def stop_task(self, ticket: int) -> bool | None:
@@ -291,7 +291,7 @@ class ScheduledBackend:
         return self.stopper.stop_task(ticket)
 
     def exit_of(self, worker: int) -> Exit | None:
-        """How the last process at that place ended."""
+        """Return how the last process with this worker's number ended; None if none has."""
         return self.pool.exits.get(worker)
 
     def stop_run(self, run: int) -> int:
@@ -306,7 +306,7 @@ class ScheduledBackend:
     # -- cells
 
     def begin_cell(self) -> None:
-        """What is submitted from now on belongs to another cell."""
+        """Begin a cell: tasks submitted from now on belong to it."""
         if self.gate.foreign:
             return
         self.cancellations.new_cell()
@@ -349,7 +349,7 @@ class ScheduledBackend:
         return self.pool.infos()
 
     def worker_ends(self) -> list[WorkerEnd]:
-        """How worker processes ended that were not asked to, oldest first."""
+        """Return how worker processes ended that were not asked to, oldest first."""
         return figures.worker_ends(self.pool.exits)
 
     def replace_worker(self, index: int) -> None:

@@ -73,7 +73,9 @@ def is_owned_by(owner: FutureOwner, future: Any) -> bool:
 
 
 def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
-    """What a future in the arguments is replaced by, its place among the inputs or its value; or a shared object."""
+    """Return what replaces a future or a shared object in pickled arguments: its position among the inputs, or its
+    value.
+    """
     if type(future) is Shared:
         if inputs.shares is None:
             inputs.shares = set()

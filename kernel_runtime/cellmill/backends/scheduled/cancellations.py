@@ -28,7 +28,7 @@ SLOT = 2**32 - 1
 
 
 class Cancelled:
-    """Of one task that was cancelled."""
+    """Error text of one cancelled task."""
 
     __slots__ = ("by", "data", "name", "run", "task")
 
@@ -63,7 +63,7 @@ def done_of(run: Run | None, what: str, total: int | None = None) -> str:
 
 
 class Cancellations:
-    """Of one backend."""
+    """Records by whom tasks of one backend were cancelled."""
 
     def __init__(self, owner: object, scheduler: Scheduler, functions: FunctionTable) -> None:
         """``owner``: the backend whose runs these tasks belong to."""
@@ -75,31 +75,33 @@ class Cancellations:
         self._calls = MOST_CALLS
 
     def new_cell(self) -> None:
-        """More is kept of some more."""
+        """Allow the arguments of another `MOST_CALLS` cancelled calls to be kept."""
         self._calls = MOST_CALLS
 
     def note(self, run: int | None, default: str, after: int = 0, to: int | None = None) -> None:
-        """What there is of this run (None: of any), with later serial numbers than ``after``, is being cancelled."""
+        """Record a cancellation of a run's tasks (None: of all runs) whose serial numbers are above ``after``, up to
+        ``to`` (None: the latest).
+        """
         last = int(with_gil.csched_serial(self._scheduler.handle)) if to is None else to
         self._records.append((run, after, last, who(default)))
 
     def by(self, run: int, serial: int) -> str:
-        """What cancelled a task."""
+        """Return what cancelled a task."""
         for wanted, after, last, by in reversed(self._records):
             if wanted in (None, run) and after < serial <= last:
                 return by
         return "its executor"
 
     def one(self, ticket: int, default: str) -> None:
-        """This task is being cancelled, for `explain` or `not_cancelled`."""
+        """Record that this task is being cancelled; `explain` or `not_cancelled` follows."""
         self._singles[ticket] = who(default)
 
     def not_cancelled(self, ticket: int) -> None:
-        """It was not."""
+        """Withdraw the record of `one`: the task was not cancelled."""
         self._singles.pop(ticket, None)
 
     def explain(self, future: Future, slot: int, run: int) -> None:
-        """It was cancelled and is not committed: note what its error is to say."""
+        """Note the error text of a cancelled task whose completion is not committed yet."""
         if future._cancelled is not None:
             return
         if self._calls <= 0:
@@ -126,5 +128,5 @@ class Cancellations:
         )
 
     def arguments(self, slot: int, data: bytes | None) -> bytes | str | None:
-        """What is kept of the arguments of a call."""
+        """Return what is kept of a call's arguments."""
         return data

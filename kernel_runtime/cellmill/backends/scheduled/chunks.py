@@ -107,7 +107,7 @@ class Chunk:
 
     @property
     def cancelled(self) -> bool:
-        """It was sent before its stream was cancelled: what has not begun will not."""
+        """Whether the stream was cancelled after this chunk was sent; its elements that have not begun will not."""
         return self._cancellations != self.stream.cancellations
 
     def partial(self, came: Came) -> None:
@@ -128,7 +128,7 @@ class Chunk:
             self.stream.host.states.put(self._position_of(first), end - first, state)
 
     def _outcomes(self, view: Came) -> tuple[int, Any, dict[int, Any]]:
-        """What a worker sent: (first element, values, errors). A result that does not unpickle fails alone."""
+        """Unpack what a worker sent: (first element, values, errors). A result that does not unpickle fails alone."""
         if isinstance(view, tuple):  # it is a thread of this process
             return view
         assert not isinstance(view, BaseException)
@@ -203,7 +203,9 @@ class Chunk:
         return f"{name}.{place}" if name and place else name
 
     def _mark(self, place: int, error: BaseException, over: bool) -> None:
-        """For its journey, once the chunk is over: the scheduler knows that some failed, and not which."""
+        """Mark an element that failed for the chunk's journey: the scheduler counts the failed ones and does not know
+        which they are.
+        """
         ended = (
             with_gil.CSCHED_RETRIED
             if not over
@@ -260,7 +262,7 @@ class Chunk:
         return bool(status == with_gil.CSCHED_ERROR and detail == NOT_LOADED and len(self.items) > 1)
 
     def _fail_rest(self, status: int, error: BaseException) -> None:
-        """What has no outcome yet ends so; the scheduler counted the whole chunk."""
+        """End all elements without an outcome with this error; the scheduler counted the whole chunk."""
         good, retried = self.received, 0
         self._put(good, len(self.items), _state_of(error))
         while self.received < len(self.items):
@@ -282,7 +284,7 @@ class Chunk:
         self._send_halves()
 
     def _send_halves(self) -> None:
-        """What has no outcome yet, in two chunks."""
+        """Send the elements without an outcome again, in two chunks."""
         stream, first, end = self.stream, self.received, len(self.items)
         self.received = end
         if self.cancelled:
@@ -295,7 +297,7 @@ class Chunk:
                 stream.send_again(self.keys[part], self.items[part], self._position_of(part.start))
 
     def _timeout(self, place: int) -> BaseException:
-        """Of an element that was stopped because it ran past its limit."""
+        """Make the error of an element that was stopped at its time limit."""
         call = f"{function_name(self.stream.function)}({short_repr(self.items[place])})"
         call = outcomes.with_number(call, self._name(place))
         return outcomes.error_of(with_gil.CSCHED_TIMEOUT, None, call, self.stream.options.timeout)
@@ -370,5 +372,5 @@ def _bytes_of_one(value: Any) -> int:
 
 
 def _state_of(error: BaseException) -> int:
-    """In the state map."""
+    """Return the state of a failed element in the state map."""
     return int(state_map.CANCELLED if is_a(error, CancelledError) else state_map.FAILED)

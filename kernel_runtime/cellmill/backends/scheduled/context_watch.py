@@ -1,4 +1,4 @@
-"""What tasks must see of the kernel's process, and whether it has changed."""
+"""Watches the process context that tasks must see, for changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .scheduler import with_gil
 
 
 def current_context() -> ProcessContext:
-    """This process's surroundings, as workers shall see them."""
+    """Return the process context of this process, as workers shall see it."""
     try:
         directory = os.getcwd()
     except FileNotFoundError:
@@ -40,7 +40,7 @@ class ContextWatch:
         self.path: list[str] = []
 
     def touched(self) -> bool:
-        """The same at a glance of 0.4 us, which keeps the GIL; only in other C libraries than glibc not quite."""
+        """Like `changed`, as a check of 0.4 us that keeps the GIL; exact with glibc only."""
         return (
             bool(with_gil.csched_surroundings() != self.digest)
             or (self._seen is not None and sys.path != self.path)

@@ -1,4 +1,4 @@
-"""What hangs on what, read from the scheduler without the GIL."""
+"""Dependencies of tasks, read from the scheduler without the GIL."""
 
 from __future__ import annotations
 

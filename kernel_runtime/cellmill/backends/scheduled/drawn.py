@@ -1,4 +1,4 @@
-"""What tasks draw their random numbers from, on its way into their payloads; see `cellmill.randomness.generators`."""
+"""Puts the random number streams of tasks into their payloads; see `cellmill.randomness.generators`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pack = Callable[[Any, Callable[[Any], Encoded], Inputs], Encoded]
 
 
 class Drawn:
-    """Of one backend: bodies of calls and chunks."""
+    """Packs calls and chunks of one backend with the random number streams that they draw from."""
 
     def __init__(self, functions: FunctionTable) -> None:
         self._functions = functions
@@ -87,7 +87,7 @@ class Drawn:
         return self._functions.number(function) or self._functions.drawing(function)[0]
 
     def chunk(self, function: Any, chunk: Chunk) -> Draws | None:
-        """What these elements draw from: the state at the start of their map."""
+        """Return the streams that a chunk's elements draw from: the state at the start of their map."""
         stream = chunk.stream
         place, generators = stream.generators_for(chunk.keys)
         if not generators and streams.seed is None and not stream.roots:

@@ -47,7 +47,7 @@ class Elements:
             self._count += len(items)
 
     def first_key(self) -> Any:
-        """Of the element that comes next; there must be one."""
+        """Key of the next element; there must be one."""
         return self._spans[0][0][self._start]
 
     def take(self, count: int) -> Span:
@@ -100,7 +100,7 @@ class Elements:
         return None
 
     def keys(self) -> list[Any]:
-        """Of all that are here, in order."""
+        """Return the keys of all elements, in order."""
         return [key for keys, _, _ in self._left() for key in keys]
 
     def clear(self) -> list[Span]:

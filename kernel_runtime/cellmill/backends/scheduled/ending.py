@@ -1,4 +1,4 @@
-"""How a backend over the scheduler ends: in order, or because no worker can be had any more."""
+"""Ends a backend over the scheduler: in order, or because no worker can be had any more."""
 
 from __future__ import annotations
 

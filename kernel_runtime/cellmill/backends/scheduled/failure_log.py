@@ -81,7 +81,7 @@ class Failure:
 
     @property
     def arguments(self) -> str:
-        """As short text; no code of theirs is run."""
+        """Arguments as short text; none of their code is run."""
         if self.shown is None and self.data is not None:
             try:
                 self.shown = _shown(preview(memoryview(self.data)), self.form)

@@ -69,7 +69,7 @@ def journey_rows(scheduler: Scheduler, names: Mapping[int, str]) -> Iterator[dic
 
 
 def account(scheduler: Scheduler, names: Mapping[int, str], run: int | None) -> Account:
-    """Where the time went, of one run or of the present piece of work."""
+    """Return where the time went of one run, or of the present piece of work."""
     sums = ffi.new("csched_account_t *")
     number = EVERY_RUN if run is None else run
     check(with_gil.csched_account(scheduler.handle, number, sums), "an account of a run")
@@ -104,7 +104,7 @@ def _chain(scheduler: Scheduler, names: Mapping[int, str], sums: Any) -> tuple[l
 
 
 def worker_ends(exits: Mapping[int, Exit]) -> list[WorkerEnd]:
-    """Of workers that ended without being asked to, oldest first."""
+    """Return the ends of workers that were not asked to end, oldest first."""
     return [
         WorkerEnd(index, end.reason or describe_exit(end.signal, end.exitcode), end.peak_rss)
         for index, end in list(exits.items())

@@ -37,7 +37,7 @@ _backends: weakref.WeakSet[Forked] = weakref.WeakSet()
 
 
 def watch(backend: Forked) -> None:
-    """From now on forked children disown this backend."""
+    """Have forked children disown this backend from now on."""
     _backends.add(backend)
 
 

@@ -225,7 +225,7 @@ class Inspector:
         return int(ticket), self._host.functions.names.get(int(ended.function), "?") if known else "a task"
 
     def failure(self, task: int, element: int | None = None) -> Failure | None:
-        """What is kept of its failure."""
+        """Return the kept failure of a task or an element; None if there is none."""
         return self._host.failures.find(task, element)
 
     def latest_failure(self) -> Failure | None:
@@ -237,7 +237,7 @@ class Inspector:
         return self._host.failures.groups(most)
 
     def arguments(self, task: int, element: int | None) -> str | None:
-        """Of a task that is not over, or whose failure is kept, as short text; None when it is forgotten."""
+        """Return the arguments of a task that is not over, or whose failure is kept, as short text; None for others."""
         found = self.failure(task, element)
         if found is not None:
             return found.arguments
@@ -255,7 +255,9 @@ class Inspector:
             return "<arguments that cannot be shown>"
 
     def call_text(self, ticket: int) -> str:
-        """Of a task that is not over, or whose failure is kept; "" of others, which would have to be searched for."""
+        """Return the call of a task that is not over, or whose failure is kept, as text; "" for others, which would
+        have to be searched for.
+        """
         found = self.failure(ticket)
         arguments = self.arguments(ticket, None) if ticket else None
         if arguments is None:
@@ -272,12 +274,14 @@ class Inspector:
     # -- control
 
     def set_priority(self, task: int, priority: int) -> bool:
-        """Of a task that has not begun; False when it has."""
+        """Change the priority of a task that has not begun; False when it has."""
         check_whole("priority", priority, PRIORITIES)
         return int(with_gil.csched_set_priority(self._handle, self.ticket(task), priority)) > 0
 
     def set_run_priority(self, run: int, priority: int) -> int:
-        """Of what a run has not begun, and of what comes; how many elements and calls of it wait now."""
+        """Change the priority of a run's tasks that have not begun, and of later ones; return how many elements and
+        calls of it wait now.
+        """
         check_whole("priority", priority, PRIORITIES)
         waiting = 0
         for stream in list(self._host.streams(run)):

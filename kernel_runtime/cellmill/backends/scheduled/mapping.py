@@ -332,7 +332,7 @@ class MapResults:
     # -- a map that is not read
 
     def run_out(self) -> None:
-        """It will not be read: everything runs to its end, of an input without one what was taken."""
+        """Run everything to its end: its results will not be read. An input without an end is taken no further."""
         stream = self.stream
         if self._over or self._unwanted or stream.host.gate.foreign:
             return
@@ -350,7 +350,9 @@ class MapResults:
                 warnings.warn(str(self._input.error), RuntimeWarning, stacklevel=3)
 
     def take_rest(self, refusal: Exception) -> None:
-        """Nothing can be taken later: all that is left of the input is taken now, if that comes to an end."""
+        """Take all that is left of the input now, because nothing can be taken later; an input without an end is ended
+        with ``refusal``.
+        """
         if self._input.exhausted or self._over or not self._refilling.acquire(blocking=False):
             return
         try:
@@ -363,7 +365,7 @@ class MapResults:
         self._finish_run()
 
     def _refill_quietly(self) -> None:
-        """From whatever thread: what cannot be taken any more was refused together with its executor."""
+        """Refill from any thread; a closed backend ends the input."""
         try:
             self._refill()
         except Closed:
@@ -372,7 +374,7 @@ class MapResults:
 
 
 def take_rest(host: object) -> None:
-    """Nothing can be taken from the inputs of maps later."""
+    """Take the rest of all inputs of maps now, because nothing can be taken later."""
     for results in list(_open):
         if results.stream.host is host:
             results.take_rest(RuntimeError("cannot schedule new futures after shutdown"))

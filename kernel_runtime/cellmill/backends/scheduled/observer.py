@@ -1,4 +1,4 @@
-"""What views see of a backend over the scheduler: its tasks, their journeys, its state map and dependencies."""
+"""Observer of a backend over the scheduler: its tasks, their journeys, its state map and dependencies."""
 
 from __future__ import annotations
 

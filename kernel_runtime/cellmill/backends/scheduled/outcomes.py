@@ -1,4 +1,4 @@
-"""From a worker's answer to a value or an exception."""
+"""Turns a worker's answer into a value or an exception."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def not_loaded(problem: BaseException) -> PayloadError:
 
 
 def cancelled(item: Any = None) -> CancelledError:
-    """In the place of a cancelled element; its reader says what it was, see `Stream.explain`."""
+    """Make the error in the place of a cancelled element; `Stream.explain` completes it when it is read."""
     error = CancelledError()
     error.__dict__[ITEM] = item
     return error
@@ -90,7 +90,9 @@ def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
 
 
 def _next_step(ended: Exit | None) -> str:
-    """What helps: a task that ends its process would end this one too, and most of them do so each time."""
+    """Return what to do about a worker's end. Run again, a task that ends its process would mostly end the next one
+    too.
+    """
     again = "retries=1 runs such tasks again."
     if ended is None or ended.reason:
         if ended is not None and LIMIT in ended.reason:

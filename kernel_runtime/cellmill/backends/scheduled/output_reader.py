@@ -31,7 +31,7 @@ ROWS_BACK = 256  # of journeys, where a task is looked for that is over
 
 
 class OutputReader(Transcripts):
-    """Hears all workers of one backend and keeps the transcripts of its runs."""
+    """Reads the output of all workers of one backend, and keeps the transcripts of its runs."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class OutputReader(Transcripts):
         self.tell_all()
 
     def disown(self) -> None:
-        """In a forked child: the pipes are its parent's; nothing is waited for."""
+        """Close the pipes in a forked child, without waiting: they are its parent's."""
         runs.cell_listeners.discard(self)
         if self._stopped:
             return
@@ -221,7 +221,9 @@ class OutputReader(Transcripts):
             self._end(pipes, ticket)
 
     def _read_natives(self, pipes: WorkerPipes, ticket: int) -> int:
-        """What native code has written and its worker has not taken over, as output of this task or the latest one."""
+        """Read what native code has written and its worker has not taken over, as output of this task or else of the
+        latest one; return the number of bytes.
+        """
         total = 0
         for fd, kind in pipes.natives.items():
             for data in _pieces(fd):

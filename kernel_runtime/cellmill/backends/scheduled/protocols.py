@@ -1,4 +1,4 @@
-"""What the parts of a backend over the scheduler ask of each other."""
+"""Interfaces between the parts of a backend over the scheduler."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class WorkerPool(Protocol):
 
 
 class PoolHost(Protocol):
-    """What a pool of workers asks of its backend."""
+    """Interface of a backend to its pool of workers."""
 
     scheduler: Scheduler
     gate: Gate
@@ -90,7 +90,7 @@ class TaskStopper(Protocol):
 
 
 class OutputListener(Protocol):
-    """Hears what tasks print."""
+    """Receives the output of tasks."""
 
     def end_of_task(self, worker: int, ticket: int, run: int) -> None: ...
 
@@ -102,7 +102,7 @@ class OutputListener(Protocol):
 
 
 class StreamHost(Protocol):
-    """What a stream of elements, and a map, ask of their backend; it is also the owner of their futures."""
+    """Interface of a backend to a stream of elements and to a map; it also owns their futures."""
 
     limits_elements: bool  # whether the elements of a chunk can be stopped one by one
     scheduler: Scheduler
@@ -121,7 +121,7 @@ class StreamHost(Protocol):
         """Under which a map or batch that begins now is to run; None: under those of the process."""
 
     def packer(self, name: str, *, star: bool) -> Callable[[bool], Packer] | None:
-        """What packs the elements of a map when they are taken; None: they are kept themselves."""
+        """Return what packs a map's elements when they are taken; None where they are kept unpacked."""
 
     def submit_chunk(
         self, function: Any, body: dict[str, Any], chunk: Any, options: TaskOptions, run: int
@@ -129,7 +129,7 @@ class StreamHost(Protocol):
         """Send one `Chunk`. Raises `PayloadError` when an element cannot be pickled."""
 
     def exit_of(self, worker: int) -> Exit | None:
-        """How the last process at that place ended."""
+        """Return how the last process with this worker's number ended."""
 
     def cancel_sent(self, run: int) -> int:
         """Cancel tasks of a run that are in the scheduler; how many those were."""
@@ -144,7 +144,7 @@ class StreamHost(Protocol):
 
 
 class TaskEvents(Protocol):
-    """What the resolver tells of tasks, beside their results."""
+    """Receives the resolver's events on tasks, beside their results."""
 
     def cancelled(self, future: Future, done: Completion) -> None:
         """The task was cancelled; its future is settled next."""
@@ -153,7 +153,7 @@ class TaskEvents(Protocol):
         """The task failed for good; its future is settled next."""
 
     def output_ended(self, worker: int, ticket: int, run: int) -> None:
-        """What the task printed is complete; its result comes next."""
+        """The task's output is complete; its result comes next."""
 
     def reply(self, worker: int, number: int, data: bytes) -> None:
         """A worker answered a request."""

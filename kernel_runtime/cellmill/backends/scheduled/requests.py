@@ -22,7 +22,7 @@ REPLY_SECONDS = 60.0
 
 
 class Answer:
-    """Of one worker, to what it was asked."""
+    """Answer of one worker to a request."""
 
     __slots__ = ("asked", "came", "good", "member", "value")
 
@@ -57,7 +57,7 @@ class Requests:
         self._answers: dict[int, Answer] = {}
 
     def send(self, index: int, number: int, asked: Any) -> None:
-        """To one worker, if it is still there; the answer will carry the number, 0: there is none."""
+        """Send a request to one worker, if it still exists. Its answer carries ``number``; 0: none is wanted."""
         self._hand_over(index, number, pickle.dumps(asked))
 
     def _hand_over(self, index: int, number: int, data: bytes) -> None:
@@ -120,13 +120,13 @@ class Requests:
         return load_error(value)
 
     def refuse(self, number: int, problem: BaseException) -> None:
-        """What was asked did not reach its worker."""
+        """Answer a request with an error: it did not reach its worker."""
         answer = self._answers.get(number)
         if answer is not None:
             answer.take(False, encode_error(problem, "run_on_workers"))
 
     def reply(self, number: int, data: bytes) -> None:
-        """What a worker answered."""
+        """Deliver a worker's answer."""
         answer = self._answers.get(number)
         if answer is not None:
             value, problem = outcomes.load_value(memoryview(data), payload.decode_own)

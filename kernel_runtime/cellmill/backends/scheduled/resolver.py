@@ -80,7 +80,7 @@ class Resolver:
         self._callbacks.drain(seconds)
 
     def _background(self) -> None:
-        """For futures that are not waited for in a way of ours: callbacks, `concurrent.futures.wait`, asyncio."""
+        """Settle futures that are waited for by other ways than ours: callbacks, `concurrent.futures.wait`, asyncio."""
         handle = self.scheduler.nogil_handle
         while not self.stopped:
             if nogil.csched_wait_background(handle, 200) > 0:

@@ -1,4 +1,4 @@
-"""From completions to values and errors, where the workers are processes; `threads` and `cluster` have their own."""
+"""Turns completions into values and errors where workers are processes; `threads` and `cluster` have their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NONE, VALUE = with_gil.CSCHED_NONE, with_gil.CSCHED_VALUE
 
 
 class Results:
-    """Of one backend; called by its resolver."""
+    """Results of one backend; called by its resolver."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Results:
         return values
 
     def of_chunk(self, done: Completion) -> Any:
-        """What came with the end of a chunk; None: nothing."""
+        """Return a view of the outcomes that came with the end of a chunk; None if there are none."""
         return self._scheduler.lasting_view(done.blob, done.address, done.size) if done.size else None
 
     def partial(self, slot: int, detail: int, blob: int, address: int, size: int) -> Any:

@@ -16,7 +16,7 @@ from ...serialization.payload import Area, opened_own
 
 
 class NotLoaded:
-    """In the place of an object that could not be made: why."""
+    """Placeholder of an object that could not be unpickled, with the reason."""
 
     def __init__(self, problem: BaseException) -> None:
         self.problem = problem
@@ -135,6 +135,6 @@ for _code, _operands in (
 
 
 def salvage(view: memoryview, area: Area | None = None) -> Any:
-    """What was pickled, with `NotLoaded` in the place of what cannot be made."""
+    """Unpickle as much as possible, with `NotLoaded` in the place of objects that cannot be made."""
     data, buffers = opened_own(view, area)
     return _Salvager(io.BytesIO(data), buffers=buffers).load()

@@ -42,7 +42,7 @@ BATCH = 1024
 
 
 class Completion(NamedTuple):
-    """How a task ended, or an attempt of it: csched_completion_t, in the format `COMPLETION`."""
+    """End of a task, or of an attempt of it: csched_completion_t, in the format `COMPLETION`."""
 
     slot: int
     status: int
@@ -71,7 +71,7 @@ class Full(Exception):
 
 
 class TooLarge(Full):
-    """It can never hold as much."""
+    """A payload is larger than the memory for payloads can ever hold."""
 
 
 class DiskFull(Exception):
@@ -79,7 +79,7 @@ class DiskFull(Exception):
 
 
 class Closed(RuntimeError):
-    """It takes no more tasks."""
+    """The scheduler takes no more tasks."""
 
 
 class StaleInput(Exception):
@@ -110,7 +110,7 @@ def check(rc: int, what: str) -> int:
 
 
 def advice(code: int) -> str:
-    """What a person can do about an error of the operating system."""
+    """Return what to do about an error of the operating system."""
     if code in (errno.EMFILE, errno.ENFILE):
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         return (
@@ -127,7 +127,7 @@ def advice(code: int) -> str:
 
 
 class _Life:
-    """Of the C object: it goes when both the scheduler and the last view of a payload have gone.
+    """Lifetime of the C object: it is freed when both the scheduler and the last view of a payload are gone.
 
     Which of them goes first is not ours to choose where they are garbage of one cycle, with the traceback of an error.
     """
@@ -231,7 +231,7 @@ class Scheduler:
         return self._filled(int(out[0]), encoded)
 
     def spill(self, encoded: Encoded) -> int:
-        """The same in a file. Raises `DiskFull`."""
+        """Copy an encoded payload into a block in a file; returns its offset. Raises `DiskFull`."""
         out = ffi.new("uint64_t[2]")
         rc = nogil.csched_block_spill(self.nogil_handle, encoded.size, out, out + 1)
         check(rc, f"a payload of {encoded.size:,} bytes")
@@ -266,7 +266,7 @@ class Scheduler:
 
     @classmethod
     def view(cls, address: int, size: int) -> memoryview:
-        """The same as a memoryview."""
+        """Memory of a payload as a memoryview, valid until its completion is committed."""
         return memoryview(cls.buffer(address, size))
 
     def adjust_run(
@@ -286,7 +286,9 @@ class Scheduler:
         return memoryview(ffi.buffer(owner, size)).toreadonly()
 
     def own(self, view: memoryview, offset: int, size: int) -> memoryview | None:
-        """A part of such a view that its holder may write to; see `payload.Area`. It keeps the payload, too."""
+        """Return a part of a lasting view that its holder may write to (see `payload.Area`); it keeps the payload
+        alive, too.
+        """
         whole, out = _from_buffer(view), ffi.new("uint64_t *")
         at = int(ffi.cast("uintptr_t", whole)) + offset
         if with_gil.csched_own(self.handle, at, size, out) < 0:
@@ -306,15 +308,17 @@ class Scheduler:
         return int(with_gil.csched_poll(self.handle, spin_us))
 
     def wait(self, timeout_ms: int, ticket: int = 0) -> int:
-        """The same, asleep, without the GIL, for one slice of at most 50 ms; for one task's result, or for any."""
+        """Wait without the GIL, for one slice of at most 50 ms, for the result of the task ``ticket`` (0: of any task);
+        return what `poll` does.
+        """
         return int(nogil.csched_wait_for(self.nogil_handle, ticket, timeout_ms))
 
     def collect(self) -> int:
-        """How many of the oldest completions are ready to be read, at most `BATCH`."""
+        """Copy the oldest completions, at most `BATCH`, to be read; return their number."""
         return int(with_gil.csched_collect(self.handle, BATCH, self._completions))
 
     def completion(self, place: int) -> Completion:
-        """One of those just collected."""
+        """Return one of the completions that `collect` copied."""
         return Completion._make(COMPLETION.unpack_from(self._completion_bytes, place * COMPLETION.size))
 
     def slot_bytes(self, n: int) -> bytes:
@@ -326,11 +330,11 @@ class Scheduler:
         return self._completion_slots[:n].tolist(), self._completion_statuses[:n].tolist()
 
     def addresses_and_sizes(self, n: int) -> tuple[list[int], list[int]]:
-        """Two more of their columns."""
+        """Return two more columns of the ``n`` completions just collected."""
         return self._completion_addresses[:n].tolist(), self._completion_sizes[:n].tolist()
 
     def messages(self) -> int:
-        """How many of the oldest messages are ready to be read, at most `BATCH`."""
+        """Copy the oldest messages, at most `BATCH`, to be read; return their number."""
         return int(with_gil.csched_messages(self.handle, BATCH, self._messages))
 
     def message_rows(self, n: int) -> memoryview:

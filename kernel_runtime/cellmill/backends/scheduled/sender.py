@@ -47,7 +47,7 @@ _NO_FORM: tuple[int, Any] = (0, None)
 
 
 class SenderHost(StreamHost, FutureOwner, Protocol):
-    """What sending asks of the backend, which is also the owner of the futures."""
+    """Interface of a backend to its sender; it also owns the futures."""
 
     resources: Resources
     sharing: Sharing
@@ -55,7 +55,7 @@ class SenderHost(StreamHost, FutureOwner, Protocol):
     def stats(self) -> Stats: ...
 
     def break_down(self, error: CellmillError) -> None:
-        """No worker can be had: everything outstanding fails with the reason."""
+        """Fail all outstanding tasks with this error: no worker can be had."""
 
 
 class Sender:
@@ -90,13 +90,13 @@ class Sender:
         return self._long_way(function, args, kwargs, options, run)
 
     def _form_of(self, options: TaskOptions) -> tuple[int, Any] | None:
-        """What the scheduler is told of such options; None: they need the long way."""
+        """Return the C form of task options; None where a call needs the long way."""
         if not options.simple:
             return None
         return _NO_FORM if options.plain else self._kept_form(options)
 
     def _kept_form(self, options: TaskOptions) -> tuple[int, Any]:
-        """What the scheduler is told of such options, made once, and its address before it."""
+        """Return the address of the C form of task options, and what keeps it alive; made once for equal options."""
         key: Any = (options.retries, options.timeout, options.priority)
         if options.asks:
             key += (options.resources, options.memory)
@@ -268,7 +268,7 @@ class Sender:
         return future
 
     def outside(self, encoded: Encoded, entry: Future | Chunk) -> Encoded:
-        """What travels in place of a large payload, if that is kept elsewhere; ``entry`` is what holds it there."""
+        """Return what travels in place of a large payload, if that is kept elsewhere; ``entry`` holds it there."""
         return encoded
 
     def store(self, encoded: Encoded) -> int:
@@ -299,7 +299,9 @@ class Sender:
         return element
 
     def packer(self, name: str, *, star: bool) -> Callable[[bool], Packer] | None:
-        """What packs the elements of a map of this function when they are taken; None: they are kept themselves."""
+        """Return what packs the elements of a map of this function when they are taken; None where they are kept
+        unpacked.
+        """
         return lambda quiet: Packer(name, star=star, quiet=quiet)
 
     def submit_chunk(

@@ -21,7 +21,9 @@ _VARIABLES = (("_core.umath", "_extobj_contextvar"), ("_core.printoptions", "for
 
 
 def _words() -> list[int]:
-    """In which places a decimal context holds its settings, found by what differs; none: it is not the one in C."""
+    """Find the positions of the 32-bit words of a decimal context that hold its settings, by comparing contexts; empty
+    where it is not the one in C.
+    """
     names = [getattr(decimal, name) for name in settings.DecimalContext().traps]
     plain: tuple[Any, ...] = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0, [], names)
     size = decimal.Context().__sizeof__()
@@ -63,7 +65,7 @@ class _Seen:
         with_gil.csched_settings_forget(self.form)
 
     def note(self) -> None:
-        """It is the present one."""
+        """Record the present settings."""
         form = self.form
         form.get, form.digits = ffi.cast("void *", _GET), _pointer(self._digits)
         form.modules = _pointer(self._modules)
@@ -92,7 +94,7 @@ WORDS = _words()
 
 
 class SettingsWatch:
-    """Of one backend. C looks at `form` before each plain call."""
+    """Watches the settings for one backend. C compares `form` with the present ones before each plain call."""
 
     def __init__(self) -> None:
         self._seen, self._own = _Seen(), _Seen()
@@ -102,7 +104,7 @@ class SettingsWatch:
         self.form = self._seen.form
 
     def now(self) -> Settings:
-        """Of the thread that calls this; the object `base` where they are equal to it."""
+        """Return the settings of the calling thread; the object `base` itself where they equal it."""
         if not self._seen.changed():
             return self.base
         if self._own.changed():
@@ -114,12 +116,12 @@ class SettingsWatch:
         return self.base
 
     def own(self) -> Settings | None:
-        """What a call has to take along; None: nothing."""
+        """Return the settings that a call must carry; None where they are the base."""
         now = self.now()
         return None if now is self.base else now
 
     def rebase(self) -> bool:
-        """The present ones become the base; whether that is another one."""
+        """Make the present settings the base; return whether it changed."""
         now = self.now()
         if now is self.base:
             return False

@@ -79,7 +79,7 @@ class Sharing:
         self.scheduler.drop_function(place.number)
 
     def refer(self, shared: Any, needs: set[int]) -> tuple[Any, tuple[Any, ...]]:
-        """What a shared object in something pickled is replaced by."""
+        """Return the reference that replaces a shared object in a pickle."""
         if type(shared) is not Shared:
             raise PayloadError(
                 "a future cannot be pickled by itself; pass it as an argument of a call, or pass its result()"

@@ -28,25 +28,27 @@ MOST_MARKED = 4096  # elements whose journeys a chunk can hold
 
 
 class Paces:
-    """How long an element of a function took lately: what the first chunks of its next map go by."""
+    """Remembers the recent mean duration of a function's elements, for the first chunks of its next map."""
 
     def __init__(self) -> None:
         self._ns: WeakKeyDictionary[FunctionType, float] = WeakKeyDictionary()
 
     def note(self, function: Any, element_ns: float) -> None:
-        """So long on average in a chunk. Of callable objects nothing is remembered: their hash is code of theirs."""
+        """Remember a chunk's mean duration of an element, in nanoseconds. Callable objects are left out: their hash is
+        their own code.
+        """
         plain = _plain(function)
         if plain is not None:
             self._ns[plain] = element_ns
 
     def of(self, function: Any) -> float:
-        """In nanoseconds; 0: not known."""
+        """Return the mean duration of an element in nanoseconds; 0 where it is not known."""
         plain = _plain(function)
         return self._ns.get(plain, 0.0) if plain is not None else 0.0
 
 
 def _plain(function: Any) -> FunctionType | None:
-    """A method is made anew at each look; its function is not."""
+    """Return the function of a partial or of a method, which is made anew at each access; None where there is none."""
     found = function.func if type(function) is partial else function
     found = found.__func__ if type(found) is MethodType else found
     return found if type(found) is FunctionType else None
@@ -61,7 +63,7 @@ class Sizes(Protocol):
 
 
 class FixedSizes:
-    """What ``chunksize=`` asks for."""
+    """Chunks of the size that ``chunksize=`` asks for."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -149,7 +151,7 @@ LEAST_AHEAD = 2  # elements for each worker: one runs, the next waits
 
 
 class ReadAhead:
-    """How much of a map's input may be taken and not yet read, by what its elements have cost so far.
+    """Limits how much of a map's input may be taken and not yet read, by what its elements have cost so far.
 
     Counts elements from the first to the last; ``first`` is the one to be read next.
     """
@@ -193,14 +195,14 @@ class ReadAhead:
         self.element_ns = 0.7 * self.element_ns + 0.3 * mean if self.element_ns else mean
 
     def room(self, first: int, running: int) -> int:
-        """How many more elements may be taken; ``running`` of those that were have no result yet."""
+        """Return how many more elements may be taken; ``running``: how many of those taken have no result yet."""
         while self._taken and self._taken[0][0] <= first:
             self._taken_bytes -= self._taken.popleft()[1]
         unread = self._count - first
         return min(self.limit() - unread, max(self._by_bytes(running), 0 if unread else 1))
 
     def limit(self) -> int:
-        """How many elements may be taken and unread, whatever their size."""
+        """Return how many elements may be taken and unread, whatever their size."""
         if self._prefetch is not None:
             return self._prefetch
         if self.whole:

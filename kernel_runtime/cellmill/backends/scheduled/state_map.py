@@ -41,11 +41,13 @@ class States:
 
     @property
     def next(self) -> int:
-        """How many positions were ever given."""
+        """Number of positions given so far."""
         return int(with_gil.csched_state_map_next(self._scheduler.handle))
 
     def picture(self, first: int, last: int, span: int, most: int) -> Picture:
-        """At most ``most`` cells of ``span`` tasks, a power of two, from position ``first`` on. Without the GIL."""
+        """Return at most ``most`` cells of ``span`` tasks each, a power of two, from position ``first`` on. Releases
+        the GIL.
+        """
         wanted = ffi.new("csched_state_map_t *")
         wanted.first, wanted.last, wanted.span = first, last, span
         cells, packed = ffi.new("uint8_t[]", most), ffi.new("uint8_t[]", most + most // 128 + 1)
@@ -58,7 +60,7 @@ class States:
         )
 
     def position(self, slot: int) -> int:
-        """Of the first element of the task in this slot, which is not committed yet."""
+        """Return the position of the first element of the task in this slot, whose completion is not committed yet."""
         return int(with_gil.csched_task_position(self._scheduler.handle, slot))
 
     def put(self, position: int | None, count: int, state: int) -> None:
@@ -70,5 +72,5 @@ class States:
 
 
 def _free(kind: str, pointer: object) -> object:
-    """The same pointer for the module that releases the GIL."""
+    """Convert a pointer for the module that releases the GIL."""
     return nogil_cast(kind, int(ffi.cast("uintptr_t", pointer)))

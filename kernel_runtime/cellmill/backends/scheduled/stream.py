@@ -52,7 +52,7 @@ class Receiver(Protocol):
 
 
 class CancelledItem:
-    """What the error of a cancelled item of a batch says. ``by``: what cancelled it alone."""
+    """Error text of a cancelled item of a batch. ``by``: what cancelled it alone."""
 
     def __init__(self, stream: Stream, key: Any, error: CancelledError, by: str = "") -> None:
         run = None if by else find(stream.run, stream.host)
@@ -158,7 +158,7 @@ class Stream:
             self.sent -= counted
 
     def renew(self, key: int) -> None:
-        """From this element of a map on, the function is what it is now."""
+        """Use the function's present state from this element of a map on."""
         number, generators = self.host.functions.pin(self.function)
         weakref.finalize(self, self.host.functions.unpin, number).atexit = False
         with self._lock:
@@ -179,7 +179,7 @@ class Stream:
         return place, found
 
     def _same_state(self, key: int) -> int:
-        """How many elements from this one on see the same state."""
+        """Return how many elements from this one on see the same state of the function."""
         place = bisect_right(self._renewed, key)
         return self._renewed[place] - key if place < len(self._renewed) else 1 << 62
 

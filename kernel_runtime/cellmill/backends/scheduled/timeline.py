@@ -79,7 +79,7 @@ class Timeline:
         return bytes(ffi.buffer(spans, n * SPAN_BYTES))
 
     def figures(self) -> list[FunctionFigures]:
-        """What each function's tasks took."""
+        """Return the figures of each function's tasks."""
         rows = ffi.new("csched_figures_t[]", MOST_FIGURES)
         n = nogil.csched_timeline_figures(self._handle, MOST_FIGURES, rows)
         return [

@@ -51,7 +51,7 @@ class Transcripts:
         self._lock = threading.RLock()
 
     def hear_cells(self) -> None:
-        """From now on `new_cell` is told."""
+        """Subscribe to new cells: `new_cell` is called for each."""
         runs.cell_listeners.add(self)
 
     # -- what is told
@@ -171,7 +171,7 @@ class Transcripts:
         return found
 
     def new_cell(self, cell: origin.Origin) -> None:
-        """What is submitted from now on belongs to this cell."""
+        """Begin a cell: output of tasks submitted from now on belongs to it."""
         serial = int(with_gil.csched_serial(self._scheduler.handle)) + 1
         with self._lock:
             self._cells.append((serial, cell))

@@ -1,4 +1,4 @@
-"""What a map's function refers to, while its input is taken and its results are read."""
+"""Watches what a map's function refers to while its input is taken and its results are read."""
 
 from __future__ import annotations
 

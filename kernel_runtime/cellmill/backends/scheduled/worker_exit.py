@@ -1,4 +1,4 @@
-"""How workers end."""
+"""Ends of worker processes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 class Exit:
-    """How a worker process ended; ``status`` is None where only a dead zygote could have known."""
+    """End of a worker process; ``status`` is its wait status, None where only a dead zygote could have known it."""
 
     def __init__(self, status: int | None, peak_rss: int | None) -> None:
         self.signal = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None

@@ -1,4 +1,4 @@
-"""What workers do at this moment, whatever they are."""
+"""What workers of any backend do at this moment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STATES = ("lost", "starting", "idle", "lost")
 
 
 def info_of(scheduler: Scheduler, index: int) -> Any:
-    """What the scheduler knows of one worker (csched_worker_info_t)."""
+    """Return the scheduler's record of one worker (csched_worker_info_t)."""
     out = ffi.new("csched_worker_info_t *")
     with_gil.csched_worker_info(scheduler.handle, index, out)
     return out

@@ -1,4 +1,5 @@
-"""What a view may ask of its executor, while a cell runs too: obeyed at once, on whatever thread it came.
+"""Commands that a view may give to its executor: carried out at once, also while a cell runs, on the thread that
+received them.
 
 The commands are those of the schema. One that cannot be obeyed raises, and the view is told why.
 """

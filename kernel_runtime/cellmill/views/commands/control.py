@@ -1,4 +1,4 @@
-"""What changes the course of tasks: cancel, pause, resume, more or fewer workers."""
+"""Commands that change the course of tasks: cancel, pause, resume, more or fewer workers."""
 
 from __future__ import annotations
 

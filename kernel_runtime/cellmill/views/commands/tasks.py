@@ -99,8 +99,8 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
 
 
 def record_tasks(executor: Executor, told: dict[tuple[int, int | None, int], str]) -> schema.TaskRecords:
-    """What recordings keep of single tasks: those that are over among the first rows of every order, and of the
-    failures. ``told`` has those of earlier frames, which are left out, and gets these.
+    """Return the rows that a recording keeps of single tasks: those that are over among the first rows of every order,
+    and the failures. Rows in ``told`` are left out; the returned ones are added to it.
     """
     questions = questions_of(executor)
     rows: dict[tuple[int, int | None, int], Row] = {}
@@ -140,7 +140,7 @@ def cancel_task(executor: Executor, command: Mapping[str, Any]) -> None:
 
 
 def set_priority(executor: Executor, command: Mapping[str, Any]) -> None:
-    """Of one task, or of a run."""
+    """Change the priority of one task, or of a run."""
     questions = questions_of(executor)
     priority = command.get("priority")
     if command.get("task"):
@@ -229,7 +229,7 @@ def _attempt(row: Row) -> schema.TaskAttempt:
 
 
 def _seconds(nanoseconds: int) -> float:
-    """With the seven digits that a person could want."""
+    """Convert nanoseconds to seconds, rounded to seven digits."""
     return float(f"{nanoseconds / 1e9:.7g}")
 
 

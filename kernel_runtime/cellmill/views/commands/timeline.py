@@ -1,4 +1,4 @@
-"""What a view asks to see of the timeline in detail."""
+"""Commands that ask for the timeline in detail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What views may ask for beside the counters: sections, each sent at its own pace while some view shows it.
+"""Sections: what views may ask for beside the counters, each sent at its own pace while some view shows it.
 
 A section is a class of its own here, and a line in `SECTIONS`. It is made once per kernel and asked for frames from
 one thread at a time.

@@ -59,7 +59,7 @@ class GraphSection:
         return _whole(picture)
 
     def _nothing(self) -> schema.Graph | None:
-        """Where calls run at once nothing waits for anything."""
+        """Return an empty graph once: where calls run at once, nothing waits."""
         if self._changes == 0:
             return None
         self._changes = 0

@@ -1,4 +1,4 @@
-"""Where the time of the tasks went."""
+"""Sends where the time of the tasks went."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class JourneySection:
 
 
 def told(account: Account) -> schema.Account:
-    """As views are told it."""
+    """Convert an account to the schema's form."""
     return {
         "wall": account.wall,
         "workers": account.workers,

@@ -39,7 +39,7 @@ class TasksSection:
 
 
 class RecordsSection:
-    """What a recording answers questions from: tasks that are over, each once, beside the table as it opens."""
+    """Tasks that are over, each once, beside the table as it opens: a recording answers questions from them."""
 
     interval = 1.0
 

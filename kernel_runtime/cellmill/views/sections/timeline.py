@@ -1,4 +1,4 @@
-"""What each worker did when."""
+"""Sends what each worker did when."""
 
 from __future__ import annotations
 

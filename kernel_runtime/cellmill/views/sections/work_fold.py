@@ -48,7 +48,7 @@ def functions_in(spans: bytes) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What one look at the journeys gave."""
+    """Result of reading the journeys once."""
 
     work: int
     state: Any  # csched_timeline_state_t

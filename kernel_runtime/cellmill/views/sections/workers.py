@@ -15,7 +15,7 @@ _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class WorkersSection:
-    """What each worker does and takes, once a second: a look at two small files for each."""
+    """State and use of memory and processor of each worker, once a second; reads two small files for each."""
 
     interval = 1.0
 

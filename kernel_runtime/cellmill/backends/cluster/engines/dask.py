@@ -230,7 +230,7 @@ class DaskEngine:
         future.add_done_callback(lambda done: self._over(pack, done))
 
     def _over(self, pack: int, future: Any) -> None:
-        """In a thread that all futures of this process share: nothing here may wait."""
+        """Hand a finished pack to a thread that may wait. Runs in a thread that all futures of this process share."""
         with contextlib.suppress(RuntimeError):  # it was closed just now
             self._takers.submit(self._take, pack, future)
 

@@ -1,4 +1,4 @@
-"""What is asked of an engine (Dask, Ray), and what it tells: packs of tasks go to places and replies come back.
+"""The interface of an engine (Dask, Ray): packs of tasks are sent to places, and replies come back.
 
 A *place* runs one pack at a time: a worker of Dask, an actor of Ray.  A *pack* is a list of buffers that
 `cellmill.backends.cluster.remote.entry.run` takes at the place; its reply is what that returned.  Which tasks are in
@@ -16,7 +16,7 @@ from cellmill.errors import BackendError
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a pack can run."""
+    """A remote process that can run packs."""
 
     key: Hashable  # the engine's name for it
     label: str  # for people: host and process
@@ -26,7 +26,7 @@ class Place:
 
 
 class Lanes(Protocol):
-    """What an engine tells; from any thread, also from within a call of the engine.  Nothing here blocks for long."""
+    """Receives an engine's events, from any thread, also within a call of the engine; never blocks for long."""
 
     def came(self, place: Place) -> None:
         """The place takes packs from now on."""
@@ -35,7 +35,7 @@ class Lanes(Protocol):
         """The place is lost, and with it every pack that was sent there and has not been replied to."""
 
     def replied(self, pack: int, reply: Any) -> None:
-        """What `remote.run` returned for this pack."""
+        """`remote.run` returned ``reply`` for this pack."""
 
     def failed(self, pack: int, error: BaseException) -> None:
         """The engine could not run the pack; its place still exists."""
@@ -67,7 +67,9 @@ class Engine(Protocol):
         """Call `remote.hear(message)` at the place, also while a pack runs there."""
 
     def ask(self, key: Hashable, message: bytes) -> Any:
-        """The same, and return what that returned. An engine without it: what waits behind a long task stays there."""
+        """Call `remote.hear(message)` at the place, and return its result. Optional: without it, tasks that wait behind
+        a long one stay at their place.
+        """
 
     def kill(self, key: Hashable, reason: str) -> None:
         """End the worker at that place at once; `gone` follows, and `came` where it is replaced.

@@ -176,11 +176,11 @@ class RayEngine:
         self._say(key, "send", pack, buffers=data)
 
     def tell(self, key: Hashable, message: bytes) -> None:
-        """A word for this place, also while it runs a pack."""
+        """Call `remote.hear(message)` at the place, also while a pack runs there."""
         self._say(key, "tell", buffers=[message])
 
     def ask(self, key: Hashable, message: bytes) -> Any:
-        """The same, and its answer.
+        """Call `remote.hear(message)` at the place, and return its result.
 
         Raises:
             BackendError: there was none within seconds.
@@ -254,7 +254,7 @@ def find(address: str | None) -> str | None:
 
 
 def _connected(ray: Any) -> str | None:
-    """Where the Ray of this process is connected to, if it is."""
+    """Return the address that Ray is connected to in this process, or None where it is not."""
     if ray is None or not hasattr(ray, "is_initialized") or not ray.is_initialized():
         return None
     client: Any = sys.modules.get("ray.util.client")

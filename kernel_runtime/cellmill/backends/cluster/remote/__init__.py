@@ -1,1 +1,1 @@
-"""At the other end: what runs in the workers of a cluster."""
+"""Code that runs in the workers of a cluster."""

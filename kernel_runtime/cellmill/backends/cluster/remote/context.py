@@ -1,4 +1,4 @@
-"""What a task sees around it at a place: the caller's directory, environment, path, filters and levels.
+"""Process context of tasks at a place: the caller's directory, environment, path, filters and levels.
 
 A place is a process of the cluster's. Only what has changed at the caller since the lanes were opened is applied,
 and taken back when the caller leaves. Entries of the caller's path are added where they exist; so is its directory.
@@ -20,7 +20,7 @@ from ....process_context.settings import Settings
 
 
 class Surroundings:
-    """Of one lane."""
+    """Process context of one lane."""
 
     def __init__(self) -> None:
         self._before: ProcessContext | None = None  # what was adopted last
@@ -30,7 +30,9 @@ class Surroundings:
         self._undo: list[Callable[[], Any]] | None = None  # of the settings; None: no pack runs
 
     def settle_in(self, world: ProcessContext, base: ProcessContext | None) -> None:
-        """The first time. ``base``: the caller as it was; None: this process is the caller's own."""
+        """Adopt the caller's context for the first time. ``base``: the caller's context when its backend began; None
+        where this process is the caller's own.
+        """
         self._home = (_directory(), dict(os.environ), list(sys.path), reporting.read())
         self.own_process = base is not None
         self._found, self._settings = settings.read(), world.settings
@@ -53,7 +55,7 @@ class Surroundings:
         self._before = world
 
     def adopt(self, world: ProcessContext) -> None:
-        """What has changed since the last time."""
+        """Apply the changes since the last call."""
         if self._before is None:
             return
         self._settings, world = world.settings, world._replace(settings=Settings())
@@ -75,13 +77,13 @@ class Surroundings:
         self._undo = settings.put(self._settings, self._found, self.own_process)
 
     def end_pack(self) -> None:
-        """As it was before."""
+        """Undo the settings that `begin_pack` made."""
         undo, self._undo = self._undo or [], None
         for each in reversed(undo):
             each()
 
     def leave(self) -> None:
-        """As it was found."""
+        """Restore the process as it was before `settle_in`."""
         if self._home is None:
             return
         directory, environment, path, report = self._home
@@ -97,7 +99,9 @@ class Surroundings:
 
 
 def _levels_to_leave(wanted: Reporting, here: Reporting) -> tuple[tuple[str, int], ...]:
-    """Of the caller's log levels those of loggers that have one here, the engine's most likely; not the root's."""
+    """Return those of the caller's log levels whose loggers have a level here already (most likely the engine's), but
+    for the root's.
+    """
     own = {name for name, _ in here.levels if name}
     return tuple(level for level in wanted.levels if level[0] in own)
 

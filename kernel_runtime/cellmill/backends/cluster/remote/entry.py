@@ -68,7 +68,7 @@ def in_task() -> bool:
 
 
 def versions() -> dict[str, str]:
-    """What has to be the same at both ends."""
+    """Return the versions that must be the same at both ends."""
     return {"cellmill": __version__, "Python": ".".join(platform.python_version_tuple()[:2])}
 
 

@@ -22,7 +22,7 @@ class KnownFunctions:
         self.shares = Borrowed(token, self._pickled)
 
     def learn(self, number: int, body: memoryview) -> None:
-        """What has this number from now on; nothing: it is forgotten."""
+        """Remember the pickle under this number; an empty one makes it forget the number."""
         for known in (self.loaded, self._pickled, self._names, self.shares):
             known.pop(number, None)
         if body.nbytes:
@@ -43,7 +43,7 @@ class KnownFunctions:
         return found.function
 
     def name(self, number: int, function: Any) -> str:
-        """For errors; of number 0 the function is at hand."""
+        """Return a function's name for error messages; number 0 means that ``function`` is given itself."""
         if number or function is None:
             return self._names.get(number, "?")
         return str(getattr(function, "__qualname__", type(function).__name__))

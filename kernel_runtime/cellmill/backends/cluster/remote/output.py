@@ -1,4 +1,4 @@
-"""What tasks print at a place: frames by task and stream, gathered until the pack's reply.
+"""Output of tasks at a place: framed by task and stream, and gathered until the pack's reply.
 
 sys.stdout and sys.stderr of the process are routed by thread: the thread that runs tasks, and threads that tasks have
 started while no other kernel's do, write into frames; other code writes where it did before.
@@ -22,7 +22,7 @@ _records: list[Callable[[], None]] = []  # what has log records stay here again
 
 
 class TaskInHand(Protocol):
-    """What runs at this place."""
+    """The task that runs at this place."""
 
     element: int
     function: int
@@ -33,7 +33,7 @@ class TaskInHand(Protocol):
 
 
 class OutputCapture:
-    """One runner's; it is what a `TaskStream` takes for its channel."""
+    """Captures the output of one runner's tasks; serves as the channel of a `TaskStream`."""
 
     def __init__(self, runner: TaskInHand) -> None:
         self._task = runner
@@ -47,7 +47,7 @@ class OutputCapture:
         return self._by_number[number]
 
     def listen(self) -> None:
-        """This thread runs tasks from now on."""
+        """Capture output of the calling thread, which runs tasks from now on."""
         self._thread = threading.get_ident()
         with _lock:
             _listening[self._thread] = self
@@ -59,13 +59,13 @@ class OutputCapture:
                 _records.append(log_records.forward(_record_keeper))
 
     def end(self) -> None:
-        """It does not any more."""
+        """Capture no more output of the thread that called `listen`."""
         self.end_of_task(0, 0)
         with _lock:
             _listening.pop(self._thread, None)
 
     def end_of_task(self, ticket: int, function: int) -> None:
-        """Unfinished lines are the task's, and complete."""
+        """Send unfinished lines, and mark the end of the task's output."""
         for stream in self.streams:
             stream.end_of_task()
         if ticket:
@@ -73,7 +73,7 @@ class OutputCapture:
         self.spoke.clear()
 
     def take(self) -> list[bytes]:
-        """What was printed since the last time."""
+        """Return the frames printed since the last call."""
         frames, self._frames = self._frames, []
         return frames
 
@@ -112,7 +112,9 @@ def _speaker() -> OutputCapture | None:
 
 
 def _record_keeper() -> OutputCapture | None:
-    """To whom the log records of this thread go; None: they are this process's own, or it is the caller's."""
+    """Return the capture that gets log records of this thread; None where they are this process's own, or this is the
+    caller's process.
+    """
     found = _speaker()
     return (
         found if found is not None and found._task.ticket and found._task.surroundings.own_process else None
@@ -137,7 +139,7 @@ class Router(io.TextIOBase):
 
     @property
     def buffer(self) -> Any:
-        """For bytes."""
+        """Binary buffer of the stream that the calling thread prints to."""
         return self._target().buffer
 
     def writable(self) -> bool:

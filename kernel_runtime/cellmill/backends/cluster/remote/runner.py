@@ -1,4 +1,4 @@
-"""What one place keeps for one lane, and how it runs the packs that come there.
+"""Runs the packs of one lane at one place, and keeps their state.
 
 Nothing here needs the C scheduler. A reply comes back soon even where tasks turn out to be slow: when the budget of a
 pack is used up, what has not begun goes back with it.
@@ -37,7 +37,7 @@ _raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
 
 class RemoteRunner:
-    """What one place keeps for one lane. `run` belongs to one thread at a time."""
+    """State of one lane at one place. `run` belongs to one thread at a time."""
 
     def __init__(self, token: bytes) -> None:
         self.known = KnownFunctions(token)
@@ -261,7 +261,7 @@ class RemoteRunner:
     # -- beside the pack
 
     def settle_in(self, settings: dict[str, Any]) -> bool:
-        """What comes before the first task. True: what runs is told by a page."""
+        """Prepare the place before its first task. Returns whether it notes in a page what runs."""
         told = page.opened(settings["page"], settings["boot"])
         if told is not None:
             self._page = told
@@ -291,7 +291,7 @@ class RemoteRunner:
                 _raise_in_thread(ctypes.c_ulong(self.thread), ctypes.py_object(KeyboardInterrupt))
 
     def withdraw(self, packs: list[int]) -> dict[int, int]:
-        """By pack: how many of its tasks have begun; the others will not."""
+        """Begin no more tasks of these packs; return by pack how many of its tasks have begun."""
         begun: dict[int, int] = {}
         with self._hearing:
             for number in packs:

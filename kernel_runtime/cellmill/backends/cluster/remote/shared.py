@@ -1,4 +1,4 @@
-"""What tasks share, at the places of a cluster: one object for all places of a process."""
+"""Shared objects at the places of a cluster: one copy for all places of a process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Object:
 
 
 class Borrowed(Loaded):
-    """Of one place."""
+    """Shared objects as one place knows them."""
 
     def __init__(self, token: bytes, blobs: Mapping[int, memoryview | bytes]) -> None:
         super().__init__(blobs)

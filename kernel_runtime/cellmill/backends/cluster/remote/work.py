@@ -1,4 +1,4 @@
-"""What a place has in hand: a pack whose tasks are run one after another, and their outcomes."""
+"""Work of a place in hand: a pack whose tasks run one after another, and their outcomes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def interrupted(ticket: int, now: int) -> tuple[Any, ...]:
 
 
 def arguments(data: memoryview, at: int, size: int, inputs: int) -> Any:
-    """Of the task whose pickle is there, followed by the results that it takes."""
+    """Unpickle a task's arguments: ``size`` bytes at offset ``at`` of ``data``, followed by ``inputs`` results that it
+    takes.
+    """
     view = data[at : at + size]
     if not inputs:
         return pickle.loads(view) if size < payload.BUFFER_MIN else payload.decode_own(view)

@@ -31,7 +31,7 @@ class MappedFiles(FileConnector):
         self.mapped = mapped
 
     def config(self) -> dict[str, Any]:
-        """What `from_config` takes elsewhere."""
+        """Return the arguments that `from_config` takes in another process."""
         return {"store_dir": self.store_dir, "mapped": self.mapped}
 
     def _path(self, key: FileKey) -> str:
@@ -86,7 +86,9 @@ class MappedFiles(FileConnector):
 
 
 def _mapped(fd: int) -> mmap.mmap:
-    """What is written there is the holder's own copy, page by page; or read-only, where so much cannot be promised."""
+    """Map a file copy-on-write, so that its holder may write to the values; read-only where the system cannot reserve
+    as much memory.
+    """
     try:
         return mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
     except OSError:

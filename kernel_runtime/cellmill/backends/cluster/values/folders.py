@@ -30,14 +30,16 @@ def sweep(what: str, base: str) -> None:
 
 
 def _here() -> str:
-    """Where a process has its number for itself: this machine's run, or this container."""
+    """Return a name of the process number space: this boot of the machine and, within it, the container."""
     with contextlib.suppress(OSError):
         return f"{zlib.crc32((clocks.boot() + os.readlink('/proc/self/ns/pid')).encode()):08x}"
     return "anywhere"
 
 
 def start_of(pid: int) -> int:
-    """When a process started, in ticks since boot: with its number it names it for good. 0: there is none."""
+    """Return when a process started, in clock ticks since boot; 0 if there is none. Together with its number it
+    identifies a process for good.
+    """
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     except (OSError, IndexError, ValueError):

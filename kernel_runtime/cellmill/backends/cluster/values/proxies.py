@@ -43,7 +43,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What a place needs to put and to find values."""
+    """Settings by which a place puts values into the store and finds them."""
 
     token: bytes
     source: Source
@@ -52,7 +52,7 @@ class Outside:
     owner: tuple[int, int] = (0, 0)  # ...this one: number and start
 
     def put(self, encoded: Encoded, kept: bool) -> Encoded:
-        """A reference in place of a payload that is large; else the payload.
+        """Store a large payload and return a reference to it; return a smaller one as it is.
 
         ``kept``: a single result, which the kernel need not read.
         """
@@ -68,7 +68,7 @@ class Outside:
         return Encoded(data.ljust(BUFFER_MIN, b"\0") if kept else data, [])
 
     def prepare(self) -> None:
-        """At a place, before its first task; raises `BackendError` where the store cannot be reached from it.
+        """Connect to the store, at a place, before its first task; raises `BackendError` where it cannot be reached.
 
         Where values are files of this machine, they are removed should their owner die.
         """
@@ -113,7 +113,9 @@ class Keeper:
         return self._count
 
     def put(self, encoded: Encoded) -> tuple[Encoded, Lease | None]:
-        """A reference in place of a payload that is large, and what keeps the value; the payload and None otherwise."""
+        """Store a large payload; return a reference and the lease that keeps the value. Returns a smaller one as it is,
+        and None.
+        """
         if self._closed or not self.outside.policy(encoded.size):
             return encoded, None
         key = stores.put(self._connector, encoded, self.token)
@@ -126,19 +128,19 @@ class Keeper:
             self._count += change
 
     def release(self, key: Any) -> None:
-        """It is needed no more; from any thread, finalizers too."""
+        """Evict a value soon; called from any thread, finalizers too."""
         self._leaving.put(key)
 
     def release_when(self, over: Callable[[], bool], lease: Lease) -> None:
-        """It is let go of soon after ``over()`` says so; the same way."""
+        """Release a lease soon after ``over()`` returns True; called from any thread, finalizers too."""
         self._leaving.put((over, lease))
 
     def settled(self) -> None:
-        """A chunk has its values: what was read for it can go."""
+        """Drop the values that were read for a chunk, which has them now."""
         self.taken.clear()
 
     def close(self) -> None:
-        """Nothing is left in the store; results that may still be asked for come here."""
+        """Load results that may still be asked for, and empty the store."""
         if self._closed:
             return
         self._closed = True
@@ -176,7 +178,7 @@ class Keeper:
 
 
 class Lease:
-    """A value in the store, for as long as this object lives."""
+    """Keeps a value in the store for as long as this object lives."""
 
     __slots__ = ("__weakref__", "_keeper", "key")
 
@@ -187,7 +189,7 @@ class Lease:
 
     @property
     def held(self) -> bool:
-        """Until it is released."""
+        """Whether the value has not been released."""
         return self._keeper is not None
 
     def release(self) -> None:
@@ -252,7 +254,7 @@ def _taken(token: bytes, source: Source, key: Any, size: int) -> Any:
 
 
 def keeper(token: bytes, proxies: Any, above: Any, owns: bool) -> Keeper | None:
-    """What a backend's options ask for; None: values travel in packs.
+    """Return the keeper that a backend's options ask for; None where values travel in packs.
 
     ``proxies``: None (files, where the cluster is our own), False, True or "file" (files in a private folder of this
     machine), "file:FOLDER" (of a file system that all see), "redis://HOST[:PORT]", "endpoint:UUID", or a connector of

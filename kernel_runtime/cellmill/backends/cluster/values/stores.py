@@ -63,25 +63,25 @@ def connector(source: Source) -> Any:
 
 
 def keep(source: Source, made: Any) -> None:
-    """This process has this connector to it."""
+    """Use this connector for its store in this process."""
     with _lock:
         _connectors[source] = made
 
 
 def drop(source: Source) -> None:
-    """It is not used here any more."""
+    """Forget the connector to a store in this process."""
     with _lock:
         _connectors.pop(source, None)
 
 
 def source_of(made: Any) -> Source:
-    """Of a connector."""
+    """Return the class and the pickled configuration of a connector."""
     kind = type(made)
     return f"{kind.__module__}.{kind.__qualname__}", pickle.dumps(made.config())
 
 
 def name_of(source: Source) -> str:
-    """For people."""
+    """Return a store's name for messages."""
     return f"the store ({source[0].rpartition('.')[2]})"
 
 

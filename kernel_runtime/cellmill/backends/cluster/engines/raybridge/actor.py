@@ -46,7 +46,7 @@ class PlaceActor:
         return self._remote.hear(message)
 
     def about(self) -> dict[str, Any]:
-        """Where this is: host, process, and the name space of its number."""
+        """Return where the actor runs: host, process, and the name space of its process number."""
         return {
             "host": socket.gethostname(),
             "pid": os.getpid(),

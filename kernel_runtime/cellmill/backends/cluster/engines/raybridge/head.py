@@ -36,7 +36,7 @@ GONE_SECONDS = 2.0  # without its process: it ended, or it is no program yet
 
 
 def environment() -> dict[str, str]:
-    """What the processes of an own Ray find set, where the user has not set it.
+    """Return the environment variables for processes of an own Ray; those that the user has set are kept.
 
     Ray listens on the network, and any client may run code, so a token is asked for: one that no file has.
     """
@@ -96,7 +96,7 @@ def _init(ray: Any, cpus: int, temporary: str, options: dict[str, Any]) -> None:
 
 
 def _adapt(session: Path, watched: bool) -> None:
-    """What `ray.init` does not let one say. A Ray that has other insides starts as it likes.
+    """Patch settings that `ray.init` does not offer. A Ray with other internals starts with its own defaults.
 
     Without a dashboard its helpers go too. A node gives up when its agents have not said within 15 s which ports they
     took, and when it has not come up within 30 s. A busy machine takes longer, so the ports are given.
@@ -137,7 +137,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def _bind(end: socket.socket, ports: list[int]) -> None:
-    """To one of these, else to any; those that were looked at are taken out."""
+    """Bind to one of the ports, or to any free one. Ports that were tried are removed from the list."""
     while ports:
         with contextlib.suppress(OSError):
             end.bind(("", ports.pop()))
@@ -187,7 +187,7 @@ def ended(pid: int) -> bool:
 
 
 def complaint(path: str) -> str:
-    """What a server wrote when it gave up; nothing when it was killed."""
+    """Return what a server logged when it gave up; "" when it was killed."""
     for name in SERVERS:
         for log in Path(path).glob(f"{INNER}/session_*/logs/{name}.err"):
             with contextlib.suppress(OSError):

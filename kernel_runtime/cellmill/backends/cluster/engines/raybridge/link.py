@@ -28,8 +28,8 @@ TAIL_LINES = 6
 
 
 class Link:
-    """One bridge, from its start to its end. ``hear`` is called from the thread that reads, ``over`` at last: with what
-    the bridge said about its end, or None where it said nothing.
+    """One bridge process, from its start to its end. ``hear`` is called from the reading thread; ``over`` is called
+    last, with the bridge's own account of its end, or None.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Link:
         return Path(self.folder) / "bridge.txt"
 
     def last_words(self) -> str:
-        """What Ray's driver printed last, to end a message with."""
+        """Return the last lines that Ray's driver printed, for the end of an error message; "" if there are none."""
         with contextlib.suppress(OSError):
             said = self._said.read_bytes()[-TAIL_BYTES:].decode(errors="replace").strip()
             if said:
@@ -92,8 +92,8 @@ class Link:
             self._over(self, reason)
 
     def _end_group(self) -> None:
-        """What a bridge that was killed leaves behind: Ray's servers and their agents are in its process group, whose
-        number is ours until it has been waited for.
+        """Kill the process group of a bridge: Ray's servers and their agents are in it. The group's number is not
+        reused until the bridge has been waited for.
         """
         with contextlib.suppress(OSError):
             if self.process.returncode is None:
@@ -115,7 +115,8 @@ class Link:
 
 
 def search_path() -> list[str]:
-    """Where Ray's processes look for modules besides where Python does: as told, and where Ray and Cellmill are.
+    """Return the folders where Ray's processes look for modules beside Python's own: PYTHONPATH, and where Ray and
+    Cellmill are.
 
     Not where the kernel looks: a notebook's folder may have a ``grpc`` or a ``logging.py``. What tasks import is found
     as in the kernel, once they run.

@@ -196,14 +196,14 @@ class Places:
                 self._wire.send(what, buffers or ())
 
     def tell(self, key: int, message: bytes) -> None:
-        """Beside the packs."""
+        """Call the actor's `hear`, also while a pack runs there."""
         with self._lock:
             one = self._standing.get(key)
         if one is not None and one.up:
             one.handle.hear.remote(message)
 
     def ask(self, key: int, number: int, message: bytes) -> None:
-        """The same, and the answer goes back."""
+        """Call the actor's `hear`, and send its result back under ``number``."""
         with self._lock:
             one = self._standing.get(key)
         if one is None or not one.up:
@@ -219,7 +219,7 @@ class Places:
         )
 
     def kill(self, key: int, reason: str) -> None:
-        """At once, whatever it does; another takes its place."""
+        """Kill the actor at once; another one replaces it."""
         with self._lock:
             one = self._standing.get(key)
         if one is not None:
@@ -279,7 +279,7 @@ class Places:
         return ""
 
     def close(self) -> None:
-        """Of a borrowed cluster: end them, and wait until they are gone."""
+        """End the actors in a borrowed cluster, and wait until they are gone."""
         with self._lock:
             self._closing = True
             ours = list(self._standing.values())

@@ -48,7 +48,7 @@ class Bridge:
         self._servers: list[int] = []  # an own Ray's
 
     def run(self) -> None:
-        """Until the kernel says that it is over, or dies."""
+        """Serve the kernel until it closes the bridge or dies."""
         threading.Thread(target=self._receive, name="cellmill-receive", daemon=True).start()
         looked = time.monotonic()
         while True:

@@ -1,4 +1,4 @@
-"""What Ray reports, in words that say what to do."""
+"""Turns Ray's errors into messages that say what to do."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def not_made(error: BaseException, where: str) -> str:
 
 
 def lost(error: BaseException) -> str:
-    """How an actor ended."""
+    """Return how an actor ended, in words."""
     text = str(error)
     if "OutOfMemory" in type(error).__name__ or "memory monitor" in text:
         return f"its node ran out of memory, and Ray ended it ({first_lines(text)})"

@@ -3,7 +3,7 @@
 `capture` walks from a function through globals, closures, defaults, attributes, classes, instances and containers,
 as far as pickling by value would, and notes what each of them holds. `Capture.changed` compares (capture.c):
 members by identity with what is kept alive here, memory of arrays by its bytes, and objects of which only their
-own code knows the state by pickling them again. What the walk meets is sorted in ``captured_kinds``.
+own code knows the state by pickling them again. What the walk meets is sorted in `capture_kinds`.
 """
 
 from __future__ import annotations

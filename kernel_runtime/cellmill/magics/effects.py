@@ -1,7 +1,7 @@
 """What a loop's body does to things from outside: rewritten so that an item records it, to be done in the notebook.
 
 `total += f(x)` becomes a record of (number of the statement, value of f(x)); the statement itself, with its operands
-left open, is done later for each item in turn (``replaying``). Only operands are computed by the items.
+left open, is done later for each item in turn (`harvest`). Only operands are computed by the items.
 """
 
 from __future__ import annotations

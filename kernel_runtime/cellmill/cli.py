@@ -92,7 +92,9 @@ def _bench_of_a_checkout(parser: argparse.ArgumentParser, options: argparse.Name
 
 
 def _is_of_a_checkout(package: str) -> bool:
-    """Whether it can be imported and lies beside this package's sources: others have folders of the same name."""
+    """Return whether it can be imported and is beside this package's sources: other projects have folders of the
+    same name.
+    """
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         return False

@@ -1,4 +1,4 @@
-"""What can go wrong, split by cause: yours, a task's, a worker's, the backend's, ours.
+"""The errors by cause: the user's, a task's, a worker's, the backend's, Cellmill's.
 
 A message says what happened, to which task, the likely cause and the next step.
 """

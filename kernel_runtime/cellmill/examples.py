@@ -1,4 +1,4 @@
-"""Where the modules of the example notebooks are."""
+"""The folder of the example notebooks' modules."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class Future(BaseFuture[Any]):
         return found
 
     def _in_loop(self) -> Any:
-        """As `asyncio.wrap_future`; the error tells the waiter what was cancelled."""
+        """Wrap the future for asyncio as `asyncio.wrap_future` does; the error also says what was cancelled."""
         import asyncio
 
         loop = asyncio.get_event_loop()
@@ -272,7 +272,7 @@ class Future(BaseFuture[Any]):
         return self._finish(CANCELLED_AND_NOTIFIED, None, None)
 
     def disown(self, error: BaseException) -> None:
-        """In a forked child: fail without notifying followers, which are the parent's."""
+        """Fail in a forked child without notifying followers, which belong to the parent."""
         self._followers = None
         if self._state not in OVER:
             track(self)
@@ -330,7 +330,7 @@ class Future(BaseFuture[Any]):
         return followed
 
     def set_running_or_notify_cancel(self) -> bool:
-        """For uses of the class by itself; tasks do not need it."""
+        """Begin to run, or confirm the cancellation; for futures that belong to no task."""
         with self._condition:
             if self._state == CANCELLED:
                 self._state = CANCELLED_AND_NOTIFIED

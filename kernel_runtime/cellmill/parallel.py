@@ -132,7 +132,7 @@ class ParallelFunction:
         return ParallelFunction(self.__wrapped__, self._options.changed(**changes), executor)
 
     def _sent(self) -> Any:
-        """What a map runs for its elements."""
+        """Return the function that a map runs for its elements."""
         return self.__wrapped__
 
     def _where(self) -> Executor:
@@ -155,7 +155,7 @@ class ParallelFunction:
         delattr(self.__wrapped__, name)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """As a method: calls carry the instance along."""
+        """Bind it as a method: calls carry the instance along."""
         return self if instance is None else ParallelMethod(self, instance)
 
     def __reduce__(self) -> Any:
@@ -347,7 +347,9 @@ class PerWorker:
         return values[key]
 
     def _key_here(self) -> bytes:
-        """For values that are made where the factory was: it may change in place what it refers to."""
+        """Return the key of a value made in the factory's own process, where it may change in place what it refers
+        to.
+        """
         if self._pickled is not None and self._pickled[0] is None:
             return self._pickled[1]
         if self._here is None or self._here[0].changed() is not None:
@@ -355,7 +357,9 @@ class PerWorker:
         return self._here[1]
 
     def _key(self) -> tuple[bytes, bytes, tuple[Any, ...]]:
-        """(hash, pickle, shared objects) of the factory, computed again when something it refers to has changed."""
+        """Return (hash, pickle, shared objects) of the factory, computed again when something it refers to has
+        changed.
+        """
         found = self._pickled
         if found is None or (found[0] is not None and found[0].changed() is not None):
             referred = capture(self.__wrapped__)
@@ -371,7 +375,7 @@ class PerWorker:
 
 
 def _load_per_worker(key: bytes, data: bytes, shares: tuple[Any, ...] = ()) -> PerWorker:
-    """In a worker: the same factory content gives the same value, whichever function brings it."""
+    """Return the worker's value of a factory; equal factories share one value, whichever function brings them."""
     with attached(shares):
         made = PerWorker(pickle.loads(data))
     made._pickled = (None, key, data, shares)

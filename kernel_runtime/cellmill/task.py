@@ -227,12 +227,12 @@ def amount_of(name: str, value: object) -> int:
 
 
 def amount_text(amount: int) -> str:
-    """As people write it."""
+    """Format an amount as people write it."""
     return format(amount / UNITS, ".16g")
 
 
 def check_name(name: object) -> str:
-    """Of a resource; raises `UsageError`."""
+    """Check the name of a resource; raises `UsageError`."""
     if not isinstance(name, str) or not name.strip():
         raise UsageError(f"a resource has a name, such as 'gpu', not {name!r}")
     return name

@@ -67,7 +67,7 @@ def _rest(printed: Printed, dropped: int) -> list[str]:
 
 
 def _rows(lines: Sequence[Line]) -> Iterator[tuple[str, str, bool]]:
-    """Of each line whose it is, as wide everywhere, where that changes; its text; whether it went to stderr."""
+    """Return for each line its task's label, padded, where that changes; its text; whether it went to stderr."""
     labels = [_label(line) for line in lines]
     width = max(map(len, labels), default=0)
     before = ""

@@ -29,7 +29,7 @@ def _is_terminal(stream: Any) -> bool:
 
 
 class _Heard:
-    """Stands before sys.stdout or sys.stderr: the terminal hears of text before it is there."""
+    """Wraps sys.stdout or sys.stderr: the terminal is told of text before it is written."""
 
     def __init__(self, under: Any, terminal: Terminal) -> None:
         self._under = under

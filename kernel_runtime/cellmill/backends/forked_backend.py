@@ -1,4 +1,4 @@
-"""What is left of a backend in a forked child of its process: the error that tells why it is none any more."""
+"""The stand-in for a backend in a forked child of its process, and the error that explains why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._protocol import Backend
 
 
 def error() -> CellmillError:
-    """What a forked child hears when it uses something of its parent's."""
+    """Return the error that a forked child gets when it uses its parent's backend."""
     return CellmillError(
         "this executor, or the one that this future comes from, belongs to the process that forked this one: "
         "use it there, or make an Executor here"
@@ -17,7 +17,7 @@ def error() -> CellmillError:
 
 
 class ParentsBackend:
-    """In the place of a backend in a forked child: every use raises but shutting down, which does nothing."""
+    """Stands in for a backend in a forked child: every use raises an error, except shutdown, which does nothing."""
 
     forks = True
     needs_threads = False

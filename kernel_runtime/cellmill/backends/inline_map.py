@@ -17,7 +17,7 @@ from .taking import LARGEST_BLOCK, Input, endless
 
 
 class Counted(Protocol):
-    """What the calls of a map are counted with."""
+    """The part that is told when a map has ended."""
 
     def finish(self) -> None: ...
 

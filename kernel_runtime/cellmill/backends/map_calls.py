@@ -1,4 +1,4 @@
-"""What a map is asked for: its options, the constants of its calls, and where the two could be mistaken."""
+"""The arguments of a map: its options, the constants of its calls, and names that could be either."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FALSE: Any = Unset(False)
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Those that were."""
+    """Return the options that were given."""
     return {name: value for name, value in options.items() if type(value) is not Unset}
 
 
@@ -86,7 +86,7 @@ class _Fed:
 def with_constants(
     function: Any, iterables: tuple[Iterable[Any], ...], constants: dict[str, Any], *, alone: bool
 ) -> tuple[Any, tuple[Iterable[Any], ...]]:
-    """(function, iterables) of a map whose calls get these, too.
+    """Return (function, iterables) of a map whose calls get these constants as well.
 
     They are part of the function: sent once, as they are when the map begins. Futures among them are inputs of the
     tasks, as futures among arguments are; ``alone``: of calls that take nothing beside an element.

@@ -1,4 +1,4 @@
-"""What `map` gives: an iterator over results that tells how far its map has come."""
+"""The iterator that `map` returns: over its results, with the progress of the map."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ LONGEST_SLEEP_S = 0.2  # of a reader in an event loop: time limits are checked i
 
 
 class Progress(NamedTuple):
-    """How far a map has come. ``total``: of its elements, None where it is unknown; ``read``: by the loop over it."""
+    """How far a map has come. ``total``: number of its elements, None where unknown; ``read``: number that the loop
+    over it has read.
+    """
 
     name: str
     counts: RunCounts
@@ -26,7 +28,7 @@ class Progress(NamedTuple):
 
 
 class Source(Protocol):
-    """Where results come from."""
+    """The source of a map's results."""
 
     begun: bool  # whether it is read
 

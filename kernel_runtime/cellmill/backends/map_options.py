@@ -1,4 +1,4 @@
-"""How one map is to be run and read."""
+"""The options of one map."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class MapOptions:
-    """Of `Executor.map`, which describes them; ``star``: each element is a tuple of arguments.
+    """The options of `Executor.map`, which describes them; ``star``: each element is a tuple of arguments.
 
     Raises:
         UsageError: a size that is no whole number of at least 1.

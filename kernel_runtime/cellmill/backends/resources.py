@@ -1,4 +1,4 @@
-"""What an executor has to give out beside workers: memory, and whatever its owner counts by a name."""
+"""The resources of an executor beside workers: memory, and resources that the user names and counts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Resources:
             self.set(totals)
 
     def set(self, totals: Any) -> None:
-        """How much there is of each of these names; raises `UsageError` where one makes no sense."""
+        """Set the totals by name; raises `UsageError` for a total that makes no sense."""
         if not isinstance(totals, Mapping):
             raise UsageError(f'resources takes names and numbers, such as {{"gpu": 2}}, not {totals!r}')
         wanted = {
@@ -70,14 +70,14 @@ class Resources:
                 self._told = total if name == MEMORY else self._told
 
     def totals(self) -> dict[str, float]:
-        """As they were given; memory in bytes."""
+        """The totals as they were given; memory in bytes."""
         return {
             name: total if name == MEMORY else float(amount_text(total))
             for name, total in list(self._totals.items())
         }
 
     def numbers(self) -> dict[str, int]:
-        """By name: the scheduler's, of those that it was told of."""
+        """The scheduler's numbers of resources by name, of those that it knows."""
         return {name: n for name, n in list(self._numbers.items()) if name != MEMORY or self._told}
 
     def name(self, number: int) -> str:
@@ -92,7 +92,9 @@ class Resources:
         return size_text(amount)
 
     def check(self, options: TaskOptions) -> list[tuple[int, int]]:
-        """What such a task asks for: number and amount of each; raises `UsageError` where there is not so much."""
+        """Return the number and amount of each resource that such a task asks for; raises `UsageError` where the
+        total is less.
+        """
         if self._everything:
             return []
         asked = [self._number(name, amount) for name, amount in options.resources or ()]

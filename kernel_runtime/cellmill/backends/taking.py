@@ -42,7 +42,7 @@ def is_whole(iterable: Iterable[Any]) -> bool:
 
 
 class Watching(Protocol):
-    """Of what a map's function refers to."""
+    """A watch over what a map's function refers to."""
 
     capture: Capture
 
@@ -54,7 +54,7 @@ class Watching(Protocol):
 
 
 class Input:
-    """What a map is fed with. ``packer``: elements are packed as they are taken; None: they are kept themselves."""
+    """The input of a map. ``packer``: packs elements as they are taken; None: the elements themselves are kept."""
 
     def __init__(self, iterables: tuple[Iterable[Any], ...], packer: Callable[[bool], Packer] | None) -> None:
         single = len(iterables) == 1
@@ -101,7 +101,7 @@ class Input:
         return items, size + (packer.made - made if packer is not None else 0)
 
     def _take_each(self, wanted: int, items: list[Any], packer: Packer) -> None:
-        """Of an input that runs code of the user's, each is packed before the next one is asked for."""
+        """Take elements of an input that runs the user's code: each is packed before the next one is asked for."""
         watch = self.watch
         assert watch is not None  # where elements are packed
         watch.taking()
@@ -137,13 +137,13 @@ class Input:
         return items, size
 
     def rest(self) -> None:
-        """For now nothing more is taken: what was packed may have changed by the next time."""
+        """Pause taking: what was packed is forgotten, since it may have changed when taking goes on."""
         if self._packer is not None:
             self._packer.forget()
 
 
 def endless(name: str, taken: int) -> RuntimeWarning:
-    """What is told of a map that is not read, where its input does not come to an end."""
+    """Return the warning for a map that is not read and whose input does not end."""
     return RuntimeWarning(
         f"the results of a map of {name} were never read, and its input does not come to an end soon: the {taken:,} "
         "elements that were taken by then run, and no others. Read the results (for _ in results: pass), or pass a "

@@ -1,4 +1,4 @@
-"""What the benchmarks' tasks do. A module of its own, so that the workers of every runtime find it by name."""
+"""The bodies of the benchmarks' tasks, in a module that the workers of every runtime can import."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ def metrics(sizes: Sizes) -> list[Metric]:
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
-    """One runtime, both once."""
+    """Measure both once with one runtime."""
     if runtime in ENGINES:
         return _engine(runtime, workers, int(sizes["engine_tasks"]))
     return _packed(runtime.removeprefix("on-"), workers, int(sizes["tasks"]))
 
 
 def _engine(name: str, workers: int, tasks: int) -> Turn:
-    """One task of the engine for each call."""
+    """Run each call as one task of the engine."""
     with rivals.running(name, workers) as pool:
         pool.gather([pool.submit(bodies.noop) for _ in range(WARM_TASKS)])
         submit = _rate(tasks, lambda: pool.gather([pool.submit(bodies.noop) for _ in range(tasks)]))

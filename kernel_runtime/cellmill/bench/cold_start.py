@@ -56,7 +56,7 @@ def prepare(settings: Settings, sizes: dict[str, Any], folder: Path) -> None:
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
-    """One runtime, in further processes that have imported nothing before it."""
+    """Measure one runtime in new processes that have imported nothing before it."""
     values, details = ({}, {}) if runtime == PRELOADED else _phases(runtime, workers)
     if runtime in TOGETHER:
         program = _TOGETHER.format(

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """What to say after an unknown name: the nearest known one, or all of them."""
+    """Return the hint after an unknown name: the nearest known one, or all of them."""
     names = list(known)
     near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(names)}"
@@ -96,7 +96,7 @@ def _list(suite: Suite) -> None:
 
 
 def _settings(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Settings:
-    """What the flags ask for."""
+    """Return the settings that the flags ask for."""
     from .harness import Settings
     from .rivals import ELSEWHERE, RUNTIMES
 

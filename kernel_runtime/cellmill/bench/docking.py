@@ -73,7 +73,7 @@ def prepare(settings: Settings, sizes: dict[str, Any], folder: Path) -> None:
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
-    """One way of scoring all molecules: ``runtime:batch``, or ``cellmill`` with automatic batches."""
+    """Score all molecules in one way: ``runtime:batch``, or ``cellmill`` with automatic batches."""
     sys.path.insert(0, sizes["examples"])
     surrogate, smiles = pickle.loads(Path(sizes["work"]).read_bytes())
     kind, _, batch = runtime.partition(":")
@@ -103,7 +103,7 @@ def _serial(surrogate: Any, smiles: list[str], batch: int) -> tuple[float, list[
 
 
 def _automatic(surrogate: Any, smiles: list[str], workers: int) -> tuple[float, list[float]]:
-    """As in a notebook: a batch function that refers to the surrogate, and one map."""
+    """Score as a notebook does: a batch function that refers to the surrogate, and one map."""
     from .. import parallel
     from ..executor import Executor
 
@@ -118,7 +118,7 @@ def _automatic(surrogate: Any, smiles: list[str], workers: int) -> tuple[float, 
 
 
 def score_batch(order: tuple[Any, list[str]]) -> list[float]:
-    """What a rival's task does: the surrogate (2 kB) travels with each batch."""
+    """Score one batch in a rival's task: the surrogate (2 kB) is sent with each batch."""
     surrogate, smiles = order
     return surrogate.scores(smiles)  # type: ignore[no-any-return]
 
@@ -140,7 +140,7 @@ def _in_batches(
 
 
 def finish(report: Report) -> None:
-    """Say against what Cellmill stands, and whether everybody found the same scores."""
+    """Describe the rivals, and check that all found the same scores."""
     whole = [t for t in report.turns if t["details"]["molecules"] == report.sizes["molecules"]]
     same = len({t["details"]["crc32"] for t in whole}) == 1
     serial = [r for r in report.results if r.runtime.startswith("serial:")]

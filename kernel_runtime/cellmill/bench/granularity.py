@@ -32,7 +32,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
 
 
 def prepare(settings: Settings, sizes: dict[str, Any], folder: Path) -> None:
-    """How many rounds of the counted loop take a microsecond: measured once, so that all runtimes do the same work."""
+    """Measure how many rounds of the counted loop take a microsecond, once, so that all runtimes do the same work."""
     rounds = 200_000
     fastest = min(measure.timed(bodies.busy, rounds)[0] for _ in range(20))
     sizes["rounds_per_us"] = rounds / (fastest * 1e6)
@@ -81,7 +81,7 @@ def _loop(end: Connection) -> None:
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
-    """One runtime, every duration."""
+    """Measure every duration with one runtime."""
     values: dict[str, float] = {}
     details: dict[str, Any] = {}
     bare = Bare(workers)  # forked before the runtime has threads

@@ -31,7 +31,7 @@ class BenchmarkError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What was asked for on the command line. ``rivals`` None: all that are installed."""
+    """The settings of the command line. ``rivals`` None: all that are installed."""
 
     quick: bool = False
     repeats: int = 5
@@ -135,7 +135,7 @@ class Report:
         return next((r for r in self.results if r.metric.key == metric and r.runtime == runtime), None)
 
     def ratio(self, result: Result) -> float | None:
-        """How many times as good Cellmill's median is as this one (larger is better for Cellmill)."""
+        """Return Cellmill's median over this one, or its inverse where less is better: above 1, Cellmill is better."""
         ours = self.result(result.metric.key, OURS)
         if ours is None or ours is result:
             return None

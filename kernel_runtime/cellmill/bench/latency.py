@@ -24,7 +24,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
-    """One runtime, everything once."""
+    """Measure everything once with one runtime."""
     with running(runtime, workers) as pool:
         trips = measure.round_trips(pool, float(sizes["seconds"]), 200_000)
         rested = _after_idleness(pool, float(sizes["idle_s"]), int(sizes["idle_trips"]))

@@ -1,4 +1,4 @@
-"""What several benchmarks measure with a running runtime. Every function checks the results it got."""
+"""Measurements that several benchmarks take of a running runtime. Every function checks its results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOW = time.perf_counter_ns
 
 
 def fitting(rate: float, seconds: float, least: int, most: int) -> int:
-    """How many operations take about ``seconds`` at ``rate`` a second."""
+    """Return how many operations take about ``seconds`` at ``rate`` a second."""
     return max(least, min(most, int(rate * seconds)))
 
 

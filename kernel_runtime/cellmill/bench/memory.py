@@ -35,7 +35,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
-    """One runtime: hold the workers, submit, look, let go. The soak is a contender of its own."""
+    """Measure one runtime: hold the workers, submit, measure, release them. The soak is a contender of its own."""
     tasks, seconds = int(sizes["tasks"]), float(sizes["seconds"])
     if runtime == SOAK:
         return _soak(workers, int(sizes["soak_rounds"]), int(sizes["soak_tasks"]))

@@ -47,7 +47,7 @@ def prepare(settings: Settings, sizes: Sizes, folder: object) -> None:
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
-    """One runtime, sizes from small to large."""
+    """Measure one runtime with sizes from small to large."""
     import numpy
 
     seconds, streamed, most = float(sizes["seconds"]), int(sizes["stream_bytes"]), int(sizes["most"])

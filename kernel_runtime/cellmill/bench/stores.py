@@ -116,7 +116,7 @@ class Over(rivals.Cellmill):
 
 @contextlib.contextmanager
 def running(key: str, workers: int) -> Iterator[rivals.Runtime]:
-    """One of these, or one of the rivals, with warm workers."""
+    """Yield one of these, or a rival, with warm workers."""
     if key not in NAMES:
         with rivals.running(key, workers) as pool:
             yield pool

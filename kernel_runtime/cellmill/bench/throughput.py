@@ -31,7 +31,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
-    """One runtime, everything once."""
+    """Measure everything once with one runtime."""
     seconds, most = float(sizes["seconds"]), int(sizes["most"])
     values: dict[str, float] = {}
     counts: dict[str, int] = {}

@@ -28,7 +28,7 @@ Sizes = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one runtime measured in one turn: values by metric key, and facts about how."""
+    """The measurements of one runtime in one turn: values by metric key, and details of how they were taken."""
 
     values: dict[str, float]
     details: dict[str, Any] = field(default_factory=dict)

@@ -27,7 +27,7 @@ def _named(workers: int) -> str:
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
-    """One runtime, pools of every size one after the other; ``workers`` is not used."""
+    """Measure one runtime with pools of every size, one after the other; ``workers`` is not used."""
     seconds, values = float(sizes["seconds"]), {}
     counts = [int(count) for count in sizes["workers"]]
     if runtime in SLOW:

@@ -20,7 +20,7 @@ from .references import ABSENT, constants_of
 
 
 class _Comparing(NamedTuple):
-    """What csched/python/capture.c and take.c make."""
+    """The functions that csched/python/capture.c and take.c make."""
 
     capture: Callable[[list[Any], Any, int, int, int], Any]
     changed: Callable[[Any], int]
@@ -42,7 +42,7 @@ def _comparing() -> _Comparing:
 
 
 class Capture:
-    """What a function, or a class, referred to when this was made.
+    """The state that a function or class referred to when this object was made.
 
     ``capsule``: the same for C, with the number given and how many arguments fit a call (see `signatures.limits`).
     ``light``: to compare it costs about a microsecond at most. ``mutable``: whether anything that it refers to can be
@@ -97,12 +97,12 @@ def walked(root: Any, *, in_worker: bool = False) -> Walk:
 
 
 def capture(root: Any) -> Capture:
-    """The present state of what a function or class refers to."""
+    """Return the present state of what a function or class refers to."""
     return Capture(walked(root), 0)
 
 
 def bindings(root: Any) -> Capture:
-    """Of that only what variables are bound to, not what is changed in place."""
+    """Return the present bindings of those variables only, without state that is changed in place."""
     walk = walked(root)
     kept = [i for i, entry in enumerate(walk.entries) if entry[0] in (ITEM, CELL)]
     walk.entries, walk.names = [walk.entries[i] for i in kept], [walk.names[i] for i in kept]

@@ -1,4 +1,4 @@
-"""How arrays of numpy, frames of pandas and bodies of loops are compared: by fields, bytes of memory, and variables."""
+"""Comparison of numpy arrays, pandas frames and loop bodies: by fields, bytes of memory, and variables."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ ITEM, CELL, ATTRIBUTE, EQUAL, LIST, DICT, ITERABLE, BUFFER, ARRAY, CALL = range(
 
 
 class Entries(Protocol):
-    """What a walk has met so far, to which visitors add; it is a `capture_kinds.Walk`."""
+    """The entries of a walk so far, to which visitors add; implemented by `capture_kinds.Walk`."""
 
     in_worker: bool
     weight: int

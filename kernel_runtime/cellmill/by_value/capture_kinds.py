@@ -138,7 +138,7 @@ class Walk:
         return max(self._weights, key=self._weights.__getitem__) if self._weights else ""
 
     def note(self, kind: int, value: Any, key: Any, held: Any, name: str) -> None:
-        """One more entry."""
+        """Add one entry."""
         self.entries.append((kind, value, key, held))
         self.names.append(name)
         self.weight += 2
@@ -255,7 +255,7 @@ class Walk:
         self.weight += len(held) // 64
 
     def _wrapper(self, value: Any, kind: type, name: str) -> bool:
-        """What passes calls or look-ups on to something else, and what is found by its name."""
+        """Note an object that passes calls or look-ups on to another, or that is found by its name."""
         if kind is staticmethod or kind is classmethod:
             self.follow((value.__func__,), name)
         elif kind is types.MethodType:
@@ -310,7 +310,7 @@ class Walk:
             self.follow(value, name)
 
     def opaque(self, value: Any, name: str) -> None:
-        """What only its own code knows the state of: pickled again and compared."""
+        """Add an object whose state only its own code knows: it is pickled again and compared."""
         kind = type(value)
         if kind.__module__ in _GENERATORS or (self.in_worker and kind_of_generator(kind)):
             return  # tasks draw from children, which are made of its state at each call
@@ -327,12 +327,12 @@ class Walk:
 
 
 def _state(value: Any) -> bytes:
-    """What of it is sent; of generators of random numbers in it no state is."""
+    """Return the pickle of a value as it is sent, without the state of random generators."""
     return dumps(value, board=Board(), caches=False)
 
 
 def kind_of_generator(kind: type) -> bool:
-    """Whether it draws random numbers: what it draws is its own business."""
+    """Return whether a type generates random numbers."""
     return any(cls.__module__ in _GENERATORS for cls in kind.__mro__)
 
 

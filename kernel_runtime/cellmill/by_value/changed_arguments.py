@@ -1,4 +1,4 @@
-"""Which arguments a function changes in place, by its source: tasks work on copies, so the caller's objects stay.
+"""Arguments that a function changes in place, by its source: tasks change only copies of them.
 
 Read are statements whose effect is plain: `rows[0] = x`, `row.total += 1`, `del table[k]`, `rows.append(x)`,
 `frame.drop(..., inplace=True)`, `np.add(a, b, out=a)`, `rng.shuffle(rows)`. A parameter that the function binds anew
@@ -36,7 +36,7 @@ _CONTAINERS = (list, dict, set)
 
 
 def changed_arguments(function: types.FunctionType) -> dict[str, tuple[int, str]]:
-    """Of each parameter that is changed in place and not handed back, the first such line and its text."""
+    """Return, by parameter changed in place and not handed back, the first such line number and its text."""
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -54,7 +54,7 @@ def changed_arguments(function: types.FunctionType) -> dict[str, tuple[int, str]
 
 
 def _parameters(function: types.FunctionType) -> set[str]:
-    """Those that arguments are given for: not `self`, nor one whose default is a container that the function keeps."""
+    """Return the parameters without `self`, `cls` and those whose default is a container."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     by_place = names[: code.co_argcount]
@@ -77,7 +77,7 @@ def _bound_or_given_back(definition: ast.AST) -> set[str]:
 
 
 def _members(value: ast.expr) -> Iterator[ast.expr]:
-    """What a returned value holds as it is: itself, members of displays, arms of conditions."""
+    """Yield the expressions that a returned value holds: itself, members of displays, arms of conditions."""
     if isinstance(value, (ast.Tuple, ast.List, ast.Set)):
         parts = value.elts
     elif isinstance(value, ast.Dict):
@@ -94,7 +94,7 @@ def _members(value: ast.expr) -> Iterator[ast.expr]:
 
 
 def _changes(definition: ast.AST) -> Iterator[tuple[str, ast.stmt]]:
-    """The names that statements change the objects of, with the statements, in the order of the lines."""
+    """Yield the names whose objects statements change, with the statements, in the order of the lines."""
     statements = [
         node for node in ast.walk(definition) if isinstance(node, ast.stmt) and node is not definition
     ]

@@ -66,7 +66,7 @@ _INSTALLED = _installed()
 
 
 class ImportLog:
-    """What this process imports from now on; one in the zygote, which workers inherit.
+    """The imports of this process from now on; one log in the zygote, which workers inherit.
 
     Each import of a source file asks its loader for the state of the file before it is read. That is where it is
     noted: nothing is left out, and nothing costs a task that imports nothing.
@@ -88,7 +88,7 @@ class ImportLog:
         os.register_at_fork(after_in_child=self._be_silent)
 
     def _be_silent(self) -> None:
-        """What a child of a task imports is not told."""
+        """Stop reports in a forked child, whose imports are not reported."""
         self._tell = None
 
     def _note(self, module: Imported) -> None:
@@ -97,18 +97,18 @@ class ImportLog:
         self.tell()
 
     def tell_to(self, tell: Callable[[list[Imported]], None]) -> None:
-        """In a worker: have the kernel hear of each import, at once where it is the main thread's."""
+        """Report a worker's imports to the kernel from now on, at once for imports in the main thread."""
         self._tell = tell
         self._untold.clear()
 
     def tell(self) -> None:
-        """Tell what has not been told yet."""
+        """Report the imports that were not reported yet, if in the main thread."""
         if self._untold and self._tell is not None and threading.current_thread() is threading.main_thread():
             untold, self._untold = self._untold, []
             self._tell(untold)
 
     def forget(self) -> None:
-        """In the zygote: drop these modules, so that the next import reads their files again."""
+        """Drop the noted modules in the zygote, so that the next import reads their files again."""
         for module in self.imported.values():
             sys.modules.pop(module.name, None)
             package, _, name = module.name.rpartition(".")

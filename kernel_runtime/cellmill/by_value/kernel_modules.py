@@ -15,7 +15,7 @@ from .import_log import Version, users_own, version_of
 
 
 class Reloaded(NamedTuple):
-    """What the autoreload extension knows of a module: the time stamp of the file it last looked at."""
+    """The autoreload extension's record of a module: the time stamp of the file it last checked."""
 
     mtime: float
     failed: bool
@@ -62,7 +62,7 @@ class KernelModules:
         return anew
 
     def _ask_autoreload(self, held: _Held) -> bool:
-        """What it looked at anew, and did not fail at, is up to date: it changes some modules without a new spec."""
+        """Return whether autoreload has brought a module up to date, which it may do without a new spec."""
         before, now = held.by_autoreload, self.by_autoreload(held.name, held.path)
         held.by_autoreload = now
         if before is None or now is None or now.failed or now.mtime == before.mtime:
@@ -74,7 +74,7 @@ class KernelModules:
         return True
 
     def reloaded(self) -> bool:
-        """Whether one of them has been loaded again since `note`; a matter of a microsecond."""
+        """Return whether a module has been loaded again since `note`; takes about a microsecond."""
         loaded = sys.modules
         for name, held in self._held.items():  # noqa: SIM110  (a generator would cost more than the check)
             if getattr(loaded.get(name), "__spec__", None) is not held.spec:
@@ -82,7 +82,7 @@ class KernelModules:
         return False
 
     def outdated(self) -> dict[str, tuple[str, Version]]:
-        """By path, those whose files are other ones now: (name, present version)."""
+        """Return (name, present version) by path of the modules whose files have changed."""
         found = {}
         for held in self._held.values():
             now = version_of(held.path)
@@ -92,7 +92,7 @@ class KernelModules:
 
 
 def _source_of(name: str) -> tuple[Any, str] | None:
-    """(spec, path) of a module of the user's own."""
+    """Return the (spec, path) of a module of the user's own, or None."""
     with contextlib.suppress(Exception):  # the entry may be no module
         spec = sys.modules[name].__spec__
         if spec is not None and spec.has_location and users_own(str(spec.origin)):

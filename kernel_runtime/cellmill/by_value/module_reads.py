@@ -77,7 +77,7 @@ def _module_of(value: Any) -> types.ModuleType | None:
 
 
 def of_function(walk: Entries, function: types.FunctionType, name: str) -> None:
-    """What a function of a user's module reads there."""
+    """Add what a function of a user's module reads from that module."""
     module = _module_of(function)
     if module is None or function.__globals__ is not vars(module):
         return
@@ -100,7 +100,7 @@ def _of_code(walk: Entries, module: types.ModuleType, code: types.CodeType) -> N
 
 
 def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
-    """What code reads of a user's module that it refers to: ``value.name``."""
+    """Add what code reads from a user's module that it refers to: ``value.name``."""
     todo, seen = [value], set[int]()
     while todo:
         module = todo.pop()
@@ -117,7 +117,7 @@ def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
 
 
 def of_class(walk: Entries, cls: type, name: str) -> None:
-    """What the methods of a class of a user's module read, and its data."""
+    """Add what the methods of a class of a user's module read, and the class's data."""
     module = _module_of(cls)
     if module is None or type(cls) not in (type, ABCMeta):
         return
@@ -268,7 +268,7 @@ def _owner(place: tuple[str, str]) -> tuple[Any, str]:
 
 
 def _value_at(owner: Any, name: str) -> Any:
-    """What the owner itself has of that name; `Gone` if a base class has it, or nothing."""
+    """Return the owner's own value of a name; `Gone` if it has none, even if a base class has one."""
     held = vars(owner) if isinstance(owner, (type, types.ModuleType)) else None
     return getattr(owner, name, Gone) if held is None else held.get(name, Gone)
 

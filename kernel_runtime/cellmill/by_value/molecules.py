@@ -20,7 +20,7 @@ _KINDS = (("rdkit.Chem.rdchem", "Mol"), ("rdkit.Chem.rdChemReactions", "Chemical
 
 
 def reduced(value: Any, *, caches: bool) -> tuple[Any, ...] | None:
-    """What a molecule or reaction pickles to; None for others. ``caches``: with those properties."""
+    """Return a molecule's or reaction's reduction; None for others. ``caches``: with computed properties."""
     for module, name in _KINDS:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(value, kind):
@@ -59,7 +59,7 @@ def become(old: Any, new: Any) -> None:
 
 
 def _changes(old: Any, new: Any) -> Iterator[tuple[Any, dict[str, Any], list[str]]]:
-    """(molecule, atom or bond; properties it has to get; those it has to lose)."""
+    """Yield (molecule, atom or bond; properties to set; names of properties to remove)."""
     atoms = zip(old.GetAtoms(), new.GetAtoms(), strict=True)
     bonds = zip(old.GetBonds(), new.GetBonds(), strict=True)
     for owner, source in ((old, new), *atoms, *bonds):

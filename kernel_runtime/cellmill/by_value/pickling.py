@@ -105,7 +105,7 @@ _MISSING = object()
 
 
 def _bytes_of(view: memoryview) -> bytes | bytearray:
-    """In the order of its elements, to be written to where the view is."""
+    """Return the view's bytes in the order of its elements; a bytearray if the view is writable."""
     return view.tobytes() if view.readonly else bytearray(view.tobytes())
 
 
@@ -157,7 +157,7 @@ def dumps(
 
 
 def _name_of(cls: type, identity: str) -> tuple[str, str]:
-    """(identity, present version) of a class that travels by value."""
+    """Return the (identity, present version) of a class that is pickled by value."""
     with _lock:
         copied = _names.get(cls)
         if copied is not None:

@@ -1,4 +1,4 @@
-"""What a function depends on: the globals and closure variables that it and its helpers refer to."""
+"""The dependencies of a function: the globals and closure variables that it and its helpers refer to."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cell_value(cell: types.CellType) -> Any:
 
 
 def importable(function: Any) -> bool:
-    """A worker finds this very object by importing its module."""
+    """Return whether a worker finds this very object by importing its module."""
     name = getattr(function, "__module__", None)
     module = sys.modules.get(name) if name else None
     if module is None or name in ("__main__", "__mp_main__"):
@@ -87,7 +87,7 @@ def texts_used(code: types.CodeType) -> frozenset[str]:
 
 
 def named_references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """(name, value) of the globals and closure variables that a function refers to."""
+    """Yield the (name, value) of the globals and closure variables that a function refers to."""
     for name in names_of(function.__code__):
         if name in function.__globals__:
             yield name, function.__globals__[name]
@@ -98,7 +98,7 @@ def named_references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def dispatch_registry(function: types.FunctionType) -> dict[type, Any] | None:
-    """Of what `functools.singledispatch` made: the functions by type; None for any other function."""
+    """Return the functions by type of a `functools.singledispatch` function; None for any other function."""
     if function.__code__ is not _DISPATCHER:
         return None
     place = function.__code__.co_freevars.index("dispatch")
@@ -117,7 +117,7 @@ def unwrapped(value: Any) -> Any:
 
 
 def constants_of(function: Any) -> dict[str, Any]:
-    """What each call of it is given by name."""
+    """Return the keyword arguments of a `functools.partial`; {} for others."""
     return function.keywords if type(function) is functools.partial else {}
 
 

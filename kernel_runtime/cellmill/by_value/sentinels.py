@@ -16,18 +16,20 @@ from typing import Any
 
 from .import_log import is_installed
 
-LEAST_SWEPT = 1024  # in the table before it is looked through for those without another reference
+LEAST_SWEPT = 1024  # objects in the table before those without another reference are removed
 PICKLED = b"\x8c\x06object\x94\x93"  # what the pickle of one has in it, by the plain pickler
 
 _Key = tuple[int, int]  # the process that gave the number, and the number
 _lock = threading.RLock()
 _by_key: dict[_Key, object] = {}
 _keys: dict[int, _Key] = {}  # by id
-_of_modules: dict[int, tuple[str, str]] = {}  # by id: those that installed modules have, and no table keeps
+_of_modules: dict[
+    int, tuple[str, str]
+] = {}  # by id: the objects in installed modules, which the tables do not keep
 
 
 class _State:
-    """Of this process."""
+    """This process's random id and counters."""
 
     process = int.from_bytes(os.urandom(8), "little")
     numbered = 0
@@ -36,7 +38,7 @@ class _State:
 
 
 def _in_child() -> None:
-    """A forked child gives numbers of its own, and knows those that it inherits."""
+    """Start numbers of its own in a forked child, and keep those that it inherits."""
     global _lock
     _lock = threading.RLock()
     _State.process, _State.numbered = int.from_bytes(os.urandom(8), "little"), 0
@@ -46,7 +48,7 @@ os.register_at_fork(after_in_child=_in_child)
 
 
 def reduced(sentinel: object) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """What a bare object pickles to."""
+    """Return the function and arguments that a bare object pickles to."""
     with _lock:
         place = _place(sentinel)
         if place is not None:
@@ -60,7 +62,7 @@ def reduced(sentinel: object) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 
 def numbered(process: int, number: int) -> object:
-    """The object with a number."""
+    """Return the object with this number; make it if it is new here."""
     with _lock:
         found = _by_key.get((process, number))
         if found is None:
@@ -70,7 +72,7 @@ def numbered(process: int, number: int) -> object:
 
 
 def of_module(module: str, name: str) -> Any:
-    """The one that an installed module has under a name."""
+    """Return the object that an installed module has under a name."""
     return getattr(importlib.import_module(module), name)
 
 
@@ -84,7 +86,7 @@ def _keep(key: _Key, sentinel: object) -> None:
 
 
 def _only_here(table: dict[_Key, object], but: object) -> list[_Key]:
-    """Those of a table that nothing else refers to."""
+    """Return the keys of a table's objects that nothing else refers to, except ``but``."""
     return [key for key, found in table.items() if sys.getrefcount(found) <= _ALONE and found is not but]
 
 
@@ -96,7 +98,7 @@ _ALONE = _count_alone()
 
 
 def _place(sentinel: object) -> tuple[str, str] | None:
-    """(module, name) of one that code of an installed package compares with its own."""
+    """Return the (module, name) of an object that is a variable of an installed module, or None."""
     if _State.modules != len(sys.modules):
         _State.modules = len(sys.modules)
         _of_modules.clear()

@@ -1,8 +1,8 @@
-"""In a worker: what tasks change of the state that their function has captured.
+"""Detection, in a worker, of changes that tasks make to the state that their function has captured.
 
-It stays in that worker, and which worker runs the next task is left to chance. So after a task, or a chunk of a map,
-the captured state is compared with what it was, and the kernel hears of a change before it hears of the result. A
-variable that was None or missing may be set once per worker: a model that is loaded by the first task.
+Such a change stays in that worker, and any worker may run the next task. So after a task, or a chunk of a
+map, the captured state is compared with what it was, and a change is reported to the kernel before the
+result. A variable that was None or missing may be set once per worker: a model loaded by the first task.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class Look:
         self._capture = self._taken()
 
     def changed(self, *, at_any_cost: bool = False) -> str | None:
-        """One that has changed since the last time that this was told of it."""
+        """Return a variable that has changed and was not reported before, or None.
+
+        A costly comparison may be skipped, unless ``at_any_cost``.
+        """
         capture = self._capture
         if not capture.light and not at_any_cost:
             if self._looks >= FIRST_LOOKS and time.monotonic() < self._due:
@@ -90,13 +93,13 @@ class Watched:
             self.look()
 
     def bare(self) -> Callable[..., Any]:
-        """The function itself, for many calls; `look` follows."""
+        """Return the function itself, for many calls that one `look` follows."""
         if self._capture is None:
             self._take()
         return self.__wrapped__
 
     def look(self) -> None:
-        """Tell the kernel of what has changed, each variable once."""
+        """Report to the kernel which variables have changed, each variable once."""
         capture = self._capture
         if capture is None:
             return
@@ -122,7 +125,7 @@ class Watched:
         self._capture = Capture(self._walk, 0)
 
     def _tell(self, variable: str) -> None:
-        """Of this one and of all others that have changed since."""
+        """Report this variable and all others that have changed, and capture the state again."""
         found: str | None = variable
         changed, walk = list[str](), self._walk
         assert walk is not None
@@ -136,7 +139,7 @@ class Watched:
 
 
 def without_free(walk: Walk, said: set[str]) -> Walk:
-    """The same walk without what tasks may change, and without what was told already."""
+    """Return the same walk without entries that tasks may change and variables that were already reported."""
     kept = [
         (entry, name)
         for entry, name in zip(walk.entries, walk.names, strict=True)
@@ -147,7 +150,7 @@ def without_free(walk: Walk, said: set[str]) -> Walk:
 
 
 def _is_free(walk: Walk, kind: int, owner: Any, key: Any, value: Any) -> bool:
-    """What no task changes, or may set in its worker without harm: the first value of a variable that had none."""
+    """Return whether tasks never change an entry, or may safely set it: a variable's first value."""
     if kind == ITEM:
         return (
             value is ABSENT
@@ -160,11 +163,11 @@ def _is_free(walk: Walk, kind: int, owner: Any, key: Any, value: Any) -> bool:
 
 
 def bare(function: Any) -> Any:
-    """What is called many times before one `look`."""
+    """Return the function to call many times before one `look`."""
     return function.bare() if type(function) is Watched else function
 
 
 def look(function: Any) -> None:
-    """After many calls of what `bare` gave."""
+    """Report changes after many calls of the function that `bare` returned."""
     if type(function) is Watched:
         function.look()

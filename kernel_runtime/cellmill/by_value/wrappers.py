@@ -1,4 +1,4 @@
-"""How wrappers of the standard library travel by value: cached functions, dispatchers, cached properties, modules.
+"""Pickling by value of standard library wrappers: cached functions, dispatchers, cached properties, modules.
 
 Their state in this process (caches, locks, weak references) stays here. Where they arrive they are made anew from the
 functions they wrap, so that a cached function has a cache of its own in each worker.
@@ -22,7 +22,7 @@ _NAMES = ("__module__", "__name__", "__qualname__", "__doc__")
 
 
 def reduced(obj: Any) -> tuple[Any, ...] | None:
-    """What such an object pickles to; None for all others."""
+    """Return the reduction that such an object pickles to; None for all others."""
     kind = type(obj)
     if kind is CACHED:
         return None if importable(obj) else _cached_function(obj)
@@ -39,7 +39,7 @@ def reduced(obj: Any) -> tuple[Any, ...] | None:
 
 
 def is_of_spawned_main(obj: Any) -> bool:
-    """Whether it is a function or class of the main script, in a child of `multiprocessing` that has read it again."""
+    """Return whether it is a function or class of the main script, re-read in a `multiprocessing` child."""
     if type(obj) is not types.FunctionType and not issubclass(type(obj), type):
         return False
     return getattr(obj, "__module__", None) == "__mp_main__"
@@ -70,7 +70,10 @@ def _register(dispatcher: Any, state: tuple[dict[str, Any], dict[type, Any]]) ->
 
 
 def _attributes(wrapper: Any) -> dict[str, Any]:
-    """Set by name, also what wrappers copy: a function that refers to its wrapper is empty while that is made."""
+    """Return the attributes to set by name, also those that wrappers copy.
+
+    A function that refers to its wrapper is empty while the wrapper is made.
+    """
     found = {name: getattr(wrapper, name, None) for name in _NAMES}
     return found | {name: value for name, value in vars(wrapper).items() if name not in _MADE_ANEW}
 

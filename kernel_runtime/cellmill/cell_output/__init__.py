@@ -1,1 +1,1 @@
-"""What tasks printed and logged, in the kernel: whole lines, in the cell that made the calls."""
+"""The output and log records of tasks in the kernel: whole lines, in the cell that made the calls."""

@@ -20,7 +20,7 @@ TEXT = logging.Formatter("%(levelname)s:%(name)s:%(message)s")  # in what is kep
 
 
 class Channel(Protocol):
-    """Where the frames of a worker go."""
+    """The destination of a worker's frames."""
 
     streams: list[Any]
 
@@ -39,7 +39,9 @@ class _Message(NamedTuple):
 
 
 def forward(channel_here: Callable[[], Channel | None]) -> Callable[[], None]:
-    """From now on records go where ``channel_here()`` says, None: they are this process's own; what undoes it."""
+    """Forward records to ``channel_here()``, or leave them to this process where that is None; returns a function
+    that undoes it.
+    """
     plain = logging.Logger.callHandlers
 
     def call_handlers(self: logging.Logger, record: logging.LogRecord) -> None:

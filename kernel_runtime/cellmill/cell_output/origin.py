@@ -1,4 +1,4 @@
-"""Where tasks were submitted: the cell that hears what they print."""
+"""The origin of tasks: the cell that submitted them and shows their output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Origin:
         self.context.copy().run(action)
 
     def stream(self, number: int) -> Any:
-        """Where its text goes: the current stream (a cell may capture its output), but never a later cell's."""
+        """Return the stream for its text: the current one (a cell may capture its output), but never a later cell's."""
         return getattr(sys, STREAMS[number]) if self.epoch == latest.epoch else self._streams[number]
 
 
@@ -44,5 +44,5 @@ def begin_cell(epoch: int) -> Origin:
 
 
 def is_notebooks(stream: Any) -> bool:
-    """Whether what is written there stands in a cell, and is not captured or sent elsewhere."""
+    """Return whether text written there appears in a cell, and is not captured or sent elsewhere."""
     return hasattr(stream, "pub_thread")  # an `OutStream` of ipykernel, or a wrapper of one

@@ -1,4 +1,4 @@
-"""What the tasks of one cell of a notebook have printed, line by line, with whose each is; in bounded memory.
+"""The printed lines of one notebook cell's tasks, each with its task, in bounded memory.
 
 All of it is folded under the bars of the cell; the first lines come below these as well, as a plain loop would show
 them. The bars' owner sets it: see `Run.printed`.
@@ -18,7 +18,7 @@ ALIKE = 2  # of lines in a row that are the same, so many are shown
 
 
 class Line(NamedTuple):
-    """One line, or some that are the same one after another."""
+    """One line, or several equal lines in a row."""
 
     who: str  # the function and its task
     number: int  # of the stream: 1 or 2
@@ -27,7 +27,7 @@ class Line(NamedTuple):
 
 
 class Printed:
-    """Of one cell; from any thread."""
+    """The printed lines of one cell. Thread-safe."""
 
     def __init__(self, begins: Callable[[], object] = int) -> None:
         self._begins = begins  # called before the first line is shown

@@ -33,7 +33,7 @@ class Tail:
 
     @property
     def text(self) -> str:
-        """What is kept; a first line says how much is not."""
+        """The kept text; its first line says how much is missing."""
         data = b"".join(tuple(self._parts))
         if not self.dropped:
             return data.decode("utf-8", "backslashreplace")

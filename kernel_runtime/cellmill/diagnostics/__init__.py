@@ -1,1 +1,1 @@
-"""How errors and notices read: names of calls and tasks, lines of the user's code, causes, advice."""
+"""The words of errors and notices: names of calls and tasks, lines of the user's code, causes, advice."""

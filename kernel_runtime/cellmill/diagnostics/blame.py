@@ -1,4 +1,4 @@
-"""What cancels: said where the action begins, and read where it is carried out, for the errors of what is cancelled."""
+"""The causes of cancellations: named where the action begins, read where it is carried out, for error messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _here = threading.local()
 
 @contextlib.contextmanager
 def cancelling(by: str) -> Iterator[None]:
-    """What is cancelled in this block, by this thread, was cancelled by this; the outermost block says it."""
+    """Name the cause of what this thread cancels in the block; that of the outermost block counts."""
     outer = getattr(_here, "by", "")
     _here.by = outer or by
     try:
@@ -21,5 +21,5 @@ def cancelling(by: str) -> Iterator[None]:
 
 
 def who(default: str) -> str:
-    """What the outermost block of this thread says; ``default`` outside of any."""
+    """Return the cause that the outermost block of this thread names; ``default`` outside of any."""
     return getattr(_here, "by", "") or default

@@ -1,4 +1,4 @@
-"""Where the user's code calls ours: errors leave `bounded` functions without a line of Cellmill's own.
+"""The boundary between the user's code and Cellmill: errors leave `bounded` functions without Cellmill's own lines.
 
 A function in Python cannot do so, as its frame is noted when the error leaves it: the call goes through C
 (csched/python/boundary.c). Where there is no such C (another system), one line of ours stays.

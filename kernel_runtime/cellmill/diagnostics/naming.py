@@ -43,7 +43,7 @@ def name_call(error: BaseException, call: str, task: str = "") -> None:
 
 
 def call_of(error: BaseException) -> str:
-    """What `name_call` or `name_element` noted last, with the number of the task; "" without such a note."""
+    """Return what `name_call` or `name_element` noted last, with the task's number; "" without such a note."""
     for note in reversed(notes_of(error)):
         if type(note) is str and note.startswith("in ") and note.endswith(")"):
             call, task = _OF_MAP.sub("", note).removeprefix("in "), task_of(error)

@@ -43,12 +43,12 @@ def is_new(key: Any) -> bool:
 
 
 def listed(names: Sequence[str]) -> str:
-    """In words."""
+    """Join these in words."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def stays_there(variable: str, count: int = 1) -> str:
-    """What becomes of a change that a task makes in its worker, and what to do instead."""
+    """Say what becomes of a change that a task makes in its worker, and what to do instead."""
     does = "do" if count > 1 or variable in ("its defaults", "its attributes", "its arguments") else "does"
     return (
         f"The change stays in the worker: here {variable} {does} not change, and later tasks see it or not. Return "
@@ -57,7 +57,7 @@ def stays_there(variable: str, count: int = 1) -> str:
 
 
 def works_on_copies(function: str, changed: Mapping[str, tuple[int, str]]) -> str:
-    """Of arguments that a function changes in place: ``changed`` has the line of each and its text."""
+    """Return a warning about arguments that are changed in place: ``changed`` has the line of each and its text."""
     names = list(changed)
     shown = listed(names)
     where = "; ".join(f"line {line}: {_short(text)}" for line, text in list(changed.values())[:MOST_LINES])

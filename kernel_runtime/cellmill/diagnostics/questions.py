@@ -1,4 +1,4 @@
-"""What views ask about single tasks, and what is answered: rows of a table, why a task waits, how one failed."""
+"""Questions of views about single tasks and their answers: rows of a table, why a task waits, how one failed."""
 
 from __future__ import annotations
 

@@ -118,6 +118,6 @@ def in_cells(text: str) -> str:
 
 
 def _names_of_cells() -> Any:
-    """What knows the cells of this process's shell: by a file name ("Cell", "In[3]"); None: there is no shell."""
+    """Return the look-up of the shell's cells by file name ("Cell", "In[3]"); None where there is no shell."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(getattr(shell, "compile", None), "format_code_name", None)

@@ -42,7 +42,7 @@ class Asked(Protocol):
 
 
 class _Failure:
-    """One of them, or several of one kind whose futures are gone."""
+    """One failure that was not asked for, or several of one kind whose futures are gone."""
 
     __slots__ = ("call", "cell", "count", "function", "future", "kind", "message", "since")
 
@@ -128,7 +128,7 @@ def forget(future: Asked, error: BaseException) -> None:
 
 
 def _fold() -> None:
-    """Those whose futures are gone, by kind."""
+    """Fold the failures whose futures are gone, by kind."""
     kinds: dict[tuple[int, str, str], _Failure] = {}
     for number, failure in list(_failures.items()):
         if not failure.gone:
@@ -148,7 +148,7 @@ def _fold() -> None:
 
 
 def cell_begins() -> None:
-    """What the cell asks for is not told before its end."""
+    """Hold reports back until the cell's end: it may still ask for its futures."""
     global _cells, _idle_since, _in_notebook
     _in_notebook = True
     _cells += 1
@@ -156,7 +156,7 @@ def cell_begins() -> None:
 
 
 def cell_ends(*, last_word: bool = False) -> None:
-    """What cannot be asked any more is told, the rest when the kernel idles.
+    """Report failures that cannot be asked for any more; the rest when the kernel idles.
 
     ``last_word``: what a program takes down of this cell ends here; who settles futures may hold one still.
     """
@@ -182,7 +182,7 @@ def _look_soon() -> None:
 
 
 def _look() -> None:
-    """In a thread of its own, as long as there is something to tell."""
+    """Look for failures to report, in a thread that ends when there are none."""
     global _looker
     while True:
         time.sleep(LOOK_SECONDS)
@@ -240,7 +240,7 @@ def _write(cell: origin.Origin, text: str) -> None:
 
 
 def _leave_to_parent() -> None:
-    """In a forked child: they are its parent's to tell."""
+    """Forget all failures in a forked child; the parent reports them."""
     global _looker, _lock
     _lock, _looker = threading.RLock(), None
     _failures.clear()

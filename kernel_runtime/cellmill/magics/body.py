@@ -73,8 +73,9 @@ def shortened(item: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Partial):
-    """What a background task leaves: its value, the variables it assigned (pickled), those of them that cannot be sent,
-    others that it changed in place, and why there is no value here. ``own``: variables that need not be sent.
+    """The outcome of a background task: its value, the variables it assigned (pickled), those of them that
+    cannot be sent, others that it changed in place, and why there is no value here. ``own``: variables that
+    need not be sent.
     """
 
     value: Any
@@ -161,7 +162,7 @@ class TaskBody(Body):
 
 
 def value_of(outcome: Outcome) -> Any:
-    """What a task's future becomes as an argument."""
+    """Return what a task's future becomes as an argument."""
     return outcome.result()
 
 

@@ -1,4 +1,4 @@
-"""What the Tab key offers on the lines of the magics."""
+"""Completions for the lines of the magics."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _control(words: list[str], fragment: str) -> Iterable[str]:
 
 
 def _resources() -> list[str]:
-    """What there is to ask for; no executor is made for that."""
+    """Return the resources that tasks may ask for, without making an executor."""
     executor = peek_default_executor()
     return [f"{name}=" for name in executor.resources if name != "memory"] if executor is not None else []
 

@@ -1,4 +1,4 @@
-"""How the variables of background tasks reach the notebook: between cells, or in the cell that waits for the task."""
+"""Delivery of background tasks' variables to the notebook: between cells, or in the cell that waits for the task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a loop's body does to things from outside: rewritten so that an item records it, to be done in the notebook.
+"""The effects of a loop's body on outer objects: rewritten so that an item records them, to be done in the notebook.
 
 `total += f(x)` becomes a record of (number of the statement, value of f(x)); the statement itself, with its operands
 left open, is done later for each item in turn (`harvest`). Only operands are computed by the items.
@@ -38,7 +38,7 @@ _ONCE = "write it as a statement of its own, one for each thing it changes"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the loop cannot do, and where."""
+    """A construct that the loop cannot run in parallel, and its place."""
 
     node: Any
     message: str
@@ -83,7 +83,7 @@ class Rewriter(Flow):
     # -- operands
 
     def _operand(self, node: Any, *, consumed: bool = False, as_set: bool = False) -> Any:
-        """What replaces an operand when the statement is executed."""
+        """Return the expression that replaces an operand when the statement is executed."""
         if isinstance(node, ast.Constant) or self._is_free(node):
             return copy.deepcopy(node)
         if isinstance(node, ast.Starred):

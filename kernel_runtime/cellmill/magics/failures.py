@@ -38,7 +38,7 @@ _GROUPS = (LoopErrors, LoopEnds)
 
 
 def group_of(message: str, errors: Sequence[Any]) -> BaseExceptionGroup[Any]:
-    """Of the kind that may hold them all."""
+    """Make an exception group of the kind that may hold all of these errors."""
     if all(isinstance(error, Exception) for error in errors):
         return LoopErrors(message, errors)
     return LoopEnds(message, errors)

@@ -1,4 +1,4 @@
-"""Which names a loop's body has bound at each of its statements: the ground for telling its own names from others'.
+"""The names that a loop's body has bound at each of its statements, which tell its own names from outer ones.
 
 A name that a path through the body may read before binding it would in a plain loop have the value of an item before.
 """
@@ -42,7 +42,7 @@ class State:
 
 
 def merged(*states: State) -> State:
-    """Where paths meet."""
+    """Merge the states of paths that meet."""
     alive = [state for state in states if not state.dead]
     sometimes = frozenset[str]().union(*(state.sometimes for state in states))
     if not alive:

@@ -32,7 +32,7 @@ _LOGS, _LOG, _INDEX, _SITE = (f"__cellmill_{name}__" for name in _NAMES)
 
 
 class Source:
-    """What the loop runs over: each item is still at hand when its result is read."""
+    """The items of the loop: each is kept until its result has been read."""
 
     def __init__(self, items: Any) -> None:
         self._items = items
@@ -46,7 +46,7 @@ class Source:
         self.sized = self.length is not None
 
     def feed(self, *, mark_last: bool) -> Any:
-        """What a map takes. ``mark_last``: the last item comes with `LAST`, where it is known which this is."""
+        """Return the iterable for the map. ``mark_last``: mark the last item with `LAST`, where it is known."""
         known = self._whole
         if known is not None and not (mark_last and len(known)):
             return known
@@ -93,7 +93,7 @@ def _length(items: Any) -> int | None:
 
 @dataclass(slots=True)
 class Harvest:
-    """What has been read so far."""
+    """The results read so far."""
 
     values: list[Any] = field(default_factory=list)
     logs: list[list[Any]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""In a worker: which variables a cell changed in place, and did not assign: those do not arrive in the notebook."""
+"""Variables that a cell changed in place in a worker without assigning them: they do not arrive in the notebook."""
 
 from __future__ import annotations
 

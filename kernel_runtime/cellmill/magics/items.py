@@ -1,4 +1,4 @@
-"""What an item of a loop becomes in a worker, by whatever code, for the notebook's own objects.
+"""Changes of a loop's item in a worker, by any code, carried over to the notebook's own objects.
 
 Imports nothing of the notebook.
 """
@@ -47,7 +47,9 @@ class Picture:
 
 
 def parts(value: Any, most: float = math.inf) -> list[Any]:
-    """What can be changed of a value, in an order that a copy of it has as well; ``most``: no longer containers."""
+    """Return the parts of a value that can change, in the same order as those of a copy; containers longer than
+    ``most`` are left out.
+    """
     if type(value) in _ATOMS:
         return []
     found: list[Any] = []
@@ -75,7 +77,7 @@ def parts(value: Any, most: float = math.inf) -> list[Any]:
 
 
 def _state(value: Any) -> tuple[list[Any], Any]:
-    """What a part holds: other objects, and data."""
+    """Return what a part holds: other objects, and data."""
     if type(value) in _PLAIN:
         return _members(value) or [], None
     data: Any = None
@@ -126,7 +128,7 @@ def _is_opaque(value: Any) -> bool:
 
 
 def _pickled(value: Any) -> bytes | None:
-    """What an object that only its own code knows holds; None where that cannot be told."""
+    """Return the state of an object that only its own code knows, as it is pickled; None where that fails."""
     try:
         dumps(value, caches=False)  # the first time may fill caches, which are no change
         return dumps(value, caches=False)
@@ -140,7 +142,7 @@ def _is_pandas(value: Any) -> bool:
 
 
 class _Frame:
-    """What a frame, a series or an index of pandas holds."""
+    """The contents of a pandas frame, series or index."""
 
     def __init__(self, value: Any) -> None:
         self._copy = value.copy()

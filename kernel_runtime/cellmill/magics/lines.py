@@ -59,7 +59,7 @@ _WORD = re.compile(r"""(?:[^\s"'#]+|"[^"]*"|'[^']*')+""")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What follows the name of a magic, with what is needed to point into it."""
+    """The rest of a magic's line, with what is needed to point into it."""
 
     magic: str
     text: str
@@ -191,7 +191,7 @@ def usage_of(options: Sequence[Option]) -> str:
 
 
 def help_of(options: Sequence[Option]) -> str:
-    """One line for each option, for the docstrings."""
+    """Return one line of help for each option, for docstrings."""
     return "\n".join(f"    {f'{option.flag} {option.metavar}':20} {option.help}" for option in options)
 
 

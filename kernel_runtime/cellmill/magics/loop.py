@@ -34,7 +34,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is done with the items' logs, and with the names that the body binds."""
+    """What happens to the items' logs and to the names that the body binds."""
 
     cell: Cell
     loop: Loop
@@ -52,7 +52,7 @@ class Plan:
     here: bool
 
     def body(self, name: str, *, sized: bool) -> LoopBody:
-        """What runs for each item. ``sized``: it is known which is the last one."""
+        """Return the code that runs for each item. ``sized``: the last item is known."""
         perhaps = sorted(self.bound - self.always if sized else self.bound)
         terms = Terms(uuid.uuid4().hex, self.bound, tuple(perhaps), self.deleted, self.targets, self.here)
         return LoopBody(name, self.code, self.variables, self.cell.source, terms)
@@ -175,7 +175,9 @@ def _leads(variable: str, name: str, line: int) -> str:
 
 
 def place_of(cell: Cell, variable: str) -> ast.expr | None:
-    """Where the body most likely changes or reads it: as an argument, as what a method is called on, or at all."""
+    """Return where the body most likely changes or reads a name: as an argument, as the object of a method call, or
+    at all.
+    """
     named = [n for n in ast.walk(cell.tree) if isinstance(n, ast.Name) and n.id == variable]
     calls = [n for n in ast.walk(cell.tree) if isinstance(n, ast.Call)]
     handed = [n for n in named for call in calls if n in call.args or n is getattr(call.func, "value", None)]

@@ -62,7 +62,7 @@ class EarlierValueError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the kernel knows about the body. ``perhaps``: names that a later item may leave as they are."""
+    """What the kernel knows about the body. ``perhaps``: names that a later item may leave unchanged."""
 
     token: str
     bound: frozenset[str]
@@ -186,7 +186,7 @@ def _earlier(name: str | None) -> str:
 
 
 def kept(value: Any, as_set: bool = False) -> Any:
-    """What an operand is now, whatever the item does to it later."""
+    """Return an operand's present value, which later changes by the item do not reach."""
     kind = type(value)
     if kind in _UNCHANGING:
         return value

@@ -143,7 +143,7 @@ def run_loop(
 
 
 def finish(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
-    """What the notebook has of the loop; raises what failed."""
+    """Assign the loop's results in the notebook; raise the error of what failed."""
     __tracebackhide__ = True
     apply(ip, plan, harvest)
     loop = plan.loop

@@ -1,4 +1,4 @@
-"""What a loop's body reads of things that it changes: an item has not what the items before it did."""
+"""Reads, by a loop's body, of objects that it changes: an item does not see the changes of earlier items."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _said(read: Read, effect: Effect) -> str:
 
 
 class Reach(Walk):
-    """What can be reached from a value, with nothing kept to compare."""
+    """The objects that can be reached from a value; nothing is kept for comparison."""
 
     def __init__(self) -> None:
         super().__init__(lambda _: b"", in_worker=True)
@@ -174,7 +174,9 @@ class Reach(Walk):
 def hidden_reads(
     variables: Mapping[str, Any], effects: Mapping[str, list[Effect]], world: Mapping[str, Any]
 ) -> tuple[list[tuple[str, str]], int]:
-    """(variable, changed name) for variables that lead to a thing which the loop changes, and what all weigh."""
+    """Return (variable, changed name) for variables that refer to an object that the loop changes, and the weight
+    of all.
+    """
     things = changed_things(effects, world)
     found, weight = [], 0
     for variable, value in variables.items():
@@ -268,7 +270,7 @@ def read_by_iterable(
 def _changed_while_read(
     name: str, effects: Mapping[str, list[Effect]], own: Callable[[str], str], world: Mapping[str, Any]
 ) -> str:
-    """How the loop changes what this name of its iterable is, by that name or as a part of another; "" if it does not.
+    """Return how the loop changes this object of its iterable, by its name or as a part of another; "" if it does not.
 
     The value under an item's own key may change: the loop has read it.
     """

@@ -1,4 +1,4 @@
-"""What a method does to the object it is called on, as far as that can be told without calling it."""
+"""The effect of a method on its object, as far as it is known without calling it."""
 
 from __future__ import annotations
 

@@ -124,14 +124,14 @@ class Flow(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        """As an assignment, where it has a value."""
+        """Treat it as an assignment if it has a value."""
         if node.value is not None:
             node.value = self.visit(node.value)
             node.target = self.target(node.target)
         return node
 
     def target(self, node: Any) -> Any:
-        """What is assigned to: names become bound."""
+        """Visit the target of an assignment: its names become bound."""
         if isinstance(node, ast.Name):
             self.bind([node.id])
         elif isinstance(node, (ast.Tuple, ast.List)):
@@ -213,7 +213,7 @@ class Flow(ast.NodeTransformer):
         return {name for node in in_scope(statements) for name in binds(node)}
 
     def visit_Break(self, node: ast.Break) -> Any:
-        """Of an inner loop, or of the loop itself: then the item says so."""
+        """Leave an inner loop as it is; for the loop itself, record that the item ended it."""
         if self._loops:
             self._loops[-1].append(self.state)
             self.state = self.state.ended()
@@ -225,7 +225,7 @@ class Flow(ast.NodeTransformer):
         return [ast.fix_missing_locations(ast.copy_location(said, node)), node]
 
     def visit_Continue(self, node: ast.Continue) -> Any:
-        """Of an inner loop, or the end of the item."""
+        """Leave an inner loop as it is; for the loop itself, end the item."""
         if not self._loops:
             self.jumps = True
             self.exits.append(self.state)
@@ -270,7 +270,7 @@ class Flow(ast.NodeTransformer):
     visit_TryStar = visit_Try
 
     def visit_With(self, node: Any) -> Any:
-        """What suppresses exceptions may leave its body early."""
+        """A context manager that suppresses exceptions may leave its body early."""
         for each in node.items:
             each.context_expr = self.visit(each.context_expr)
             if each.optional_vars is not None:
@@ -284,7 +284,7 @@ class Flow(ast.NodeTransformer):
     visit_AsyncWith = visit_With
 
     def visit_Match(self, node: ast.Match) -> Any:
-        """One of the cases, or none."""
+        """Merge the paths of all cases, and of none."""
         node.subject = self.visit(node.subject)
         before, ends = self.state, []
         for case in node.cases:
@@ -302,5 +302,5 @@ class Flow(ast.NodeTransformer):
         return node
 
     def end(self) -> State:
-        """At the end of an item, however it came there."""
+        """Return the state at the end of an item, merged over all ways in which it may end."""
         return merged(self.state, *self.exits)

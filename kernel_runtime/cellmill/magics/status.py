@@ -1,4 +1,4 @@
-"""What `%cellmill` shows."""
+"""The output of `%cellmill`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _started(executor: cellmill.Executor) -> tuple[WorkerInfo, ...]:
 
 
 def in_words(executor: cellmill.Executor) -> str:
-    """What it has to give out beside workers."""
+    """Return the executor's resources in words."""
     found = [
         f"{name} {size_text(total)}" if name == "memory" else f"{name} {total:.16g}"
         for name, total in sorted(executor.resources.items())

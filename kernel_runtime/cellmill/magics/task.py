@@ -235,7 +235,9 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
 
 
 def _inherit(ip: InteractiveShell, name: str, future: BaseFuture[Any]) -> Inheritance:
-    """What a task sees of an earlier one: what has arrived already is in the notebook, or was replaced."""
+    """Return what a task sees of an earlier one: variables that have arrived are in the notebook already, or were
+    replaced there.
+    """
     if not isinstance(future, TaskFuture) or future.delivered:
         return Inheritance(name, False, frozenset())
     newer = {each for each, value in future.before.items() if ip.user_ns.get(each, MISSING) is not value}

@@ -1,4 +1,4 @@
-"""What a background task assigned and could not send: it stands in the notebook, and says so when it is used."""
+"""Placeholders in the notebook for variables that a background task assigned and could not send."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What holds for a whole process or thread: settings that values depend on, signals, what runs in it."""
+"""The state of a whole process or thread: settings that values depend on, signals, its descendants."""

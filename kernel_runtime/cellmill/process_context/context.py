@@ -1,4 +1,4 @@
-"""What of a process its tasks can see: directory, environment, module path, what is reported, settings."""
+"""The process state that tasks can see: directory, environment, module path, reporting, settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .settings import Settings
 
 
 class ProcessContext(NamedTuple):
-    """What of the kernel's surroundings tasks must see."""
+    """The part of the kernel's process state that tasks must see."""
 
     directory: str
     environment: dict[str, str]

@@ -17,7 +17,7 @@ _main = threading.main_thread().ident
 
 
 class uninterrupted:
-    """In the main thread: SIGINT is answered when the block is left, by the handler that would have answered it."""
+    """Defer SIGINT in the main thread until the block ends; its handler is called then."""
 
     __slots__ = ("_came", "_handler")
 

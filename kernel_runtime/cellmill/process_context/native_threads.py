@@ -1,4 +1,4 @@
-"""How many threads the numeric libraries (BLAS, OpenMP) of a worker process use: its share of the cores.
+"""The number of threads of a worker's numeric libraries (BLAS, OpenMP): its share of the cores.
 
 A library reads the environment once, when it is loaded; one that is loaded already is told by its own function. The
 zygote loads all of them with one thread, so that it can be forked. What a task, an initializer or a module has set by
@@ -62,7 +62,7 @@ _told: dict[str, int] = {}  # by path: what was set here, as the library took it
 
 
 def shared_out(count: int, environment: Mapping[str, str]) -> dict[str, str]:
-    """What of these variables to set for so many threads, beside what was set by hand: that holds."""
+    """Return the variables to set for so many threads, without those that the user has set."""
     if COMMON in environment:
         return {}  # for all of them
     return {name: str(count) for name in VARIABLES if name not in environment}

@@ -1,4 +1,4 @@
-"""How warnings and log records are reported: read in the kernel, applied in workers.
+"""The reporting of warnings and log records: read in the kernel, applied in workers.
 
 A category of a filter travels by its name, because it may be a class of a cell or of a module that a worker has not
 imported yet. Log handlers stay in the kernel, which handles the records of tasks (`log_records.py`); workers know which
@@ -18,7 +18,7 @@ _MARK = (
 
 
 class Filter(NamedTuple):
-    """One of `warnings.filters`; ``module`` and ``name`` are those of its category."""
+    """One entry of `warnings.filters`; ``module`` and ``name`` identify its category."""
 
     action: str
     message: Any
@@ -29,7 +29,7 @@ class Filter(NamedTuple):
 
 
 class Reporting(NamedTuple):
-    """What of it tasks must see."""
+    """The settings of warnings and logging that tasks must see."""
 
     filters: tuple[Filter, ...] = ()
     levels: tuple[tuple[str, int], ...] = ()
@@ -38,7 +38,7 @@ class Reporting(NamedTuple):
 
 
 def read() -> Reporting:
-    """As it is in this process."""
+    """Read the present settings of this process."""
     filters = tuple(_filter(*each) for each in list(warnings.filters) if isinstance(each[2], type))
     named = {"": logging.root, **logging.root.manager.loggerDict}
     loggers = {name: found for name, found in named.items() if isinstance(found, logging.Logger)}
@@ -67,7 +67,9 @@ class ReportingWatch:
         self._closely = True
 
     def touched(self) -> bool:
-        """At a glance; the same in C is `reporting_changed` of csched/python/submit.c."""
+        """Return whether something may have changed; a cheap check. In C: `reporting_changed` of
+        csched/python/submit.c.
+        """
         filters = warnings.filters
         return (
             filters is not self.filters
@@ -78,7 +80,7 @@ class ReportingWatch:
         )
 
     def look(self) -> Reporting:
-        """As it is now: read anew when something was touched, and once in each cell."""
+        """Return the present settings; read again when something was touched, and once in each cell."""
         if self._last is not None and not self._closely and not self.touched():
             return self._last
         self._closely = False
@@ -91,7 +93,7 @@ class ReportingWatch:
         return self._last
 
     def parts(self) -> dict[str, Any]:
-        """What the glance in C looks at, and what it saw last."""
+        """Return the objects that the check in C compares, and their last values."""
         return {
             "warnings": vars(warnings),
             "filters": self.filters,
@@ -104,7 +106,7 @@ class ReportingWatch:
 
 
 def cache() -> dict[Any, Any]:
-    """Of the root logger: by level, whether it is enabled."""
+    """The root logger's cache: by level, whether it is enabled."""
     found: dict[Any, Any] = logging.root._cache  # type: ignore[attr-defined]
     return found
 
@@ -162,13 +164,13 @@ _forked = False
 
 
 def leave_worker() -> None:
-    """In a child that a task has forked."""
+    """Note that this is a child that a task has forked."""
     global _forked
     _forked = True
 
 
 def _first_of(record: logging.LogRecord) -> logging.Handler | None:
-    """Of the handlers of a record the first, if all are stand-ins."""
+    """Return a record's first handler, if all of them are stand-ins."""
     logger: logging.Logger | None = logging.getLogger(record.name)
     found: list[logging.Handler] = []
     while logger is not None:

@@ -26,7 +26,7 @@ _OWN_OF_A_PROCESS = ("backend", "interactive", "toolbar")  # of matplotlib's: wh
 
 
 class DecimalContext(NamedTuple):
-    """Of the module decimal; the fields are those of its `Context`, which takes them in this order."""
+    """A context of the module decimal; the fields are the arguments of its `Context`, in this order."""
 
     prec: int = 28
     rounding: str = "ROUND_HALF_EVEN"
@@ -38,7 +38,7 @@ class DecimalContext(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What of them tasks must see."""
+    """The thread's settings that tasks must see."""
 
     recursion: int = 0  # 0: what this process has
     digits: int = -1  # of numbers in text; -1: what this process has
@@ -50,7 +50,7 @@ class Settings(NamedTuple):
 
 
 def read() -> Settings:
-    """As they are in this thread."""
+    """Read the present settings of this thread."""
     return Settings(
         sys.getrecursionlimit(),
         sys.get_int_max_str_digits(),
@@ -64,7 +64,7 @@ def read() -> Settings:
 
 @contextlib.contextmanager
 def under(settings: Settings | None, own_process: bool = True) -> Iterator[None]:
-    """With these in force; None: as it is."""
+    """Apply these settings in the block; None changes nothing."""
     if settings is None:
         yield
         return
@@ -159,7 +159,7 @@ def _put_decimal(wanted: DecimalContext | None) -> _Undo:
 
 
 def decimal_variable() -> contextvars.ContextVar[Any] | None:
-    """In which decimal keeps a thread's context; None: it is not imported."""
+    """Return the context variable in which decimal keeps a thread's context; None where it is not imported."""
     module: Any = sys.modules.get("decimal")
     if module is None:
         return None
@@ -191,7 +191,7 @@ def _numpy() -> Any:
 
 
 def _begun_with(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Where nothing was set."""
+    """Return the settings of a process in which nothing was set."""
     return contextvars.Context().run(read)
 
 
@@ -315,7 +315,9 @@ def _figures() -> _Pairs:
 
 
 def _in_basic_types(value: Any) -> tuple[Any] | None:
-    """What matplotlib takes for the same, as a worker without it can read it, in a tuple; None: there is no such."""
+    """Return an equal value of basic types in a tuple, which a worker without matplotlib can read; None where there
+    is none.
+    """
     if isinstance(value, enum.Enum):
         value = value.value
     if isinstance(value, (list, tuple)):

@@ -11,8 +11,8 @@ from typing import Any
 
 
 class Here(threading.local):
-    """Of the calling thread. ``worker`` is None outside of tasks; ``values`` are those of `per_worker`, where they are
-    not the process's.
+    """The task state of the calling thread. ``worker`` is None outside of tasks; ``values`` are those of
+    `per_worker`, where they are not the process's.
     """
 
     worker: Any = None
@@ -41,7 +41,7 @@ def in_thread() -> bool:
 
 
 def _in_child() -> None:
-    """In a forked child only the thread that forked is left."""
+    """Note in a forked child that only the thread that forked is left."""
     global used
     used = here.worker is not None
 

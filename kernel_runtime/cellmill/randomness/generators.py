@@ -30,7 +30,7 @@ class Board:
         self.generators: dict[int, Any] = {}
 
     def place(self, generator: Any) -> int:
-        """One more was met."""
+        """Register one more generator; return its place."""
         place = len(self.generators)
         self.generators[place] = generator
         return place
@@ -41,7 +41,7 @@ class Board:
 
 
 def reduced(value: Any, board: Board | None) -> tuple[Any, ...] | None:
-    """What a generator becomes in the pickle of a function; None: as it would anyway."""
+    """Return a generator's reduction in the pickle of a function; None for the usual one."""
     if board is None or board.closed:
         return None
     if isinstance(value, random.Random):
@@ -134,14 +134,14 @@ def _digest(*numbers: Any) -> int:
 
 
 class Seed(NamedTuple):
-    """Of `cellmill.seed`. ``numpy``: the kernel uses it, so a worker imports it before its task."""
+    """The seed of `cellmill.seed`. ``numpy``: the kernel uses it, so a worker imports it before its task."""
 
     number: int
     numpy: bool
 
 
 class Here(threading.local):
-    """What the calling thread's task was seeded from: (number, index)."""
+    """The (number, index) that the calling thread's task was seeded from."""
 
     task: tuple[int, int] | None = None
 
@@ -211,7 +211,7 @@ class Drawing:
 
 
 class Draws(NamedTuple):
-    """What some tasks draw from, as it travels with them.
+    """The seed and generator keys that some tasks draw from, as sent with them.
 
     ``keys``: of the function's generators; ``indexes``: of the tasks; ``board``: of a function that travels with them.
     """
@@ -282,7 +282,7 @@ def prepared(function: Any, body: dict[str, Any]) -> Any:
 
 
 class _OneInCaller(_Tasks):
-    """Of a task in the thread that called: its streams go on afterwards as if nothing had drawn from them."""
+    """A task in the calling thread, whose random streams are restored afterwards."""
 
     def _begin(self, place: int) -> None:
         numpy = sys.modules.get("numpy.random")
@@ -298,10 +298,10 @@ class _OneInCaller(_Tasks):
 
 
 def in_caller(draws: Draws, function: Any) -> Callable[..., Any]:
-    """One task, called at once."""
+    """Return the call of one task in the calling thread."""
     return functools.partial(_OneInCaller(draws, function), 0)
 
 
 def in_shared_process(draws: Draws, function: Any) -> Callable[..., Any]:
-    """One task in a thread beside others: of the seed it has what `task_seed` gives."""
+    """Return the call of one task in a thread beside others; only `task_seed` uses the seed there."""
     return functools.partial(_Tasks(draws, function, shared=True), 0)

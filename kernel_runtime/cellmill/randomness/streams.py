@@ -40,7 +40,7 @@ _watchers: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def set_seed(number: int | None) -> None:
-    """Of the tasks that are submitted from now on."""
+    """Set the seed of the tasks that are submitted from now on."""
     global seed, _times_seeded
     _times_seeded += 1
     seed = None if number is None else Seed(number, numpy=False)
@@ -49,13 +49,13 @@ def set_seed(number: int | None) -> None:
 
 
 def watch(watcher: Watcher) -> None:
-    """Have it told when tasks are seeded, and when they are not any more."""
+    """Call ``watcher.seeded`` now, and whenever the seed is set or removed."""
     _watchers.add(watcher)
     watcher.seeded(seed is not None)
 
 
 def present_seed() -> Seed | None:
-    """As it travels with tasks."""
+    """Return the seed as it is sent with tasks, or None."""
     return seed and seed._replace(numpy="numpy.random" in sys.modules)
 
 
@@ -76,7 +76,7 @@ def _body_of(function: Any) -> types.CodeType | None:
 
 
 def _code_digest(code: types.CodeType) -> str:
-    """Of its code, wherever it is defined."""
+    """Return a digest of code that does not depend on where it is defined."""
     digest = blake2b(code.co_code, digest_size=8)
     digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
     for constant in code.co_consts:
@@ -86,7 +86,7 @@ def _code_digest(code: types.CodeType) -> str:
 
 
 def keys_of(generators: Sequence[Any], owner: str, what: bytes) -> tuple[int, ...]:
-    """One for each, made of its present state."""
+    """Return one key for each generator, made of its present state."""
     key = blake2b(owner.encode("utf-8", "replace")).digest()
     states = (pickle.dumps(state_of(generator), 5) for generator in generators)
     digests = (blake2b(state, digest_size=16, key=key, person=what).digest() for state in states)
@@ -100,7 +100,7 @@ class _Count(NamedTuple):
 
 
 class Calls:
-    """What the single calls of one backend's functions draw from."""
+    """The random draws of single calls of one backend's functions."""
 
     def __init__(self) -> None:
         self._counts: OrderedDict[Any, _Count] = OrderedDict()
@@ -108,7 +108,7 @@ class Calls:
         self._lock = threading.Lock()
 
     def next(self, owner: str, generators: Sequence[Any], board: Board | None = None) -> Draws:
-        """Of one more call of the function with this owner."""
+        """Return the draws of one more call of the function with this owner."""
         keys, seed = keys_of(generators, owner, CALL), present_seed()
         if seed is not None:
             index = self._count((owner, "seed"), _times_seeded, ())
@@ -117,11 +117,11 @@ class Calls:
         return Draws(seed, keys, (index,), board)
 
     def next_of_batch(self, owner: str, root: Root) -> int:
-        """Index of one more item for a batch function that is called item by item."""
+        """Return the index of one more item for a batch function that is called item by item."""
         return self._count((owner, "batch"), (root.keys, _times_seeded), ())
 
     def begin_map(self, owner: str, generators: Sequence[Any]) -> tuple[Root, bool]:
-        """Of a map that begins now; and whether another one has drawn the same from the same generators."""
+        """Return a new map's root, and whether another map has drawn the same from the same generators."""
         root = Root(present_seed(), keys_of(generators, owner, MAP))
         if not root.keys:
             return root, False
@@ -143,13 +143,13 @@ class Calls:
 
 
 class Root(NamedTuple):
-    """What the elements of a map draw from, as it was at its start."""
+    """The seed and generator keys that a map's elements draw from, taken at its start."""
 
     seed: Seed | None
     keys: tuple[int, ...]
 
     def draws(self, indexes: Sequence[int], board: Board | None = None) -> Draws:
-        """Of the elements with these places."""
+        """Return the draws of the elements with these places."""
         return Draws(self.seed, self.keys, indexes, board)
 
 
@@ -160,7 +160,7 @@ class InCaller:
         self._calls = Calls()
 
     def of_map(self, function: Any) -> Callable[[], Any]:
-        """What to call for each element in turn."""
+        """Return a function that returns what to call for each element in turn."""
         present = present_seed()
         if present is None:
             return lambda: function
@@ -168,7 +168,7 @@ class InCaller:
         return lambda: self._of(Draws(present, (), (next(indexes),)), function)
 
     def one(self, function: Any, name: str) -> Any:
-        """What to call for a single call."""
+        """Return the function to call for a single call."""
         return (
             function if seed is None else self._of(self._calls.next(owner_of(function, name), ()), function)
         )
@@ -179,7 +179,7 @@ class InCaller:
 
 
 class Late:
-    """In a pickle behind a function that travels with its task: the `Draws`, once its generators are known."""
+    """The `Draws` in the pickle of a function that is sent with its task, set once its generators are known."""
 
     def __init__(self, board: Board, make: Callable[[list[Any]], Draws | None]) -> None:
         self._board = board

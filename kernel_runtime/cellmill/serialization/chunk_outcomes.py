@@ -1,4 +1,4 @@
-"""What comes of the elements of a chunk or batch, wherever it runs: values, and errors by element."""
+"""Outcomes of the elements of a chunk or batch: values, and errors by element."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Outcomes:
         self.errors: dict[int, Any] = {}  # as the worker encodes them
 
     def encode(self, name: str) -> payload.Encoded:
-        """For the kernel; a value that cannot be pickled becomes an error."""
+        """Encode the outcomes for the kernel; a value that cannot be pickled becomes an error."""
         try:
             return payload.encode((self.first, self.values, self.errors))
         except BaseException:

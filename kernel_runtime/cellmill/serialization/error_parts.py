@@ -41,7 +41,7 @@ _LEFT = frozenset(
 
 
 class Part(NamedTuple):
-    """One exception of those that hang together; others are named by their places, -1: none."""
+    """One exception of a connected group; the others are named by their places, -1: none."""
 
     cls: bytes  # pickles; b"" where there is none
     names: tuple[tuple[str, str], ...]  # module and qualified name of the class and its bases
@@ -197,7 +197,7 @@ def _is_plain(parts: tuple[Any, ...]) -> bool:
 
 
 def _fields(error: BaseException) -> Iterator[tuple[str, Any]]:
-    """What is kept in slots, and in the fields of classes written in C."""
+    """Yield the (name, value) of slots and of the fields of classes written in C."""
     for name, descriptor in _descriptors(type(error)).items():
         try:
             value = descriptor.__get__(error)
@@ -260,7 +260,7 @@ def _made(part: Part, inside: list[BaseException]) -> BaseException:
 
 
 def _class_of(part: Part) -> type[BaseException]:
-    """As it was pickled, or by its name; raises what loading it raises."""
+    """Load the exception class, as it was pickled or by its name; raise what loading it raises."""
     if not part.cls:
         return _named(*part.names[0]) if part.names else BaseException
     try:
@@ -326,7 +326,7 @@ def _stand_in(part: Part, problem: str, notes: list[str]) -> type[BaseException]
 def _remade(
     cls: type[BaseException], part: Part, inside: list[BaseException], notes: list[str]
 ) -> BaseException:
-    """By its arguments and attributes, without its own `__new__` and `__init__`."""
+    """Remake an exception from its arguments and attributes, without its own `__new__` and `__init__`."""
     base = next(known for known in map(_BUILTIN.get, map(id, _MRO.__get__(cls))) if known is not None)
     arguments: tuple[Any, ...] = (part.words,)
     attributes: dict[Any, Any] = {}

@@ -37,7 +37,7 @@ _HEAD = "Traceback (most recent call last):\n"
 
 
 class RemoteTraceback(_RemoteTraceback):
-    """Where a task raised: the last cause of its error. ``tb`` is the text as it came."""
+    """The place where a task raised: the last cause of its error. ``tb`` is the text as received."""
 
     tb: str
     task = ""  # "#12", once that is known
@@ -52,7 +52,7 @@ RemoteTraceback.__module__ = "cellmill"  # as it is shown
 
 
 def encode_error(error: BaseException, name: str) -> bytes:
-    """(the exception's parts, its remote traceback, type name, text, function): all of it plain."""
+    """Pickle (the exception's parts, its remote traceback, type name, text, function): all plain data."""
     read_only.explain(error)
     inner_calls.explain(error)
     text = _traceback_of(error)
@@ -66,7 +66,7 @@ def encode_error(error: BaseException, name: str) -> bytes:
 
 
 def load_error(data: bytes | memoryview) -> BaseException:
-    """The exception a task raised. Its first cause, most often its only one, is the remote traceback."""
+    """Return the exception a task raised. Its first cause, usually its only one, is the remote traceback."""
     parts, text, type_name, words, name = pickle.loads(data)
     try:
         if not parts:
@@ -82,7 +82,7 @@ def load_error(data: bytes | memoryview) -> BaseException:
 
 
 def here_and_now(error: BaseException) -> BaseException:
-    """An exception that a task raised in this process, as `load_error` would give it: its frames are let go of."""
+    """Return an exception raised in this process as `load_error` would, with its frames released."""
     *_, last = _causes(error)
     if is_a(_CAUSE.__get__(last), _RemoteTraceback):  # another task raised it before
         _keeping_context(last, None)
@@ -94,7 +94,7 @@ def here_and_now(error: BaseException) -> BaseException:
 
 
 def remote_traceback(error: BaseException) -> str | None:
-    """What `load_error` has found of where a task raised it."""
+    """Return the remote traceback that `load_error` attached to an exception, or None."""
     found = _remote(error)
     return found.tb if found is not None else None
 
@@ -107,7 +107,7 @@ def number_raised(error: BaseException, task: str) -> None:
 
 
 def task_of(error: BaseException) -> str:
-    """What `number_raised` was told of it; "" of a task that did not run."""
+    """Return the task name that `number_raised` noted; "" if there is none."""
     found = _remote_of_its_own(error)
     return found.task if found is not None else ""
 

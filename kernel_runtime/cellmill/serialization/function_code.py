@@ -1,4 +1,4 @@
-"""One function on its way: its pickle, with the sources of its cells, and what is done with it in the worker."""
+"""Transport of one function: its pickle, the sources of its cells, and its loading in the worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .shared import ShareError, packing
 
 
 class FunctionBlob(NamedTuple):
-    """What a worker gets for a function: its pickle and the sources of the cells it comes from."""
+    """The data sent to a worker for a function: its pickle and the sources of the cells it comes from."""
 
     name: str
     function: Any
@@ -98,7 +98,7 @@ def _picklable(reads: Reads) -> Reads:
 
 
 def _culprit(function: Any) -> tuple[str, str]:
-    """(the global or closure variable that cannot be pickled, named; what to do instead, "": the usual)."""
+    """Return (text that names the variable that cannot be pickled, advice); "" where there is none."""
     constants = function.keywords.items() if type(function) is partial else ()
     function = unwrapped(function.func if type(function) is partial else function)
     referred = named_references(function) if isinstance(function, types.FunctionType) else ()
@@ -114,7 +114,7 @@ def _culprit(function: Any) -> tuple[str, str]:
 
 
 def _advice(name: str, value: Any) -> str:
-    """For what belongs to the kernel and cannot be made in a worker."""
+    """Return advice for objects that belong to the kernel and cannot be made in a worker; "" for others."""
     if type(value) is contextvars.ContextVar:
         return f"Context variables stay in the kernel: pass {name}.get() as an argument."
     owner = type(getattr(value, "__self__", value)).__module__.partition(".")[0]
@@ -126,7 +126,7 @@ def _advice(name: str, value: Any) -> str:
 
 
 def sources_of(function: Any) -> Iterator[tuple[str, str]]:
-    """(file name, source) of every cell that the function or one of its helpers was defined in."""
+    """Yield the (file name, source) of every cell that the function or one of its helpers was defined in."""
     seen: set[str] = set()
     for helper in helpers_of(function):
         if type(helper) is not types.FunctionType:
@@ -141,7 +141,7 @@ def sources_of(function: Any) -> Iterator[tuple[str, str]]:
 
 
 def check_batch(name: str, values: Any, count: int) -> Any:
-    """What a batch function returned, if it is one result per item."""
+    """Return what a batch function returned; raise UsageError unless it is one result per item."""
     try:
         length = len(values)
     except TypeError:
@@ -156,7 +156,7 @@ def check_batch(name: str, values: Any, count: int) -> Any:
 
 
 def load_function(view: memoryview) -> FunctionBlob:
-    """In the worker: the function, with its sources made known to `linecache`."""
+    """Load a function in the worker, and add its sources to `linecache`."""
     blob: FunctionBlob = payload.decode(view)
     for name, source in blob.sources.items():
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)

@@ -1,4 +1,4 @@
-"""What `functions.FunctionTable` knows of a function: its present content, and what that depends on."""
+"""Entries of `functions.FunctionTable`: a function's present content and its dependencies."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ class Entry:
 
 
 class SharingEntry(Entry):
-    """Of a function that refers to shared objects: it keeps neither, or they would stay for the table's sake."""
+    """The entry of a function that refers to shared objects: it keeps neither, so that the table does not keep them
+    alive.
+    """
 
     __slots__ = ("handles",)
 

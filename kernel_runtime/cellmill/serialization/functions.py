@@ -115,7 +115,7 @@ class FunctionTable:
             return version.number
 
     def pin(self, function: Any) -> tuple[int, Sequence[Any]]:
-        """(number, generators) of the function as it is now, kept until `unpin`; 0: it cannot be sent by itself.
+        """Return (number, generators) of the present function, kept until `unpin`; 0: not sent by itself.
 
         Bound methods and callable objects have a number, too: for the many calls of a map.
         """
@@ -143,18 +143,18 @@ class FunctionTable:
             return None
 
     def unpin(self, number: int) -> None:
-        """It is not called any more by who has pinned it; from finalizers, too: so no lock is taken."""
+        """Release one pin of a function. Takes no lock, since finalizers call it, too."""
         self._unpinned.append(number)
 
     def drawing(self, function: Any) -> tuple[int, Sequence[Any]]:
-        """(number, generators) of a function that has just been given the number 0 since it refers to generators."""
+        """Return (number, generators) of a function that just got number 0, as it refers to generators."""
         entry = self._entry_of(function)
         if entry is None or entry.version is None:
             return _IN_PAYLOAD, ()
         return entry.version.number, entry.generators
 
     def by_number(self, number: int) -> Any:
-        """The function with a number, if it is still known; None for 0, which comes with each call."""
+        """Return the function with a number, if still known; None for 0, which is sent with each call."""
         with self._lock:
             entries = list(self._entries.values()) if number else []
         return next(
@@ -162,7 +162,7 @@ class FunctionTable:
         )
 
     def by_name(self, name: str) -> Any:
-        """The newest function of this name, if it is still known."""
+        """Return the newest function of this name, if it is still known."""
         with self._lock:
             targets = [entry.target() for entry in self._entries.values()]
         return next((f for f in reversed(targets) if f is not None and function_name(f) == name), None)
@@ -230,7 +230,7 @@ class FunctionTable:
         return version
 
     def _let_go(self) -> None:
-        """Of what finalizers have noted."""
+        """Release the entries and versions that finalizers have noted."""
         while self._dead:
             gone = self._entries.pop(self._dead.popleft(), None)
             self._release(gone.version if gone is not None else None)
@@ -240,7 +240,7 @@ class FunctionTable:
                 self._release(versions.pop())
 
     def _encoded(self, function: Any) -> tuple[Walk, payload.Encoded, set[int], Board]:
-        """(what it refers to, its pickle, the shared objects and the generators in that), all of one moment."""
+        """Return (references, pickle, shared objects and generators in the pickle), all of one moment."""
         for _ in range(MOST_TRIES):
             needs, board = set[int](), Board()
             walk = walked(function)

@@ -69,7 +69,7 @@ class Packer:
         self._taken: list[Copy] = []
 
     def pack(self, items: list[Any], stop: Callable[[], bool] = bool) -> list[Any]:
-        """What is kept of these elements; fewer, where ``stop()`` became true."""
+        """Pack elements until ``stop()`` is true; return what was packed."""
         if not items or (type(items[0]) not in _CONTAINERS and fixed(items)):
             return items
         packed: list[Any] = []
@@ -84,7 +84,7 @@ class Packer:
                     return packed
 
     def _other(self, item: Any) -> Any:
-        """One that is no plain data."""
+        """Pack one element that is not plain data."""
         kind = type(item)
         if kind in FIXED:
             return item
@@ -93,7 +93,7 @@ class Packer:
         return self._usual(item)
 
     def _usual(self, item: Any) -> Any:
-        """Most elements: plain pickle does them, thousands in some milliseconds."""
+        """Pack an element with plain pickle, which works for most: thousands in some milliseconds."""
         self._before = item if self._quiet else None
         try:
             data = pickle.dumps(item, 5, buffer_callback=self._keep)
@@ -119,7 +119,7 @@ class Packer:
         self._parts.clear()
 
     def forget(self) -> None:
-        """What was packed may have changed."""
+        """Forget packed objects, which may have changed since."""
         self._before = None
         self._again.clear()
         self._copies.clear()

@@ -73,7 +73,7 @@ class Encoded:
             self.size = self._start + PAGE - 1 + -(-at // PAGE) * PAGE
 
     def parts(self, place: int = 0) -> Iterator[tuple[int, bytes | memoryview]]:
-        """What a block at ``place`` in its memory holds, piece by piece: (offset, bytes)."""
+        """Yield the pieces of a block at ``place`` in its memory: (offset, bytes)."""
         if not self.buffers:
             yield 0, self.data
             return
@@ -108,7 +108,7 @@ inputs = _Inputs()
 
 
 def reduce_future(future: Any) -> tuple[Any, tuple[Any, ...]]:
-    """What a future pickles to: the place of its result among the inputs of the call being packed."""
+    """Return a future's reduction: the place of its result among the inputs of the call being packed."""
     if inputs.packing is None:
         raise PayloadError(
             "a future cannot be pickled by itself; pass it as an argument of a call, or pass its result()"
@@ -288,19 +288,19 @@ class Partial:
 
 
 def encode_rest(function: str, value: Any, error: BaseException) -> Encoded:
-    """What can be sent of a task's result that cannot be pickled; raises a PayloadError that says why nothing can."""
+    """Encode the rest of a partial result that cannot be pickled; raise PayloadError for other results."""
     if isinstance(value, Partial):
         return encode(value.without(error))
     raise explain_result(function, value, error).with_traceback(error.__traceback__) from None
 
 
 def explain_result(function: str, value: Any, error: BaseException) -> PayloadError:
-    """What a task returned cannot be pickled: say what in it, and why."""
+    """Return an error that says what in a task's result cannot be pickled, and why."""
     return explain_sent_back(f"the result of {function}", value, error)
 
 
 def explain_sent_back(what: str, value: Any, error: BaseException) -> PayloadError:
-    """The same of anything; ``what`` names it."""
+    """Return an error that says why a value cannot be sent back; ``what`` names the value."""
     if isinstance(error, MemoryError):
         reason = f"there is not enough memory to pickle it. {TOO_LARGE}"
     elif _endless(error, ()):
@@ -312,7 +312,7 @@ def explain_sent_back(what: str, value: Any, error: BaseException) -> PayloadErr
 
 
 def _problem(value: Any, passed: Passed = ()) -> BaseException | None:
-    """Why a value cannot be pickled."""
+    """Return the error that pickling a value raises, or None."""
     try:
         encode(value)
     except passed:
@@ -323,7 +323,7 @@ def _problem(value: Any, passed: Passed = ()) -> BaseException | None:
 
 
 def _inside(value: Any, error: BaseException, passed: Passed = ()) -> tuple[str, BaseException]:
-    """(path in ``value`` to the innermost object that cannot be pickled, as text; its error)."""
+    """Return the path in ``value`` to the innermost object that cannot be pickled, as text, and its error."""
     path, seen = "", {id(value)}
     while path.count("[") + path.count(".") < _DEEPEST and not _endless(error, passed):
         for step, part in _parts(value, passed):
@@ -342,7 +342,7 @@ def _endless(error: BaseException, passed: Passed) -> bool:
 
 
 def _parts(value: Any, passed: Passed) -> Iterator[tuple[str, Any]]:
-    """(how to get there, part) of plain containers, and of objects that are pickled by their attributes."""
+    """Yield (path step, part) of plain containers, and of objects that are pickled by their attributes."""
     kind = type(value)
     if kind in (list, tuple, set, frozenset):
         what = "[{}]" if kind in (list, tuple) else ".element{}"

@@ -1,4 +1,4 @@
-"""What the pickle of a chunk calls where it is loaded, to get elements that were packed one by one; see `pieces`."""
+"""Functions that the pickle of a chunk calls to load elements that were packed one by one; see `pieces`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def load_bares(items: list[bytes]) -> list[Any]:
-    """Where a chunk is unpickled: its elements."""
+    """Unpickle the elements of a chunk."""
     load = pickle.loads
     return [load(item) for item in items]  # an element that raises StopIteration would end a `map`
 
@@ -21,7 +21,7 @@ _loading = _Loading()
 
 
 def load_piece(data: bytes, buffers: tuple[Any, ...], parts: tuple[Any, ...]) -> Any:
-    """Where a chunk is unpickled: the object."""
+    """Unpickle the object of a piece."""
     before, _loading.parts = _loading.parts, parts
     try:
         return pickle.loads(data, buffers=buffers)
@@ -30,5 +30,5 @@ def load_piece(data: bytes, buffers: tuple[Any, ...], parts: tuple[Any, ...]) ->
 
 
 def load_part(place: int) -> Any:
-    """While a piece is unpickled: what it refers to."""
+    """Return an object that the piece being unpickled refers to."""
     return _loading.parts[place]

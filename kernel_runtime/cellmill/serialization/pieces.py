@@ -34,7 +34,7 @@ class Copy:
         self.common = False
 
     def again(self) -> Copy:
-        """For another piece."""
+        """Return the copy for another piece: this one if it is very large."""
         if len(self.data) < COMMON_MIN:
             return Copy(self.data)
         self.common = True
@@ -46,7 +46,7 @@ class Copy:
 
 
 class Piece:
-    """One object, packed. It unpickles to that object."""
+    """One packed object, which unpickles to that object."""
 
     __slots__ = ("copies", "data", "parts")
 
@@ -56,7 +56,7 @@ class Piece:
         self.parts = parts  # what it refers to and is not in it: futures, shared objects, packed classes
 
     def again(self) -> Piece:
-        """For another element, which has its own."""
+        """Return a piece of its own for another element."""
         return Piece(self.data, tuple([copy.again() for copy in self.copies]), self.parts)
 
     def __reduce__(self) -> Any:
@@ -69,12 +69,12 @@ class Piece:
 
 
 class Bare(bytes):
-    """One object, packed, that refers to nothing outside: its pickle."""
+    """The pickle of one object that refers to nothing outside."""
 
     __slots__ = ()
 
     def again(self) -> Bare:
-        """For another element, which has its own."""
+        """Return a pickle of its own for another element."""
         return Bare(self)
 
     def __reduce__(self) -> Any:
@@ -88,11 +88,11 @@ class Bare(bytes):
 
 class _PlainMethods(bytes):
     def again(self) -> Any:
-        """For another element, which has its own."""
+        """Return an object of its own for another element."""
         return Plain(self)
 
     def pickled(self) -> bytes:
-        """As a pickle."""
+        """Return the object as a pickle."""
         return b"\x80\x05%b." % self
 
     def __reduce__(self) -> Any:
@@ -133,7 +133,7 @@ class Together:
 
 
 def as_sent(items: list[Any]) -> Any:
-    """These elements, as they are pickled fastest."""
+    """Return these elements in the form that is pickled fastest."""
     kind = type(items[0])
     if kind is Plain and {Plain}.issuperset(map(type, items)):
         return Together(pickle.loads, b"\x80\x05](%be." % b"".join(items))
@@ -151,7 +151,7 @@ class Refusal(Exception):
 
 
 class Refused:
-    """In the place of an element that could not be packed: its task fails when it is sent."""
+    """A stand-in for an element that could not be packed: its task fails when it is sent."""
 
     __slots__ = ("error", "kind")
 

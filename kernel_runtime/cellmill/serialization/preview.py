@@ -25,7 +25,7 @@ _HARMLESS = {
 
 
 class _StandIn:
-    """Takes whatever a pickle does to an object, and keeps what is worth showing."""
+    """Accepts everything that a pickle does to an object, and keeps what is worth showing."""
 
     _name = "?"
 
@@ -140,7 +140,7 @@ class _Previewer(pickle.Unpickler):
 
 
 def preview_piece(data: Any, buffers: Any = (), parts: tuple[Any, ...] = ()) -> Any:
-    """What an element holds that was packed by itself, in the same way."""
+    """Return a preview of an element that was packed by itself."""
     previewer = _Previewer(io.BytesIO(bytes(data)), buffers=buffers)
     previewer.parts = tuple([preview_piece(part) if isinstance(part, bytes) else part for part in parts])
     return previewer.load()
@@ -154,6 +154,6 @@ _OF_PIECES: dict[str, Any] = {
 
 
 def preview(view: memoryview) -> Any:
-    """What a payload holds, with stand-ins for objects of classes; raises when it is no sound pickle."""
+    """Return a payload's content, with stand-ins for objects of classes; raise if the pickle is invalid."""
     data, buffers = opened(view)
     return _Previewer(io.BytesIO(bytes(data)), buffers=buffers).load()

@@ -141,7 +141,7 @@ def _note(names: list[str]) -> str:
 
 
 def _names(traceback: TracebackType | None) -> list[str]:
-    """Of the innermost function of the user's: what it refers to, else its arguments, that are read-only arrays."""
+    """Return the names of read-only arrays in the innermost of the user's frames that has any."""
     frames: list[FrameType] = []
     while traceback is not None:
         if not is_installed(traceback.tb_frame.f_code.co_filename):
@@ -165,7 +165,7 @@ def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
 
 
 def _is_read_only(value: Any, depth: int = 0) -> bool:
-    """Whether it is, or has in it, an array that cannot be written to."""
+    """Return whether a value is, or contains, an array that cannot be written to."""
     flags = getattr(value, "flags", None)
     writeable = getattr(flags, "writeable", None)
     if isinstance(writeable, bool):

@@ -34,7 +34,7 @@ class ShareError(PayloadError):
 
 
 class SharedPlace(NamedTuple):
-    """Where one backend holds a shared object."""
+    """The place where one backend holds a shared object."""
 
     number: int  # there, and in its workers
     size: int  # of its pickle and buffers, in bytes
@@ -184,12 +184,12 @@ def packing(place: Callable[[Any], tuple[Any, tuple[Any, ...]]]) -> Iterator[Non
 
 
 def reference(shared: Shared, number: int) -> tuple[Any, tuple[Any, ...]]:
-    """What it pickles to for workers that know it by this number."""
+    """Return the reduction of a shared object for workers that know it by this number."""
     return load_share, (number, shared._key, type(shared.value).__qualname__)
 
 
 def load_share(number: int, key: int, kind: str) -> Any:
-    """In a worker: the object. In the kernel, where a call is looked at again: its own."""
+    """Return the shared object: a worker's copy, or the kernel's own where the kernel unpickles a call."""
     if payload.inputs.shares is not None:
         return payload.inputs.shares(number, kind)
     found = _known.get(key)
@@ -199,19 +199,19 @@ def load_share(number: int, key: int, kind: str) -> Any:
 
 
 class Loaded:
-    """In a worker: what tasks share, unpickled when the first of them asks."""
+    """A worker's shared objects, each unpickled when a task first needs it."""
 
     def __init__(self, blobs: Mapping[int, memoryview | bytes]) -> None:
         self._objects: dict[int, Any] = {}
         self._blobs = blobs  # what the worker was sent, by number
 
     def here(self) -> Loaded:
-        """Tasks of the calling thread find it."""
+        """Make these objects available to tasks of the calling thread."""
         payload.inputs.shares = self.find
         return self
 
     def find(self, number: int, kind: str) -> Any:
-        """See `load_share`. Raises `PayloadError` when it cannot be unpickled, to every task that needs it."""
+        """Return an object for `load_share`; raise `PayloadError` in every task if it cannot be unpickled."""
         found = self._objects.get(number, _GONE)
         if found is _GONE:
             found = self._objects[number] = self.load(number, kind)
@@ -220,7 +220,7 @@ class Loaded:
         return found
 
     def load(self, number: int, kind: str) -> Any:
-        """Unpickle it; where that fails, in whatever way, something that says so."""
+        """Unpickle an object; return an `_Unloadable` if that fails in any way but an interrupt."""
         view = memoryview(self._blobs[number])
         try:
             return payload.decode(view)
@@ -230,12 +230,12 @@ class Loaded:
             return _Unloadable(kind, error)
 
     def pop(self, number: int, default: Any = None) -> None:
-        """Forget it."""
+        """Forget an object."""
         self._objects.pop(number, None)
 
 
 class _Unloadable:
-    """In the place of an object that could not be unpickled."""
+    """A stand-in for an object that could not be unpickled."""
 
     def __init__(self, kind: str, error: BaseException) -> None:
         self._text = (

@@ -12,12 +12,12 @@ from ..process_context.settings import Under
 
 
 def function_of(body: list[Any]) -> Any:
-    """The function that travels with its call; None: its number does."""
+    """Return the function sent with its call; None if the function's number is sent instead."""
     return body[0] if len(body) == 3 else body[1] if len(body) > 3 else None
 
 
 def callee(body: list[Any], numbered: Any, own_process: bool = True) -> Any:
-    """What to call for such a list; ``numbered`` is the function of the task's number."""
+    """Return the function to call for such a list; ``numbered`` is the function of the task's number."""
     function = function_of(body)
     if function is None:
         function = numbered

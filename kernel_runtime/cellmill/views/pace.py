@@ -1,4 +1,4 @@
-"""How often pictures are sent to a browser: ten times a second, less often where they would take the time of tasks.
+"""The pace of frames to a browser: ten a second, fewer where they would take the time of tasks.
 
 A picture takes processor time of browser, server and kernel, and a few turns at the GIL. On an idle core that costs no
 task. Where no core is idle, pictures get a small share of all cores: on two of them, ten a second cost tasks a sixth of

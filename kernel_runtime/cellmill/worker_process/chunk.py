@@ -132,7 +132,7 @@ def _run_limited(
 
 
 def _limited(handle: Any, i: int, function: Any, name: str, arguments: Any, values: list[Any]) -> bytes:
-    """One element: its value goes to the others, else the error is returned. Between elements nothing is interrupted
+    """Run one element: add its value to the others, or return its error. Between elements nothing is interrupted
     for a limit.
     """
     try:

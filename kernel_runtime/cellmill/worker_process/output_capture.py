@@ -13,7 +13,9 @@ from .standard_streams import StandardStreams
 
 
 class OutputCapture:
-    """One worker's. ``item`` is the task in hand, ``tell`` sends the kernel word that its output is complete."""
+    """The captured output of one worker. ``item`` is the present task, ``tell`` reports to the kernel that its
+    output is complete.
+    """
 
     def __init__(self, pipes: list[int], handle: Any, item: Any, tell: Callable[[], None]) -> None:
         self._handle = handle

@@ -15,7 +15,9 @@ INITIALIZER_FAILED = 77  # exit code
 
 
 def receive(end: socket.socket) -> tuple[bytes, list[int]]:
-    """One packet and its descriptors, which no program started from here inherits (`socket.recv_fds` lets them)."""
+    """Receive one packet and its descriptors, which programs started from here do not inherit (with
+    `socket.recv_fds` they do).
+    """
     room = socket.CMSG_SPACE(MOST_FDS * array("i").itemsize)
     data, ancillary, _, _ = end.recvmsg(PACKET, room, socket.MSG_CMSG_CLOEXEC)
     fds = array("i")

@@ -69,7 +69,7 @@ class Zygote:
             self.reap()
 
     def hear(self) -> bool:
-        """One command; False when the kernel has hung up."""
+        """Obey one command; return False when the kernel has closed the connection."""
         try:
             data, fds = receive(self.control)
         except ConnectionError:

@@ -50,10 +50,10 @@ class LaneHost(Protocol):
         """Whether completions are not settled any more."""
 
     def settings_for(self, page: str) -> bytes:
-        """What a place needs before its first task."""
+        """Return the settings that a place needs before its first task."""
 
     def hear(self, index: int, frames: memoryview) -> None:
-        """What tasks of this lane have printed."""
+        """Take what tasks of this lane have printed."""
 
     def initializer_failed(self, data: bytes) -> None: ...
 

@@ -60,7 +60,7 @@ class Word(NamedTuple):
 
 
 def words(records: bytes, data: bytes) -> list[Word]:
-    """Those of a pack, in their order."""
+    """Return the words of a pack, in their order."""
     view, rows = memoryview(data), PACKED.iter_unpack(records)
     return [Word(kind, number, view[at : at + size]) for kind, number, *_, at, size in rows if kind != TASK]
 
@@ -103,7 +103,7 @@ class Reply(NamedTuple):
 def encode_reply(
     records: bytes, tasks: int, frames: list[bytes], data: list[bytes], begun: int, ended: int
 ) -> bytes:
-    """One buffer."""
+    """Encode a reply as one buffer."""
     shown = b"".join(frames)
     head = _REPLY_HEAD.pack(_MAGIC, tasks, len(records), len(shown), begun, ended)
     return b"".join([head, records, shown, *data])

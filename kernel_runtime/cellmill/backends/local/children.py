@@ -52,7 +52,7 @@ class Child:
 
 
 class Member:
-    """One place in the pool and the process that holds it."""
+    """One slot of the pool and its present process."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -97,7 +97,7 @@ def watch_orphans(children: dict[int, Child]) -> None:
 
 
 def disown(children: Iterable[Child]) -> None:
-    """In a forked child of user code: these processes are its parent's, and locks may be held by threads it lacks."""
+    """Forget all processes in a forked child: they belong to the parent, and its threads may have held the locks."""
     for child in [*children, *_orphans.values()]:
         pidfd, child.pidfd = child.pidfd, -1
         if pidfd >= 0:

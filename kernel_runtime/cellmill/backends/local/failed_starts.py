@@ -18,7 +18,7 @@ class FailedStarts:
         self._first = self._last = 0.0
 
     def add(self) -> None:
-        """One more."""
+        """Count one more failed start."""
         now = time.monotonic()
         if not self.count or now - self._last > ROW_SECONDS:
             self.count, self._first = 0, now

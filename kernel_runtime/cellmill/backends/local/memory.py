@@ -69,8 +69,10 @@ def _run() -> None:
 
 
 def _look(machine_at: float) -> tuple[float, float]:
-    """How long to sleep, and when to look at the machine again. A function of its own: a name in the loop would keep
-    the last pool, with its memory and descriptors, after it was shut down and dropped.
+    """Return how long to sleep, and when to look at the machine again.
+
+    A function of its own: a name in the loop would keep the last pool, with its memory and descriptors, after it was
+    shut down and dropped.
     """
     backends = [b for b in list(_watched) if not b.gate.closed and not b.gate.foreign]
     busy = [b for b in backends if b.stats().running]

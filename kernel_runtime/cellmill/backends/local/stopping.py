@@ -81,7 +81,7 @@ class Stopper(Targets):
             zygote_client.shared().signal(member.pid, signal.SIGINT)
 
     def _find_children(self, target: Target) -> None:
-        """What the task has started so far is held on to, and interrupted too."""
+        """Record the processes that the task has started so far; they are interrupted too."""
         if not target.pid:
             return
         zygote = zygote_client.shared().process.pid
@@ -99,7 +99,9 @@ class Stopper(Targets):
 
 
 def _family(worker: int, zygote: int) -> Iterator[int]:
-    """What a worker started and what that started, orphans too: the zygote adopts those, and their group tells."""
+    """Return all descendants of a worker, also orphans, which the zygote adopts and whose process group identifies
+    them.
+    """
     below = descendants(worker)
     yield from below
     for pid in set(descendants(zygote)) - {worker, *below}:

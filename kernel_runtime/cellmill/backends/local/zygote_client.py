@@ -36,7 +36,7 @@ class NoWorker(BackendError):
 
 
 class _Request:
-    """For one worker; the listening thread answers."""
+    """A request to start one worker; the listening thread sets its answer."""
 
     def __init__(self, on_exit: OnExit) -> None:
         self.on_exit = on_exit
@@ -181,7 +181,7 @@ class Zygote:
         self._send("forget")
 
     def _listen(self) -> None:
-        """What the zygote tells, until it is dead; then how the workers end that it has left behind."""
+        """Read the zygote's reports until it is dead; then watch the workers that it left."""
         with contextlib.suppress(OSError):
             while True:
                 data, fds = receive(self._socket)
@@ -290,7 +290,7 @@ def shared() -> Zygote:
 
 
 def close_shared() -> None:
-    """At interpreter exit, after the executors: the zygote ends, and is waited for."""
+    """End the zygote at interpreter exit, after the executors, and wait for it."""
     global _shared
     with _shared_lock:
         zygote, _shared = _shared, None

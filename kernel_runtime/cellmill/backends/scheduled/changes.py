@@ -1,4 +1,4 @@
-"""What tasks change of the state that their function has captured, as workers tell it (`watched`)."""
+"""Changes that tasks make to captured state, as workers report them (`watched`)."""
 
 from __future__ import annotations
 

@@ -340,7 +340,7 @@ class _Full(Exception):
 
 
 class _Few(io.BytesIO):
-    """Takes so many bytes and no more."""
+    """A buffer that raises `_Full` beyond `KEPT_BYTES`."""
 
     def write(self, data: Any) -> int:
         if self.tell() + len(memoryview(data)) > KEPT_BYTES:

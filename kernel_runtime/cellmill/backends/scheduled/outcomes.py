@@ -41,7 +41,9 @@ LAST_LINES = 5  # of a dead worker's output, in the message
 
 
 def load_value(view: Any, decode: Callable[[Any], Any]) -> tuple[Any, BaseException | None]:
-    """(value, None) or (None, why it does not unpickle). Stop is held back here: what is raised comes from it."""
+    """Unpickle a value: (value, None) or (None, the reason it does not unpickle). Interrupts are deferred: an error
+    comes from unpickling.
+    """
     try:
         return decode(view), None
     except BaseException as problem:

@@ -13,7 +13,7 @@ from ...worker_process.output_frames import PIPE_BYTES, STDERR, STDOUT
 
 
 class WorkerPipes:
-    """One worker's: read ends here, what its process needs in ``theirs``."""
+    """The output pipes of one worker: read ends here, the descriptors for its process in ``theirs``."""
 
     def __init__(self) -> None:
         pairs = []

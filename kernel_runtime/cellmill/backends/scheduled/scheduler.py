@@ -338,7 +338,7 @@ class Scheduler:
         return int(with_gil.csched_messages(self.handle, BATCH, self._messages))
 
     def message_rows(self, n: int) -> memoryview:
-        """Those, in the format `MESSAGE`."""
+        """Return the messages as bytes, in the format `MESSAGE`."""
         return self._message_bytes[: n * MESSAGE.size]
 
     def journeys(self) -> Iterator[tuple[int, ...]]:

@@ -76,7 +76,7 @@ class Sender:
     def submit(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions, run: int
     ) -> Future:
-        """One call as a task; its future at once."""
+        """Submit one call as a task; return its future at once."""
         if not kwargs:
             last, form = self._last  # held on to here, until it was read
             if options is not last:

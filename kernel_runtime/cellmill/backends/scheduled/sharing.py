@@ -1,4 +1,4 @@
-"""What tasks of one backend share: put at the first use, known to the scheduler as a function that is never called.
+"""Objects that tasks of one backend share: stored at the first use, as a function that is never called.
 
 So it travels as functions do: once to each worker, ahead of the first task that refers to it, again to one that takes
 the place of a dead worker; its block stays until no task needs it and no worker reads it. What refers to it (a task, a
@@ -47,7 +47,7 @@ class Sharing:
         return place.number
 
     def group(self, numbers: Collection[int]) -> int:
-        """One number for all of them. Raises `StaleInput` when one was closed meanwhile."""
+        """Return one number for all of these objects. Raises `StaleInput` when one was closed meanwhile."""
         if len(numbers) == 1:
             return next(iter(numbers))
         key = frozenset(numbers)

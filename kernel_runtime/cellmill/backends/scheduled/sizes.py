@@ -1,4 +1,4 @@
-"""How many elements go into the next chunk of a map, and how many are taken from its input ahead of the reader: by
+"""The size of a map's next chunk, and the number of elements taken from its input ahead of the reader: by
 measured time and size, so that no knob is needed.
 
 Two models of chunks. For plain functions every element costs about the same, and a chunk should last long enough to

@@ -19,7 +19,7 @@ EVERY_RUN = -1
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One interval of one function: how many tasks tell it, and nanoseconds."""
+    """One interval of one function's journeys: the number of tasks that have it, and nanoseconds."""
 
     count: int
     sum: int

@@ -9,7 +9,9 @@ from .stream import Stream
 
 
 class Watch:
-    """Tells changes made by the input's own code, which later elements see, from others, which none of them does."""
+    """Distinguishes changes by the input's own code, which later elements see, from other changes, which no element
+    sees.
+    """
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""What workers of any backend do at this moment."""
+"""The present state of the workers of any backend."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Call:
 
 
 class AgainCall(Call):
-    """One that may run several times."""
+    """A call that may run several times."""
 
     __slots__ = ()
 
@@ -204,7 +204,7 @@ class ChunkRunner:
 
     @staticmethod
     def encode_outcomes(outcomes: Any, name: str) -> tuple[int, Any, dict[int, Any]]:
-        """As they are."""
+        """Return the outcomes as they are: (first position, values, errors by position)."""
         return outcomes.first, outcomes.values, outcomes.errors
 
     def emit(self, kind: int, detail: int, encoded: Any) -> None:
@@ -214,7 +214,7 @@ class ChunkRunner:
         self._worker.emit(kind, detail)
 
     def publish(self, status: int, failures: int, encoded: Any) -> None:
-        """For the loop in C, which does so."""
+        """Leave publishing to the loop in C."""
         self._call.failures = failures
         self.outcome = encoded
 
@@ -232,7 +232,7 @@ def shown(call: Call | None) -> str:
 
 
 class _Given:
-    """In the place of an input that may not be there."""
+    """Stands for an input that may be missing."""
 
     def __init__(self, place: int) -> None:
         self.value = InputName(place + 1)

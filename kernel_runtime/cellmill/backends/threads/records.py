@@ -1,4 +1,4 @@
-"""What is kept of calls that failed, were cancelled, or still run: their arguments are objects of this process."""
+"""Records of calls that failed, were cancelled, or still run: their arguments are objects of this process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOT = 2**32 - 1
 
 
 class _Few(io.BytesIO):
-    """Takes so many bytes and no more."""
+    """A buffer that raises OverflowError beyond `KEPT_BYTES`."""
 
     def write(self, data: Any) -> int:
         if self.tell() + len(memoryview(data)) > KEPT_BYTES:
@@ -30,7 +30,7 @@ class _Few(io.BytesIO):
 
 
 class ThreadFailures(FailureLog):
-    """What is kept of a failed call is a pickle of its arguments, where they can be: the objects are let go of."""
+    """Keeps failed calls as pickles of their arguments, where they can be pickled; the objects are released."""
 
     def __init__(
         self,

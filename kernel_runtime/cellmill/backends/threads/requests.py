@@ -20,7 +20,7 @@ class ThreadRequests(Requests):
         return self._ask(function, workers)
 
     def answer(self, number: int) -> None:
-        """In a thread: call what was asked for."""
+        """Call the requested function in this thread."""
         answer = self._answers.get(number)
         if answer is None:
             return

@@ -14,7 +14,7 @@ Place = tuple[int, int, int]  # element, function, ticket
 
 
 class Printed:
-    """What one thread has printed: text that has not been told, and the output of its task."""
+    """The output of one thread: text not reported yet, and the output of its task."""
 
     def __init__(self) -> None:
         self.waiting: deque[tuple[int, Place, str]] = deque()
@@ -22,7 +22,7 @@ class Printed:
 
 
 class Speaker(threading.local):
-    """Of the calling thread: the worker that hears what it prints."""
+    """The worker that takes what the calling thread prints."""
 
     worker: Any = None
 
@@ -33,7 +33,7 @@ _users = 0
 
 
 class TaskStream:
-    """Stands before a stream of the kernel. Threads that run tasks write to their workers, all others to the stream."""
+    """Wraps a stream of the kernel. Threads that run tasks write to their workers, all others to the stream."""
 
     def __init__(self, number: int, under: Any) -> None:
         self._number = number
@@ -53,7 +53,7 @@ class TaskStream:
             self.write(line)
 
     def flush(self) -> None:
-        """In a task nothing: what it prints is shown line by line."""
+        """Flush the stream; in a task do nothing: its output is shown line by line."""
         worker = speaker.worker
         if worker is None or worker.telling:
             self._under.flush()

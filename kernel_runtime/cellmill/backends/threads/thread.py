@@ -31,7 +31,7 @@ class ThreadOwner(Protocol):
 
 
 class OutputTeller(Protocol):
-    """Takes what threads print."""
+    """Receives what threads print."""
 
     def say(self, member: WorkerThread, number: int, text: str) -> None: ...
 
@@ -125,12 +125,12 @@ class WorkerThread:
         return int(self._item.function)
 
     def say(self, number: int, text: str) -> None:
-        """What the task prints."""
+        """Keep text that the task prints."""
         if not self.abandoned:
             self._listener.say(self, number, text)
 
     def tell(self) -> None:
-        """What the task has printed is shown; also called by the loop in C, before a result."""
+        """Show what the task has printed; also called by the loop in C, before a result."""
         self.telling = True
         try:
             self._listener.end_of(self.printed)
@@ -143,6 +143,6 @@ class WorkerThread:
         """See `chunk.Runner`: at the end of the task, the loop in C sees to it."""
 
     def disown(self) -> None:
-        """In a forked child: what it publishes reaches no kernel; should it come back from its task, it ends."""
+        """End the thread in a forked child if it returns from its task: what it publishes reaches no kernel."""
         self.form.abandoned = 1
         with_gil.csched_worker_forked(self.handle)

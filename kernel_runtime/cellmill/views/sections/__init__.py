@@ -21,7 +21,7 @@ from .workers import WorkersSection
 
 
 class Section(Protocol):
-    """One kind of frame, or several that belong together."""
+    """Makes one kind of frame, or several that belong together."""
 
     interval: float  # seconds between frames, at least
 

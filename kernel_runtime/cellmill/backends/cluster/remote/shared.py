@@ -15,7 +15,7 @@ _lock = threading.Lock()
 
 
 class _Object:
-    """One that some place of this process has; loaded by the first."""
+    """A shared object in this process; the first place that needs it loads it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

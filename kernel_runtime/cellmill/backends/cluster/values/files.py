@@ -96,7 +96,7 @@ def _mapped(fd: int) -> mmap.mmap:
 
 
 def private_folder() -> str:
-    """One for values: in memory where there is room, unless TMPDIR names a place."""
+    """Make a private folder for values: in memory if there is room, unless TMPDIR is set."""
     in_memory = "TMPDIR" not in os.environ and _free("/dev/shm") > ENOUGH
     return folders.private("values", "/dev/shm" if in_memory else None)
 

@@ -20,6 +20,7 @@ from tests.support.programs import PRINTS, START
 
 if TYPE_CHECKING:
     from tests.support.notebook import Notebook
+    from tests.support.rays import OwnRay
 
 with contextlib.suppress(ModuleNotFoundError):  # tests of an installed wheel do without
     from hypothesis import HealthCheck, settings
@@ -67,6 +68,15 @@ def fresh() -> Iterator[Executor]:
     executor = Executor(2)
     yield executor
     executor.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="session")
+def own_ray() -> Iterator[OwnRay]:
+    """A Ray of Cellmill's own: starting one takes the processor many seconds."""
+    from tests.support import rays
+
+    with rays.own_ray() as found:
+        yield found
 
 
 @pytest.fixture

@@ -193,6 +193,7 @@ def test_stop_in_the_middle_of_a_pack(client: Any, gate: Gate) -> None:
 
 
 def test_an_address_without_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = set(threading.enumerate())
     monkeypatch.setattr("cellmill.backends.cluster.engines.dask.CONNECT_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
@@ -200,7 +201,7 @@ def test_an_address_without_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None
         BackendError, match=rf"no Dask scheduler answers at tcp://127.0.0.1:{port}.*dask scheduler"
     ):
         Executor(backend=f"tcp://127.0.0.1:{port}")
-    assert not [t for t in threading.enumerate() if t.name.startswith("cellmill-dask")]
+    assert not [t for t in set(threading.enumerate()) - before if t.name.startswith("cellmill-dask")]
 
 
 def test_a_scheduler_that_goes_away() -> None:

@@ -20,6 +20,7 @@ from cellmill.backends.cluster import clocks, lane, pack, page
 from cellmill.backends.cluster.backend import ClusterBackend
 from cellmill.backends.cluster.engines.protocol import Lanes, Place
 from cellmill.backends.cluster.remote import entry
+from cellmill.backends.common_options import CommonOptions
 from cellmill.task import DEFAULT_OPTIONS, NO_RUN
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
@@ -107,10 +108,10 @@ def opened() -> Iterator[Callable[..., tuple[ClusterBackend, Threads]]]:
     made: list[ClusterBackend] = []
 
     def make(
-        workers: int = 1, run: Callable[[list[Any]], Any] = entry.run, **how: Any
+        workers: int = 1, run: Callable[[list[Any]], Any] = entry.run, **options: Any
     ) -> tuple[Any, Threads]:
         engine = Threads(run)
-        made.append(ClusterBackend(engine, workers, **how))
+        made.append(ClusterBackend(engine, workers, CommonOptions(**options)))
         return made[-1], engine
 
     yield make

@@ -1,10 +1,9 @@
-"""Tasks on a real Ray of this machine: one for all tests, which also serves as one that Cellmill did not start."""
+"""Tasks on a real Ray of this machine: the one of all tests, which also serves as one that Cellmill did not start."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,24 +21,11 @@ from cellmill.backends.cluster.engines.ray import RayEngine, find
 from cellmill.process_context.process_tree import descendants
 from tests.support import tasks
 from tests.support.helpers import Gate, start_script
+from tests.support.rays import OwnRay, bridges, left_of, processes
 
 pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
 
 SECONDS = 120.0  # longest wait; a worker of Ray takes seconds to start, on a busy machine many
-OPEN: dict[str, Any] = {"address": "", "bridge": 0}  # of the own Ray
-
-
-def processes(below: int) -> dict[int, str]:
-    """What runs below a process, with what it calls itself."""
-    found = {}
-    for pid in descendants(below):
-        try:
-            line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-        if line:
-            found[pid] = line
-    return found
 
 
 @pytest.fixture
@@ -52,10 +37,6 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
     made.close()
 
 
-def bridges() -> set[int]:
-    return {pid for pid, line in processes(os.getpid()).items() if "raybridge" in line}
-
-
 def wait_until(condition: Callable[[], object], what: str) -> None:
     deadline = time.monotonic() + SECONDS
     while not condition():
@@ -63,56 +44,9 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
         time.sleep(0.02)
 
 
-def ends(pids: set[int], seconds: float) -> set[int]:
-    """Those of them that still run after so long, or none before."""
-    deadline = time.monotonic() + seconds
-    while left := {pid for pid in pids if runs(pid)}:
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.02)
-    return left
-
-
-def runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    except OSError:
-        return False
-
-
 @pytest.fixture(scope="module")
-def own() -> Iterator[Executor]:
-    """An own Ray. When it is closed none of its processes is left, and nothing of its files."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_AUTH_MODE", "token")
-        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))  # so that a second driver can join
-        before = bridges()
-        executor = Executor(2, backend="ray")
-        (bridge,) = bridges() - before
-        started = processes(bridge)
-        folder = next(
-            Path(part.partition("=")[2].partition("/session")[0]).parent
-            for line in started.values()
-            for part in line.split()
-            if part.startswith("--raylet_socket_name=")
-        )
-        assert folder.stat().st_mode & 0o777 == 0o700
-        OPEN.update(address=address_of(started), bridge=bridge)
-        yield executor
-        everything = {bridge, *processes(bridge)}
-        assert any("raylet" in line for line in started.values())
-        executor.shutdown()
-        assert not ends(everything, 5)
-        assert not folder.exists()
-
-
-def address_of(started: dict[int, str]) -> str:
-    """HOST:PORT of the server that a driver connects to."""
-    for line in started.values():
-        for part in line.split():
-            if part.startswith(("--gcs-address=", "--gcs_address=")):
-                return part.partition("=")[2]
-    raise AssertionError(f"no address among {started}")
+def own(own_ray: OwnRay) -> Executor:
+    return own_ray.executor
 
 
 def test_calls_maps_batches_and_what_hangs_on_them(own: Executor) -> None:
@@ -170,17 +104,17 @@ def test_a_task_past_its_limit_does_not_hold_the_pool(own: Executor, gate: Gate)
     assert own.submit(tasks.double, 4).result(SECONDS) == 8
 
 
-def test_a_borrowed_ray_is_left_as_it_was(own: Executor) -> None:
+def test_a_borrowed_ray_is_left_as_it_was(own_ray: OwnRay) -> None:
+    own = own_ray.executor
     wait_until(lambda: len(own.workers()) == 2, "the workers are not there")
-    bridge, others = OPEN["bridge"], bridges()
-    before = {pid for pid, line in processes(bridge).items() if "PlaceActor" in line}
-    with Executor(1, backend=f"ray:{OPEN['address']}") as guest:
+    before, others = own_ray.actors, bridges()
+    with Executor(1, backend=own_ray.backend) as guest:
         assert guest.submit(tasks.double, 21).result(SECONDS) == 42
-        ours = {pid for pid, line in processes(bridge).items() if "PlaceActor" in line} - before
+        ours = own_ray.actors - before
         assert guest.submit(tasks.pid).result(SECONDS) in ours
         (second,) = bridges() - others
-    assert not ends({second, *ours}, 10)
-    assert before == {pid for pid, line in processes(bridge).items() if "PlaceActor" in line}
+    assert not left_of({second, *ours}, 10)
+    assert before == own_ray.actors
     assert own.submit(tasks.double, 5).result(SECONDS) == 10
 
 
@@ -259,13 +193,13 @@ def test_what_is_killed_takes_all_along_but_the_kernel(tmp_path: Path, how: str)
         else:
             (victim,) = [pid for pid, line in everything.items() if KILLED[how] in line]
             os.kill(victim, signal.SIGKILL)
-            assert not ends(set(everything), SECONDS)
+            assert not left_of(set(everything), SECONDS)
             kernel.stdin.write("\n")
             kernel.stdin.flush()
             out, said = kernel.communicate(timeout=2 * SECONDS)
             assert out == "3\n"  # another Ray, started by itself
             assert "the local Ray is lost" in said
-    assert not ends(set(everything), 5)
+    assert not left_of(set(everything), 5)
 
 
 @pytest.mark.long

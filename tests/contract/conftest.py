@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cellmill import Executor, runs
+from cellmill import Executor, run_registry
 from cellmill.backends import KNOWN
 from tests.contract.abilities import ALL, TABLE, Abilities
 from tests.support import tasks
 from tests.support.helpers import SECONDS
+
+if TYPE_CHECKING:
+    from tests.support.rays import OwnRay
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -66,24 +70,53 @@ def outside(able: Abilities) -> None:
 
 
 @pytest.fixture(scope="session")
-def everyones(backend: str, able: Abilities) -> Iterator[Executor]:
+def everyones(backend: str, able: Abilities, request: pytest.FixtureRequest) -> Iterator[Executor]:
+    if backend == "ray":
+        own: OwnRay = request.getfixturevalue("own_ray")
+        yield own.executor
+        return
     executor = Executor(able.workers, backend=backend)
     yield executor
     executor.shutdown(cancel_futures=True)
 
 
+@pytest.fixture(scope="session")
+def shared(backend: str, able: Abilities, request: pytest.FixtureRequest) -> str:
+    """What an executor is given as its backend: this one, of clusters the one that `everyones` has started."""
+    if not able.outside:
+        return backend
+    executor: Executor = request.getfixturevalue("everyones")
+    if backend == "ray":
+        own: OwnRay = request.getfixturevalue("own_ray")
+        return own.backend
+    return str(executor._backend.engine._cluster.scheduler_address)  # type: ignore[attr-defined]
+
+
 @pytest.fixture
 def ex(everyones: Executor) -> Iterator[Executor]:
     """The executor of this backend; after every test it takes the next task. Each test is a cell of its own."""
-    runs.bump_epoch()
+    run_registry.bump_epoch()
     yield everyones
-    runs.bump_epoch()
+    run_registry.bump_epoch()
     assert everyones.submit(tasks.double, 4).result(SECONDS) == 8
 
 
 @pytest.fixture
 def fresh(backend: str, able: Abilities) -> Iterator[Callable[..., Executor]]:
-    """Makes an executor of this backend that the test may close."""
+    """Makes an executor of this backend, with a cluster of its own, that the test may close."""
+    with _makes(backend, able) as make:
+        yield make
+
+
+@pytest.fixture
+def another(shared: str, able: Abilities) -> Iterator[Callable[..., Executor]]:
+    """Makes one more executor of this backend, that the test may close; on clusters beside that of all tests."""
+    with _makes(shared, able) as make:
+        yield make
+
+
+@contextlib.contextmanager
+def _makes(backend: str, able: Abilities) -> Iterator[Callable[..., Executor]]:
     made: list[Executor] = []
 
     def make(**options: Any) -> Executor:

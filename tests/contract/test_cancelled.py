@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import DependencyError, Executor, runs
+from cellmill import DependencyError, Executor, run_registry
+from cellmill.diagnostics import blame
 from cellmill.telemetry.schema import VERSION
 from cellmill.views.commands import obey
 from tests.contract import work
@@ -51,7 +52,7 @@ def test_it_names_what_cancelled(held: Executor) -> None:
     f = cellmill.parallel(tasks.double, executor=held)
 
     def cell(act: Callable[[], Any]) -> str:
-        runs.bump_epoch()
+        run_registry.bump_epoch()
         futures = [f(i) for i in range(3)]
         act()
         words = {_words(future).split(" was cancelled by ")[1] for future in futures}
@@ -61,12 +62,15 @@ def test_it_names_what_cancelled(held: Executor) -> None:
 
     panel = {"cellmill": VERSION, "kind": "cancel-run"}
     assert cell(held.stop) == "stop() of its executor: 0 of 3 calls were done"
-    assert cell(runs.stop_cell) == "Stop, which interrupted its cell: 0 of 3 calls were done"
+    assert cell(run_registry.stop_cell) == "Stop, which interrupted its cell: 0 of 3 calls were done"
     assert cell(lambda: obey(panel, held)) == "Cancel in the panel: 0 of 3 calls were done"
     assert (
-        cell(lambda: cellmill.cancel(runs.active_runs()[-1])) == "cellmill.cancel(): 0 of 3 calls were done"
+        cell(lambda: cellmill.cancel(run_registry.active_runs()[-1]))
+        == "cellmill.cancel(): 0 of 3 calls were done"
     )
-    assert cell(lambda: runs.active_runs()[-1].cancel()) == "cancel() of its run: 0 of 3 calls were done"
+    assert (
+        cell(lambda: run_registry.active_runs()[-1].cancel()) == "cancel() of its run: 0 of 3 calls were done"
+    )
 
 
 def test_one_task_by_the_panel(held: Executor) -> None:
@@ -76,8 +80,8 @@ def test_one_task_by_the_panel(held: Executor) -> None:
 
 
 @own_cluster
-def test_by_the_shutdown(fresh: Callable[..., Executor]) -> None:
-    executor = fresh()
+def test_by_the_shutdown(another: Callable[..., Executor]) -> None:
+    executor = another()
     assert executor.submit(tasks.double, 1).result(SECONDS) == 2
     executor.pause()
     future = executor.submit(tasks.double, 4)
@@ -146,3 +150,17 @@ def test_who_awaits_it(held: Executor) -> None:
 
     with pytest.raises(asyncio.CancelledError, match=r"divided\(7, by=2\), task #.*cancel\(\) of its future"):
         asyncio.run(wait())
+
+
+def test_the_latest_cancellation_is_told(held: Executor) -> None:
+    """Of single tasks of one cell, cancelled by one thing after another."""
+    first = [held.submit(tasks.double, i) for i in range(2)]
+    assert held.stop() == 2
+    then = held.submit(tasks.double, 3)
+    cellmill.run_registry.bump_epoch()
+    with blame.cancelling("a second thing"):
+        assert held.stop() == 1
+    assert {_words(future).split(" was cancelled by ")[1].split(":")[0] for future in first} == {
+        "stop() of its executor"
+    }
+    assert "a second thing" in _words(then)

@@ -112,13 +112,13 @@ def test_run_on_workers(ex: Executor, able: Abilities) -> None:
 
 
 @elsewhere
-def test_run_on_workers_that_die(fresh: Callable[..., Executor]) -> None:
+def test_run_on_workers_that_die(ex: Executor) -> None:
     """A worker started under a dead one's number does not answer for it, and is not waited for."""
-    ex = fresh()
     assert len(ex.run_on_workers(os.getpid)) == 2
     with pytest.raises(cellmill.BackendError, match="ended before it answered"):
         ex.run_on_workers(functools.partial(tasks.die, "SIGKILL"))
     assert ex.submit(tasks.double, 4).result(SECONDS) == 8
+    assert comes_down(lambda: 2 - ex.stats().workers, 0)
 
 
 # -- the caller's world

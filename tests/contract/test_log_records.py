@@ -114,10 +114,10 @@ def test_levels_of_the_kernel(ex: Executor, logger: logging.Logger, kept: Kept) 
 
 @own_cluster
 def test_a_level_set_before_the_workers_began(
-    fresh: Callable[..., Executor], logger: logging.Logger, kept: Kept
+    another: Callable[..., Executor], logger: logging.Logger, kept: Kept
 ) -> None:
     logger.setLevel(logging.DEBUG)
-    fresh().submit(log, logging.DEBUG, "in detail").result(SECONDS)
+    another().submit(log, logging.DEBUG, "in detail").result(SECONDS)
     assert kept.texts() == ["in detail"]
 
 

@@ -70,11 +70,11 @@ class Program:
         return len(list(self.folder.iterdir()))
 
 
-def test_what_was_submitted_is_finished(tmp_path: Path, backend: str, able: Abilities, gate: Gate) -> None:
+def test_what_was_submitted_is_finished(tmp_path: Path, shared: str, able: Abilities, gate: Gate) -> None:
     code = "for i in range(8): write(i, gate=sys.argv[4])"
     if not able.concurrent:
         gate.release(8)
-    program = Program(tmp_path, backend, able, code, gate.folder)
+    program = Program(tmp_path, shared, able, code, gate.folder)
     program.wait_end()
     gate.release(8)
     err = program.finish()
@@ -83,9 +83,10 @@ def test_what_was_submitted_is_finished(tmp_path: Path, backend: str, able: Abil
 
 
 @later
-def test_ctrl_c_ends_it(tmp_path: Path, backend: str, able: Abilities, gate: Gate) -> None:
+def test_ctrl_c_ends_it(tmp_path: Path, backend: str, shared: str, able: Abilities, gate: Gate) -> None:
     code = "for i in range(8): write(i, gate=sys.argv[4])"
-    program = Program(tmp_path, backend, able, code, gate.folder)
+    where = shared if backend == "ray" else backend  # on Dask the workers are ended, which others may use
+    program = Program(tmp_path, where, able, code, gate.folder)
     program.wait_end()
     gate.wait_started(able.workers)
     program.press_ctrl_c()
@@ -113,15 +114,15 @@ def test_a_program_that_ctrl_c_ended_finishes_nothing(
 
 
 @own_cluster
-def test_a_map_that_was_not_read_is_finished(tmp_path: Path, backend: str, able: Abilities) -> None:
-    program = Program(tmp_path, backend, able, "results = write.map(range(100))")
+def test_a_map_that_was_not_read_is_finished(tmp_path: Path, shared: str, able: Abilities) -> None:
+    program = Program(tmp_path, shared, able, "results = write.map(range(100))")
     err = program.finish()
     assert program.process.returncode == 0, err
     assert program.files() == 100
 
 
 @own_cluster
-def test_threads_of_the_program_go_on_submitting(tmp_path: Path, backend: str, able: Abilities) -> None:
+def test_threads_of_the_program_go_on_submitting(tmp_path: Path, shared: str, able: Abilities) -> None:
     """After its last line, as they may call functions that are not parallel."""
     code = """
 begun = threading.Event()
@@ -131,13 +132,13 @@ def go_on():
 threading.Thread(target=go_on).start()
 threading._register_atexit(begun.set)
 """
-    program = Program(tmp_path, backend, able, code)
+    program = Program(tmp_path, shared, able, code)
     err = program.finish()
     assert (program.process.returncode, err) == (0, "")
     assert program.files() == 8
 
 
-def test_thread_pools_of_the_program_go_on_submitting(tmp_path: Path, backend: str, able: Abilities) -> None:
+def test_thread_pools_of_the_program_go_on_submitting(tmp_path: Path, shared: str, able: Abilities) -> None:
     if able.outside:
         pytest.skip("clusters need the standard thread pools themselves: calls made there at the end raise")
     code = """
@@ -150,7 +151,7 @@ pool = ThreadPoolExecutor(2)
 for i in range(8): pool.submit(go_on, i)
 threading._register_atexit(begun.set)
 """
-    program = Program(tmp_path, backend, able, code)
+    program = Program(tmp_path, shared, able, code)
     err = program.finish()
     assert (program.process.returncode, err) == (0, "")
     assert program.files() == 8
@@ -160,11 +161,11 @@ threading._register_atexit(begun.set)
 @later
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_map_that_was_begun_does_not_hold_up_the_end(
-    tmp_path: Path, backend: str, able: Abilities, kept: bool
+    tmp_path: Path, shared: str, able: Abilities, kept: bool
 ) -> None:
     """The rest cannot be read any more, whether a variable still refers to it or not."""
     code = "each = write.map(range(20_000))\nnext(each)\n" if kept else "next(write.map(range(20_000)))\n"
-    program = Program(tmp_path, backend, able, code)
+    program = Program(tmp_path, shared, able, code)
     err = program.finish()
     assert (program.process.returncode, err) == (0, "")
     assert 0 < program.files() < 20_000

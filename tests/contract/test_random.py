@@ -84,9 +84,9 @@ def test_single_calls_repeat_with_their_generator(ex: Executor, kind: str) -> No
 
 @own_cluster
 @elsewhere
-def test_other_workers_draw_the_same(ex: Executor, fresh: Callable[..., Executor], backend: str) -> None:
+def test_other_workers_draw_the_same(ex: Executor, another: Callable[..., Executor], backend: str) -> None:
     here = list(ex.map(_drawing(np.random.default_rng(3)), range(9)))
-    alone = Executor(1) if backend == "local" else fresh()
+    alone = Executor(1) if backend == "local" else another()
     with alone:
         assert list(alone.map(_drawing(np.random.default_rng(3)), range(9))) == here
 

@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 
 from cellmill import Executor
-from tests.contract.abilities import own_cluster
+from tests.contract.abilities import elsewhere, own_cluster
 from tests.support.helpers import SECONDS
+
+
+def most_rows(_: Any = None) -> int:
+    import pandas
+
+    return int(pandas.get_option("display.max_rows"))
 
 
 def precision(_: Any = None) -> int:
@@ -53,11 +59,20 @@ def test_numpy_errors(ex: Executor) -> None:
 
 
 @own_cluster
-def test_those_that_hold_from_the_beginning(fresh: Any) -> None:
+def test_those_that_hold_from_the_beginning(another: Any) -> None:
     """Workers have them as their own."""
     with decimal.localcontext() as context:
         context.prec = 17
-        executor = fresh()
+        executor = another()
         assert executor.submit(precision).result(SECONDS) == 17
         assert list(executor.map(precision, range(20))) == [17] * 20
     assert executor.submit(precision).result(SECONDS) == precision()
+
+
+@elsewhere
+def test_an_option_of_pandas_that_is_set_back(ex: Executor) -> None:
+    pandas = pytest.importorskip("pandas")
+    usual = pandas.get_option("display.max_rows")
+    with pandas.option_context("display.max_rows", 7):
+        assert list(ex.map(most_rows, range(20))) == [7] * 20
+    assert list(ex.map(most_rows, range(20))) == [usual] * 20

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cellmill import Executor, parallel, runs
+from cellmill import Executor, parallel, run_registry
 from cellmill.diagnostics.signatures import check_call, limits
 from tests.support import tasks
 
@@ -120,7 +120,7 @@ def test_decorated_functions_take_what_their_wrapper_takes(ex: Executor) -> None
 
 def test_no_run_is_begun_for_what_is_no_call(ex: Executor) -> None:
     begun: list[Any] = []
-    undo = runs.on_run_started(begun.append)
+    undo = run_registry.on_run_started(begun.append)
     try:
         with pytest.raises(TypeError):
             parallel(tasks.double, executor=ex)()

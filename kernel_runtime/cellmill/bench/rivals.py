@@ -52,13 +52,15 @@ class Runtime(ABC):
         return [handle.result() for handle in handles]
 
     def submit_all(self, function: Callable[..., Any], calls: Calls) -> list[Any]:
-        """One task, one handle per call; all results. The handles are kept, so that freeing them is not measured."""
+        """Submit one task per call and return all results. The handles are kept, so that freeing them is not
+        measured.
+        """
         submit = self.submit
         self.handles = [submit(function, *call) for call in calls]
         return self.gather(self.handles)
 
     def round_trip(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """One call and its result."""
+        """Make one call and return its result."""
         return self.take(self.submit(function, *arguments))
 
     def stream(self, function: Callable[[Any], Any], items: Iterable[Any], window: int) -> Iterable[Any]:
@@ -87,7 +89,7 @@ class Cellmill(Runtime):
         self.start_preloaded(workers)
 
     def start_preloaded(self, workers: int, *libraries: str) -> None:
-        """With libraries that are imported once, before workers are forked."""
+        """Start with libraries that are imported once, before workers are forked."""
         self.pool = self.library.Executor(workers, preload=libraries)
         self.submit = self.pool.submit
 
@@ -223,7 +225,11 @@ class Ray(Runtime):
         import logging
 
         self.library.init(
-            num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
+            "local",  # without it Ray joins one that runs, or that left its address behind
+            num_cpus=workers,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
         )
         self._remote: dict[Any, Any] = {}
         self.submit = self._submit

@@ -34,11 +34,13 @@ export const FILTERS: readonly Filter[] = [
   },
   {
     id: 'failed',
-    states: ['failed', 'lost', 'not-run', 'retried'],
+    states: ['failed', 'lost', 'not-run'],
     label: trans => trans.__('Failed')
   },
   { id: 'done', states: ['done'], label: trans => trans.__('Done') },
-  { id: 'cancelled', states: ['cancelled'], label: trans => trans.__('Cancelled') }
+  { id: 'cancelled', states: ['cancelled'], label: trans => trans.__('Cancelled') },
+  // Attempts that failed, and were followed by another: their tasks are counted by how they ended.
+  { id: 'retried', states: ['retried'], label: trans => trans.__('Tried again') }
 ];
 
 /** A state's name. */
@@ -75,7 +77,7 @@ export function stateName(state: string, trans: Translator): string {
 
 /** The colour class of a state. */
 export function tone(state: string): string {
-  if (state === 'failed' || state === 'lost' || state === 'not-run' || state === 'retried') {
+  if (state === 'failed' || state === 'lost' || state === 'not-run') {
     return 'bad';
   }
   if (state === 'running' || state === 'stopping') {

@@ -11,7 +11,7 @@ from concurrent.futures import Executor as BaseExecutor
 from dataclasses import replace
 from typing import Any
 
-from . import backends, registry, runs
+from . import backends, registry, run_registry
 from .backends.map_calls import OPTIONS as MAP_OPTIONS
 from .backends.map_calls import check_constants, with_constants
 from .backends.map_iterator import MapIterator
@@ -25,7 +25,7 @@ from .diagnostics.signatures import check_call
 from .errors import CellmillError, UsageError, is_a
 from .futures import Future
 from .process_context import thread_context
-from .runs import Run
+from .run_registry import Run
 from .serialization.function_code import function_name
 from .serialization.shared import Shared, share
 from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo, known_length
@@ -69,7 +69,6 @@ class Executor(BaseExecutor):
             backend, max_workers, backend_options = "inline", None, {"resources": ...}
             initializer = None
             _note_inline()
-        self._settings = (backend, initializer, initargs, tuple(preload), backend_options)
         self._backend = backends.create(
             backend,
             max_workers,
@@ -161,7 +160,7 @@ class Executor(BaseExecutor):
         """`submit` with options, counted in the run of this function and cell; a call of a parallel function."""
         name = name or options.name or function_name(fn)
         found = self._single_runs.get(name)
-        if found is not None and found[0] == runs._epoch and found[1].finished_ns is None:
+        if found is not None and found[0] == run_registry._epoch and found[1].finished_ns is None:
             run = found[1]
         else:
             if not options.batch:  # no run is begun for what is no call
@@ -174,8 +173,8 @@ class Executor(BaseExecutor):
     def submit_alone(
         self, fn: Any, args: tuple[Any, ...], options: TaskOptions, name: str
     ) -> tuple[Future, Run]:
-        """One task as a run of its own; returns both."""
-        run = runs.begin(self._backend, self._backend.open_run(), name, 1)
+        """Submit one task as a run of its own; return both."""
+        run = run_registry.begin(self._backend, self._backend.open_run(), name, 1)
         try:
             future = self._backend.submit(fn, args, {}, options, run.key)
         except BaseException:
@@ -205,7 +204,9 @@ class Executor(BaseExecutor):
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
         name = options.name or function_name(fn)
-        run = runs.begin(self._backend, self._backend.open_run(), name, expected, priority=options.priority)
+        run = run_registry.begin(
+            self._backend, self._backend.open_run(), name, expected, priority=options.priority
+        )
         try:
             return self._backend.map(fn, iterables, options, run, how)
         except BaseException:
@@ -217,12 +218,12 @@ class Executor(BaseExecutor):
     def _single_run(self, name: str) -> Run:
         """The run that counts single calls of a function in this cell."""
         found = self._single_runs.get(name)
-        if found is not None and found[0] == runs._epoch and found[1].finished_ns is None:
+        if found is not None and found[0] == run_registry._epoch and found[1].finished_ns is None:
             return found[1]
         if self._closed:  # the run would never end
             raise RuntimeError("cannot schedule new futures after shutdown")
-        run = runs.begin(self._backend, self._backend.open_run(), name, None, open_ended=True)
-        self._single_runs[name] = (runs._epoch, run)
+        run = run_registry.begin(self._backend, self._backend.open_run(), name, None, open_ended=True)
+        self._single_runs[name] = (run_registry._epoch, run)
         return run
 
     @property
@@ -268,12 +269,12 @@ class Executor(BaseExecutor):
 
     @property
     def resources(self) -> dict[str, float]:
-        """How much there is in all of what tasks may ask for by ``resources=``; memory, if it was given, in bytes."""
+        """Totals of the resources that tasks may ask for by ``resources=``; memory, if it was given, in bytes."""
         return self._backend.resources.totals()
 
     @bounded
     def set_resources(self, totals: Mapping[str, Any]) -> None:
-        """How much there is of each of these; others stay. Raises `UsageError` where a task asks for more."""
+        """Set the totals of these resources; others stay. Raises `UsageError` where a task asks for more."""
         self._backend.resources.set(totals)
 
     def journey_rows(self) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Where tasks run. `create` picks by name; each backend is imported on first use."""
+"""The backends, which run tasks. `create` chooses one by name; each is imported on first use."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import sys
 from typing import Any
 
 from ..errors import BackendError, UsageError
+from . import common_options
 from ._protocol import Backend
+from .common_options import CommonOptions
 
 KNOWN = ("local", "threads", "dask", "ray", "inline")
 
-_COMMON = (  # to all clusters
-    "initializer", "initargs", "preload", "memory", "resources", "label_output", "output_lines", "proxies",
-    "proxy_above",
-)  # fmt: skip
+_OF_CLUSTERS = (*common_options.NAMES, "memory", "proxies", "proxy_above")
 _DASK_ADDRESSES = ("tcp://", "tls://", "ws://", "wss://", "inproc://", "ucx://")
 
 __all__ = ["KNOWN", "Backend", "create"]
@@ -39,7 +38,7 @@ def create(name: Any, max_workers: int | None, **options: Any) -> Backend:
     if engine is not None:
         from .cluster.backend import ClusterBackend
 
-        return ClusterBackend(engine, max_workers, **options)
+        return ClusterBackend(engine, max_workers, _common(options), **options)
     if not isinstance(name, str):
         raise UsageError(f"backend must be a name, not a {type(name).__name__}")
     close = difflib.get_close_matches(name, KNOWN, n=1)
@@ -48,10 +47,15 @@ def create(name: Any, max_workers: int | None, **options: Any) -> Backend:
 
 
 def _made(kind: Any, name: str, max_workers: int | None, options: dict[str, Any]) -> Backend:
-    """One of this class; raises `TypeError` for options that it does not have."""
-    _refuse_unknown(name, options, _options_of(kind))
-    made: Backend = kind(max_workers, **options)
+    """Make a backend of this class; raises `TypeError` for options that it does not have."""
+    _refuse_unknown(name, options, [*common_options.NAMES, *_options_of(kind)])
+    made: Backend = kind(max_workers, _common(options), **options)
     return made
+
+
+def _common(options: dict[str, Any]) -> CommonOptions:
+    """Take the options that every backend has out of ``options``."""
+    return CommonOptions(**{name: options.pop(name) for name in common_options.NAMES if name in options})
 
 
 def _options_of(kind: Any) -> list[str]:
@@ -68,7 +72,7 @@ def _refuse_unknown(name: str, options: dict[str, Any], known: list[str]) -> Non
 
 def _engine(name: Any, options: dict[str, Any]) -> Any:
     """The cluster for a backend's name, address or object; its own options are taken out of ``options``."""
-    own = {key: options.pop(key) for key in list(options) if key not in _COMMON}
+    own = {key: options.pop(key) for key in list(options) if key not in _OF_CLUSTERS}
     if name == "dask":
         from .cluster.engines.dask import DaskEngine
 
@@ -80,7 +84,7 @@ def _engine(name: Any, options: dict[str, Any]) -> Any:
     if isinstance(name, str) and (name == "ray" or name.startswith("ray:")):
         from .cluster.engines.ray import RayEngine
 
-        _refuse_unknown("ray", own, [*_options_of(RayEngine), *_COMMON])
+        _refuse_unknown("ray", own, [*_options_of(RayEngine), *_OF_CLUSTERS])
         return RayEngine(None if name == "ray" else name, **own)
     if not isinstance(name, str) and (hasattr(name, "scheduler_address") or _is_dask_client(name)):
         from .cluster.engines.dask import DaskEngine

@@ -1,4 +1,4 @@
-"""What an executor asks of a backend."""
+"""The interface of an executor to its backend."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ..cell_output.transcript import Settings
 from ..diagnostics.questions import Row, Waits
 from ..futures import Future
-from ..runs import Run
+from ..run_registry import Run
 from ..serialization.shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..telemetry.account import Account
@@ -30,10 +30,14 @@ class Picture(Protocol):
         """Bring it up to date."""
 
     def columns(self) -> tuple[bytes, bytes, bytes, bytes]:
-        """Of each task: ticket (8 bytes), function, depth (4 each); and of each dependency: two positions (4 each)."""
+        """Packed columns: for each task ticket (8 bytes), function, depth (4 each); for each dependency two
+        positions (4 each).
+        """
 
     def states(self) -> tuple[bytes, bytes]:
-        """Of each task: state (1 byte, see CSCHED_DAG_WAITING and those after it), seconds it ran (a float)."""
+        """Packed columns: for each task its state (1 byte, see CSCHED_DAG_WAITING), and the seconds that it ran (a
+        float).
+        """
 
     def fold(self, most: int) -> tuple[bytes, bytes, int]:
         """Groups, at most so many: function, depth, seconds (a float), 0, tasks by state (8), of 4 bytes each; what
@@ -74,7 +78,7 @@ class Timeline(Protocol):
         """The spans (csched_span_t) that changed after that fold; None: all of them."""
 
     def figures(self) -> list[Any]:
-        """What each function's tasks took (`FunctionFigures`)."""
+        """Return the durations of each function's tasks (`FunctionFigures`)."""
 
     def running(self) -> bytes:
         """A span for each task that runs now."""
@@ -123,24 +127,26 @@ class TaskQuestions(Protocol):
 
 
 class Observer(Protocol):
-    """What views ask of a backend that keeps a record of its tasks; from any thread."""
+    """The interface of views to a backend that keeps records of its tasks. Thread-safe."""
 
     @property
     def tasks(self) -> TaskQuestions: ...
 
     @property
     def function_names(self) -> Mapping[int, str]:
-        """By number."""
+        """Names of the functions by number."""
 
     @property
     def next_position(self) -> int:
-        """Of the next task in the state map."""
+        """Position of the next task in the state map."""
 
     def state_map(self, start: int, end: int, span: int, most: int) -> MapPart:
         """The part from one position up to another, ``span`` tasks a cell, at most so many cells."""
 
-    def account(self, run: int | None) -> Account:
-        """Where the time of a run (by its number here) went; None: of the present piece of work."""
+    def account(self, run: int | None, *, forecast: bool = False) -> Account:
+        """Return where the time of a run (by its number here) went; None: of the present piece of work.
+        ``forecast``: also what more workers would change, if the work is over.
+        """
 
     def timeline(self) -> Timeline:
         """A new fold of the journeys, which does not keep the backend alive."""
@@ -187,6 +193,9 @@ class Backend(Protocol):
     def run_counts(self, run: int) -> RunCounts: ...
 
     def running_in_run(self, run: int) -> int: ...
+
+    def busy_share(self, run: int) -> float | None:
+        """Return the share of the workers' time in user code, 0 to 1; None where it is not known."""
 
     def cancel_run(self, run: int) -> int: ...
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..by_value.references import constants_of
-from ..cell_output.transcript import OUTPUT_LINES, Settings, whole_lines
 from ..diagnostics import inner_calls, notices
 from ..diagnostics.naming import call_of, call_text, name_call
 from ..diagnostics.short_text import short_arguments
@@ -22,11 +21,12 @@ from ..errors import DependencyError, UsageError, in_words, is_a
 from ..futures import Future
 from ..process_context import thread_context
 from ..randomness import streams
-from ..runs import Run, finish_all, note_failure
+from ..run_registry import Run, finish_all, note_failure
 from ..serialization import shared as sharing
 from ..serialization.function_code import check_batch, function_name
 from ..serialization.shared import Shared
 from ..task import DEFAULT_OPTIONS, NO_RUN, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
+from .common_options import DEFAULTS, CommonOptions
 from .inline_map import InlineMap
 from .map_iterator import MapIterator
 from .map_options import MapOptions
@@ -47,18 +47,10 @@ class InlineBackend:
     def __init__(
         self,
         max_workers: int | None = None,
-        *,
-        initializer: Callable[..., Any] | None = None,
-        initargs: tuple[Any, ...] = (),
-        preload: Iterable[str] = (),
-        label_output: bool = False,
-        output_lines: int = OUTPUT_LINES,
-        resources: Any = None,
+        options: CommonOptions = DEFAULTS,
     ) -> None:
-        self.resources = Resources(resources)  # one call at a time: all there is can be its own
-        self.shown = Settings(
-            label_output, whole_lines(output_lines)
-        )  # tasks print by themselves here: unused
+        self.resources = Resources(options.resources)  # one call at a time: all there is can be its own
+        self.shown = options.shown  # unused: tasks print by themselves here
         self.max_workers = 1
         self._lock = threading.Lock()
         self._runs: dict[int, list[int]] = {}
@@ -67,9 +59,9 @@ class InlineBackend:
         self._maps: weakref.WeakSet[InlineMap] = weakref.WeakSet()  # which run as they are read
         self._closed = self._told_of_limits = False
         self._seeding = streams.InCaller()
-        self.preload(preload)
-        if initializer is not None:
-            initializer(*initargs)
+        self.preload(options.modules)
+        if options.initializer is not None:
+            options.initializer(*options.initargs)
 
     def wait(self, future: Future, timeout: float | None) -> None:
         """Futures are over when submit returns."""
@@ -227,6 +219,9 @@ class InlineBackend:
 
     def running_in_run(self, run: int) -> int:
         return 0
+
+    def busy_share(self, run: int) -> float | None:
+        return None
 
     def cancel_run(self, run: int) -> int:
         return 0

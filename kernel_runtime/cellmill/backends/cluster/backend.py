@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...cell_output.transcript import OUTPUT_LINES
 from ...errors import BackendError
 from ...futures import Future
-from ...runs import stop_with_cells
+from ...run_registry import stop_with_cells
+from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled import forked
 from ..scheduled.backend import ScheduledBackend
 from .engines.protocol import Engine
@@ -42,16 +41,11 @@ class ClusterBackend(ScheduledBackend):
         self,
         engine: Engine,
         max_workers: int | None = None,
+        options: CommonOptions = DEFAULTS,
         *,
-        initializer: Callable[..., Any] | None = None,
-        initargs: tuple[Any, ...] = (),
-        preload: Iterable[str] = (),
         memory: int = 0,
-        label_output: bool = False,
-        output_lines: int = OUTPUT_LINES,
         proxies: Any = None,
         proxy_above: Any = None,
-        resources: Any = None,
     ) -> None:
         self.name = engine.name
         self.keeper: Keeper | None = None
@@ -60,12 +54,10 @@ class ClusterBackend(ScheduledBackend):
             1 if max_workers is None else max_workers,
             1 << 16,
             memory=memory,
-            label_output=label_output,
-            output_lines=output_lines,
+            options=options,
             ring_bytes=RING_BYTES,
             window_ns=2 * PACK_NS,
             window_most=2 * MOST_TASKS,
-            resources=resources,
         )
         self.stopper = PlaceStopper(self.scheduler, self.gate)
         with contextlib.ExitStack() as undo:
@@ -88,9 +80,7 @@ class ClusterBackend(ScheduledBackend):
                 self.listener,
                 self.sender.plain.settings.base,
                 self.keeper,
-                initializer=initializer,
-                initargs=initargs,
-                preload=[preload] if isinstance(preload, str) else preload,
+                options,
             )
             self.stopper.pool = self.pool
             undo.callback(engine.close)
@@ -116,7 +106,7 @@ class ClusterBackend(ScheduledBackend):
         return self.keeper
 
     def cancel(self, future: Future) -> bool:
-        """Also of a task that waits at a place: what has not begun there comes back first.
+        """Cancel a task, also one that waits at a place: tasks that have not begun there are called back first.
 
         It may be on its way there again before it can be cancelled: then it is asked for once more.
         """

@@ -7,7 +7,7 @@ import pickle
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, Protocol
 
 from ...by_value.pickling import dumps
@@ -34,13 +34,12 @@ class Settings:
     def __init__(
         self,
         preloaded: list[str],
-        initializer: Callable[..., Any] | None,
-        initargs: tuple[Any, ...],
+        initializer: bytes | None,
         keeper: Keeper | None,
     ) -> None:
         self._preloaded = preloaded  # may grow
         self._base = current_context()
-        self._initializer = dumps((initializer, initargs)) if initializer is not None else None
+        self._initializer = initializer
         self._outside = None if keeper is None else dumps(keeper.outside)
 
     def encode(self, page: str, settings: Habits) -> bytes:

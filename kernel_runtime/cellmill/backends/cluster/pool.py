@@ -14,6 +14,7 @@ from ...errors import BackendError
 from ...process_context.settings import Settings as ProcessSettings
 from ...serialization.exceptions import load_error
 from ...task import Stats, WorkerInfo
+from ..common_options import CommonOptions
 from ..scheduled.context_watch import ContextWatch, current_context
 from ..scheduled.protocols import PoolHost
 from ..scheduled.requests import REPLY_SECONDS, Requests
@@ -53,10 +54,7 @@ class LanePool:
         listener: PlaceListener,
         base: ProcessSettings,
         keeper: Keeper | None,
-        *,
-        initializer: Callable[..., Any] | None,
-        initargs: tuple[Any, ...],
-        preload: Iterable[str],
+        options: CommonOptions,
     ) -> None:
         self._host = host
         self.scheduler = host.scheduler
@@ -67,11 +65,11 @@ class LanePool:
         self.size = 0
         self.members: dict[int, Lane] = {}  # by the scheduler's number
         self.exits: dict[int, Exit] = {}
-        self.preloaded = list(preload)
+        self.preloaded = options.modules
         self.restarts = 0
         self.closed = False
         self.world = ContextWatch(base)
-        self.settings = Settings(self.preloaded, initializer, initargs, keeper)
+        self.settings = Settings(self.preloaded, options.pickled_initializer(), keeper)
         self.places: dict[Hashable, Place] = {}
         self.lanes: dict[Hashable, Lane] = {}  # by their places
         self._numbers = itertools.count(1)
@@ -306,3 +304,6 @@ class LanePool:
         with self.lock:
             members = list(self.members.values())
         return infos(self.scheduler, self._host.functions.names, members, self.restarts)
+
+    def processor_seconds(self) -> dict[int, float]:
+        return {}  # places are on other machines

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
-from typing import Any
 
-from ...cell_output.transcript import OUTPUT_LINES
 from ...errors import BackendError
 from ...process_context.cpus import available_cpus
 from ...task import check_whole, memory_of
+from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled.backend import ScheduledBackend
 from ..scheduled.output_reader import OutputReader
 from . import memory as memory_watch
@@ -31,16 +29,11 @@ class LocalBackend(ScheduledBackend):
     def __init__(
         self,
         max_workers: int | None = None,
+        options: CommonOptions = DEFAULTS,
         *,
-        initializer: Callable[..., Any] | None = None,
-        initargs: tuple[Any, ...] = (),
-        preload: Iterable[str] = (),
         memory: int = 0,
-        label_output: bool = False,
-        output_lines: int = OUTPUT_LINES,
         memory_per_worker: int | str | None = None,
         max_tasks_per_child: int | None = None,
-        resources: Any = None,
     ) -> None:
         if max_tasks_per_child is not None:
             check_whole("max_tasks_per_child", max_tasks_per_child, range(1, 1 << 62))
@@ -49,11 +42,9 @@ class LocalBackend(ScheduledBackend):
             cpus if max_workers is None else max_workers,
             cpus,
             memory=memory,
-            label_output=label_output,
-            output_lines=output_lines,
+            options=options,
             worker_tasks=max_tasks_per_child or 0,
             memory_per_worker=memory_of("memory_per_worker", memory_per_worker),
-            resources=resources,
         )
         self.stopper = Stopper(self.scheduler, self.gate)
         with contextlib.ExitStack() as undo:
@@ -71,9 +62,7 @@ class LocalBackend(ScheduledBackend):
                 self,
                 self.listener,
                 self.sender.plain.settings.base,
-                initializer=initializer,
-                initargs=initargs,
-                preload=preload,
+                options,
             )
             self.stopper.pool = self.pool
             undo.pop_all()

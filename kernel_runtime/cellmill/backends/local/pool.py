@@ -11,14 +11,14 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...by_value.pickling import dumps
 from ...errors import BackendError, CellmillError, UsageError, describe_exit
 from ...process_context.context import ProcessContext
-from ...process_context.cpus import available_cpus
+from ...process_context.cpus import available_cpus, processor_seconds
 from ...process_context.settings import Settings
 from ...serialization.exceptions import load_error
 from ...task import WorkerInfo, check_worker_count
 from ...worker_process.protocol import IMPORTS, INITIALIZER_FAILED, WORLD
+from ..common_options import CommonOptions
 from ..scheduled.context_watch import ContextWatch, current_context
 from ..scheduled.output_pipes import WorkerPipes
 from ..scheduled.output_reader import OutputReader
@@ -43,10 +43,7 @@ class Pool:
         host: PoolHost,
         listener: OutputReader,
         base: Settings,
-        *,
-        initializer: Callable[..., Any] | None,
-        initargs: tuple[Any, ...],
-        preload: Iterable[str],
+        options: CommonOptions,
     ) -> None:
         self._host = host
         self._scheduler = host.scheduler
@@ -64,13 +61,13 @@ class Pool:
         self._lock = threading.RLock()
         self.world = ContextWatch(base)
         self.modules = StaleModules(self.members, self.renew, host.functions)
-        self._initializer = dumps((initializer, initargs)) if initializer is not None else None
+        self._initializer = options.pickled_initializer()
         self._starter: threading.Thread | None = None
         # Here, not in the starting thread: from Python 3.12 on no process can be started once the interpreter ends,
         # and a script may end right after its first submit.
         zygote_client.shared()
-        if preload:
-            self.preload(preload)
+        if options.modules:
+            self.preload(options.modules)
 
     # -- starting
 
@@ -102,7 +99,7 @@ class Pool:
         return world._replace(settings=self.world.settings, native_threads=self._native_threads)
 
     def _start_missing(self) -> None:
-        """In the background: the caller goes on, its tasks wait in the scheduler."""
+        """Start missing workers in the background; tasks wait in the scheduler meanwhile."""
         with self._lock:
             if self._starter is not None and self._starter.is_alive():
                 return
@@ -319,7 +316,7 @@ class Pool:
     # -- talking to workers
 
     def touched(self) -> bool:
-        """At a glance: whether there is something to send, or modules to look at."""
+        """Return whether there may be something to send, or modules to look at; a cheap check."""
         return self.world.touched() or self.modules.touched()
 
     def sync_world(self) -> None:
@@ -365,6 +362,13 @@ class Pool:
         for member in members:
             self.process_of(member)
         return infos(self._scheduler, self._host.functions.names, members, self.restarts)
+
+    def processor_seconds(self) -> dict[int, float]:
+        """Return the processor time of each worker process so far, by process id."""
+        with self._lock:
+            pids = [member.pid for member in self.members.values() if member.pid]
+        used = ((pid, processor_seconds(pid)) for pid in pids)
+        return {pid: seconds for pid, seconds in used if seconds is not None}
 
     def process_of(self, member: Member) -> int:
         """Its id; 0 while it starts. A worker may be at its first task before the zygote's word of it is heard."""

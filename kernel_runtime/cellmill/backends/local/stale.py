@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ... import runs
+from ... import run_registry
 from ...by_value import kernel_modules
 from ...by_value.import_log import Imported, Version, version_of
 from ...serialization.functions import FunctionTable
@@ -22,7 +22,7 @@ _told: set[tuple[str, Version]] = set()
 
 
 class StaleModules:
-    """What the workers of one pool have imported, and what is to be done about it."""
+    """Tracks what the workers of one pool have imported, and which of them must be replaced or told."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class StaleModules:
 
     def touched(self) -> bool:
         """Whether there is a reason to look: another cell, or a module that the kernel has loaded again."""
-        return runs._epoch != self._epoch or (self._epoch > 0 and kernel_modules.modules.reloaded())
+        return run_registry._epoch != self._epoch or (self._epoch > 0 and kernel_modules.modules.reloaded())
 
     def look(self) -> None:
         """Compare what workers and kernel have with the files."""
         if not self.touched():
             return
-        self._epoch = runs._epoch
+        self._epoch = run_registry._epoch
         if kernel_modules.modules.note():
             self._functions.look_up_again()
         outdated_here = kernel_modules.modules.outdated()

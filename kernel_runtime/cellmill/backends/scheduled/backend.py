@@ -12,27 +12,19 @@ from functools import partial
 from typing import Any
 
 from ...cell_output.origin import Origin
-from ...cell_output.transcript import OUTPUT_LINES, Settings, whole_lines
 from ...errors import CellmillError, PayloadError, UsageError
 from ...futures import Future
 from ...process_context.interrupts import uninterrupted
-from ...runs import STOP, Run, epoch, stop_with_cells
+from ...run_registry import STOP, Run, epoch, stop_with_cells
 from ...serialization.functions import FunctionTable
 from ...serialization.payload import Encoded
 from ...serialization.shared import Shared
-from ...task import (
-    NO_RUN,
-    POLICIES,
-    RunCounts,
-    Stats,
-    TaskOptions,
-    WorkerEnd,
-    WorkerInfo,
-)
+from ...task import NO_RUN, POLICIES, RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo, check_worker_count
+from ..common_options import CommonOptions
 from ..map_iterator import MapIterator, reading
 from ..map_options import MapOptions
 from ..resources import Resources, machine_memory
-from . import ending, figures, forked, worker_infos
+from . import accounts, ending, figures, forked, worker_infos
 from .cancellations import SLOT, Cancellations
 from .events import Events
 from .failure_log import FailureLog
@@ -40,6 +32,7 @@ from .gate import Gate
 from .inspecting import Inspector
 from .mapping import MapResults, streams_of
 from .observer import Observer
+from .processor_use import ProcessorUse, Used
 from .protocols import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
 from .results import Results
@@ -73,32 +66,23 @@ class ScheduledBackend:
         max_workers: int,
         cpus: int,
         *,
+        options: CommonOptions,
         memory: int = 0,
-        label_output: bool = False,
-        output_lines: int = OUTPUT_LINES,
         worker_tasks: int = 0,
         memory_per_worker: int = 0,
-        resources: Any = None,
         **settings: int,
     ) -> None:
+        check_worker_count(max_workers)
         self.max_workers = max_workers
-        if (
-            not isinstance(self.max_workers, int)
-            or isinstance(self.max_workers, bool)
-            or self.max_workers < 1
-        ):
-            raise UsageError(f"max_workers must be a whole number of at least 1, not {max_workers!r}")
         self._cpus = cpus
-        crowded = self.max_workers >= cpus
-        self.worker_spin_us = 10 if crowded else 50
+        self.worker_spin_us = 10 if max_workers >= cpus else 50
         self.policy = "least-loaded"
         self.memory_per_worker = memory_per_worker
-        self.scheduler = Scheduler(
-            arena_bytes=memory, spin_us=10 if crowded else 50, worker_tasks=worker_tasks, **settings
-        )
+        spin_us = self.worker_spin_us
+        self.scheduler = Scheduler(arena_bytes=memory, spin_us=spin_us, worker_tasks=worker_tasks, **settings)
         self.gate = Gate()
         self.slots = SlotTable(self.scheduler)
-        self.resources = Resources(resources, self.memory_in_all, self._tell_total, memory_per_worker)
+        self.resources = Resources(options.resources, self.memory_in_all, self._tell_total, memory_per_worker)
         self.states = States(self.scheduler)
         self.sharing = self.make_sharing()
         self.functions = self.make_functions()
@@ -113,8 +97,11 @@ class ScheduledBackend:
             self.resolver.call_back,
             self.resolver.wait,
         )
+        self._processor = ProcessorUse(lambda: self.pool.processor_seconds())
         tasks = self.make_inspector()
-        self.observer = Observer(self.scheduler, self.states, self.functions.names, tasks, self.work_began)
+        self.observer = Observer(
+            self.scheduler, self.states, self.functions.names, tasks, self.work_began, self.processor_used
+        )
         self._cell_began = 0
         self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun
         self.sender = self.make_sender()
@@ -122,7 +109,7 @@ class ScheduledBackend:
         self.submit_plain = self.sender.plain.submit
         self.submit_chunk = self.sender.submit_chunk
         self.map_settings, self.packer = self.sender.settings, self.sender.packer
-        self.shown = Settings(label_output, whole_lines(output_lines))
+        self.shown = options.shown
 
     def open(self) -> None:
         """Ask for the workers, and take part in what happens around."""
@@ -262,6 +249,7 @@ class ScheduledBackend:
 
     def open_run(self) -> int:
         if not epoch():  # a script has no cells: what begins when all is over is a new piece of work
+            self._processor.forget()  # samples would cost each call microseconds
             with_gil.csched_account_begin(self.scheduler.handle)
         number = ffi.new("uint32_t *")
         check(with_gil.csched_run_open(self.scheduler.handle, number), "opening a run")
@@ -272,6 +260,9 @@ class ScheduledBackend:
 
     def running_in_run(self, run: int) -> int:
         return worker_infos.running_in_run(self.scheduler, run)
+
+    def busy_share(self, run: int) -> float | None:
+        return accounts.busy_share(self.scheduler, run)
 
     def cancel_run(self, run: int) -> int:
         count = sum(s.cancel_all() for s in list(self.streams(run)))
@@ -314,7 +305,12 @@ class ScheduledBackend:
         stats = self.stats()
         if stats.done >= stats.submitted and self._cell_began != self._works[1]:
             self._works = (self._works[1], self._cell_began)
+            self._processor.begin()
             with_gil.csched_account_begin(self.scheduler.handle)
+
+    def processor_used(self) -> Used | None:
+        """Return the processor time of the present piece of work; None where it is unknown."""
+        return self._processor.used(before=self.work_began() != self._works[1])
 
     def work_began(self) -> int:
         """The serial number after which the present piece of work was submitted; 0: with the first task."""

@@ -1,4 +1,4 @@
-"""What an error says of a task that was cancelled: its call, by whom, and how much of its run was done.
+"""The error text of a cancelled task: its call, the cause, and how much of its run was done.
 
 Who cancels says so before it is carried out, by run and serial numbers; each task looks that up when it ends. The text
 is put together on demand: a million tasks may be cancelled in an instant.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 
-from ... import runs
+from ... import run_registry
 from ...diagnostics.blame import who
 from ...diagnostics.questions import number
 from ...diagnostics.short_text import short_arguments
 from ...futures import Future
-from ...runs import Run
+from ...run_registry import Run
 from ...serialization.function_code import function_name
 from ...serialization.functions import FunctionTable
 from ...serialization.preview import preview
@@ -123,7 +123,7 @@ class Cancellations:
             by or self.by(run, ticket >> 32),
             self._names.get(ended.function, "?"),
             number(ticket),
-            runs.find(run, self._owner) if run != NO_RUN and not by else None,
+            run_registry.find(run, self._owner) if run != NO_RUN and not by else None,
             self.arguments(slot, data),
         )
 

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from ... import runs
+from ... import run_registry
 from ...process_context import reporting
 from ...process_context.context import ProcessContext
 from ...process_context.reporting import Reporting, ReportingWatch
@@ -35,7 +35,7 @@ class ContextWatch:
         self._seen: tuple[str, dict[Any, Any], list[str], Reporting, Settings] | None = None
         self.settings = settings  # that workers are to have
         self.reporting = ReportingWatch()
-        runs.watch_cells(self.reporting)
+        run_registry.watch_cells(self.reporting)
         self.digest = 0  # of the surroundings at the last look
         self.path: list[str] = []
 

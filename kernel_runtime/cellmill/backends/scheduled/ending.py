@@ -10,7 +10,7 @@ from typing import Protocol
 
 from ...errors import CellmillError, WorkerLostError
 from ...futures import Future
-from ...runs import finish_all
+from ...run_registry import finish_all
 from ...task import Stats
 from .cancellations import Cancellations
 from .gate import Gate

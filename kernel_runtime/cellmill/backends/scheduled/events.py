@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from ...futures import Future
-from ...runs import note_failure
+from ...run_registry import note_failure
 from ...serialization.functions import FunctionTable
 from . import changes
 from .cancellations import Cancellations

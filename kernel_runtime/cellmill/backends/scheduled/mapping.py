@@ -16,7 +16,7 @@ from typing import Any
 
 from ...errors import is_a
 from ...process_context.interrupts import uninterrupted
-from ...runs import Run
+from ...run_registry import Run
 from ...serialization.function_code import function_name
 from ...task import TaskOptions, known_length
 from ..map_iterator import Progress, woken
@@ -251,7 +251,7 @@ class MapResults:
             self._refill()
 
     def _first_of(self, cancelled: _Cancelled) -> list[Any]:
-        """One of these elements; the others come next."""
+        """Return the first of these elements; the others follow."""
         if cancelled.count > 1:
             rest = _Cancelled(cancelled.count - 1)
             if self._ordered:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...telemetry.account import Account
-from . import figures, timeline
+from ...telemetry.forecast import Forecast
+from . import accounts, figures, timeline
 from .dependencies import DependencyPicture
 from .inspecting import Inspector
+from .processor_use import Used
 from .scheduler import Scheduler
 from .state_map import Picture, States
 
@@ -22,11 +24,14 @@ class Observer:
         function_names: Mapping[int, str],
         tasks: Inspector,
         work_began: Callable[[], int],
+        processor_used: Callable[[], Used | None],
     ) -> None:
-        """``work_began``: see `ScheduledBackend.work_began`."""
+        """``work_began``, ``processor_used``: see `ScheduledBackend`."""
         self._scheduler = scheduler
         self._states = states
         self._work_began = work_began
+        self._processor_used = processor_used
+        self._forecast: tuple[object, Forecast | None] = (None, None)  # of which state of the work
         self.function_names = function_names
         self.tasks = tasks
 
@@ -37,8 +42,24 @@ class Observer:
     def state_map(self, start: int, end: int, span: int, most: int) -> Picture:
         return self._states.picture(start, end, span, most)
 
-    def account(self, run: int | None) -> Account:
-        return figures.account(self._scheduler, self.function_names, run)
+    def account(self, run: int | None, *, forecast: bool = False) -> Account:
+        if run is not None:
+            return accounts.account(self._scheduler, self.function_names, run)
+        used = self._processor_used()
+        more = self._more_workers(used) if forecast else None
+        processor = None if used is None else used.workers
+        return accounts.account(self._scheduler, self.function_names, None, processor=processor, more=more)
+
+    def _more_workers(self, used: Used | None) -> Forecast | None:
+        """Return what more workers would have changed, once the work is over; it is calculated once."""
+        now = figures.stats(self._scheduler, 0)
+        if now.done < now.submitted:
+            return None
+        sums = accounts.sums_of(self._scheduler, None)
+        state = (sums.began, sums.ended, sums.tasks)
+        if self._forecast[0] != state:
+            self._forecast = (state, accounts.forecast(self._scheduler, self._work_began, sums, used))
+        return self._forecast[1]
 
     def timeline(self) -> timeline.Timeline:
         return timeline.Timeline(self._scheduler)

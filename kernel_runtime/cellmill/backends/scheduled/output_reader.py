@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from ... import runs
+from ... import run_registry
 from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput
 from ...serialization.functions import FunctionTable
 from ...task import NO_RUN
@@ -95,7 +95,7 @@ class OutputReader(Transcripts):
 
     def disown(self) -> None:
         """Close the pipes in a forked child, without waiting: they are its parent's."""
-        runs.cell_listeners.discard(self)
+        run_registry.cell_listeners.discard(self)
         if self._stopped:
             return
         self._stopped = True

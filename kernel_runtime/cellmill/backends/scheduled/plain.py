@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ... import futures, runs
+from ... import futures, run_registry
 from ...diagnostics.signatures import check_call
 from ...futures import Future, FutureOwner
 from ...process_context.reporting import ReportingWatch
@@ -91,7 +91,7 @@ class PlainSubmit:
         self.call: Callable[[Any, tuple[Any, ...], int, int], Future | None]
         self.submit: Callable[..., Future]
         self.call, self.submit, futures.track = made
-        runs.watch_cells(self)
+        run_registry.watch_cells(self)
         streams.watch(self)
 
     def _keep(self, name: str) -> None:
@@ -102,7 +102,7 @@ class PlainSubmit:
         self.form.look_ns = 0 if on else LOOK_NS
 
     def new_cell(self) -> None:
-        """See `runs.watch_cells`: the next call looks at everything."""
+        """See `run_registry.watch_cells`: the next call looks at everything."""
         self.form.path = ffi.NULL
 
     def look(self) -> int:

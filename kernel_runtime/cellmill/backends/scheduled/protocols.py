@@ -31,19 +31,22 @@ class WorkerPool(Protocol):
 
     @property
     def exits(self) -> Mapping[int, Exit]:
-        """By worker: how the last one at that place ended."""
+        """How the last process of each worker ended, by worker."""
 
     @property
     def world(self) -> Any: ...
 
     def touched(self) -> bool:
-        """At a glance: whether `sync_world` has something to do."""
+        """Return whether `sync_world` may have something to do; a cheap check."""
 
     def sync_world(self) -> None: ...
 
     def resize(self, count: int) -> None: ...
 
     def infos(self) -> list[WorkerInfo]: ...
+
+    def processor_seconds(self) -> dict[int, float]:
+        """Return the processor time of each worker process, by process id; empty where it cannot be read."""
 
     def replace(self, index: int) -> None: ...
 

@@ -21,7 +21,7 @@ from ...errors import DependencyError, PayloadError, UsageError, WorkerLostError
 from ...futures import Future
 from ...process_context.interrupts import uninterrupted
 from ...randomness.streams import Root
-from ...runs import Run, find, note_failure
+from ...run_registry import Run, find, note_failure
 from ...serialization.function_code import function_name
 from ...task import TaskOptions
 from . import outcomes, state_map
@@ -45,7 +45,7 @@ class Receiver(Protocol):
         """Values of so many elements, in the order of their keys, and the bytes they hold."""
 
     def receive_error(self, key: Any, error: BaseException) -> None:
-        """One element failed or was cancelled."""
+        """Receive the error of one element that failed or was cancelled."""
 
     def receive_cancelled(self, keys: Sequence[Any]) -> None:
         """So many elements, which may be very many, were cancelled before they were sent."""
@@ -143,7 +143,7 @@ class Stream:
             self.when_low()
 
     def send_again(self, keys: Sequence[Any], items: list[Any], position: int) -> None:
-        """One more chunk with elements that were sent before, and are at this position of the state map."""
+        """Send a chunk with elements that were sent before, and are at this position of the state map."""
         self._submit(keys, items, position=position)
 
     def put_back(self, spans: Sequence[tuple[Sequence[Any], list[Any], int]]) -> None:
@@ -171,7 +171,7 @@ class Stream:
         return self._numbers[bisect_right(self._renewed, keys[0])] if self._renewed else self.number
 
     def generators_for(self, keys: Sequence[Any]) -> tuple[int, Sequence[Any]]:
-        """Those for a chunk with these elements, and the first of the states of the function that has the same."""
+        """Return the generators for a chunk with these elements, and the function's first state with the same ones."""
         place = bisect_right(self._renewed, keys[0]) if self._renewed else 0
         found = self._generators[place]
         while place and list(map(id, self._generators[place - 1])) == list(map(id, found)):
@@ -191,7 +191,7 @@ class Stream:
         delay: float | None = None,
         position: int | None = None,
     ) -> None:
-        """One chunk; ``position``: in the state map, of elements that were submitted before."""
+        """Submit one chunk; ``position``: in the state map, of elements that were submitted before."""
         chunk = Chunk(self, keys, items, attempt, delay, position)
         body = {"items": items, "batch": self.options.batch, "star": self.star}
         if self.options.timeout is not None:

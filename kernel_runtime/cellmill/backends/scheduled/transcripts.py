@@ -1,4 +1,4 @@
-"""What tasks printed, on any backend: the transcripts of a backend's runs and cells.
+"""The output of tasks on any backend: transcripts of its runs and cells.
 
 What tasks print is told in the cell that submitted them.
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from ... import runs
+from ... import run_registry
 from ...cell_output import log_records, origin
 from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput, Transcript
 from ...serialization.function_code import function_name
@@ -30,7 +30,7 @@ MOST_CELLS, MOST_TRANSCRIPTS = 1000, 256
 
 
 class Transcripts:
-    """Those of one backend; from any thread."""
+    """The transcripts of one backend. Thread-safe."""
 
     def __init__(
         self,
@@ -52,12 +52,12 @@ class Transcripts:
 
     def hear_cells(self) -> None:
         """Subscribe to new cells: `new_cell` is called for each."""
-        runs.cell_listeners.add(self)
+        run_registry.cell_listeners.add(self)
 
     # -- what is told
 
     def new_output(self, run: int, element: int, function: int, ticket: int) -> TaskOutput:
-        """One task, or element, begins to speak; ticket 0: something that is no task."""
+        """Begin the output of a task or element; ticket 0: of something that is no task."""
         with self._lock:
             transcript = self._transcript(run, ticket)
             return TaskOutput(
@@ -155,9 +155,9 @@ class Transcripts:
 
     def _transcript(self, number: int, ticket: int) -> Transcript:
         cell = self._cell(ticket >> 32) if ticket else self._cells[0][1]
-        run = runs.find(number, self._owner) if number != NO_RUN else None
+        run = run_registry.find(number, self._owner) if number != NO_RUN else None
         if run is None and number != NO_RUN:
-            run = runs.find_ended(number, self._owner)
+            run = run_registry.find_ended(number, self._owner)
         key: Any = run.id if run is not None else (cell.epoch, number)
         found = self._transcripts.get(key)
         if found is None:

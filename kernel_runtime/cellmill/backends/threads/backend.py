@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from ...cell_output.transcript import OUTPUT_LINES
 from ...errors import UsageError
 from ...process_context import thread_context
 from ...process_context.cpus import available_cpus
-from ...runs import Run
+from ...run_registry import Run
 from ...serialization.functions import FunctionTable
 from ...serialization.shared import Shared
 from ...task import TaskOptions, check_whole
+from ..common_options import DEFAULTS, CommonOptions
 from ..inline import InlineBackend
 from ..map_iterator import MapIterator
 from ..map_options import MapOptions
@@ -45,15 +45,10 @@ class ThreadsBackend(ScheduledBackend):
     def __init__(
         self,
         max_workers: int | None = None,
+        options: CommonOptions = DEFAULTS,
         *,
-        initializer: Callable[..., Any] | None = None,
-        initargs: tuple[Any, ...] = (),
-        preload: Iterable[str] = (),
-        label_output: bool = False,
-        output_lines: int = OUTPUT_LINES,
         memory_per_worker: int | str | None = None,
         max_tasks_per_child: int | None = None,
-        resources: Any = None,
     ) -> None:
         if memory_per_worker is not None:
             raise UsageError(
@@ -68,10 +63,8 @@ class ThreadsBackend(ScheduledBackend):
             cpus if max_workers is None else max_workers,
             cpus,
             memory=ROOM,
-            label_output=label_output,
-            output_lines=output_lines,
+            options=options,
             worker_tasks=max_tasks_per_child or 0,
-            resources=resources,
         )
         self.stopper = ThreadStopper(self.scheduler, self.gate)
         with contextlib.ExitStack() as undo:
@@ -84,9 +77,7 @@ class ThreadsBackend(ScheduledBackend):
                 self,
                 self.listener,
                 self.calls,
-                initializer=initializer,
-                initargs=initargs,
-                preload=preload,
+                options,
             )
             self.stopper.pool = self.pool
             self.listener.members = self.pool.members
@@ -124,5 +115,7 @@ class ThreadsBackend(ScheduledBackend):
     ) -> MapIterator:
         task_streams.look()
         if thread_context.in_thread():  # a thread that waits for others of its kind may wait for ever
-            return InlineBackend(resources=...).map(function, iterables, options, run, how)
+            return InlineBackend(options=CommonOptions(resources=...)).map(
+                function, iterables, options, run, how
+            )
         return super().map(function, iterables, options, run, how)

@@ -1,11 +1,11 @@
-"""What tasks in threads print: kept by the thread, told by it at the end of the task, and meanwhile by a listener."""
+"""The output of tasks in threads: kept by the thread, reported at the end of the task, and meanwhile by a listener."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
 
-from ... import runs
+from ... import run_registry
 from ...cell_output.transcript import QUIET_SECONDS, Settings
 from ...serialization.functions import FunctionTable
 from ...task import NO_RUN
@@ -20,7 +20,7 @@ GATHER_SECONDS = 0.02  # what comes meanwhile is told with it
 
 
 class ThreadListener(Transcripts):
-    """Tells what the threads of one backend have printed."""
+    """Reports what the threads of one backend have printed."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class ThreadListener(Transcripts):
                 self._tell(member.printed)
 
     def say(self, member: WorkerThread, number: int, text: str) -> None:
-        """In a task: kept, in no more than a step, because a Stop may come in between any two."""
+        """Keep text printed in a task, in one step, because an interrupt may come between any two."""
         element = with_gil.csched_worker_current_element(member.handle)
         place = (0 if element == NO_ELEMENT else element, member.function, int(member.form.ticket))
         member.printed.waiting.append((number, place, text))
@@ -102,8 +102,8 @@ class ThreadListener(Transcripts):
         task_streams.end()
 
     def disown(self) -> None:
-        """In a forked child: its parent's tasks are told there."""
-        runs.cell_listeners.discard(self)
+        """Report nothing in a forked child; the parent reports its tasks."""
+        run_registry.cell_listeners.discard(self)
         self._stopped = True
         for member in list(self.members.values()):  # threads are gone, but for the one that forked
             member.disown()

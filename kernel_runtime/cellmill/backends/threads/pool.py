@@ -11,6 +11,7 @@ from typing import Any
 
 from ...errors import BackendError, UsageError, in_words
 from ...task import WorkerInfo, check_worker_count
+from ..common_options import CommonOptions
 from ..scheduled.protocols import PoolHost
 from ..scheduled.scheduler import check, ffi, with_gil
 from ..scheduled.worker_exit import Exit
@@ -31,10 +32,7 @@ class ThreadPool:
         host: PoolHost,
         listener: ThreadListener,
         calls: dict[int, Call],
-        *,
-        initializer: Callable[..., Any] | None,
-        initargs: tuple[Any, ...],
-        preload: Iterable[str],
+        options: CommonOptions,
     ) -> None:
         self._host = host
         self._scheduler = host.scheduler
@@ -47,11 +45,11 @@ class ThreadPool:
         self.world: Any = None  # that of this process
         self.closed = False
         self.restarts = 0
-        self._initializer, self._initargs = initializer, initargs
+        self._initializer, self._initargs = options.initializer, options.initargs
         self.requests = ThreadRequests(host.scheduler, host.gate, host.resolve, self.members)
         self._lock = threading.RLock()
         self._told = False
-        self.preload(preload)
+        self.preload(options.modules)
 
     def touched(self) -> bool:
         """Never: threads live in the kernel's surroundings."""
@@ -122,7 +120,7 @@ class ThreadPool:
         self._host.report(error)
 
     def initialized(self) -> bool:
-        """In a new thread: its initializer has run."""
+        """Note in a new thread that its initializer has run."""
         if self._initializer is None:
             return True
         try:
@@ -239,3 +237,6 @@ class ThreadPool:
         with self._lock:
             members = list(self.members.values())
         return infos(self._scheduler, self._host.functions.names, members, self.restarts)
+
+    def processor_seconds(self) -> dict[int, float]:
+        return {}  # threads share the kernel's

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any
 
-from ... import runs
+from ... import run_registry
 from ...diagnostics.naming import call_text
 from ...diagnostics.signatures import check_call
 from ...futures import Future
@@ -16,6 +16,7 @@ from ...randomness import streams
 from ...serialization import shared
 from ...serialization.function_code import function_name
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
+from ..common_options import CommonOptions
 from ..inline import InlineBackend
 from ..scheduled import outcomes
 from ..scheduled.call_encoding import FailedInput, Inputs
@@ -48,7 +49,9 @@ class ThreadsSender(Sender):
         self.calls = calls
         self._drawn = Drawn(self.functions)
         self.plain: Any = self  # see `plain.PlainSubmit`: its `submit` is one of no run and no options
-        self._inline = InlineBackend(resources=...)  # in a task: what it holds is counted already
+        self._inline = InlineBackend(
+            options=CommonOptions(resources=...)
+        )  # in a task: what it holds is counted already
 
     def submit(
         self,
@@ -58,7 +61,9 @@ class ThreadsSender(Sender):
         options: TaskOptions = DEFAULT_OPTIONS,
         run: int = NO_RUN,
     ) -> Future:
-        """One call as a task; its future at once. In a task of such a backend it runs at once, in that task."""
+        """Submit one call as a task; return its future at once. In a task of such a backend it runs at once, in
+        that task.
+        """
         gate = self.host.gate
         if thread_context.used and thread_context.in_thread():
             return self._inline.submit(function, args, kwargs, options, run)
@@ -195,6 +200,6 @@ class ThreadsSender(Sender):
         """See `Sender.settings`."""
 
     def _context(self, run: int) -> Any:
-        """Of the thread that called `map`: chunks are sent by any thread that has results."""
-        found = runs.find(run, self.host) if run != NO_RUN else None
+        """The context of the thread that called `map`; chunks are sent by any thread that has results."""
+        found = run_registry.find(run, self.host) if run != NO_RUN else None
         return found.context.copy() if found is not None else context_now()

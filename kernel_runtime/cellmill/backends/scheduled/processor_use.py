@@ -1,0 +1,68 @@
+"""Processor time that workers use in a piece of work, and that the machine has left meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from ...process_context.cpus import available_cpus
+
+_UPTIME = Path("/proc/uptime")
+
+
+class Used(NamedTuple):
+    """Processor time in a period, in seconds."""
+
+    period: float  # wall time
+    workers: float  # used by the workers, all their threads
+    idle: float  # of all processors of the machine, used by no process
+
+    @property
+    def processors(self) -> float:
+        """How many processors the workers could have kept busy, beside what else the machine did."""
+        if self.period <= 0:
+            return available_cpus()
+        return min(available_cpus(), (self.workers + self.idle) / self.period)
+
+
+class _Sample(NamedTuple):
+    time: float
+    by_process: dict[int, float]
+    idle: float
+
+
+class ProcessorUse:
+    """Samples at the two moments at which the latest pieces of work may have begun.
+
+    A cell is a new piece of work only once it has submitted a task; until then the one before is the present one.
+    """
+
+    def __init__(self, by_process: Callable[[], dict[int, float]]) -> None:
+        """``by_process``: see `WorkerPool.processor_seconds`."""
+        self._by_process = by_process
+        self._samples: tuple[_Sample | None, _Sample | None] = (None, None)
+
+    def begin(self) -> None:
+        """Take a sample: the next task begins a new piece of work."""
+        self._samples = (self._samples[1], self._sample())
+
+    def forget(self) -> None:
+        """The next task begins a new piece of work, which is not sampled."""
+        self._samples = (None, None)
+
+    def used(self, *, before: bool) -> Used | None:
+        """Return what was used since the last `begin`, or ``before`` it; None where it is unknown."""
+        first, last = self._samples if before else (self._samples[1], self._sample())
+        if first is None or last is None or not last.by_process:
+            return None
+        seconds = sum(now - first.by_process.get(pid, 0.0) for pid, now in last.by_process.items())
+        return Used(last.time - first.time, seconds, last.idle - first.idle)
+
+    def _sample(self) -> _Sample | None:
+        try:
+            idle = float(_UPTIME.read_text().split()[1])
+        except (OSError, ValueError, IndexError):
+            return None
+        return _Sample(time.monotonic(), self._by_process(), idle)

@@ -59,7 +59,7 @@ static void begin(const accounts_t *accounts, account_t *account, const task_t *
                            .spent_before = accounts->spent};
 }
 
-void account_submitted(accounts_t *accounts, const task_t *task, bool first)
+void account_submitted(accounts_t *accounts, const task_t *task)
 {
     if (accounts->begins || !accounts->number) {
         accounts->begins = false;
@@ -67,7 +67,7 @@ void account_submitted(accounts_t *accounts, const task_t *task, bool first)
         accounts->serial = serial_of(task->ticket);
         begin(accounts, &accounts->work, task);
     }
-    if (first && task->run < accounts->run_count)
+    if (task->run < accounts->run_count && !accounts->runs[task->run].sums.began)
         begin(accounts, &accounts->runs[task->run], task);
 }
 

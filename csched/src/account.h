@@ -58,8 +58,7 @@ void accounts_close(accounts_t *accounts);
 int account_open(accounts_t *accounts, uint32_t run); /* an empty account for this run */
 /* A worker has become ready (1), or is gone (-1). */
 void account_worker(accounts_t *accounts, int change, uint64_t now);
-/* A task of this run, CSCHED_EVERY_RUN: of none, is submitted; `first`: the run has had no other. */
-void account_submitted(accounts_t *accounts, const task_t *task, bool first);
+void account_submitted(accounts_t *accounts, const task_t *task); /* begins the accounts that have no task yet */
 /* `task` takes the result of the task `from`. */
 void account_input(accounts_t *accounts, const task_t *task, uint64_t from);
 /* The same, told after the submission of the task with this ticket, which may be over since; NULL: it is no more. */

@@ -15,7 +15,7 @@ enum { SUBMIT_POLL_NS = 200000 }; /* no thread polls while the caller submits: i
 
 static void count_submitted(csched_t *s, const task_t *task)
 {
-    account_submitted(&s->accounts, task, task->run < s->run_count && !s->runs[task->run].submitted);
+    account_submitted(&s->accounts, task);
     s->stats.submitted += task->count;
     if (task->run < s->run_count)
         s->runs[task->run].submitted += task->count;

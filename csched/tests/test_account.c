@@ -21,7 +21,7 @@ static task_t submitted(csched_t *s, uint32_t serial, uint32_t run, uint64_t whe
                    .run = run,
                    .function = serial,
                    .count = 1};
-    account_submitted(&s->accounts, &task, run < s->accounts.run_count && !s->accounts.runs[run].sums.began);
+    account_submitted(&s->accounts, &task);
     return task;
 }
 

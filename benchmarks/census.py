@@ -13,7 +13,7 @@ from cellmill.backends.scheduled.scheduler import Scheduler, ffi, with_gil
 from cellmill.bench import machine
 from cellmill.executor import Executor
 from cellmill.futures import Future
-from cellmill.runs import active_runs
+from cellmill.run_registry import active_runs
 
 MB = 1 << 20
 LOOKS = 35  # 20 ms apart: longer than an interrupted task has to end

@@ -25,10 +25,10 @@ INTERVAL = 0.5
 
 def running() -> list[dict[str, Any]]:
     """The running calls: name, done, failed and total (None when unknown)."""
-    import cellmill.runs
+    import cellmill.run_registry
 
     found = []
-    for run in cellmill.runs.active_runs():
+    for run in cellmill.run_registry.active_runs():
         counts = run.counts()
         done = counts.succeeded + counts.failed + counts.cancelled
         found.append({"name": run.name, "done": done, "failed": counts.failed, "total": run.expected})

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .api import output as output
     from .api import pause as pause
     from .api import resume as resume
+    from .api import runs as runs
     from .api import set_priority as set_priority
     from .api import why as why
     from .diagnostics.tracebacks import traceback as traceback
@@ -62,6 +63,7 @@ _HOMES = {
             "output",
             "pause",
             "resume",
+            "runs",
             "set_priority",
             "why",
         ),

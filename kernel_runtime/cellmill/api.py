@@ -1,4 +1,4 @@
-"""What users call beside executors: control of work as a whole, questions about tasks, their journeys and output."""
+"""The functions of the package beside executors: control of all work, questions about tasks, journeys and output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future as BaseFuture
 from typing import TYPE_CHECKING, Any
 
-from . import runs
+from . import run_registry
 from .cell_output.transcript import kept
 from .diagnostics.blame import cancelling
 from .diagnostics.boundary import bounded
@@ -14,7 +14,8 @@ from .diagnostics.questions import Waits, number
 from .errors import BackendError, UsageError
 from .executor import Executor, default_executor, peek_default_executor
 from .futures import OVER, Future
-from .runs import Run
+from .history import Runs
+from .run_registry import Run
 from .telemetry.account import Account
 from .telemetry.schema import STAGES
 
@@ -32,6 +33,7 @@ __all__ = [
     "pause",
     "questions_of",
     "resume",
+    "runs",
     "set_priority",
     "why",
 ]
@@ -73,13 +75,13 @@ def _cancel(what: Run | Future | int | None) -> int:
         executor = peek_default_executor()
         if executor is None:
             return 0
-        ours = [run for run in runs.active_runs() if run._backend is executor._backend]
+        ours = [run for run in run_registry.active_runs() if run._backend is executor._backend]
         return sum(run.stop() for run in ours) + executor.stop()  # calls of submit are part of no run
     if not isinstance(what, int) or isinstance(what, bool):
         raise UsageError(f"cancel takes a run or its number, or a future, not {what!r}")
-    found = [run for run in runs.active_runs() if run.id == what]
+    found = [run for run in run_registry.active_runs() if run.id == what]
     if not found:
-        going = ", ".join(str(run.id) for run in runs.active_runs()) or "none"
+        going = ", ".join(str(run.id) for run in run_registry.active_runs()) or "none"
         raise UsageError(f"no run {what} goes on; these do: {going}")
     return found[0].stop()
 
@@ -126,7 +128,7 @@ def set_priority(what: Future | Run | int, priority: int) -> int:
 
 
 def questions_of(executor: Executor | None = None) -> TaskQuestions:
-    """What answers for single tasks; raises `BackendError` where nothing does."""
+    """Return the part that answers questions about single tasks; raises `BackendError` where there is none."""
     return _observer(executor).tasks
 
 
@@ -157,7 +159,7 @@ def _find(task: Any) -> tuple[TaskQuestions, int]:
 
 
 def _of_future(future: BaseFuture[Any]) -> str:
-    """What the future itself tells."""
+    """Return what the future itself knows; "" if its backend must be asked."""
     state = getattr(future, "_state", "")
     if state in OVER:
         if future.cancelled():
@@ -218,12 +220,22 @@ def account(run: Run | int | None = None, executor: Executor | None = None) -> A
     found = executor if executor is not None else default_executor()
     observer = _observer(found)
     if run is None:
-        return observer.account(None)
+        return observer.account(None, forecast=True)
     wanted = run.id if isinstance(run, Run) else run
-    for known in reversed(runs.recent_runs()):
+    for known in reversed(run_registry.recent_runs()):
         if known.id == wanted and known.backend() is found._backend:
             return observer.account(known.key)
     raise UsageError(f"{wanted!r} is the number of no run of this executor that is remembered")
+
+
+def runs() -> Runs:
+    """The latest runs, newest last: a map, a cell's calls of one function, or a ``%%task``.
+
+    Each is a `RunRecord`: ``id``, ``name``, ``cell`` ("In[3]"), ``began``, ``wall`` (seconds), ``finished``, the
+    numbers of tasks ``submitted``, ``succeeded``, ``failed``, ``cancelled``, and ``busy``, the share of the workers'
+    time in your code. 256 are kept of those that are over. A notebook shows the list as a table.
+    """
+    return run_registry.records()
 
 
 def output(what: Future | Run | int | None = None) -> str:

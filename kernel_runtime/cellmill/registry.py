@@ -14,12 +14,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol, cast
 
-from . import runs
+from . import run_registry
 from .backends import Backend
 from .backends.forked_backend import ParentsBackend
 from .cell_output import origin
 from .diagnostics import unasked
-from .runs import Run
+from .run_registry import Run
 from .task import Stats
 
 EXIT_GRACE_SECONDS = 0.5  # for running tasks that are stopped at the end
@@ -58,7 +58,7 @@ _interrupted = False
 
 
 def _leave_to_parent() -> None:
-    """In a forked child: executors with workers are the parent's, the default one too."""
+    """Forget executors with workers in a forked child: they belong to the parent, the default one too."""
     global default, default_lock
     for executor in executors:
         if not executor._backend.forks:
@@ -76,7 +76,7 @@ def _ours() -> list[Registered]:
 
 
 def open_executors() -> list[Registered]:
-    """Those of this process that take tasks."""
+    """Return the executors of this process that take tasks."""
     return [ex for ex in _ours() if not ex.closed]
 
 
@@ -96,9 +96,9 @@ def _stop_all() -> None:
     ours = [ex for ex in _ours() if not ex.closed or outstanding(ex)]
     for executor in ours:
         executor.stop()
-    for run in runs.active_runs():
+    for run in run_registry.active_runs():
         run.stop()
-    runs.stop_cell()  # what is in no run
+    run_registry.stop_cell()  # what is in no run
     deadline = time.monotonic() + EXIT_GRACE_SECONDS
     while any(executor.stats().running for executor in ours) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -139,7 +139,7 @@ def tell_dropped() -> None:
     if not count or _told:
         return
     _told = True
-    of = names_of(runs.active_runs())
+    of = names_of(run_registry.active_runs())
     tasks = "1 task that is" if count == 1 else f"{count:,} tasks that are"
     text = (
         f"cellmill: this kernel ends, and with it {tasks} not over{of}: dropped. To have them done, wait for them in a "

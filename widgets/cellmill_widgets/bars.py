@@ -5,6 +5,7 @@ The map of states and the table of failures below the bars are in `picture`.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -21,9 +22,7 @@ MAPS = 3
 """With more bars than these none has a map of states below it."""
 
 _RED = "var(--jp-error-color1, #d32f2f)"
-_BLUE = "var(--jp-brand-color1, #1976d2)"
-_GREEN = "var(--jp-success-color1, #388e3c)"
-_GREY = "var(--jp-ui-font-color3, #9e9e9e)"
+_FAINT = "var(--jp-ui-font-color2, #616161)"
 _BACK = "var(--jp-layout-color3, #ddd)"
 _STYLE = "font:12px/1.7 var(--jp-code-font-family, monospace);padding-left:var(--jp-code-padding, 0)"
 
@@ -120,12 +119,12 @@ def troubles(view: View) -> str:
 
 
 def text(view: View) -> str:
-    """One line without a bar: what stays of a run."""
+    """Return one line without a bar: what stays of a run."""
     return ", ".join(part for part in (f"{view.name}: {counts(view)}", troubles(view)) if part)
 
 
 def drawn(view: View, width: int) -> str:
-    """One line with a bar, for a terminal of that many columns."""
+    """Return one line with a bar, for a terminal of that many columns."""
     words = text(view)
     room = min(30, width - len(words) - 4)
     if view.fraction is None or room < 5:
@@ -167,30 +166,32 @@ def total(views: Sequence[View]) -> View:
     )
 
 
-def listing(views: Sequence[View]) -> str:
-    """Return the final text of several runs, a line each."""
+def listing(views: Sequence[View], note: str = "") -> str:
+    """Return the final text of several runs, a line each, then their failures and a note."""
     shown, rest = fold(views)
     lines = [text(view) for view in [*shown, *([rest] if rest else [])]]
     failures = picture.words(picture.merged([view.failures for view in views]))
-    return "\n".join([*lines, *([failures] if failures else [])])
+    return "\n".join(line for line in (*lines, failures, note) if line)
 
 
-def html(views: Sequence[View]) -> str:
-    """Bars for the runs that go on, a line of text for those that ended."""
+def html(views: Sequence[View], note: str = "") -> str:
+    """Return bars for the runs that go on, a line of text for those that ended, their failures, and a note."""
     shown, rest = fold(views)
     views = [*shown, *([rest] if rest else [])]
     width = min(LABEL, max((len(view.name) for view in views if not view.finished), default=0))
     maps = len(views) <= MAPS
     rows = "".join(_row(view, width) + (picture.strip(view.cells) if maps else "") for view in views)
     rows += picture.table(picture.merged([view.failures for view in views]))
+    if note:
+        rows += f'<div style="color:{_FAINT};white-space:normal">{escape(note)}</div>'
     return f'<div class="cellmill-progress" style="{_STYLE}">{rows}</div>'
 
 
-def svg(views: Sequence[View]) -> str:
+def svg(views: Sequence[View], note: str = "") -> str:
     """Return the final state of several runs as an SVG picture, for pages that take no HTML."""
     shown, rest = fold(views)
     lines = [(text(view), view.cells) for view in [*shown, *([rest] if rest else [])]]
-    return picture.svg(lines, picture.merged([view.failures for view in views]))
+    return picture.svg(lines, picture.merged([view.failures for view in views]), textwrap.wrap(note, 84))
 
 
 def _row(view: View, width: int) -> str:
@@ -212,10 +213,17 @@ def _bar(view: View) -> str:
     bad, dropped = (
         min(percent, 100 * part / view.total) if view.total else 0.0 for part in (view.failed, view.cancelled)
     )
-    colour = _GREEN if percent >= 100 else _BLUE
-    good = f'<span style="width:{percent - bad - dropped:.2f}%;background:{colour}"></span>'
-    wrong = f'<span style="width:{bad:.2f}%;min-width:2px;background:{_RED}"></span>' if bad else ""
-    wrong += f'<span style="width:{dropped:.2f}%;min-width:2px;background:{_GREY}"></span>' if dropped else ""
+    good = f'<span style="width:{percent - bad - dropped:.2f}%;background:{picture.COLOURS["d"]}"></span>'
+    wrong = (
+        f'<span style="width:{bad:.2f}%;min-width:2px;background:{picture.COLOURS["f"]}"></span>'
+        if bad
+        else ""
+    )
+    wrong += (
+        f'<span style="width:{dropped:.2f}%;min-width:2px;background:{picture.COLOURS["c"]}"></span>'
+        if dropped
+        else ""
+    )
     frame = f"display:flex;flex:0 0 180px;height:10px;border-radius:2px;overflow:hidden;background:{_BACK}"
     roles = f'role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent:.0f}"'
     return f'<span {roles} style="{frame}">{good}{wrong}</span>'

@@ -98,16 +98,18 @@ class CellOutput:
         elif self._widget is None or (grown and self._whole is not None):
             self._send("update_display_data", self._bundle(views, printed, markup), None)
 
-    def settle(self, views: Sequence[View], printed: Printed) -> None:
-        """Leave a static text in the notebook in the place of the bars."""
+    def settle(self, views: Sequence[View], printed: Printed, note: str = "") -> None:
+        """Leave a static text in the notebook in the place of the bars, with a note below it."""
         with self._lock:
             told = bool(printed.count)
             content = {
-                "text/plain": "\n".join([listing(views)] * bool(views) + [printed_text(printed)] * told),
-                "text/html": html(views) * bool(views) + (printed_html(printed) if told else ""),
+                "text/plain": "\n".join(
+                    [listing(views, note)] * bool(views) + [printed_text(printed)] * told
+                ),
+                "text/html": html(views, note) * bool(views) + (printed_html(printed) if told else ""),
             }
             if not told:
-                content["image/svg+xml"] = svg(views)
+                content["image/svg+xml"] = svg(views, note)
             if self._shown:
                 self._send("update_display_data", content, None)
             else:
@@ -157,7 +159,7 @@ class _Whole:
         self.box = VBox([bars, self._fold])
 
     def show(self, printed: Printed) -> None:
-        """What it is by now."""
+        """Show the present lines."""
         self._text.value = drawn.content(printed, drawn.LIVE_LINES)
         self._fold.set_title(0, drawn.summary(printed))
 

@@ -24,15 +24,15 @@ LETTERS = "dfcrw"
 
 _GLYPHS = {"d": "█", "f": "▚", "c": "▁", "r": "▓", "w": "░"}
 _WORDS = {"d": "done", "f": "failed", "c": "cancelled", "r": "running", "w": "waiting"}
-_COLOURS = {
-    "d": "var(--jp-success-color1, #388e3c)",
-    "f": "var(--jp-error-color1, #d32f2f)",
-    "c": "var(--jp-warn-color1, #f57c00)",
+COLOURS = {  # as labextension/style/states.css has them
+    "d": "var(--jp-success-color2, #81c784)",
+    "f": "var(--jp-error-color0, #d32f2f)",
+    "c": "var(--jp-ui-font-color3, #757575)",
     "r": "var(--jp-brand-color1, #1976d2)",
-    "w": "var(--jp-layout-color4, #9e9e9e)",
+    "w": "var(--jp-layout-color3, #bdbdbd)",
 }
 # Of a middle lightness: legible on white and on black, since a picture does not know its page.
-_PLAIN_COLOURS = {"d": "#43a047", "f": "#e53935", "c": "#fb8c00", "r": "#1e88e5", "w": "#9e9e9e"}
+_PLAIN_COLOURS = {"d": "#66bb6a", "f": "#d32f2f", "c": "#757575", "r": "#1e88e5", "w": "#bdbdbd"}
 
 
 def shares(counts: Mapping[str, int], total: int, width: int = WIDTH) -> list[tuple[str, int]]:
@@ -69,7 +69,7 @@ def strip(cells: Sequence[tuple[str, int]]) -> str:
         return ""
     seen = ", ".join(_WORDS[state] for state in dict.fromkeys(state for state, _ in cells))
     blocks = "".join(
-        f'<span style="color:{_COLOURS[state]}">{_GLYPHS[state] * number}</span>' for state, number in cells
+        f'<span style="color:{COLOURS[state]}">{_GLYPHS[state] * number}</span>' for state, number in cells
     )
     style = (
         "background:none;padding:0;letter-spacing:0;line-height:1.3;white-space:normal;word-break:break-all"
@@ -125,8 +125,12 @@ def words(failures: Sequence[FailureCount]) -> str:
     )
 
 
-def svg(lines: Sequence[tuple[str, Sequence[tuple[str, int]]]], failures: Sequence[FailureCount]) -> str:
-    """A picture: for each line its text and its map, then the failures."""
+def svg(
+    lines: Sequence[tuple[str, Sequence[tuple[str, int]]]],
+    failures: Sequence[FailureCount],
+    notes: Sequence[str] = (),
+) -> str:
+    """Return a picture: for each line its text and its map, then the failures, then lines of notes."""
     parts: list[str] = []
     y = 0
     for text, cells in lines:
@@ -143,6 +147,9 @@ def svg(lines: Sequence[tuple[str, Sequence[tuple[str, int]]]], failures: Sequen
     for kind, count, message in rows(failures):
         y += 18
         parts.append(_label(f"{count} × {kind}: {message}".removesuffix(": "), y - 4))
+    for note in notes:
+        y += 18
+        parts.append(_label(note, y - 4))
     style = "font:12px ui-monospace,monospace;fill:#777"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{y + 6}" viewBox="0 0 640 {y + 6}">'

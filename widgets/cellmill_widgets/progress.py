@@ -7,9 +7,11 @@ a second and only while something runs; a run shorter than half a second leaves 
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from cellmill.cell_output.printed import Printed
-from cellmill.runs import Run, on_run_started
+from cellmill.run_registry import Run, epoch, on_run_started
 from cellmill_widgets.bars import View, total
 from cellmill_widgets.notebook import CellOutput, parent_of
 from cellmill_widgets.terminal import Terminal
@@ -81,6 +83,24 @@ class _Cell:
         self.ended: deque[View] = deque()
         self.closed = False
         self.shown = False
+        self.epoch = 0
+        self.began = math.inf
+        self.backends: set[weakref.ref[Any]] = set()
+
+    def add(self, run: Run, backend: weakref.ref[Any]) -> None:
+        """A run began in this cell, on this backend."""
+        self.tracks.append(_Track(run, run.started_ns / 1e9))
+        self.epoch = run._epoch_at_start
+        self.began = min(self.began, run.started_ns / 1e9)
+        self.backends.add(backend)
+
+    def account(self) -> str:
+        """Return where the time of all its tasks went, in a sentence; "" where that is not known of these alone."""
+        (backend, *others) = [reference() for reference in self.backends] or [None]
+        if others or backend is None or backend.observer is None or epoch() != self.epoch:
+            return ""
+        found = backend.observer.account(None, forecast=True)
+        return found.sentence if found.began >= self.began and found.wall >= SHOWN_AFTER else ""
 
     def poll(self, now: float) -> list[View]:
         """The runs worth showing, in the order in which they began."""
@@ -114,7 +134,7 @@ class Board:
     def __init__(self, ip: Any = None) -> None:
         self._ip = ip
         self._cells: dict[str, _Cell] = {}
-        self._new: deque[tuple[Run, dict[str, Any] | None]] = deque()
+        self._new: deque[tuple[Run, weakref.ref[Any], dict[str, Any] | None]] = deque()
         self._printed: dict[str, Printed] = {}  # by cell
         self._wake = threading.Event()
         self._lock = threading.RLock()
@@ -150,7 +170,7 @@ class Board:
                 views = cell.poll(time.monotonic())
                 cell.printed.close()
                 if (views or cell.printed.count) and isinstance(cell.output, CellOutput):
-                    cell.output.settle(views, cell.printed)
+                    cell.output.settle(views, cell.printed, cell.account())
             self._cells.clear()
             self._terminal.settle()
             self._terminal.leave()
@@ -165,7 +185,7 @@ class Board:
             if found is None or found.closed:
                 found = self._printed[_key(parent)] = Printed(partial(self._printing, _key(parent)))
             run.printed = found
-        self._new.append((run, parent))
+        self._new.append((run, weakref.ref(run._backend), parent))
         if self._thread is None:
             self._start()
         if not self._wake.is_set():
@@ -182,8 +202,8 @@ class Board:
 
     def _take_new(self) -> None:
         while self._new:
-            run, parent = self._new.popleft()
-            self._cell_of(parent).tracks.append(_Track(run, run.started_ns / 1e9))
+            run, backend, parent = self._new.popleft()
+            self._cell_of(parent).add(run, backend)
 
     def _start(self) -> None:
         with self._lock:
@@ -223,9 +243,10 @@ class Board:
             return
         told = views or cell.printed.count
         if ended:
-            cell.printed.close(partial(output.settle, views, cell.printed))
-        if told and ended:
-            output.settle(views, cell.printed)
+            note = cell.account() if told else ""
+            cell.printed.close(partial(output.settle, views, cell.printed, note))
+            if told:
+                output.settle(views, cell.printed, note)
         elif told:
             cell.shown = True
             output.draw(views, cell.printed)

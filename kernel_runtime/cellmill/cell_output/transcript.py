@@ -1,4 +1,4 @@
-"""What tasks printed, as a person reads it: whole lines, in the cell that submitted them, capped, folded, counted.
+"""The output of tasks as a person reads it: whole lines in the cell that submitted them, capped, folded, counted.
 
 A `TaskOutput` is one task (or one element of a map). Its bytes become lines; its `Transcript`, which all tasks of a run
 share, shows them until a cap, folds repeated lines into a count, and keeps the end of everything for `cellmill.output`.
@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from ..errors import UsageError
-from ..runs import Run
+from ..run_registry import Run
 from .origin import STREAMS, Origin, is_notebooks
 from .printed import Printed
 from .tail import Tail
@@ -119,7 +119,7 @@ class Transcript:
         return printed.folded and not before
 
     def _printed(self, number: int) -> Printed | None:
-        """Where lines may be folded; None: they are shown as they are."""
+        """Return the cell's record of lines, where they may be folded; None where they are shown unfolded."""
         printed = self.run.printed if self.run is not None else None
         return printed if printed is not None and is_notebooks(self.origin.stream(number)) else None
 
@@ -170,7 +170,7 @@ def _labelled(label: str, text: str) -> str:
 
 
 class TaskOutput:
-    """What one task says."""
+    """The output of one task."""
 
     def __init__(self, transcript: Transcript, key: tuple[int, int, int], name: str) -> None:
         self.transcript = transcript
@@ -202,7 +202,7 @@ class TaskOutput:
         self._show(number, whole + newline)
 
     def keep(self, text: str) -> None:
-        """What is told in another way, among its output."""
+        """Add text that is reported in another way to the kept output."""
         for tail in (self.tail, self.transcript.tail):
             tail.add(text.encode("utf-8", "backslashreplace"))
 
@@ -275,7 +275,7 @@ class Kept:
                 self._runs.popitem(last=False)
 
     def of_run(self, number: int | None) -> str | None:
-        """What is kept of a run, or of the latest; None where nothing is."""
+        """Return the kept output of a run, or of the latest; None where there is none."""
         with self._lock:
             last = next(reversed(self._runs), None)
             found = self._runs.get(number if number is not None else last or 0)
@@ -296,7 +296,7 @@ class Kept:
             return found
 
     def text(self, key: tuple[int, int, int]) -> str:
-        """What is kept of it."""
+        """Return the kept output of a task."""
         with self._lock:
             found = self._tails.get(key)
         return found.text if found is not None else ""

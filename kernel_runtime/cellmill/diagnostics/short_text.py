@@ -6,6 +6,8 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
+_UNITS_OF_TIME = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+
 
 def counted(count: int, noun: str) -> str:
     """``1 item``, ``2,000 items``: for nouns that take an s."""
@@ -84,3 +86,11 @@ def brief(value: object) -> str:
         return " ".join(_BRIEF.repr(value).split())
     except Exception as error:
         return f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration with three digits: 14.2 µs, 350 ms, 2.05 s."""
+    for unit, name in _UNITS_OF_TIME:
+        if seconds >= unit * 0.9995:
+            return f"{seconds / unit:.{0 if seconds / unit >= 99.95 else 1 if seconds / unit >= 9.995 else 2}f} {name}"
+    return f"{seconds * 1e9:.0f} ns" if seconds > 0 else "0 s"

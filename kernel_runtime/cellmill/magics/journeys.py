@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from html import escape
 
 import cellmill
-from cellmill import runs
+from cellmill import run_registry
+from cellmill.diagnostics.short_text import duration_text
 from cellmill.magics.lines import Line, UsageError, did_you_mean
 from cellmill.telemetry import schema
-from cellmill.telemetry.account import Account, brief
+from cellmill.telemetry.account import Account
 from cellmill.views.sections.work_fold import INTERVALS, fold_all, journeys_of
 
 USAGE = "%journeys [RUN]"
@@ -54,7 +55,7 @@ class Journeys:
             if part["known"]:
                 mean = part["total"] / part["known"]
                 values = (mean, part["median"], part["p95"], part["p99"])
-                rows.append((name, *map(brief, values)))
+                rows.append((name, *map(duration_text, values)))
             elif name != "beside":  # no task came in a chunk
                 rows.append((name, "unknown", *["–"] * 3))
         return rows
@@ -125,15 +126,15 @@ def run_journeys(text: str) -> Journeys:
         timeline.begin(0, run.key)
     fold_all(timeline)
     functions = journeys_of(timeline.figures(), observer.function_names)
-    account = observer.account(None if run is None else run.key)
+    account = observer.account(None if run is None else run.key, forecast=True)
     return Journeys("any task" if run is None else f"run {run.id}, {run.name}", tuple(functions), account)
 
 
-def _runs_of(executor: cellmill.Executor) -> list[runs.Known]:
-    return [run for run in runs.recent_runs() if run.backend() is executor._backend]
+def _runs_of(executor: cellmill.Executor) -> list[run_registry.Known]:
+    return [run for run in run_registry.recent_runs() if run.backend() is executor._backend]
 
 
-def _find(line: Line, executor: cellmill.Executor) -> runs.Known:
+def _find(line: Line, executor: cellmill.Executor) -> run_registry.Known:
     word = line.words()[0]
     known = _runs_of(executor)
     for run in reversed(known):
@@ -142,7 +143,7 @@ def _find(line: Line, executor: cellmill.Executor) -> runs.Known:
     raise _unknown(line, known)
 
 
-def _unknown(line: Line, known: list[runs.Known]) -> UsageError:
+def _unknown(line: Line, known: list[run_registry.Known]) -> UsageError:
     word = line.words()[0]
     near = did_you_mean(word.text, {run.name for run in known})
     return line.at(f"there is no run {word.text!r}{near}", word)

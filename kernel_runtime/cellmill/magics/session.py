@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import no_var_expand
 
 import cellmill
-import cellmill.runs
+import cellmill.run_registry
 import cellmill.views.comm
 import cellmill_widgets.progress
 from cellmill.by_value import kernel_modules
@@ -39,7 +39,7 @@ class Session:
         self._waiting = waiting.attend(ip)
         self._waiting.leave_hooks()
         self._hooks = (
-            ("pre_run_cell", _new_epoch),
+            ("pre_run_cell", self._new_epoch),
             ("pre_run_cell", self._waiting.before_cell),
             ("pre_run_cell", self._arrivals.before_cell),
             ("post_run_cell", self._stop.after_cell),
@@ -57,6 +57,9 @@ class Session:
         cellmill_widgets.progress.enable(ip)
         cellmill.views.comm.attach(ip)
         threading.Thread(target=_warm_up, name="cellmill-warm-up", daemon=True).start()
+
+    def _new_epoch(self, info: object = None) -> None:
+        cellmill.run_registry.bump_epoch(f"In[{self._ip.execution_count}]")
 
     def close(self) -> None:
         """Undo what the constructor did."""
@@ -76,17 +79,13 @@ class Session:
         cellmill.views.comm.detach(self._ip)
 
 
-def _new_epoch(info: object = None) -> None:
-    cellmill.runs.bump_epoch()
-
-
 def _note_modules(result: object = None) -> None:
-    """What the cell imported, while its files are as it read them."""
+    """Note the modules that the cell imported, while their files are as it read them."""
     kernel_modules.modules.note()
 
 
 def _autoreload_of(ip: InteractiveShell) -> Callable[[str, str], kernel_modules.Reloaded | None]:
-    """What the autoreload extension says of a module, once it is loaded."""
+    """Return a function that asks the autoreload extension about a module; it gives None before that is loaded."""
 
     def ask(name: str, path: str) -> kernel_modules.Reloaded | None:
         reloader = getattr(ip.magics_manager.registry.get("AutoreloadMagics"), "_reloader", None)
@@ -136,9 +135,9 @@ class _Stop:
 
     def _stop(self) -> None:
         """Once for a cell: a second interrupt would break off what tasks do to end well."""
-        cell = cellmill.runs.epoch()
+        cell = cellmill.run_registry.epoch()
         if self._stopped != cell:
-            cellmill.runs.stop_cell()
+            cellmill.run_registry.stop_cell()
             self._stopped = cell
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from cellmill import registry, runs
+from cellmill import registry, run_registry
 from cellmill.diagnostics import unasked
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.001, 0.02  # seconds between two looks at what is under way
@@ -26,7 +26,7 @@ _shells: weakref.WeakKeyDictionary[InteractiveShell, Waiting] = weakref.WeakKeyD
 
 
 def attend(ip: InteractiveShell) -> Waiting:
-    """What waits at the ends of this shell's cells; a second time the same."""
+    """Return the part that waits at the end of this shell's cells, made at the first call."""
     if ip not in _shells:
         _shells[ip] = Waiting(ip)
     return _shells[ip]
@@ -38,7 +38,7 @@ class Waiting:
     def __init__(self, ip: InteractiveShell) -> None:
         self._ip = ip
         self._cells = 0  # that run, one in another
-        self._first = runs.epoch()  # of the runs that the outermost of them began
+        self._first = run_registry.epoch()  # of the runs that the outermost of them began
         self._given_up: dict[int, int] = {}  # tasks of earlier cells, in no run, by the executor's identity
         self._hooks: tuple[tuple[str, Callable[..., None]], ...]
         self._hooks = (("pre_run_cell", self.before_cell), ("post_run_cell", self.after_cell))
@@ -71,7 +71,7 @@ class Waiting:
     def before_cell(self, info: object = None) -> None:
         """A cell starts (pre_run_cell), and with it its epoch."""
         if self._cells == 0:
-            self._first = runs.epoch()
+            self._first = run_registry.epoch()
             self._given_up = {key: min(count, _alone(key)) for key, count in self._given_up.items()}
             unasked.cell_begins()
         self._cells += 1
@@ -106,14 +106,14 @@ class Waiting:
                 look = min(2 * look, LONGEST_LOOK)
             self._settle()
         except KeyboardInterrupt:
-            count = runs.stop_cell()
+            count = run_registry.stop_cell()
             print(
                 f"cellmill: interrupted while the cell waited for its tasks; {count:,} were stopped",
                 file=sys.stderr,
             )
 
     def _settle(self) -> None:
-        """What tasks that are over have to tell, an error of a %%task, is told in this cell."""
+        """Run the callbacks of finished tasks, which report errors of %%task cells, in this cell."""
         for executor in registry.open_executors():
             executor._backend.settle(CALLBACKS_SECONDS)
 
@@ -122,7 +122,7 @@ class Waiting:
         paused = {id(each._backend) for each in registry.executors if each.paused}
         in_runs = sum(
             run.outstanding()
-            for run in runs.active_runs()
+            for run in run_registry.active_runs()
             if run._epoch_at_start >= self._first and id(run._backend) not in paused
         )
         alone = (
@@ -133,7 +133,9 @@ class Waiting:
         return in_runs + sum(alone)
 
     def _give_up(self, count: int) -> None:
-        names = registry.names_of([run for run in runs.active_runs() if run._epoch_at_start >= self._first])
+        names = registry.names_of(
+            [run for run in run_registry.active_runs() if run._epoch_at_start >= self._first]
+        )
         tasks = "1 task is" if count == 1 else f"{count:,} tasks are"
         print(
             f"cellmill: the cell has waited {most_seconds:g} s for its tasks; {tasks} not over{names} and go on. What "
@@ -149,5 +151,7 @@ def _alone(key: int) -> int:
     found = [each for each in registry.open_executors() if id(each) == key]
     if not found:
         return 0
-    counted = sum(run.outstanding() for run in runs.active_runs() if run._backend is found[0]._backend)
+    counted = sum(
+        run.outstanding() for run in run_registry.active_runs() if run._backend is found[0]._backend
+    )
     return max(0, registry.outstanding(found[0]) - counted)

@@ -1,9 +1,10 @@
-"""How many workers this process may keep busy."""
+"""The number of processors for this process, and the processor time that a process has used."""
 
 from __future__ import annotations
 
 import math
 import os
+import time
 from pathlib import Path
 
 
@@ -17,3 +18,12 @@ def available_cpus(cgroup: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     except (OSError, ValueError, ZeroDivisionError):
         pass
     return max(1, cpus)
+
+
+def processor_seconds(pid: int) -> float | None:
+    """Return the processor time that a process has used, all its threads, in seconds; None where it is gone."""
+    clock = (~pid << 3) | 2  # what clock_getcpuclockid(3) gives on Linux
+    try:
+        return time.clock_gettime(clock)
+    except OSError:
+        return None

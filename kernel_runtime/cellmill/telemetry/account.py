@@ -6,19 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
+from ..diagnostics.short_text import duration_text
+from .forecast import Forecast
+
 _LEAST = 0.005  # a share below half a percent is not told
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where the time of a run, or of a piece of work, went; draws itself as a sentence.
+    """Where the time of a run, or of a piece of work, went; ``str()`` gives it as a sentence.
 
     All times are in seconds. ``busy + overhead + idle`` is ``wall * workers``: the time of all workers from the first
     task's submission to the last one's end. The figures are sums that the scheduler keeps as tasks end, exact for any
     number of tasks; of what still runs they tell what is over.
     """
 
+    began: float  # when the first task was submitted, on the monotonic clock; 0: there was none
     wall: float  # from the first submission to the last task's end on its worker
     workers: float  # on average over that time; of one run without the part that other runs took
     busy: float  # of workers in user code
@@ -37,13 +40,17 @@ class Account:
     )
     longest: float  # run time of the longest task, or chunk of a map
     tasks: int  # attempts that ran
+    processor: float | None = (
+        None  # processor time of the workers meanwhile, all their threads; None: unknown
+    )
+    more: Forecast | None = None  # of twice as many workers; None: they would not help, or it is unknown
 
     @property
     def sentence(self) -> str:
         """The account's conclusion in a sentence or two; says so where no task has ended."""
         if not self.tasks:
             return "No task has run."
-        return " ".join(part for part in (self._shares(), self._limit()) if part)
+        return " ".join(part for part in (self._shares(), self._forecast(), self._limit()) if part)
 
     def __str__(self) -> str:
         return self.sentence
@@ -51,7 +58,7 @@ class Account:
     def _shares(self) -> str:
         whole = self.busy + self.overhead + self.idle
         if whole <= 0:
-            return f"{brief(self.wall)}."
+            return f"{duration_text(self.wall)}."
         parts = [
             (self.busy, "in your code"),
             (self.overhead, "handling arguments and results"),
@@ -60,7 +67,7 @@ class Account:
         told = [(share / whole, words) for share, words in parts if share / whole >= _LEAST]
         shares = [f"{100 * share:.0f} % {words}" for share, words in told]
         workers = f"{self.workers:.0f} worker{'' if round(self.workers) == 1 else 's'}"
-        text = f"{brief(self.wall)}: {workers} {', '.join(shares) if shares else 'idle'}."
+        text = f"{duration_text(self.wall)}: {workers} {', '.join(shares) if shares else 'idle'}."
         if self.busy and self.wasted / self.busy >= _LEAST:
             text += f" {100 * self.wasted / self.busy:.0f} % of your code's time was of attempts that came to nothing."
         return text
@@ -72,6 +79,11 @@ class Account:
         yield between, "idle between tasks"
         yield self.tail, "idle at the end"
 
+    def _forecast(self) -> str:
+        return (
+            f"With {self.more.workers} workers: about {duration_text(self.more.wall)}." if self.more else ""
+        )
+
     def _limit(self) -> str:
         tasks = sum(count for _, count in self.chain)
         if tasks < 2 or self.span < self.wall / 100:
@@ -81,17 +93,11 @@ class Account:
             names = [*names[:3], "…", *names[-2:]]
         words = " → ".join(names if self.whole_chain else ["…", *names])
         at_least = "" if self.whole_chain else "at least "
-        return f"The chain {words} takes {at_least}{brief(self.span)}, however many workers there are."
+        return (
+            f"The chain {words} takes {at_least}{duration_text(self.span)}, however many workers there are."
+        )
 
 
 def chain_of(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """Names in order, those that follow one another as one with their number."""
     return tuple((name, len(list(same))) for name, same in groupby(names))
-
-
-def brief(seconds: float) -> str:
-    """A duration with three digits: 14.2 µs, 350 ms, 2.05 s."""
-    for unit, name in _UNITS:
-        if seconds >= unit * 0.9995:
-            return f"{seconds / unit:.{0 if seconds / unit >= 99.95 else 1 if seconds / unit >= 9.995 else 2}f} {name}"
-    return f"{seconds * 1e9:.0f} ns" if seconds > 0 else "0 s"

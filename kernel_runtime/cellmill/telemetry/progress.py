@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cellmill.telemetry import schema
+from cellmill.telemetry.course import Course, Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class ProgressFold:
         self._next_began = 0.0
         self._changed = 0.0  # the last moment at which its counts changed
         self._seen: tuple[int, ...] = ()
+        self._course = Course()
         self._total = 0
 
     @property
@@ -117,6 +119,8 @@ class ProgressFold:
         expected = sum(max(0, run.expected - run.submitted) for run in runs if run.expected is not None)
         running = min(sample.running, max(0, submitted - done))
         self._total = submitted + expected
+        queued = max(0, submitted - done - running)
+        self._course.push(Point(sample.time, done - (sample.cancelled - start.cancelled), queued, running))
         return {
             "cellmill": schema.VERSION,
             "kind": "snapshot",
@@ -133,7 +137,7 @@ class ProgressFold:
                 "failed": sample.failed - start.failed,
                 "cancelled": sample.cancelled - start.cancelled,
                 "running": running,
-                "queued": max(0, submitted - done - running),
+                "queued": queued,
             },
             "runs": [
                 {
@@ -147,6 +151,23 @@ class ProgressFold:
                 }
                 for run in runs
             ],
+        }
+
+    def course(self) -> schema.Course | None:
+        """The frame with the counters of this work so far; None where there are none."""
+        points = self._course.points
+        if len(points) < 2 or not self._total:
+            return None
+        times, ran, queued, running = (list(column) for column in zip(*points, strict=True))
+        return {
+            "cellmill": schema.VERSION,
+            "kind": "course",
+            "work": self._work,
+            "began": self._began,
+            "time": times,
+            "ran": ran,
+            "queued": queued,
+            "running": running,
         }
 
     def _settle_start(self, sample: Sample) -> None:
@@ -166,6 +187,7 @@ class ProgressFold:
         self._start, self._next = start, None
         self._work += 1
         self._began, self._changed, self._seen = time, time, ()
+        self._course.clear()
 
     def _elapsed(self, sample: Sample) -> float:
         """Seconds from the start of the work to the last change of its counts."""

@@ -69,6 +69,16 @@ class Snapshot(Message):
     counts: Counts  # tasks of this piece of work
     runs: list[RunState]  # runs in progress, oldest first
 
+class Course(Message):
+    """The counters of the present piece of work up to now, for a view that comes late or again."""
+    kind: Literal["course"]
+    work: int  # number of the piece of work
+    began: float  # when it began, in seconds on the kernel's monotonic clock
+    time: list[float]  # moments on the same clock, ascending
+    ran: list[int]  # tasks that succeeded or failed, at these times
+    queued: list[int]  # tasks that waited then
+    running: list[int]  # tasks in user code then
+
 class WorkerState(TypedDict):
     """One worker process."""
     index: int  # its index in the pool; a worker that replaces it has another one
@@ -339,6 +349,6 @@ class TaskRerun(Message):
 
 # What the kernel sends.
 Frame = (
-    Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates | Timeline | TimelineDetail |
-    Journey | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords
+    Hello | Goodbye | Snapshot | Course | Workers | Refused | Show | Graph | GraphStates | Timeline |
+    TimelineDetail | Journey | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords
 )

@@ -1,4 +1,4 @@
-"""What views of one executor are told, and when: counters always, sections while a view watches them.
+"""Frames for the views of one executor: counters always, sections while a view watches them.
 
 A publisher knows no transport. It is given a function that sends a frame to all views, and it answers a view's
 commands with the frames meant for that view alone. The panel's transport is `comm`, the widget's is in
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from typing import Any, cast
 
-from cellmill import runs
+from cellmill import run_registry
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
 from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
@@ -39,7 +39,7 @@ _heard: weakref.WeakSet[Publisher] = weakref.WeakSet()
 
 
 class Publisher:
-    """Tells the views of the executor that `executor_of` returns; None: there is nothing to tell yet.
+    """Sends the views frames of the executor that `executor_of` returns; None: there is none yet.
 
     ``send`` takes a frame for every view, in the publisher's thread. ``rest`` is called there when a piece of work
     and its cell are over, and ``ended`` once, when the executor was shut down and its last task is done.
@@ -78,7 +78,7 @@ class Publisher:
         self._hooks = (("pre_run_cell", self._cell_started), ("post_run_cell", self._cell_ended))
         for name, callback in self._hooks:
             ip.events.register(name, callback)
-        self._forget_runs = runs.on_run_started(lambda _: self._wake.set())
+        self._forget_runs = run_registry.on_run_started(lambda _: self._wake.set())
         self._thread = threading.Thread(target=self._publish, name="cellmill-frames", daemon=True)
 
     def start(self) -> None:
@@ -107,7 +107,7 @@ class Publisher:
         _heard.add(self)
         state = self.state()
         self._record(state[1:])
-        return state
+        return [*state, *self._course()]
 
     def left(self, listener: str) -> None:
         """A view is gone."""
@@ -126,11 +126,19 @@ class Publisher:
             if kind not in ("watch", "refresh"):
                 self._pace.hurry()
         except Exception as error:
-            answer = commands.refused(command, error)
+            kind, answer = "", commands.refused(command, error)
         self._wake.set()  # the other views' news
         state = self.state()
         self._record(state[1:])  # views fold it into what they show
+        if kind == "refresh":
+            state += self._course()
         return [*([] if answer is None else [answer]), *state]
+
+    def _course(self) -> list[schema.Frame]:
+        """Return the counters of the present work so far, for a view that may have missed them."""
+        with self._fold_lock:
+            course = self._fold.course()
+        return [] if course is None else [course]
 
     def state(self) -> list[schema.Frame]:
         """A greeting and the counters of now."""
@@ -359,7 +367,7 @@ def take_sample(executor: Executor) -> Sample:
 def take_run_samples(executor: Executor) -> list[RunSample]:
     """The counters of this executor's runs in progress, oldest first."""
     samples = []
-    for run in runs.active_runs():
+    for run in run_registry.active_runs():
         if run._backend is not executor._backend:
             continue
         counts = run.counts()

@@ -1,7 +1,7 @@
 /** Numbers of tasks done, queued and running over time, from the frames that arrived. */
 
 /** The counters at one moment; `done` counts over all pieces of work. */
-interface Point {
+export interface Point {
   readonly time: number;
   readonly done: number;
   readonly queued: number;
@@ -44,6 +44,12 @@ export class History {
     if (this._points.length > MOST_POINTS) {
       this._thin(time);
     }
+  }
+
+  /** Take points of the time before the first one that is kept. */
+  fill(points: readonly Point[]): void {
+    const first = this._points[0]?.time ?? Infinity;
+    this._points.unshift(...points.filter(point => point.time < first));
   }
 
   /** Begin a piece of work, with nothing queued; `done` counts the tasks of those before it. */

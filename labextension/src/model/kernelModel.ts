@@ -3,7 +3,7 @@
 import { outstanding, ran } from './counts';
 import { History, type Course } from './history';
 import type { Heard, Presence } from './presence';
-import type { Frame, Refused, Snapshot } from '../protocol/messages';
+import type { Course as CourseFrame, Frame, Refused, Snapshot } from '../protocol/messages';
 import { Sections } from './sections';
 
 /** Everything that a view draws of one kernel. */
@@ -64,6 +64,9 @@ export class KernelModel {
         return;
       case 'snapshot':
         this._pushSnapshot(frame, now);
+        return;
+      case 'course':
+        this._pushCourse(frame);
         return;
       default:
         this._sections.push(frame, now);
@@ -144,6 +147,9 @@ export class KernelModel {
       this._record.began = start;
     } else if (last.counts.total === 0 || start < this._record.began) {
       this._record.began = start;
+      if (last.counts.total === 0) {
+        this._record.push(start, this._earlier, 0, 0); // or what was done by then were a line from the last frame
+      }
     }
     this._snapshot = frame;
     this._points.push({ time: frame.time, done: this._earlier + ran(frame.counts) });
@@ -158,6 +164,24 @@ export class KernelModel {
     while (this._points.length > 2 && (this._points[1]?.time ?? Infinity) < oldest) {
       this._points.shift();
     }
+  }
+
+  /** Take what happened in the present work before the first frame of counters that was seen here. */
+  private _pushCourse(frame: CourseFrame): void {
+    if (frame.work !== this._snapshot?.work) {
+      return;
+    }
+    const points = frame.time.map((time, index) => ({
+      time,
+      done: this._earlier + (frame.ran[index] ?? 0),
+      queued: frame.queued[index] ?? 0,
+      running: frame.running[index] ?? 0
+    }));
+    points.unshift({ time: frame.began, done: this._earlier, queued: 0, running: 0 });
+    this._record.fill(points);
+    this._record.began = frame.began; // what the counters tell is too late where they have not changed for a while
+    const first = this._points[0]?.time ?? Infinity;
+    this._points.unshift(...points.filter(point => point.time < first));
   }
 
   /** Where a window ends: now, or at the last change if it shows a whole run that is over. */

@@ -66,6 +66,16 @@ export interface Snapshot extends Message<'snapshot'> {
   /** runs in progress, oldest first */ readonly runs: readonly RunState[];
 }
 
+/** The counters of the present piece of work up to now, for a view that comes late or again. */
+export interface Course extends Message<'course'> {
+  /** number of the piece of work */ readonly work: number;
+  /** when it began, in seconds on the kernel's monotonic clock */ readonly began: number;
+  /** moments on the same clock, ascending */ readonly time: readonly number[];
+  /** tasks that succeeded or failed, at these times */ readonly ran: readonly number[];
+  /** tasks that waited then */ readonly queued: readonly number[];
+  /** tasks in user code then */ readonly running: readonly number[];
+}
+
 /** One worker process. */
 export interface WorkerState {
   /** its index in the pool; a worker that replaces it has another one */ readonly index: number;
@@ -438,8 +448,8 @@ export interface TaskRerun extends Message<'task-rerun'> {
 
 /** What the kernel sends. */
 export type Frame =
-    Hello | Goodbye | Snapshot | Workers | Refused | Show | Graph | GraphStates | Timeline | TimelineDetail |
-    Journey | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords;
+    Hello | Goodbye | Snapshot | Course | Workers | Refused | Show | Graph | GraphStates | Timeline |
+    TimelineDetail | Journey | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords;
 
 /** What a view sends. */
 export type Command =
@@ -504,6 +514,10 @@ export const parseFrame = union<Frame>('Frame', {
   'snapshot': message<Snapshot>('Snapshot', {
       cellmill: version, kind: literal('snapshot'), time: number, work: integer, elapsed: number,
       backend: string, workers: integer, wanted: integer, paused: boolean, counts: counts, runs: list(runState)
+  }),
+  'course': message<Course>('Course', {
+      cellmill: version, kind: literal('course'), work: integer, began: number, time: list(number),
+      ran: list(integer), queued: list(integer), running: list(integer)
   }),
   'workers': message<Workers>('Workers', {
       cellmill: version, kind: literal('workers'), restarts: integer, workers: list(workerState),

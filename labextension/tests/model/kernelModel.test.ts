@@ -102,3 +102,63 @@ test('a frame that could not be read is told for a while, and the counters stay'
   assert.equal(model.state(7).snapshot?.counts.done, 10);
   assert.equal(model.state(17).unreadable, '');
 });
+
+test('a page that comes late has the whole course of the work', () => {
+  const seen = new KernelModel();
+  steady(seen, 10, 10_000);
+  const late = new KernelModel();
+  late.push(snapshot(10, 500, 10_000, { elapsed: 10 }), 1010);
+  assert.ok(
+    late
+      .state(1010)
+      .course(null, 10)
+      .rate.slice(1, 8)
+      .every(rate => rate === null)
+  );
+  const time = Array.from({ length: 101 }, (_, tick) => tick / 10);
+  const frame = {
+    cellmill: 1,
+    kind: 'course',
+    work: 1,
+    began: 0,
+    time,
+    ran: time.map(at => 50 * at),
+    queued: time.map(at => 9998 - 50 * at),
+    running: time.map(() => 2)
+  } as const;
+  late.push({ ...frame, work: 7 }, 1010); // of other work
+  assert.equal(late.state(1010).course(null, 10).rate[3], null);
+  late.push(frame, 1010);
+  const course = late.state(1010).course(null, 10);
+  for (let step = 1; step <= 10; step++) {
+    near(course.rate[step] ?? NaN, 50);
+    near(course.running[step] ?? NaN, 2);
+  }
+  near(late.state(1010).rate, 50);
+  late.push(frame, 1010);
+  near(late.state(1010).course(null, 10).rate[5] ?? NaN, 50);
+});
+
+test('a page that comes long after the work shows it whole', () => {
+  const late = new KernelModel();
+  late.push(snapshot(100, 10, 10, { elapsed: 10 }), 1100);
+  const time = Array.from({ length: 11 }, (_, tick) => tick);
+  late.push(
+    {
+      cellmill: 1,
+      kind: 'course',
+      work: 1,
+      began: 0,
+      time: [...time, 99],
+      ran: [...time, 10],
+      queued: [...time.map(at => Math.max(0, 8 - at)), 0],
+      running: [...time.map(at => Math.min(2, 10 - at)), 0]
+    },
+    1100
+  );
+  const course = late.state(1100).course(null, 10);
+  near(course.time.at(-1) ?? NaN, 10);
+  near(course.rate[5] ?? NaN, 1);
+  near(course.queued[3] ?? NaN, 5);
+  assert.equal(course.queued.at(-1), 0);
+});

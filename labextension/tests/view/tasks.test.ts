@@ -36,6 +36,12 @@ void test('every state has a name and belongs to one filter', () => {
   assert.equal(tone('queued'), 'quiet');
 });
 
+void test('an attempt that was tried again is no failure', () => {
+  const failed = FILTERS.find(filter => filter.id === 'failed');
+  assert.deepEqual(failed?.states, ['failed', 'lost', 'not-run']);
+  assert.equal(tone('retried'), 'quiet');
+});
+
 void test('a query asks for the states of its filters', () => {
   const query = new Query();
   assert.deepEqual(query.command(7).states, []);

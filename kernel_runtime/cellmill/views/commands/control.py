@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cellmill import runs
+from cellmill import run_registry
 from cellmill.errors import UsageError
 from cellmill.executor import Executor
 
@@ -14,7 +14,7 @@ MOST_WORKERS = 256
 
 def cancel_run(executor: Executor, command: Mapping[str, Any]) -> None:
     wanted = command.get("run")
-    ours = [run for run in runs.active_runs() if run._backend is executor._backend]
+    ours = [run for run in run_registry.active_runs() if run._backend is executor._backend]
     found = [run for run in ours if wanted is None or run.id == wanted]
     for run in found:
         run.stop()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cellmill import runs
+from cellmill import run_registry
 from cellmill.api import questions_of
 from cellmill.diagnostics.questions import KINDS, MOST_OFFSET, MOST_ROWS, ORDERS, Row, number
 from cellmill.diagnostics.short_text import short_repr
@@ -189,8 +189,8 @@ def _named(command: Mapping[str, Any]) -> tuple[int, int | None]:
     return int(text), element if type(element) is int and element >= 0 else None
 
 
-def _run(executor: Executor, number: object) -> runs.Run:
-    for run in runs.active_runs():
+def _run(executor: Executor, number: object) -> run_registry.Run:
+    for run in run_registry.active_runs():
         if run.id == number and run._backend is executor._backend:
             return run
     raise UsageError("that run is over already")

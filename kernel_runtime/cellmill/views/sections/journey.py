@@ -36,7 +36,7 @@ class JourneySection:
         account = (
             None
             if folded is None or executor._backend.observer is None
-            else executor._backend.observer.account(None)
+            else executor._backend.observer.account(None, forecast=True)
         )
         functions = [] if folded is None else journeys_of(folded.timeline.figures(), folded.function_names)
         return {

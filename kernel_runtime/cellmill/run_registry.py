@@ -1,4 +1,4 @@
-"""Runs: the calls a person would point at (a map, a cell's calls of one function, a ``%%task``) with their counts."""
+"""Runs under way: the calls a person would point at (a map, a cell's calls of one function, a ``%%task``)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from .cell_output import origin
@@ -18,11 +19,13 @@ from .cell_output.tail import Tail
 from .diagnostics.blame import cancelling
 from .diagnostics.failure_counts import FailureCount, FailureCounts
 from .errors import in_words
+from .history import RunRecord, Runs
 from .process_context.settings import context_now
 from .task import RunCounts
 
-__all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "stop_cell"]
+__all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "records", "stop_cell"]
 
+REMEMBERED = 256  # runs that are over, and can still be asked about
 STOP = "Stop, which interrupted its cell"
 
 
@@ -35,10 +38,12 @@ cell_listeners: weakref.WeakSet[CellListener] = weakref.WeakSet()
 _numbers = itertools.count(1)
 _callbacks: list[Callable[[Run], None]] = []
 _active: dict[int, Run] = {}
-_recent: deque[Known] = deque(maxlen=256)
+_recent: deque[Known] = deque(maxlen=REMEMBERED)
+_records: deque[RunRecord] = deque(maxlen=REMEMBERED)  # of runs that are over
 _ended: deque[tuple[Run, weakref.ref[_Counter]]] = deque(maxlen=32)  # what they printed may be heard late
 _lock = threading.Lock()
 _epoch = 0
+_cell = ""  # the present cell as a person calls it: In[3]
 _watchers: weakref.WeakSet[_Watcher] = weakref.WeakSet()
 
 
@@ -56,12 +61,15 @@ class _Counter(Protocol):
 
     def running_in_run(self, run: int) -> int: ...
 
+    def busy_share(self, run: int) -> float | None:
+        """Return the share of the workers' time in user code, 0 to 1; None where it is not known."""
+
     def cancel_run(self, run: int) -> int: ...
 
     def stop_run(self, run: int) -> int: ...
 
     def set_run_priority(self, run: int, priority: int) -> int | None:
-        """How many tasks of the run waited; None: this backend has no priorities."""
+        """Set the priority; return how many tasks of the run waited, or None where the backend has no priorities."""
 
     def close_run(self, run: int) -> None: ...
 
@@ -93,6 +101,8 @@ class Run:
         self.name = name
         self.expected = expected
         self.priority = 0  # that its tasks were given, or that was set last
+        self.cell = _cell
+        self.began = datetime.now()
         self.started_ns = time.monotonic_ns()
         self.finished_ns: int | None = None
         self.context = context_now()
@@ -104,6 +114,25 @@ class Run:
         self.tell_folded: Callable[[], None] | None = None  # what of it was not shown
         self._backend: _Counter | None = backend
         self._last = RunCounts()
+        self._busy: float | None = None
+
+    def record(self) -> RunRecord:
+        """Return what is known of it now."""
+        counts, backend = self.counts(), self._backend
+        end = self.finished_ns if self.finished_ns is not None else time.monotonic_ns()
+        return RunRecord(
+            self.id,
+            self.name,
+            self.cell,
+            self.began,
+            (end - self.started_ns) / 1e9,
+            self.finished,
+            counts.submitted,
+            counts.succeeded,
+            counts.failed,
+            counts.cancelled,
+            self._busy if backend is None else backend.busy_share(self.key),
+        )
 
     @property
     def finished(self) -> bool:
@@ -143,7 +172,7 @@ class Run:
 
     @property
     def total(self) -> int | None:
-        """How many tasks it will have, where that is known; of single calls: those so far."""
+        """The number of tasks that it will have, None where that is unknown; for single calls: those so far."""
         return self.counts().submitted if self.open_ended else self.expected
 
     def cancel(self) -> int:
@@ -157,7 +186,9 @@ class Run:
         return backend.stop_run(self.key) if backend is not None else 0
 
     def set_priority(self, priority: int) -> int:
-        """From -100 to 100, larger first, for what has not begun and for what comes; how many tasks waited."""
+        """Set the priority, from -100 to 100, larger first, of tasks that have not begun or that come later; return
+        how many waited.
+        """
         backend = self._backend
         changed = backend.set_run_priority(self.key, priority) if backend is not None else None
         if changed is None:
@@ -172,9 +203,11 @@ class Run:
             if backend is None:
                 return
             self._last = backend.run_counts(self.key)
+            self._busy = backend.busy_share(self.key)
             self._backend = None
             self.finished_ns = time.monotonic_ns()
             _active.pop(self.id, None)
+            _records.append(self.record())
             _ended.append((self, weakref.ref(backend)))
         backend.close_run(self.key)
         if self.tell_folded is not None:
@@ -212,6 +245,14 @@ def begin(
                 stacklevel=3,
             )
     return run
+
+
+def records() -> Runs:
+    """Return the records of the last runs, oldest first, also of those that go on."""
+    with _lock:
+        over, going = list(_records), list(_active.values())
+    found = {record.id: record for record in [*over, *(run.record() for run in going)]}
+    return Runs(found[number] for number in sorted(found))
 
 
 def recent_runs() -> list[Known]:
@@ -282,7 +323,7 @@ def stop_cell() -> int:
 
 
 def _leave_to_parent() -> None:
-    """In a forked child: the runs and their watchers are its parent's."""
+    """Forget all runs and watchers in a forked child: they belong to the parent."""
     _lock._at_fork_reinit()  # type: ignore[attr-defined]
     for run in _active.values():
         run._backend = None
@@ -299,17 +340,20 @@ def epoch() -> int:
     return _epoch
 
 
-def bump_epoch() -> None:
+def bump_epoch(cell: str = "") -> None:
     """A new cell execution begins: functions are looked at anew and single calls get a new run.
+
+    ``cell`` is its name for records.
 
     Runs of single calls from earlier cells are closed once all their tasks are over.
     """
-    global _epoch
-    cell = origin.begin_cell(_epoch + 1)
+    global _cell, _epoch
+    begun = origin.begin_cell(_epoch + 1)
     for listener in list(cell_listeners):
-        listener.new_cell(cell)
+        listener.new_cell(begun)
     with _lock:
         _epoch += 1
+        _cell = cell
         stale = [run for run in _active.values() if run.open_ended]
         backends = list(_stopped_with_cells)
     for backend in backends:

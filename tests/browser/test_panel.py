@@ -154,13 +154,26 @@ def reload_in_a_cell(lab: OpenLab, gate: Path, more: str, leave: str = "() => un
 
 
 def test_reload_of_an_idle_notebook(lab: OpenLab, tmp_path: Path) -> None:
-    open_doors(tmp_path, "first", "second")
+    open_doors(tmp_path, "first")
     one = open_gated(lab, tmp_path)
+    one.wait_panel("d.done === 40 && d.queued === 18")
+    open_doors(tmp_path, "second")
     one.wait_panel("d.done === 60")
     one.wait_kernel("idle")
     one.load()
     one.open_panel()
     one.wait_panel("d.presence === 'live' && d.done === 60 && d.total === 60")
+    # What happened before is still there.
+    one.page.get_by_role("tab", name="Now").click()
+    one.page.get_by_role("button", name="Whole run").click()
+    one.page.wait_for_function(
+        """() => {
+            const plot = document.querySelector('#cellmill-panel .cellmill-chart-queued .cellmill-chart-plot');
+            const queued = plot?.drawn?.[1] ?? [];
+            return queued.slice(2).every(value => value !== null) && Math.max(...queued) >= 18 && queued.at(-1) === 0;
+        }"""
+    )
+    one.screenshot("now-after-reload-light")
 
 
 def test_without_cellmill_and_after_a_restart(lab: OpenLab) -> None:

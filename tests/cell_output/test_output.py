@@ -163,6 +163,16 @@ def task():
     assert out.splitlines()[-1] == "100 %"
 
 
+def test_a_progress_line_that_ends_where_it_began(said: Callable[..., tuple[str, str]]) -> None:
+    task = """
+def task():
+    for i in range(101):
+        print(f"{i} %", end="\\r", flush=True)
+"""
+    out, _ = said(task)
+    assert out.splitlines()[-1] == "100 %"
+
+
 # -- odd tasks
 
 
@@ -302,8 +312,8 @@ def test_label_of_a_single_call(said: Callable[..., tuple[str, str]]) -> None:
 
 
 def test_output_by_task_and_by_run(fresh: Executor) -> None:
-    runs: list[cellmill.runs.Run] = []
-    undo = cellmill.runs.on_run_started(runs.append)
+    runs: list[cellmill.run_registry.Run] = []
+    undo = cellmill.run_registry.on_run_started(runs.append)
     try:
         list(fresh.map(print, range(5), chunksize=1))
     finally:

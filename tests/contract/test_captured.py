@@ -449,3 +449,17 @@ def test_single_calls_of_a_batch_function(ex: Executor, cell: Cell) -> None:
         main["w"][0] = n
         futures.append(ex.options(batch=True).submit(main["many"], n))
     assert [future.result(SECONDS) for future in futures] == [(n, n) for n in range(30)]
+
+
+def test_keyword_defaults_that_change(ex: Executor) -> None:
+    def scaled(x: int, plus: int = 1, *, by: int = 2) -> int:
+        return x * by + plus
+
+    assert ex.submit(scaled, 3).result(SECONDS) == 7
+    assert scaled.__kwdefaults__ is not None
+    scaled.__kwdefaults__["by"] = 5
+    assert ex.submit(scaled, 3).result(SECONDS) == 16
+    scaled.__kwdefaults__ = {"by": 7}
+    assert list(ex.map(scaled, [3, 4])) == [22, 29]
+    scaled.__defaults__ = (0,)
+    assert ex.submit(scaled, 3).result(SECONDS) == 21

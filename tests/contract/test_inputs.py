@@ -119,8 +119,10 @@ def test_what_cannot_be_pickled_fails_at_its_place(ex: Executor) -> None:
 
 @own_cluster
 @pytest.mark.parametrize("how", ["list", "generator", "kept", "prefetch"])
-def test_a_map_that_is_not_read_runs_whole(fresh: Callable[..., Executor], tmp_path: Path, how: str) -> None:
-    ex, folder = fresh(), str(tmp_path)
+def test_a_map_that_is_not_read_runs_whole(
+    another: Callable[..., Executor], tmp_path: Path, how: str
+) -> None:
+    ex, folder = another(), str(tmp_path)
     if how == "list":
         ex.map(work.touch, [folder] * 200, list(map(str, range(200))))
     elif how == "kept":
@@ -142,8 +144,8 @@ def test_an_input_without_end_that_is_not_read(ex: Executor) -> None:
 
 @own_cluster
 @later
-def test_a_map_that_was_begun_and_left(fresh: Callable[..., Executor], gate: Gate) -> None:
-    ex = fresh()
+def test_a_map_that_was_begun_and_left(another: Callable[..., Executor], gate: Gate) -> None:
+    ex = another()
     taken = itertools.count()
     folders = ((gate.folder, next(taken))[0] for _ in range(1000))
     results = ex.map(tasks.hold, folders, chunksize=1, prefetch=20, ordered=False)

@@ -157,3 +157,15 @@ def test_what_elements_of_a_map_have_in_common(ex: Executor, size: int) -> None:
             errors = [error for error in results if error != size]
             assert errors
             assert all("read-only" in str(error) and error.__notes__ for error in errors)
+
+
+def test_results_can_be_written_to_whatever_is_beside_them(ex: Executor) -> None:
+    table = numpy.zeros(10_000)
+
+    def both() -> Any:
+        return table, numpy.ones(10_000)
+
+    captured, own = ex.submit(both).result(SECONDS)
+    captured += 1
+    own += 1
+    assert (captured[0], own[0], table[0]) == (1, 2, 0)

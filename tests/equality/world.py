@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import cellmill
-from cellmill import runs
+from cellmill import run_registry
 from tests.equality import plain
 from tests.equality.forms import differ, form_of
 
@@ -92,7 +92,7 @@ def _real_names(executor: cellmill.Executor) -> dict[str, Any]:
     def parallel(function: Any = None, /, **options: Any) -> Any:
         return cellmill.parallel(function, **options) if function else cellmill.parallel(**options)
 
-    return {"parallel": parallel, "ex": executor, "cell": runs.bump_epoch}
+    return {"parallel": parallel, "ex": executor, "cell": run_registry.bump_epoch}
 
 
 def difference(statements: list[str], executor: cellmill.Executor) -> Difference | None:
@@ -103,7 +103,7 @@ def difference(statements: list[str], executor: cellmill.Executor) -> Difference
         with tempfile.TemporaryDirectory(prefix="equality-") as folder:
             return World(names, module, Path(folder)).run(statements)
 
-    runs.bump_epoch()
+    run_registry.bump_epoch()
     return _first_difference(seen(_plain_names()), seen(_real_names(executor)))
 
 

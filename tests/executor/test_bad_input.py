@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import Executor, runs
+from cellmill import Executor, run_registry
 from tests.support import tasks
 from tests.support.helpers import Gate
 
@@ -22,7 +22,7 @@ FAR = 10**30
 def cell() -> Iterator[None]:
     """Each test is a cell of its own: the runs it began end with it."""
     yield
-    runs.bump_epoch()
+    run_registry.bump_epoch()
 
 
 # -- options
@@ -168,14 +168,14 @@ def numbers_then_error(count: int) -> Iterator[int]:
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("count", [0, 1, 5, 4096, 500_000])
 def test_a_generator_that_raises_half_way(pool: Executor, ordered: bool, count: int) -> None:
-    before = len(runs.active_runs())
+    before = len(run_registry.active_runs())
     results: list[int] = []
     with pytest.raises(RuntimeError, match="half way") as caught:
         results.extend(pool.map(tasks.double, numbers_then_error(count), ordered=ordered))
     assert (results if ordered else sorted(results)) == [2 * i for i in range(count)]
     assert any("numbers_then_error" in line for line in traceback.format_exception(caught.value))
     assert caught.value.__cause__ is None
-    assert len(runs.active_runs()) == before
+    assert len(run_registry.active_runs()) == before
     stats = pool.stats()
     assert stats.waiting == stats.queued == 0
     assert pool.submit(tasks.double, 1).result() == 2

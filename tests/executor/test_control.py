@@ -11,8 +11,8 @@ from concurrent.futures import CancelledError
 import pytest
 
 import cellmill
-from cellmill import Executor, UsageError, runs
-from cellmill.runs import Run
+from cellmill import Executor, UsageError, run_registry
+from cellmill.run_registry import Run
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down, ends
 
@@ -51,7 +51,7 @@ def test_each_run_counts_what_it_runs(fresh: Executor, gate: Gate) -> None:
     held = fresh.map(tasks.hold, [gate.folder] * 2, chunksize=1)
     gate.wait_started(2)
     other = fresh.map(tasks.double, range(100), chunksize=10)
-    holds, doubles = [run for run in runs.active_runs() if run._backend is fresh._backend]
+    holds, doubles = [run for run in run_registry.active_runs() if run._backend is fresh._backend]
     assert (holds.running(), doubles.running()) == (2, 0)
     assert (holds.total, doubles.total) == (2, 100)
     gate.release(2)
@@ -183,7 +183,7 @@ def test_stop_cancels_what_has_not_begun(fresh: Executor, gate: Gate) -> None:
 @pytest.fixture
 def started() -> Iterator[list[Run]]:
     found: list[Run] = []
-    undo = runs.on_run_started(found.append)
+    undo = run_registry.on_run_started(found.append)
     yield found
     undo()
 
@@ -196,7 +196,7 @@ def test_run_of_a_map(ex: Executor, started: list[Run]) -> None:
     counts = run.counts()
     assert (counts.submitted, counts.succeeded, counts.failed, counts.done) == (100, 50, 50, 100)
     assert run.finished
-    assert run not in runs.active_runs()
+    assert run not in run_registry.active_runs()
 
 
 def test_run_of_a_generator(ex: Executor, started: list[Run]) -> None:
@@ -215,7 +215,7 @@ def test_run_is_cancelled(fresh: Executor, gate: Gate, started: list[Run]) -> No
     results = fresh.map(tasks.hold, [gate.folder] * 50, chunksize=1, return_exceptions=True)
     gate.wait_started(2)
     (run,) = started
-    assert run in runs.active_runs()
+    assert run in run_registry.active_runs()
     assert run.cancel() == 48
     gate.release(2)
     found = list(results)
@@ -227,17 +227,17 @@ def test_run_is_cancelled(fresh: Executor, gate: Gate, started: list[Run]) -> No
 
 
 def test_runs_of_single_calls_by_cell(pool: Executor, started: list[Run]) -> None:
-    runs.bump_epoch()  # tests share the pool: in one cell all calls of a function are one run
+    run_registry.bump_epoch()  # tests share the pool: in one cell all calls of a function are one run
     double = cellmill.parallel(executor=pool)(tasks.double)
     for _ in range(5):
         double(1).result()
     assert [r.counts().submitted for r in started] == [5]
     assert not started[0].finished
-    runs.bump_epoch()
+    run_registry.bump_epoch()
     assert started[0].finished
     double(1).result()
     assert [r.counts().submitted for r in started] == [5, 1]
-    runs.bump_epoch()
+    run_registry.bump_epoch()
 
 
 def test_callback_of_runs_that_fails_is_dropped(ex: Executor) -> None:
@@ -247,7 +247,7 @@ def test_callback_of_runs_that_fails_is_dropped(ex: Executor) -> None:
         calls.append(run)
         raise KeyError("widget")
 
-    undo = runs.on_run_started(bad)
+    undo = run_registry.on_run_started(bad)
     with pytest.warns(RuntimeWarning, match="dropped"):
         list(ex.map(tasks.double, [1]))
     with warnings.catch_warnings():
@@ -261,7 +261,7 @@ def test_more_runs_than_one_can_count(pool: Executor, started: list[Run]) -> Non
     for i in range(300):
         assert list(pool.map(tasks.double, [i])) == [2 * i]
     assert all(run.finished for run in started)
-    assert len(runs.active_runs()) < 10
+    assert len(run_registry.active_runs()) < 10
 
 
 def test_figures_from_many_threads(pool: Executor) -> None:
@@ -276,7 +276,12 @@ def test_figures_from_many_threads(pool: Executor) -> None:
                 problems.append(error)
                 return
 
-    reads = (pool.stats, pool.workers, runs.active_runs, lambda: [r.counts() for r in runs.active_runs()])
+    reads = (
+        pool.stats,
+        pool.workers,
+        run_registry.active_runs,
+        lambda: [r.counts() for r in run_registry.active_runs()],
+    )
     threads = [threading.Thread(target=look, args=(read,)) for read in reads]
     for thread in threads:
         thread.start()
@@ -294,7 +299,7 @@ def test_a_run_of_many_elements_stops_at_once(
 ) -> None:
     """Running tasks are stopped before the elements that have not begun are reported; each of those ends, too."""
     runs_seen: list[Run] = []
-    undo = runs.on_run_started(runs_seen.append)
+    undo = run_registry.on_run_started(runs_seen.append)
     items = [gate.folder, *[f"{gate.folder}/none"] * 30_000]
     results = fresh.map(tasks.hold, items, chunksize=1, ordered=ordered, return_exceptions=True)
     found: list[object] = []
@@ -352,7 +357,7 @@ def test_cancel_by_name(default: Executor, gate: Gate) -> None:
 
     cellmill.pause()
     results = default.map(tasks.double, range(20), chunksize=1)
-    (run,) = [run for run in runs.active_runs() if run._backend is default._backend]
+    (run,) = [run for run in run_registry.active_runs() if run._backend is default._backend]
     with pytest.raises(UsageError, match=f"no run {run.id + 1000} goes on; these do: .*{run.id}"):
         cellmill.cancel(run.id + 1000)
     assert cellmill.cancel(run.id) == 20
@@ -371,7 +376,7 @@ def test_a_cancelled_map_takes_no_more_of_its_input(default: Executor, return_ex
     def numbers() -> Iterator[int]:
         for i in range(10):
             if i == 5:  # all is done that was sent: there is nothing to cancel but what comes
-                (run,) = [run for run in runs.active_runs() if run._backend is default._backend]
+                (run,) = [run for run in run_registry.active_runs() if run._backend is default._backend]
                 canceller = threading.Thread(target=cellmill.cancel, args=(run,))
                 canceller.start()
                 canceller.join(SECONDS)
@@ -387,7 +392,7 @@ def test_a_cancelled_map_takes_no_more_of_its_input(default: Executor, return_ex
     assert found == sorted(found)  # what was on its way may be cancelled, too
     assert set(found) <= {0, 2, 4, 6, 8}
     # what was on its way ends by itself
-    assert comes_down(lambda: sum(run._backend is default._backend for run in runs.active_runs()), 0)
+    assert comes_down(lambda: sum(run._backend is default._backend for run in run_registry.active_runs()), 0)
     assert default.submit(tasks.double, 4).result(SECONDS) == 8
 
 

@@ -6,10 +6,12 @@ import asyncio
 import concurrent.futures
 import gc
 import logging
+import os
 import pickle
 import threading
 import weakref
 from concurrent.futures import CancelledError, Future
+from pathlib import Path
 
 import pytest
 
@@ -318,3 +320,32 @@ def test_cycles_through_callbacks_and_errors_are_collected(pool: Executor) -> No
     assert comes_down(
         lambda: sum(ref() is not None for ref in gone), 0
     )  # callbacks have a thread of their own
+
+
+def hold_and_fail(folder: str) -> None:
+    tasks.hold(folder)
+    raise LookupError("as asked")
+
+
+def test_waiting_for_the_first_exception(pool: Executor, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    gates = [Gate(tmp_path / name) for name in ("first", "second")]
+    held, failing = pool.submit(tasks.hold, gates[0].folder), pool.submit(hold_and_fail, gates[1].folder)
+
+    def release() -> None:
+        while not failing._waiters:
+            os.sched_yield()
+        gates[1].release()
+
+    releasing = threading.Thread(target=release)
+    releasing.start()
+    found = concurrent.futures.wait(
+        [held, failing], timeout=SECONDS, return_when=concurrent.futures.FIRST_EXCEPTION
+    )
+    releasing.join()
+    assert (found.done, found.not_done) == ({failing}, {held})
+    gates[0].release()
+    assert held.result(SECONDS) is None
+    for gate in gates:
+        gate.close()

@@ -144,8 +144,8 @@ ex.shutdown()
 stats = ex.stats()
 assert stats.submitted == stats.done, stats
 assert stats.failed == 0, stats
-from cellmill import runs
-assert not runs.active_runs(), runs.active_runs()
+from cellmill import run_registry
+assert not run_registry.active_runs(), run_registry.active_runs()
 print("good")
 """
     )
@@ -241,7 +241,7 @@ def test_a_map_interrupted_while_it_is_made_stays_known(interrupted: Callable[[s
     """Its task has begun and Stop comes before `map` returns: stopping the cell finds the run."""
     out = interrupted(
         """
-from cellmill import runs
+from cellmill import run_registry
 
 def items():
     yield 60
@@ -250,12 +250,12 @@ def items():
     raise KeyboardInterrupt
 
 for round in range(20):
-    runs.bump_epoch()
+    run_registry.bump_epoch()
     try:
         ex.map(tasks.spin, items(), chunksize=1)
     except KeyboardInterrupt:
-        assert runs.stop_cell() == 1
-    while runs.active_runs():
+        assert run_registry.stop_cell() == 1
+    while run_registry.active_runs():
         ex._backend.resolver.resolve()
 stats = ex.stats()
 assert stats.cancelled == stats.submitted == 20, stats

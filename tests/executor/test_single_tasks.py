@@ -227,7 +227,7 @@ def test_priority_of_a_task_and_of_a_run(gated: Executor, gate: Gate) -> None:
 
 def test_priority_of_a_map(gated: Executor, gate: Gate) -> None:
     low = gated.map(tasks.double, range(1000), chunksize=100)
-    run = [run for run in cellmill.runs.active_runs() if run._backend is gated._backend][-1]
+    run = [run for run in cellmill.run_registry.active_runs() if run._backend is gated._backend][-1]
     assert run.set_priority(5) == 1000
     rows = questions_of(gated).find(run=run.key)[0]
     assert {row.priority for row in rows} == {5}

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks import census
 from benchmarks.killer import Killer
-from cellmill import DependencyError, Executor, Future, WorkerLostError, runs
+from cellmill import DependencyError, Executor, Future, WorkerLostError, run_registry
 from tests.support import tasks
 
 MB = 1 << 20
@@ -72,7 +72,7 @@ class Soak:
         finally:
             killer.stop()
         self.kills += killer.kills
-        runs.bump_epoch()  # the runs of the last cell are over, too
+        run_registry.bump_epoch()  # the runs of the last cell are over, too
 
     def check(self) -> None:
         """The oldest outcome."""
@@ -150,7 +150,7 @@ class Soak:
 
     def stopped_cell(self) -> None:
         """A cell that waits for long tasks until Stop is pressed: it is over soon, others go on."""
-        runs.bump_epoch()
+        run_registry.bump_epoch()
         function = deaf if self.random.random() < 0.1 else tasks.spin
         stop = threading.Timer(self.random.random() * 0.05, os.kill, (os.getpid(), signal.SIGINT))
         cell = [self.pool.options(priority=1).submit(function, WAIT_S) for _ in range(4)]
@@ -160,7 +160,7 @@ class Soak:
                 cell[-1].result(2 * WAIT_S)
             threading.Event().wait(WAIT_S)
         except KeyboardInterrupt:
-            runs.stop_cell()
+            run_registry.stop_cell()
         else:
             raise AssertionError("Stop was not heard")
         stop.join()
@@ -170,7 +170,7 @@ class Soak:
             except CancelledError:
                 continue
             assert isinstance(error, (KeyboardInterrupt, WorkerLostError)), error
-        runs.bump_epoch()
+        run_registry.bump_epoch()
         self.stops += 1
 
 

@@ -261,3 +261,9 @@ def test_the_body_sees_what_was_changed_in_place_before_the_cell(notebook: Noteb
         assert notebook.value("[tuple(map(int, each)) for each in found]") == str(
             [(step, 10 * step, 100 * step)] * 4
         )
+
+
+def test_the_first_in_ends_the_target(notebook: Notebook) -> None:
+    notebook.run("names = [1, 2]").ok()
+    notebook.run("%%pfor x in names if 1 in names else [] -> out\nx").ok()
+    assert notebook.value("out") == "[1, 2]"

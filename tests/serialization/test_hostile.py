@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import Executor, runs
+from cellmill import Executor, run_registry
 from tests.support import hostile, tasks
 from tests.support.helpers import SECONDS
 from tests.support.hostile import COUNT, KINDS, ActsWhenLoaded, ActsWhenPickled, alone, raised_by
@@ -136,7 +136,7 @@ def test_a_result_that_is_not_understood_here(pool: Executor, workers: None, mak
 
 
 def check_not_loaded(pool: Executor, make: Callable[[int], Any]) -> None:
-    before = len(runs.active_runs())
+    before = len(run_registry.active_runs())
     for error in (
         pool.submit(make, 5).exception(SECONDS),
         alone(pool.map(make, range(COUNT), chunksize=COUNT, return_exceptions=True), 5),
@@ -144,7 +144,7 @@ def check_not_loaded(pool: Executor, make: Callable[[int], Any]) -> None:
         assert isinstance(error, cellmill.PayloadError)
         assert "a result arrived but cannot be unpickled in this process: " in str(error)
         assert error.__cause__ is not None
-    assert len(runs.active_runs()) == before
+    assert len(run_registry.active_runs()) == before
 
 
 def test_good_results_beside_a_bad_one_are_as_they_were(pool: Executor, workers: None) -> None:

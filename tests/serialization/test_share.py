@@ -326,3 +326,13 @@ def test_a_program_that_forks(script: Callable[..., str]) -> None:
     )
     one, two = "(1, 'Table')", "(2, 'Table')"
     assert out.splitlines() == [f"{one} {one}", f"{two} {two}", two, f"{{{two}}}"]
+
+
+def test_operators_on_both_sides() -> None:
+    """What is shared here computes as the object does, on whichever side of the operator it is."""
+    shared = cellmill.share(3)
+    assert (shared - 10, 10 - shared) == (-7, 7)
+    assert (shared**2, 2**shared) == (9, 8)
+    assert (shared // 2, 10 // shared, 7 % shared) == (1, 3, 1)
+    assert (12 / shared, 1 << shared) == (4.0, 8)
+    shared.close()

@@ -62,8 +62,11 @@ def test_balanced_work_is_busy(ex: Executor) -> None:
 
 
 def test_a_slow_last_task_leaves_workers_idle_at_the_end(ex: Executor) -> None:
-    list(ex.map(nap, [0.01] * 4 + [0.5], chunksize=1))
-    found = of(ex)
+    for _ in range(5):  # a busy machine may keep the other worker waiting as long
+        list(ex.map(nap, [0.01] * 4 + [0.5], chunksize=1))
+        found = of(ex)
+        if found.tail >= 0.4:
+            break
     assert found.longest >= 0.5
     assert found.tail >= 0.4
     assert found.idle >= found.tail
@@ -132,9 +135,14 @@ def test_every_element_counts_however_many_there_are(ex: Executor) -> None:
 def test_one_run_of_several(ex: Executor) -> None:
     one = ex.map(nap, [0.05] * 4, chunksize=1)
     assert list(one) == [0.05] * 4
-    first = cellmill.runs.recent_runs()[-1].id
+    first = cellmill.run_registry.recent_runs()[-1].id
     assert list(ex.map(nap, [0.1] * 4, chunksize=1)) == [0.1] * 4
     assert 0.2 <= of(ex, first).busy < 0.4 <= of(ex).busy
+    for number in (first, first + 1):  # each begins with its own first task
+        found = of(ex, number)
+        assert found.workers == pytest.approx(2, rel=0.05)
+        assert 0.1 <= found.wall < SECONDS
+        assert found.span == found.longest
     with pytest.raises(UsageError, match="no run of this executor"):
         cellmill.account(10**9, ex)
 
@@ -152,8 +160,16 @@ def test_long_chains_are_shortened_in_words() -> None:
     names = [f"f{i}" for i in range(20)]
     chain = chain_of(["a", "a", "b", *names])
     assert chain[:2] == (("a", 2), ("b", 1))
-    words = Account(2, 2, 3, 0, 1, 0, 0, 0, 0, 1.5, chain, True, 1, 30).sentence
+    words = Account(0, 2, 2, 3, 0, 1, 0, 0, 0, 0, 1.5, chain, True, 1, 30).sentence
     assert words == (
         "2.00 s: 2 workers 75 % in your code, 25 % idle between tasks. "
         "The chain a (2 times) → b → f0 → … → f18 → f19 takes 1.50 s, however many workers there are."
     )
+
+
+def test_workers_without_tasks_are_told_once() -> None:
+    found = Account(
+        began=0, wall=1, workers=2, busy=1, overhead=0, idle=1, head=0, tail=0, unused=1, wasted=0, span=0, chain=(),
+        whole_chain=True, longest=1, tasks=1,
+    )  # fmt: skip
+    assert found.sentence == "1.00 s: 2 workers 50 % in your code, 50 % idle for want of tasks."

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import runs
+from cellmill import run_registry
 from cellmill.telemetry import schema
 from cellmill.views import commands
 
@@ -68,7 +68,7 @@ def test_cancel_ends_one_run_and_leaves_the_other(executor: cellmill.Executor) -
     ask("pause")
     first, second = cellmill.parallel(name="first")(abs), cellmill.parallel(name="second")(abs)
     results = {name: f.map([-1, -2, -3]) for name, f in (("first", first), ("second", second))}
-    found = {run.name: run.id for run in runs.active_runs()}
+    found = {run.name: run.id for run in run_registry.active_runs()}
     ask("cancel-run", run=found["first"])
     ask("resume")
     with pytest.raises(CancelledError):
@@ -224,7 +224,7 @@ def test_rows_behind_the_first_ones(executor: cellmill.Executor) -> None:
 def test_priority_of_a_run(executor: cellmill.Executor) -> None:
     ask("pause")
     results = executor.options(priority=3).map(abs, range(20), chunksize=5)
-    (run,) = [run for run in runs.active_runs() if run._backend is executor._backend]
+    (run,) = [run for run in run_registry.active_runs() if run._backend is executor._backend]
     assert run.priority == 3
     ask("set-priority", task="", run=run.id, priority=-4)
     assert run.priority == -4

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cellmill import Executor, Future, runs
+from cellmill import Executor, Future, run_registry
 from cellmill.views.sections import graph as graph_section
 from cellmill.views.sections.graph import GraphSection
 
@@ -149,19 +149,19 @@ def test_every_state(executor: Executor, tmp_path: Path) -> None:
 
 def test_a_new_piece_of_work_begins_anew(executor: Executor) -> None:
     picture = Picture(executor)
-    runs.bump_epoch()
+    run_registry.bump_epoch()
     first = executor.submit(total, executor.submit(total))
     assert first.result(SECONDS) == 2
     assert len(picture.look().tickets) == 2
-    runs.bump_epoch()
+    run_registry.bump_epoch()
     assert len(picture.look().tickets) == 2  # a cell without tasks
-    runs.bump_epoch()
+    run_registry.bump_epoch()
     assert len(Picture(executor).look().tickets) == 2
     second = executor.submit(total, executor.submit(total, first))
     assert second.result(SECONDS) == 4
     assert len(picture.look().tickets) == 3  # with the input from before
     assert first._ticket in picture.tickets
-    runs.bump_epoch()
+    run_registry.bump_epoch()
     executor.submit(total).result(SECONDS)
     assert picture.look().tickets == []
 

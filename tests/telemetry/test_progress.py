@@ -92,3 +92,32 @@ def test_counters_read_a_moment_apart_never_go_below_zero() -> None:
     frame = fold.snapshot(replace(START, submitted=4, running=2, succeeded=4), [])
     assert frame["counts"]["running"] == 0
     assert frame["counts"]["queued"] == 0
+
+
+def test_the_course_of_a_work_is_kept_from_its_start() -> None:
+    fold = ProgressFold()
+    assert fold.course() is None
+    for tick in range(101):
+        sample = replace(START, time=100 + tick, submitted=100, running=2 * (tick < 100), succeeded=tick)
+        fold.snapshot(sample, [])
+    course = fold.course()
+    assert course is not None
+    assert course["began"] == 100.0
+    assert course["time"] == [100.0 + tick for tick in range(101)]
+    assert course["ran"] == list(range(101))
+    assert course["queued"] == [98 - tick if tick < 99 else 0 for tick in range(101)]
+    assert course["running"][-2:] == [1, 0]
+    fold.cell_started(replace(sample, time=300.0))
+    later = fold.snapshot(replace(sample, time=301.0, submitted=110, succeeded=103), [])
+    assert fold.course() is None  # one point is no course
+    fold.snapshot(replace(sample, time=302.0, submitted=110, succeeded=105, cancelled=1), [])
+    course = fold.course()
+    assert course is not None
+    assert (course["work"], course["time"], course["ran"]) == (later["work"], [301.0, 302.0], [3, 5])
+
+
+def test_time_without_tasks_is_no_part_of_the_work() -> None:
+    fold = ProgressFold()
+    fold.snapshot(START, [])
+    fold.snapshot(replace(START, time=150.0), [])
+    assert fold.snapshot(replace(START, time=151.0, submitted=1, succeeded=1), [])["elapsed"] == 1.0

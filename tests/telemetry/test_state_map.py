@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import Executor, runs
+from cellmill import Executor, run_registry
 from cellmill.errors import UsageError
 from cellmill.telemetry import schema
 from cellmill.telemetry.progress import ProgressFold
@@ -33,7 +33,7 @@ def fresh() -> Iterator[Executor]:
     """Two workers of its own."""
     executor = Executor(2)
     yield executor
-    for run in runs.active_runs():
+    for run in run_registry.active_runs():
         run.stop()
     executor.shutdown(cancel_futures=True)
 
@@ -188,7 +188,7 @@ def test_stopped_maps_end_cancelled_whole(fresh: Executor, tmp_path: Path) -> No
     fresh.set_workers(1)  # in order
     results = fresh.map(hold_some, items, chunksize=5, return_exceptions=True)
     until(lambda: states_of(fresh).count("done") == 20)
-    for run in runs.active_runs():
+    for run in run_registry.active_runs():
         run.stop()
     assert sum(isinstance(r, CancelledError) for r in results) == 480
     assert states_of(fresh) == ["done"] * 20 + ["cancelled"] * 480

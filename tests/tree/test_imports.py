@@ -76,7 +76,8 @@ LAYERS = [
         "diagnostics.questions",
         "randomness.streams",
     },
-    {"runs", "by_value.kernel_modules"},
+    {"history", "by_value.kernel_modules"},
+    {"run_registry"},
     {
         "serialization.pieces",
         "serialization.packer",
@@ -133,7 +134,7 @@ MAY_IMPORT_CSCHED = (
     "benchmarks.csched_lab",  # a module of its own
 )
 WIDGETS_MAY_USE = {
-    *("errors", "task", "runs", "telemetry", "process_context.interrupts"),
+    *("errors", "task", "run_registry", "telemetry", "process_context.interrupts"),
     *("diagnostics.failure_counts", "cell_output.printed"),
 }
 
@@ -177,7 +178,7 @@ def wrong_arrows(module: str, path: Path) -> Iterator[str]:
             yield f"{where}: the laboratory is not installed"
         if module.startswith("cellmill_widgets"):
             if target.startswith("cellmill.") and theirs not in WIDGETS_MAY_USE:
-                yield f"{where}: widgets use the leaves, runs and telemetry"
+                yield f"{where}: widgets use the leaves, the registry of runs and telemetry"
         elif target.startswith("cellmill_widgets"):
             if mine is None or LEVEL[mine] < LEVEL["magics"]:
                 yield f"{where}: only the magics draw"
@@ -267,7 +268,7 @@ def test_no_files_import_each_other() -> None:
         ("cellmill.worker_process.worker", "from ..backends.local.pool import Pool", 1),
         ("cellmill.task", "if TYPE_CHECKING:\n    from .executor import Executor", 1),
         ("cellmill_widgets.progress", "from cellmill.executor import Executor", 1),
-        ("cellmill_widgets.progress", "from cellmill.runs import Run", 0),
+        ("cellmill_widgets.progress", "from cellmill.run_registry import Run", 0),
         ("cellmill.bench.page", "from benchmarks.figures import Figures", 1),
     ],
 )

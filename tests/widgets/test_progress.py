@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from ast import literal_eval
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,10 @@ def test_a_long_run_has_a_bar_and_leaves_a_line(notebook: Notebook) -> None:
 def test_failures_are_counted_in_the_bar(notebook: Notebook) -> None:
     output = notebook.run("%%pfor x in range(8)\nimport time\ntime.sleep(0.2)\n1 / (x % 4)")
     [final] = output.texts()
-    assert [line.strip() for line in final.splitlines()[1:]] == ["2 x ZeroDivisionError: division by zero"]
-    assert final.splitlines()[0].endswith("2 failed")
+    first, failures, note = final.splitlines()
+    assert failures.strip() == "2 x ZeroDivisionError: division by zero"
+    assert first.endswith("2 failed")
+    assert "in your code" in note
 
 
 def test_runs_stand_in_the_order_in_which_they_began(notebook: Notebook) -> None:
@@ -83,7 +86,7 @@ def test_runs_stand_in_the_order_in_which_they_began(notebook: Notebook) -> None
         "first = [slow(x) for x in range(16)]\nsecond = quick(1)\n[f.result() for f in [second, *first]]"
     )
     [final] = output.ok().texts()[:1]
-    assert [line.partition(":")[0] for line in final.splitlines()] == ["slow", "quick"]
+    assert [line.partition(":")[0] for line in final.splitlines()[:2]] == ["slow", "quick"]
 
 
 def test_a_generator_has_no_total_until_it_ends(notebook: Notebook, tmp_path: Path) -> None:
@@ -135,14 +138,18 @@ def test_many_runs_at_once_are_folded(notebook: Notebook, tmp_path: Path) -> Non
     (tmp_path / "gate").touch()
     assert notebook.finish(output).ok()
     [final] = output.texts()
-    assert len(final.splitlines()) == 9
+    *lines, note = final.splitlines()
+    assert len(lines) == 9
+    assert "in your code" in note
 
 
 def test_runs_one_after_another_share_one_output(notebook: Notebook) -> None:
     notebook.run("%%parallel\ndef nap(x):\n    import time\n    time.sleep(0.6)").ok()
     output = notebook.run("for _ in range(3):\n    list(nap.map([1, 2]))").ok()
     [final] = output.texts()
-    assert len(final.splitlines()) == 3
+    *lines, note = final.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["nap"] * 3
+    assert "in your code" in note
     assert kinds(output).count("display_data") == 1
 
 
@@ -153,6 +160,27 @@ def test_single_calls_are_counted_together(notebook: Notebook) -> None:
     ).ok()
     [final] = output.texts()
     assert final.startswith("nap: 8 done in ")
+
+
+def test_where_the_time_went_is_below_the_line(notebook: Notebook) -> None:
+    """For text, HTML and pictures; it is what `cellmill.account()` says of the cell."""
+    output = notebook.run("%%pfor --name nap x in range(8)\nimport time\ntime.sleep(0.2)").ok()
+    [final] = output.displays.values()
+    said = literal_eval(notebook.value("__import__('cellmill').account().sentence"))
+    assert final["text/plain"].splitlines()[1] == said
+    assert said in final["text/html"]
+    assert said[:60] in final["image/svg+xml"]  # the rest is on a line of its own
+
+
+def test_nothing_is_said_of_a_cell_that_shares_the_workers_with_an_earlier_one(
+    notebook: Notebook, tmp_path: Path
+) -> None:
+    notebook.run("%%parallel\ndef nap(x):\n    import time\n    time.sleep(x)").ok()
+    notebook.run("early = nap(1.5)").ok()
+    [final] = notebook.run("list(nap.map([0.3] * 3))").ok().texts()
+    assert final.splitlines()[0].startswith("nap: 3 done in ")
+    assert "in your code" not in final
+    notebook.run("early.result()").ok()
 
 
 def test_disable_and_enable(notebook: Notebook) -> None:

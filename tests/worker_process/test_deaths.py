@@ -9,8 +9,11 @@ import os
 import pickle
 import resource
 import signal
+import subprocess
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,3 +204,40 @@ def test_a_poison_task_and_a_pool_of_one(retries: int) -> None:
         assert isinstance(poison.exception(SECONDS), cellmill.WorkerLostError)
         assert [f.result(SECONDS) for f in before + after] == [2 * i for i in range(20)] * 2
         assert executor._backend.pool.restarts == retries + 1  # type: ignore[attr-defined]
+
+
+def test_a_task_that_leaves_with_success_is_lost_all_the_same(fresh: Executor) -> None:
+    error = fresh.submit(os._exit, 0).exception(SECONDS)
+    assert isinstance(error, cellmill.WorkerLostError)
+    assert (error.signal, error.exitcode) == (None, 0)
+    (end,) = fresh._backend.worker_ends()
+    assert end.how.startswith("ended by itself with exit code 0")
+    assert fresh.submit(tasks.double, 2).result(SECONDS) == 4
+
+
+def leave_running() -> int:
+    """Start a program that outlives its task."""
+    return subprocess.Popen(["sleep", "600"], start_new_session=False).pid
+
+
+def slow_to_stop(folder: str) -> None:
+    """Take half a second for it, as code that writes its state does."""
+    try:
+        Path(folder, "begun").touch()
+        time.sleep(600)
+    except KeyboardInterrupt:
+        time.sleep(0.5)
+        raise
+
+
+def test_stopping_a_task_leaves_what_earlier_ones_started(tmp_path: Path) -> None:
+    with Executor(1) as executor:
+        program = executor.submit(leave_running).result(SECONDS)
+        held = executor.submit(slow_to_stop, str(tmp_path))
+        while not (tmp_path / "begun").exists():
+            os.sched_yield()
+        assert held.cancel(force=True)
+        assert executor.submit(tasks.double, 2).result(SECONDS) == 4
+        state = Path(f"/proc/{program}/stat").read_text().rpartition(")")[2].split()[0]
+        assert state != "Z"
+        os.kill(program, signal.SIGKILL)

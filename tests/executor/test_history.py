@@ -1,0 +1,116 @@
+"""`cellmill.runs()`: the runs of this process as records."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import CancelledError
+from datetime import datetime, timedelta
+
+import pytest
+
+import cellmill
+from cellmill import Executor, run_registry
+from cellmill.history import RunRecord, Runs
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate, comes_down
+from tests.support.notebook import Notebook
+
+
+def nap(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def of(name: str) -> list[RunRecord]:
+    return [record for record in cellmill.runs() if record.name.endswith(name)]
+
+
+def test_a_run_that_is_over(pool: Executor) -> None:
+    before, began = len(of("nap")), datetime.now()
+    assert list(pool.map(nap, [0.1] * 4, chunksize=1)) == [0.1] * 4
+    (record,) = of("nap")[before:]
+    assert record.finished
+    assert (record.submitted, record.succeeded, record.failed, record.cancelled) == (4, 4, 0, 0)
+    assert record.outstanding == 0
+    assert record.wall >= 0.2
+    assert record.cell == ""
+    assert timedelta(0) <= record.began - began < timedelta(seconds=SECONDS)
+    assert record.busy is not None
+    assert 0.4 / (pool.max_workers * record.wall) - 0.05 <= record.busy <= 1
+    assert cellmill.runs()[-1] == record  # the newest is the last
+
+
+def test_how_tasks_ended(pool: Executor) -> None:
+    outcomes = list(pool.map(tasks.half_of_even, range(6), return_exceptions=True))
+    assert sum(isinstance(outcome, Exception) for outcome in outcomes) == 3
+    record = of("half_of_even")[-1]
+    assert (record.submitted, record.succeeded, record.failed) == (6, 3, 3)
+
+
+def test_a_run_that_goes_on_and_is_cancelled(pool: Executor, gate: Gate) -> None:
+    results = pool.map(tasks.hold, [gate.folder] * 8, range(8), chunksize=1)
+    gate.wait_started()
+    record = of("hold")[-1]
+    assert not record.finished
+    assert record.outstanding == record.submitted == 8
+    assert "8 to go" in repr(Runs([record]))
+    cellmill.cancel(record.id)
+    with pytest.raises(CancelledError):
+        list(results)
+    gate.release(8)
+    number = record.id
+    assert comes_down(lambda: sum(not each.finished for each in cellmill.runs() if each.id == number), 0)
+    (record,) = (each for each in cellmill.runs() if each.id == number)
+    assert record.cancelled == 8
+    assert record.outstanding == 0
+
+
+def test_records_say_nothing_of_workers_where_that_is_not_known() -> None:
+    with Executor(backend="inline") as executor:
+        assert list(executor.map(tasks.double, [1, 2])) == [2, 4]
+    record = of("double")[-1]
+    assert (record.submitted, record.succeeded, record.busy) == (2, 2, None)
+
+
+def test_the_oldest_are_forgotten(pool: Executor) -> None:
+    for _ in range(run_registry.REMEMBERED + 5):
+        list(pool.map(tasks.double, [1]))
+    found = cellmill.runs()
+    assert len(found) >= run_registry.REMEMBERED
+    assert [record.id for record in found] == sorted(record.id for record in found)
+
+
+def test_as_a_table() -> None:
+    began = datetime(2026, 1, 2, 3, 4, 5)
+    records = Runs(
+        [
+            RunRecord(1, "dock", "In[3]", began, 12.5, True, 2000, 1990, 10, 0, 0.94),
+            RunRecord(2, "<b>", "In[4]", began, 0.25, False, 10, 3, 0, 2, None),
+        ]
+    )
+    head, first, second = repr(records).splitlines()
+    assert head.split()[:4] == ["run", "cell", "name", "began"]
+    assert first.split() == ["1", "In[3]", "dock", "03:04:05", "12.5", "s", "1,990", "10", "94", "%"]
+    assert "250 ms, 5 to go" in second
+    markup = records._repr_html_()
+    assert "<td>94 %</td>" in markup
+    assert "&lt;b&gt;" in markup
+    assert repr(Runs()) == "no runs"
+
+
+def test_cells_are_named() -> None:
+    kernel = Notebook()
+    try:
+        kernel.run("%load_ext cellmill\nimport cellmill").ok()
+        kernel.run("%%parallel\ndef double(x):\n    return 2 * x").ok()
+        prompt = (
+            kernel.run("sum(double.map(range(10)))\nprint(get_ipython().execution_count)").ok().stdout.strip()
+        )
+        kernel.run("call = double(4)\ncall.result()").ok()
+        found = kernel.value("[(r.name, r.cell, r.succeeded) for r in cellmill.runs()]")
+        assert found == f"[('double', 'In[{prompt}]', 10), ('double', 'In[{int(prompt) + 1}]', 1)]"
+        shown = kernel.run("cellmill.runs()").ok()
+        assert shown.result is not None
+        assert "In[" in shown.result["text/plain"]
+    finally:
+        kernel.close()

@@ -21,6 +21,7 @@ import pytest
 import cellmill
 from benchmarks import census
 from cellmill import Executor
+from cellmill.backends.local.stopping import started_ns
 from tests.support import tasks
 from tests.support.helpers import SECONDS
 
@@ -233,6 +234,8 @@ def slow_to_stop(folder: str) -> None:
 def test_stopping_a_task_leaves_what_earlier_ones_started(tmp_path: Path) -> None:
     with Executor(1) as executor:
         program = executor.submit(leave_running).result(SECONDS)
+        while time.monotonic_ns() < started_ns(program):  # Linux tells starts in ticks of 10 ms
+            os.sched_yield()
         held = executor.submit(slow_to_stop, str(tmp_path))
         while not (tmp_path / "begun").exists():
             os.sched_yield()

@@ -1,7 +1,8 @@
 """Ending tasks that run: KeyboardInterrupt first, and what does not hear it in time is killed.
 
 What a task has started (a program, a pool of its own) is interrupted with it, as by Ctrl-C in a terminal, and killed
-with it: whatever came to life below the worker since the task began.
+with it: whatever came to life below the worker since the task began. Linux tells when a process began in clock ticks
+(10 ms): what an earlier task has left running and started within the tick before counts as this task's.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Stopper(Targets):
                 child = os.pidfd_open(pid)
             except OSError:
                 continue
-            if _started_ns(pid) < target.since:
+            if started_ns(pid) < target.since:
                 os.close(child)
                 continue
             target.children.append(child)
@@ -110,7 +111,7 @@ def _family(worker: int, zygote: int) -> Iterator[int]:
                 yield pid
 
 
-def _started_ns(pid: int) -> int:
+def started_ns(pid: int) -> int:
     """The latest moment at which a process may have started; 0 when it is gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:

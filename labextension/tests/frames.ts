@@ -12,6 +12,7 @@ export function snapshot(
     kind: 'snapshot',
     time,
     work: 1,
+    began: 0,
     elapsed: time,
     backend: 'local',
     workers: 2,

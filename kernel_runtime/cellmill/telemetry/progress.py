@@ -126,6 +126,7 @@ class ProgressFold:
             "kind": "snapshot",
             "time": sample.time,
             "work": self._work,
+            "began": self._began,
             "elapsed": self._elapsed(sample),
             "backend": sample.backend,
             "workers": sample.workers,

@@ -61,6 +61,7 @@ class Snapshot(Message):
     kind: Literal["snapshot"]
     time: float  # seconds on the kernel's monotonic clock
     work: int  # number of the piece of work the counts belong to; a new one starts at zero
+    began: float  # the last moment at which this piece of work had no task, on the same clock
     elapsed: float  # seconds from the start of this piece of work to the last change of its counts
     backend: str  # where the tasks run
     workers: int  # worker processes alive

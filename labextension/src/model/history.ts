@@ -46,10 +46,13 @@ export class History {
     }
   }
 
-  /** Take points of the time before the first one that is kept. */
+  /** Take points in the order of time, instead of those that are kept of their time. */
   fill(points: readonly Point[]): void {
-    const first = this._points[0]?.time ?? Infinity;
-    this._points.unshift(...points.filter(point => point.time < first));
+    const first = points[0]?.time ?? Infinity;
+    const last = points.at(-1)?.time ?? -Infinity;
+    const earlier = this._points.filter(point => point.time < first);
+    const later = this._points.filter(point => point.time > last);
+    this._points = [...earlier, ...points, ...later];
   }
 
   /** Begin a piece of work, with nothing queued; `done` counts the tasks of those before it. */

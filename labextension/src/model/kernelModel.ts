@@ -137,25 +137,21 @@ export class KernelModel {
     // While workers start before the first task, there is nothing to draw.
     this._presence = this._presence === 'live' || frame.counts.total > 0 ? 'live' : 'loaded';
     this._clockOffset = now - frame.time;
-    const start = frame.time - frame.elapsed; // or earlier, if its last change was not sent at once
     if (last !== null && last.work !== frame.work) {
       this._earlier += ran(last.counts);
-      this._points.push({ time: start, done: this._earlier });
-      this._record.begin(start, this._earlier);
+      this._points.push({ time: frame.began, done: this._earlier });
+      this._record.begin(frame.began, this._earlier);
     } else if (last === null) {
       this._points.push({ time: frame.time, done: ran(frame.counts) });
-      this._record.began = start;
-    } else if (last.counts.total === 0 || start < this._record.began) {
-      this._record.began = start;
-      if (last.counts.total === 0) {
-        this._record.push(start, this._earlier, 0, 0); // or what was done by then were a line from the last frame
-      }
+      this._record.began = frame.began;
+    } else if (last.counts.total === 0) {
+      this._record.begin(frame.began, this._earlier); // or what was done by then were a line from the last frame
     }
     this._snapshot = frame;
     this._points.push({ time: frame.time, done: this._earlier + ran(frame.counts) });
     const { queued, running } = frame.counts;
     const done = ran(frame.counts);
-    const changed = this._changed(frame);
+    const changed = frame.began + frame.elapsed;
     if (changed < frame.time - ROUNDING) {
       this._record.push(changed, this._earlier + done, queued, running);
     }
@@ -179,7 +175,6 @@ export class KernelModel {
     }));
     points.unshift({ time: frame.began, done: this._earlier, queued: 0, running: 0 });
     this._record.fill(points);
-    this._record.began = frame.began; // what the counters tell is too late where they have not changed for a while
     const first = this._points[0]?.time ?? Infinity;
     this._points.unshift(...points.filter(point => point.time < first));
   }
@@ -188,13 +183,8 @@ export class KernelModel {
   private _end(seconds: number | null, time: number): number {
     const frame = this._snapshot;
     return seconds === null && !this.busy && frame !== null
-      ? this._changed(frame) + ROUNDING
+      ? frame.began + frame.elapsed + ROUNDING
       : time;
-  }
-
-  /** When the counts took the values of this frame. */
-  private _changed(frame: Snapshot): number {
-    return this._record.began + frame.elapsed;
   }
 
   private _rate(time: number): number {

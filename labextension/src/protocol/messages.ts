@@ -56,6 +56,7 @@ export type Goodbye = Message<'goodbye'>;
 export interface Snapshot extends Message<'snapshot'> {
   /** seconds on the kernel's monotonic clock */ readonly time: number;
   /** number of the piece of work the counts belong to; a new one starts at zero */ readonly work: number;
+  /** the last moment at which this piece of work had no task, on the same clock */ readonly began: number;
   /** seconds from the start of this piece of work to the last change of its counts */
   readonly elapsed: number;
   /** where the tasks run */ readonly backend: string;
@@ -512,7 +513,7 @@ export const parseFrame = union<Frame>('Frame', {
   'hello': message<Hello>('Hello', { cellmill: version, kind: literal('hello'), release: string }),
   'goodbye': message<Goodbye>('Goodbye', { cellmill: version, kind: literal('goodbye') }),
   'snapshot': message<Snapshot>('Snapshot', {
-      cellmill: version, kind: literal('snapshot'), time: number, work: integer, elapsed: number,
+      cellmill: version, kind: literal('snapshot'), time: number, work: integer, began: number, elapsed: number,
       backend: string, workers: integer, wanted: integer, paused: boolean, counts: counts, runs: list(runState)
   }),
   'course': message<Course>('Course', {

@@ -102,10 +102,13 @@ test('the whole run begins with its first task and ends with its last change, wh
     running: 0,
     queued
   });
-  model.push({ ...snapshot(5, 0, 0, { elapsed: 0 }) }, 1005); // long before the first task, at 9
-  model.push({ ...snapshot(9.25, 0, 0, { elapsed: 0.2 }), counts: queue(40, 40) }, 1009.25);
-  model.push({ ...snapshot(10, 0, 0, { elapsed: 1 }), counts: queue(30, 40) }, 1010);
-  model.push({ ...snapshot(11.5, 0, 0, { elapsed: 2.2 }), counts: queue(0, 40) }, 1011.5);
+  model.push({ ...snapshot(5, 0, 0, { began: 5, elapsed: 0 }) }, 1005); // long before the first task, at 9
+  model.push(
+    { ...snapshot(9.25, 0, 0, { began: 9, elapsed: 0.2 }), counts: queue(40, 40) },
+    1009.25
+  );
+  model.push({ ...snapshot(10, 0, 0, { began: 9, elapsed: 1 }), counts: queue(30, 40) }, 1010);
+  model.push({ ...snapshot(11.5, 0, 0, { began: 9, elapsed: 2.2 }), counts: queue(0, 40) }, 1011.5);
   const course = model.state(1030).course(null, 22);
   near(course.time.at(-1), 2.2, 0.001);
   assert.equal(course.queued.at(-1), 0);

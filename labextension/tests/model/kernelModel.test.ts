@@ -57,7 +57,7 @@ test('the rate of finished work is its mean', () => {
 
 test('work that was over within one frame still has a rate', () => {
   const model = new KernelModel();
-  model.push(snapshot(5, 40, 40, { elapsed: 0.08 }), 5);
+  model.push(snapshot(5, 40, 40, { began: 4.9, elapsed: 0.08 }), 5);
   near(model.state(5).rate, 500);
 });
 
@@ -73,7 +73,7 @@ test('the history has a bin for every step and ends now', () => {
 test('a new piece of work neither lowers the history nor inherits counts', () => {
   const model = new KernelModel();
   const now = steady(model, 4, 200);
-  model.push(snapshot(5, 10, 100, { work: 2, elapsed: 0.5 }), now + 1);
+  model.push(snapshot(5, 10, 100, { work: 2, began: 4.5, elapsed: 0.5 }), now + 1);
   const state = model.state(now + 1);
   assert.equal(state.snapshot?.counts.done, 10);
   assert.ok(state.history.every(rate => rate >= 0));
@@ -137,6 +137,33 @@ test('a page that comes late has the whole course of the work', () => {
   near(late.state(1010).rate, 50);
   late.push(frame, 1010);
   near(late.state(1010).course(null, 10).rate[5] ?? NaN, 50);
+});
+
+test('short work that is told long after its end is drawn where it was', () => {
+  const model = new KernelModel();
+  const now = steady(model, 4, 200);
+  const work = { work: 2, began: 6, elapsed: 0.2 };
+  model.push(snapshot(7, 1000, 1000, work), now + 3);
+  const check = (): void => {
+    const course = model.state(now + 3).course(null, 10);
+    assert.equal(course.time.at(-1)?.toFixed(3), '0.200');
+    course.rate.forEach(rate => assert.equal(Math.round(rate ?? NaN), 5000));
+  };
+  check();
+  model.push(
+    {
+      cellmill: 1,
+      kind: 'course',
+      work: 2,
+      began: 6,
+      time: [6.1, 6.2],
+      ran: [500, 1000],
+      queued: [500, 0],
+      running: [0, 0]
+    },
+    now + 3
+  );
+  check();
 });
 
 test('a page that comes long after the work shows it whole', () => {

@@ -212,10 +212,18 @@ typedef struct { /* where the time of workers went, in one run or piece of work:
     uint64_t longest, longest_ticket; /* the longest task, or chunk */
     uint64_t span, span_ticket; /* run time of the longest chain of tasks, each taking the one before it; its end */
     uint64_t tasks;        /* attempts that ran, elements of chunks one by one */
+    uint64_t outstanding;  /* of one run: elements of tasks that are not over; a map may hold more back */
     uint32_t span_tasks;
     uint32_t
         partial; /* 1: some inputs were over so long ago that their chains are not known: `span` is at least that */
 } csched_account_t;
+
+typedef struct { /* what is still to be done of one function */
+    uint32_t function;
+    uint32_t tasks;       /* unfinished */
+    uint64_t outstanding; /* elements of these */
+    uint64_t ran, spent;  /* elements that ended on workers, and nanoseconds there, of its latest run */
+} csched_backlog_t;
 
 typedef struct { /* an uncommitted task */
     uint64_t ticket;
@@ -265,6 +273,9 @@ int csched_account_begin(csched_t *s);
 int csched_account(csched_t *s, int64_t run, csched_account_t *account);
 /* The longest chain that ends with this task, backwards, as far as it is kept; returns the number of its tasks. */
 int csched_account_chain(csched_t *s, uint64_t ticket, uint32_t most, uint64_t *tickets, uint32_t *functions);
+
+/* Functions with unfinished tasks; returns their number, at most `most`. */
+int csched_backlogs(csched_t *s, uint32_t most, csched_backlog_t *backlogs);
 
 /* the state map: one byte per task, or element of a chunk, in the order of submission; the newest 4,194,304 */
 /* to be called without the GIL */

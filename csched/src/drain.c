@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backlog.h"
 #include "blob.h"
 #include "dispatch.h"
 #include "drain.h"
@@ -70,10 +71,12 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     ready_learn(&s->graph, task->run, task->priority, task->demand, entry->finished - entry->received);
     uint32_t status = task->flags & (FLAG_STOPPING | FLAG_OVERDUE) ? status_of_stopped(task, entry) : entry->status;
     bool over = status == entry->status && !(status == CSCHED_ERROR && task_retries(task));
-    if (over)
+    if (over) {
         account_ended(&s->accounts, task, entry, &worker->time);
-    else
+        backlog_ran(s, task, entry);
+    } else {
         account_wasted(&s->accounts, task, entry->received, entry->returned, &worker->time);
+    }
     if ((status == CSCHED_ERROR || status == CSCHED_TIMEOUT) && task_retry(s, slot, status, result, index)) {
         blob_release(s, result);
         return CSCHED_OK;

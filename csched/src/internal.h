@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "account.h"
+#include "backlog.h"
 #include "csched.h"
 #include "graph.h"
 #include "heap.h"
@@ -92,6 +93,7 @@ typedef struct {
     uint32_t tasks; /* unfinished tasks, and functions that need it */
     bool dropped;   /* no new task may call it; freed with the last one */
     bool needed;    /* some function refers to it */
+    backlog_t backlog;
 } function_t;
 
 typedef struct {

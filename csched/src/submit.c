@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "allocations.h"
+#include "backlog.h"
 #include "blob.h"
 #include "dispatch.h"
 #include "drain.h"
@@ -16,6 +17,7 @@ enum { SUBMIT_POLL_NS = 200000 }; /* no thread polls while the caller submits: i
 static void count_submitted(csched_t *s, const task_t *task)
 {
     account_submitted(&s->accounts, task);
+    backlog_submitted(s, task);
     s->stats.submitted += task->count;
     if (task->run < s->run_count)
         s->runs[task->run].submitted += task->count;

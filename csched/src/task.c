@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "allocations.h"
+#include "backlog.h"
 #include "blob.h"
 #include "function.h"
 #include "internal.h"
@@ -138,6 +139,7 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
         blob_release(s, task->payload);
         task->payload = NULL;
     }
+    backlog_over(s, task);
     function_over(s, task->function);
     if (task->flags & FLAG_DEMANDS)
         allocation_end(s, task);

@@ -242,8 +242,54 @@ static void workers_wait_before_their_first_and_after_their_last_task(void)
     world_close(w);
 }
 
+static void what_is_still_to_be_done_is_known_by_function(void)
+{
+    world_t *w = world_open(0);
+    csched_backlog_t found[4];
+    EQUAL(csched_backlogs(w->s, 4, found), 0);
+    for (uint32_t i = 0; i < 40; i++)
+        submit(w, JOB_ECHO, i, 0);
+    EQUAL(csched_backlogs(w->s, 4, found), 1);
+    EQUAL(found[0].tasks, 40);
+    EQUAL(found[0].outstanding, 40);
+    EQUAL(found[0].ran, 0);
+    world_threads(w, 2);
+    finish(w, 40);
+    EQUAL(csched_backlogs(w->s, 4, found), 0);
+    submit(w, JOB_GATE, 0, 0);
+    EQUAL(csched_backlogs(w->s, 4, found), 1);
+    EQUAL(found[0].outstanding, 1);
+    EQUAL(found[0].ran, 40);
+    CHECK(found[0].spent > 0);
+    open_gate(0);
+    finish(w, 41);
+    EQUAL(csched_backlogs(w->s, 4, found), 0);
+    world_close(w);
+}
+
+static void a_chunk_counts_by_its_elements(void)
+{
+    csched_t *s = scheduler(0);
+    csched_backlog_t found;
+    OK(csched_reserve(s, 4));
+    uint32_t run;
+    OK(csched_run_open(s, &run));
+    const csched_options_t many = {.count = 7};
+    int64_t ticket = csched_submit_with(s, 1, 0, run, "", 0, 0, &many);
+    CHECK(ticket > 0);
+    EQUAL(csched_backlogs(s, 1, &found), 1);
+    EQUAL(found.tasks, 1);
+    EQUAL(found.outstanding, 7);
+    EQUAL(account(s, run).outstanding, 7);
+    EQUAL(csched_cancel(s, (uint64_t)ticket), 1);
+    EQUAL(csched_backlogs(s, 1, &found), 0);
+    EQUAL(account(s, run).outstanding, 0);
+    csched_destroy(s);
+}
+
 MAIN(TEST(sums_are_those_of_the_stamps), TEST(capacity_follows_the_number_of_workers), TEST(other_runs_are_told_apart),
      TEST(attempts_without_an_outcome_are_wasted), TEST(the_longest_chain_is_that_of_the_graph),
      TEST(an_input_may_be_told_after_the_end), TEST(chains_that_are_not_known_any_more_are_said),
      TEST(earlier_work_is_no_part_of_a_chain), TEST(work_begins_only_when_all_is_over),
-     TEST(workers_wait_before_their_first_and_after_their_last_task))
+     TEST(workers_wait_before_their_first_and_after_their_last_task),
+     TEST(what_is_still_to_be_done_is_known_by_function), TEST(a_chunk_counts_by_its_elements))

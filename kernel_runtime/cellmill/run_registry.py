@@ -281,6 +281,11 @@ def active_runs() -> list[Run]:
     return [run for run in runs if not run.finished]
 
 
+def runs_of(backend: object) -> list[Run]:
+    """Return the runs of a backend that are not over, oldest first."""
+    return [run for run in active_runs() if run._backend is backend]
+
+
 def find(key: int, backend: object) -> Run | None:
     """The open run with this backend number."""
     with _lock:

@@ -18,6 +18,7 @@ export function snapshot(
     workers: 2,
     wanted: 2,
     paused: false,
+    left: null,
     counts: { total, done, failed: 0, cancelled: 0, running: Math.min(2, total - done), queued: 0 },
     runs: [],
     ...more

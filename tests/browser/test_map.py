@@ -209,7 +209,9 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
         found = []
         for _ in range(120):  # somewhere on the way back to the beginning tasks ended
             page.keyboard.press("ArrowLeft")
-            found.append(page.locator("#cellmill-panel .cellmill-chart-rate .cellmill-chart-value").inner_text())
+            found.append(
+                page.locator("#cellmill-panel .cellmill-chart-rate .cellmill-chart-value").inner_text()
+            )
         assert page.locator("#cellmill-panel .cellmill-now-when").inner_text() not in ("", "now")
         assert set(found) - {"0", "–", ""}, window
     assert page.get_by_role("button", name="5 min").get_attribute("aria-pressed") == "true"

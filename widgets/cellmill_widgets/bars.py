@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 from cellmill.diagnostics.failure_counts import FailureCount
+from cellmill.telemetry.time_left import TimeLeft
 from cellmill_widgets import picture
 
 LIMIT = 8
@@ -84,6 +85,15 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def time_left(left: TimeLeft) -> str:
+    """An estimate in words: `about 42 s left`; `at least` where some functions are not in it."""
+    bound = "at least" if left.unknown else "about"
+    seconds = max(1, round(left.seconds))
+    time = f"{seconds} s" if seconds < 10 else duration(seconds)
+    reason = f": no {' and no '.join(left.unknown)} has ended yet" if left.unknown else ""
+    return f"{bound} {time} left{reason}"
 
 
 def pace(rate: float) -> str:

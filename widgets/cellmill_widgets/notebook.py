@@ -73,9 +73,9 @@ class CellOutput:
         self._last = ""
         self._told, self._due = 0, 0.0  # version of what was printed, and when a newer one may be shown
 
-    def draw(self, views: Sequence[View], printed: Printed) -> None:
-        """Show the bars and what tasks have printed; sends nothing when they look as before."""
-        markup, now = html(views), time.monotonic()
+    def draw(self, views: Sequence[View], printed: Printed, note: str = "") -> None:
+        """Show the bars, a note and what tasks have printed; sends nothing when they look as before."""
+        markup, now = html(views, note), time.monotonic()
         spoke = printed.count > 0 and printed.version != self._told and now >= self._due
         if markup == self._last and not spoke:
             return

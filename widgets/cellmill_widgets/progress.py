@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any
 
 from cellmill.cell_output.printed import Printed
-from cellmill.run_registry import Run, epoch, on_run_started
-from cellmill_widgets.bars import View, total
+from cellmill.run_registry import Run, epoch, on_run_started, runs_of
+from cellmill_widgets.bars import View, time_left, total
 from cellmill_widgets.notebook import CellOutput, parent_of
 from cellmill_widgets.terminal import Terminal
 
@@ -101,6 +101,16 @@ class _Cell:
             return ""
         found = backend.observer.account(None, forecast=True)
         return found.sentence if found.began >= self.began and found.wall >= SHOWN_AFTER else ""
+
+    def left(self, views: list[View]) -> str:
+        """Return what all tasks still take together, where several runs go on; "" where that is not known."""
+        (backend, *others) = [reference() for reference in self.backends] or [None]
+        if others or backend is None or backend.observer is None:
+            return ""
+        if sum(not view.finished for view in views) < 2:
+            return ""  # its own line tells it
+        found = backend.observer.time_left(runs_of(backend), backend.max_workers)
+        return "" if found is None else f"In all {time_left(found)}."
 
     def poll(self, now: float) -> list[View]:
         """The runs worth showing, in the order in which they began."""
@@ -249,7 +259,7 @@ class Board:
                 output.settle(views, cell.printed, note)
         elif told:
             cell.shown = True
-            output.draw(views, cell.printed)
+            output.draw(views, cell.printed, cell.left(views))
 
     def _cell_of(self, parent: dict[str, Any] | None) -> _Cell:
         key = _key(parent)

@@ -12,6 +12,7 @@ from ..run_registry import Run
 from ..serialization.shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..telemetry.account import Account
+from ..telemetry.time_left import TimeLeft
 from .map_iterator import MapIterator
 from .map_options import MapOptions
 from .resources import Resources
@@ -146,6 +147,11 @@ class Observer(Protocol):
     def account(self, run: int | None, *, forecast: bool = False) -> Account:
         """Return where the time of a run (by its number here) went; None: of the present piece of work.
         ``forecast``: also what more workers would change, if the work is over.
+        """
+
+    def time_left(self, runs: Iterable[Run], workers: int) -> TimeLeft | None:
+        """Return what all outstanding tasks still take, with what these runs, all that are not over, hold back; None
+        where nothing is outstanding, or where nothing tells how long it takes.
         """
 
     def timeline(self) -> Timeline:

@@ -132,6 +132,7 @@ class ProgressFold:
             "workers": sample.workers,
             "wanted": sample.wanted,
             "paused": sample.paused,
+            "left": None,
             "counts": {
                 "total": self._total,
                 "done": done,

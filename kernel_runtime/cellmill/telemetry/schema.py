@@ -47,6 +47,11 @@ class RunState(TypedDict):
     cancelled: int | None  # of `done`, those that will not run; null in records of earlier releases
     priority: int  # from -100 to 100, larger first; the value that was set last
 
+class TimeLeft(TypedDict):
+    """An estimate, from the mean time of each function's tasks and from their dependencies."""
+    seconds: float  # seconds from the frame's time on
+    unknown: list[str]  # functions of which no task has ended yet: their tasks are not in it
+
 class Hello(Message):
     """Cellmill is loaded in this kernel."""
     kind: Literal["hello"]
@@ -67,6 +72,8 @@ class Snapshot(Message):
     workers: int  # worker processes alive
     wanted: int  # worker processes asked for
     paused: bool  # no more tasks are sent to workers
+    # what the outstanding tasks still take; null if there are none, if they are paused, or if nothing is known
+    left: TimeLeft | None
     counts: Counts  # tasks of this piece of work
     runs: list[RunState]  # runs in progress, oldest first
 

@@ -150,8 +150,11 @@ class Publisher:
         executor = self._executor_of()
         if executor is None:
             return None
+        sample, runs = take_sample(executor), take_run_samples(executor)
         with self._fold_lock:
-            return self._fold.snapshot(take_sample(executor), take_run_samples(executor))
+            frame = self._fold.snapshot(sample, runs)
+        frame["left"] = left_of(executor)
+        return frame
 
     def tap(self, take: Callable[[schema.Frame], None]) -> Callable[[], None]:
         """Hand it every frame that is sent, of all sections; what is returned sends the present state and ends that."""
@@ -318,9 +321,9 @@ class Publisher:
                 self._ended()
 
     def _is_news(self, frame: schema.Snapshot) -> bool:
-        """Whether the frame differs from the one sent last in more than its time."""
+        """Whether the frame differs from the one sent last in more than its time and what follows from it."""
         last = self._last
-        return last is None or {**frame, "time": 0.0} != {**last, "time": 0.0}
+        return last is None or {**frame, "time": 0.0, "left": None} != {**last, "time": 0.0, "left": None}
 
 
 def release() -> str:
@@ -364,12 +367,19 @@ def take_sample(executor: Executor) -> Sample:
     )
 
 
+def left_of(executor: Executor) -> schema.TimeLeft | None:
+    """Return the estimate of the time that the outstanding tasks still take; None where there is none."""
+    backend = executor._backend
+    if backend.observer is None:
+        return None
+    left = backend.observer.time_left(run_registry.runs_of(backend), executor.max_workers)
+    return None if left is None else {"seconds": round(left.seconds, 3), "unknown": list(left.unknown)}
+
+
 def take_run_samples(executor: Executor) -> list[RunSample]:
     """The counters of this executor's runs in progress, oldest first."""
     samples = []
-    for run in run_registry.active_runs():
-        if run._backend is not executor._backend:
-            continue
+    for run in run_registry.runs_of(executor._backend):
         counts = run.counts()
         done = counts.succeeded + counts.failed + counts.cancelled
         sample = RunSample(

@@ -37,7 +37,7 @@ export class CellmillPanel extends DashboardWidget {
     super.dispose();
   }
 
-  protected override drawMore(_: number): void {
+  protected override drawMore(now: number): void {
     const current = this.entry;
     this._list.draw(
       this.sessions.entries.map(({ widget, link }) => ({
@@ -45,7 +45,8 @@ export class CellmillPanel extends DashboardWidget {
         title: widget.title.label,
         current: widget === current?.widget,
         presence: link.presence,
-        counts: link.model.snapshot?.counts ?? null
+        counts: link.model.snapshot?.counts ?? null,
+        left: link.state(now).left
       }))
     );
   }

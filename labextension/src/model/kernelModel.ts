@@ -3,7 +3,13 @@
 import { outstanding, ran } from './counts';
 import { History, type Course } from './history';
 import type { Heard, Presence } from './presence';
-import type { Course as CourseFrame, Frame, Refused, Snapshot } from '../protocol/messages';
+import type {
+  Course as CourseFrame,
+  Frame,
+  Refused,
+  Snapshot,
+  TimeLeft
+} from '../protocol/messages';
 import { Sections } from './sections';
 
 /** Everything that a view draws of one kernel. */
@@ -12,6 +18,10 @@ export interface KernelState {
   readonly snapshot: Snapshot | null;
   /** tasks per second: of the last seconds while tasks run, of the whole piece of work once they are done */
   readonly rate: number;
+  /** seconds since the work began; once it is over, what it took */
+  readonly elapsed: number;
+  /** what the outstanding tasks still take; null where that is not known */
+  readonly left: TimeLeft | null;
   /** tasks per second in equal steps of time, oldest first; the last step is the newest complete one */
   readonly history: readonly number[];
   /** rates, queued and running over the last `seconds`, or since this piece of work began if that is null */
@@ -112,6 +122,8 @@ export class KernelModel {
       presence: this._presence,
       snapshot: this._snapshot,
       rate: this._rate(time),
+      elapsed: this._elapsed(time),
+      left: this._left(time),
       history: this._history(time),
       course: (seconds, steps) => this._record.course(seconds, this._end(seconds, time), steps),
       refusal:
@@ -193,9 +205,7 @@ export class KernelModel {
       return 0;
     }
     const done = ran(snapshot.counts);
-    const lifetime = this.busy
-      ? snapshot.elapsed + Math.max(0, time - snapshot.time)
-      : snapshot.elapsed;
+    const lifetime = this._elapsed(time);
     if (!this.busy || lifetime < RATE_WINDOW) {
       return lifetime > 0 ? done / lifetime : 0;
     }
@@ -205,6 +215,25 @@ export class KernelModel {
       return done / lifetime; // just connected: there are too few frames for a recent rate
     }
     return (this._doneAt(time) - this._doneAt(from)) / (time - from);
+  }
+
+  private _elapsed(time: number): number {
+    const snapshot = this._snapshot;
+    if (snapshot === null || !this.busy) {
+      return snapshot?.elapsed ?? 0;
+    }
+    return Math.max(time, snapshot.time) - snapshot.began;
+  }
+
+  /** The kernel's estimate, less the time since its frame. */
+  private _left(time: number): TimeLeft | null {
+    const snapshot = this._snapshot;
+    const left = snapshot?.left ?? null;
+    if (snapshot === null || left === null || !this.busy) {
+      return null;
+    }
+    const gone = Math.max(0, time - snapshot.time);
+    return { ...left, seconds: Math.max(0, left.seconds - gone) };
   }
 
   private _history(time: number): number[] {

@@ -44,6 +44,13 @@ export interface RunState {
   /** from -100 to 100, larger first; the value that was set last */ readonly priority: number;
 }
 
+/** An estimate, from the mean time of each function's tasks and from their dependencies. */
+export interface TimeLeft {
+  /** seconds from the frame's time on */ readonly seconds: number;
+  /** functions of which no task has ended yet: their tasks are not in it */
+  readonly unknown: readonly string[];
+}
+
 /** Cellmill is loaded in this kernel. */
 export interface Hello extends Message<'hello'> {
   /** version of the Python package */ readonly release: string;
@@ -63,6 +70,8 @@ export interface Snapshot extends Message<'snapshot'> {
   /** worker processes alive */ readonly workers: number;
   /** worker processes asked for */ readonly wanted: number;
   /** no more tasks are sent to workers */ readonly paused: boolean;
+  /** what the outstanding tasks still take; null if there are none, if they are paused, or if nothing is known */
+  readonly left: TimeLeft | null;
   /** tasks of this piece of work */ readonly counts: Counts;
   /** runs in progress, oldest first */ readonly runs: readonly RunState[];
 }
@@ -465,6 +474,7 @@ const runState = record<RunState>({
     id: integer, name: string, total: nullable(integer), done: integer, failed: integer,
     cancelled: nullable(integer), priority: integer
 });
+const timeLeft = record<TimeLeft>({ seconds: number, unknown: list(string) });
 const workerState = record<WorkerState>({
     index: integer, pid: nullable(integer), state: string, done: integer, function: nullable(string),
     task: nullable(string), element: nullable(integer), seconds: nullable(number), cpu: nullable(number),
@@ -514,7 +524,8 @@ export const parseFrame = union<Frame>('Frame', {
   'goodbye': message<Goodbye>('Goodbye', { cellmill: version, kind: literal('goodbye') }),
   'snapshot': message<Snapshot>('Snapshot', {
       cellmill: version, kind: literal('snapshot'), time: number, work: integer, began: number, elapsed: number,
-      backend: string, workers: integer, wanted: integer, paused: boolean, counts: counts, runs: list(runState)
+      backend: string, workers: integer, wanted: integer, paused: boolean, left: nullable(timeLeft),
+      counts: counts, runs: list(runState)
   }),
   'course': message<Course>('Course', {
       cellmill: version, kind: literal('course'), work: integer, began: number, time: list(number),

@@ -6,11 +6,12 @@ import type { KernelState } from '../model/kernelModel';
 import type { Command, Counts, Snapshot } from '../protocol/messages';
 import { ControlsView } from './controls';
 import { child, setText } from './dom';
-import { count, duration, rate } from './format';
+import { count, duration, rate, wholeSeconds } from './format';
 import { messageOf } from './message';
 import { RunsView } from './runs';
 import { Sparkline } from './sparkline';
 import { TabStrip } from './tabStrip';
+import { leftText, unknownText } from './timeLeft';
 import type { Translator } from './translator';
 
 /** What to draw: a kernel's state, and the name of its notebook. */
@@ -45,6 +46,10 @@ export class DashboardView {
     const headline = child(this._body, 'div', 'cellmill-headline');
     this._progress = child(headline, 'span', 'cellmill-progress');
     this._rate = child(headline, 'span', 'cellmill-rate');
+    this._times = child(this._body, 'div', 'cellmill-times');
+    this._elapsed = child(this._times, 'span', 'cellmill-elapsed');
+    this._left = child(this._times, 'span', 'cellmill-left');
+    this._unknown = child(this._times, 'span', 'cellmill-unknown');
     this._sparkline = new Sparkline(this._body);
     const list = child(this._body, 'dl', 'cellmill-counts');
     this._failed = term(list, trans.__('Failed'), 'cellmill-failed');
@@ -166,6 +171,10 @@ export class DashboardView {
     const perSecond = trans.__('%1 tasks/s', rate(state.rate));
     const paused = snapshot.paused && outstanding(counts);
     setText(this._rate, paused ? trans.__('Paused') : perSecond);
+    this._times.hidden = counts.total === 0;
+    setText(this._elapsed, elapsedText(state, counts, trans));
+    setText(this._left, state.left === null ? '' : leftText(state.left, trans));
+    setText(this._unknown, state.left === null ? '' : unknownText(state.left, trans));
     this._sparkline.draw(
       state.history,
       trans.__('Tasks per second over the last half minute, now %1', perSecond)
@@ -222,6 +231,10 @@ export class DashboardView {
   private readonly _fillCancelled: HTMLElement;
   private readonly _progress: HTMLElement;
   private readonly _rate: HTMLElement;
+  private readonly _times: HTMLElement;
+  private readonly _elapsed: HTMLElement;
+  private readonly _left: HTMLElement;
+  private readonly _unknown: HTMLElement;
   private readonly _sparkline: Sparkline;
   private readonly _failed: HTMLElement;
   private readonly _cancelled: HTMLElement;
@@ -232,6 +245,13 @@ export class DashboardView {
   private readonly _runs: RunsView;
   private readonly _tabs: TabStrip;
   private readonly _spoken: HTMLElement;
+}
+
+/** For how long it has run, or what it took; whole seconds while it runs. */
+function elapsedText(state: KernelState, counts: Counts, trans: Translator): string {
+  return outstanding(counts)
+    ? trans.__('%1 so far', wholeSeconds(Math.floor(state.elapsed)))
+    : trans.__('took %1', duration(state.elapsed));
 }
 
 /** How many of how many ran to their end, and how many will not. */

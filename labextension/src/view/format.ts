@@ -44,6 +44,11 @@ export function duration(seconds: number): string {
     : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${rest}`;
 }
 
+/** A duration without a fraction of a second: 4 s, 12 s, 3:05. */
+export function wholeSeconds(seconds: number): string {
+  return seconds < 9.95 ? `${Math.round(seconds)} s` : duration(seconds);
+}
+
 /** Bytes, with about three digits: 640 kB, 52 MB, 1.3 GB. */
 export function bytes(value: number): string {
   if (value < 999_500) {

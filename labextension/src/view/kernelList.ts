@@ -2,8 +2,9 @@
 
 import { outstanding, ran } from '../model/counts';
 import type { Presence } from '../model/presence';
-import type { Counts } from '../protocol/messages';
+import type { Counts, TimeLeft } from '../protocol/messages';
 import { count, percent } from './format';
+import { leftText } from './timeLeft';
 import type { Translator } from './translator';
 
 /** The attribute of a line that has the id of its notebook. */
@@ -16,6 +17,7 @@ export interface KernelLine {
   readonly current: boolean;
   readonly presence: Presence;
   readonly counts: Counts | null;
+  readonly left: TimeLeft | null;
 }
 
 /** Lines are buttons, so that the keyboard reaches them. */
@@ -73,10 +75,11 @@ export class KernelListView {
       return;
     }
     button.setAttribute('aria-current', String(line.current));
-    const { counts } = line;
+    const { counts, left } = line;
     let text = this._trans.__('no tasks');
     if (counts !== null && counts.total > 0) {
       text = outstanding(counts) ? percent(ran(counts), counts.total) : endOf(counts, this._trans);
+      text += left === null ? '' : ` · ${leftText(left, this._trans)}`;
     }
     if (name.textContent !== line.title) {
       name.textContent = line.title;

@@ -55,6 +55,18 @@ test('the rate of finished work is its mean', () => {
   assert.equal(model.busy, false);
 });
 
+test('the time left goes down between frames, and ends with the work', () => {
+  const model = new KernelModel();
+  const left = { seconds: 8, unknown: ['fit'] };
+  model.push(snapshot(2, 20, 100, { left }), 1002);
+  assert.deepEqual(model.state(1005).left, { seconds: 5, unknown: ['fit'] });
+  near(model.state(1005).elapsed, 5);
+  assert.equal(model.state(1100).left?.seconds, 0);
+  model.push(snapshot(20, 100, 100, { left: null }), 1020);
+  assert.equal(model.state(1030).left, null);
+  near(model.state(1030).elapsed, 20);
+});
+
 test('work that was over within one frame still has a rate', () => {
   const model = new KernelModel();
   model.push(snapshot(5, 40, 40, { began: 4.9, elapsed: 0.08 }), 5);

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from ...run_registry import Run
 from ...telemetry.account import Account
 from ...telemetry.forecast import Forecast
+from ...telemetry.time_left import TimeLeft
 from . import accounts, figures, timeline
 from .dependencies import DependencyPicture
 from .inspecting import Inspector
 from .processor_use import Used
+from .remaining import Remaining
 from .scheduler import Scheduler
 from .state_map import Picture, States
 
@@ -31,6 +34,7 @@ class Observer:
         self._states = states
         self._work_began = work_began
         self._processor_used = processor_used
+        self._remaining = Remaining(scheduler, function_names, work_began)
         self._forecast: tuple[object, Forecast | None] = (None, None)  # of which state of the work
         self.function_names = function_names
         self.tasks = tasks
@@ -49,6 +53,13 @@ class Observer:
         more = self._more_workers(used) if forecast else None
         processor = None if used is None else used.workers
         return accounts.account(self._scheduler, self.function_names, None, processor=processor, more=more)
+
+    def pause(self, on: bool) -> None:
+        """Record whether tasks are held back from workers."""
+        self._remaining.paused = on
+
+    def time_left(self, runs: Iterable[Run], workers: int) -> TimeLeft | None:
+        return self._remaining.look(list(runs), workers)
 
     def _more_workers(self, used: Used | None) -> Forecast | None:
         """Return what more workers would have changed, once the work is over; it is calculated once."""

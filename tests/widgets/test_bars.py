@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
-from cellmill_widgets.bars import LABEL, LIMIT, View, drawn, duration, fold, html, listing, pace, text, total
+from cellmill.telemetry.time_left import TimeLeft
+from cellmill_widgets.bars import (
+    LABEL,
+    LIMIT,
+    View,
+    counts,
+    drawn,
+    duration,
+    fold,
+    html,
+    listing,
+    pace,
+    text,
+    time_left,
+    total,
+)
 
 
 @pytest.mark.parametrize(
@@ -106,3 +122,15 @@ def test_what_was_cancelled_is_not_done() -> None:
     widths = re.findall(r"width:([\d.]+)%", html([going]))
     assert widths == ["11.67", "0.33", "54.67"]
     assert text(total([ended, ended])) == "2 more runs: 72 done in 4.0 s (18.0/s), 328 cancelled"
+
+
+def test_a_run_beside_others_tells_no_time_of_its_own() -> None:
+    alone = View("dock", done=250, total=1000, elapsed=5, rate=50)
+    assert counts(alone).endswith("15 s left")
+    assert "left" not in counts(replace(alone, shared=True))
+
+
+def test_an_estimate_in_words() -> None:
+    assert time_left(TimeLeft(42.4)) == "about 42 s left"
+    assert time_left(TimeLeft(0.0)) == "about 1 s left"
+    assert time_left(TimeLeft(125.0, ("fit",))) == "at least 2 min 05 s left (fit not timed yet)"

@@ -76,6 +76,21 @@ def test_failures_are_counted_in_the_bar(notebook: Notebook) -> None:
     assert "in your code" in note
 
 
+def test_several_runs_tell_the_time_that_is_left_for_all(notebook: Notebook) -> None:
+    define = "%%parallel\ndef {}(x):\n    import time\n    time.sleep({})"
+    notebook.run(define.format("load", 0.1)).ok()
+    notebook.run(define.format("fit", 0.2)).ok()
+    output = notebook.start("[f.result() for f in [fit(load(x)) for x in range(12)]]\nNone")
+
+    def tells_all(message: dict[str, Any]) -> bool:
+        return "In all about" in str(message["content"])
+
+    shown = str(notebook.wait(tells_all)["content"])
+    assert shown.count(" left") == 1
+    [final] = notebook.finish(output).ok().texts()
+    assert "left" not in final
+
+
 def test_runs_stand_in_the_order_in_which_they_began(notebook: Notebook) -> None:
     notebook.run("%load_ext cellmill\n%cellmill workers 2").ok()
     notebook.run(

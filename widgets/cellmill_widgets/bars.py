@@ -40,6 +40,8 @@ class View:
     elapsed: float = 0.0
     rate: float = 0.0
     finished: bool = False
+    shared: bool = False
+    """Other runs go on beside it, or it waits for them."""
     running: int = 0
     began: float = 0.0
     failures: tuple[FailureCount, ...] = ()
@@ -69,8 +71,8 @@ class View:
 
     @property
     def remaining(self) -> float | None:
-        """Seconds to go at the present rate."""
-        if self.total is None or self.finished or self.rate <= 0:
+        """Seconds to go at the present rate; None beside other runs, with which it shares the workers."""
+        if self.total is None or self.finished or self.shared or self.rate <= 0:
             return None
         return max(0, self.total - self.over) / self.rate
 
@@ -92,7 +94,7 @@ def time_left(left: TimeLeft) -> str:
     bound = "at least" if left.unknown else "about"
     seconds = max(1, round(left.seconds))
     time = f"{seconds} s" if seconds < 10 else duration(seconds)
-    reason = f": no {' and no '.join(left.unknown)} has ended yet" if left.unknown else ""
+    reason = f" ({', '.join(left.unknown)} not timed yet)" if left.unknown else ""
     return f"{bound} {time} left{reason}"
 
 
@@ -170,6 +172,7 @@ def total(views: Sequence[View]) -> View:
         elapsed=elapsed,
         rate=sum(view.rate for view in views if not view.finished),
         finished=finished,
+        shared=any(view.shared for view in views),
         running=sum(view.running for view in views),
         began=min(view.began for view in views),
         failures=picture.merged([view.failures for view in views]),

@@ -14,7 +14,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -126,6 +126,8 @@ class _Cell:
             elif late:
                 self._keep(view)
         self.tracks = going
+        if len(going) > 1:
+            views = [replace(view, shared=True) for view in views]
         return sorted([*self.ended, *views], key=lambda view: view.began)
 
     def _keep(self, view: View) -> None:

@@ -174,6 +174,7 @@ export class DashboardView {
     this._times.hidden = counts.total === 0;
     setText(this._elapsed, elapsedText(state, counts, trans));
     setText(this._left, state.left === null ? '' : leftText(state.left, trans));
+    this._unknown.hidden = (state.left?.unknown.length ?? 0) === 0;
     setText(this._unknown, state.left === null ? '' : unknownText(state.left, trans));
     this._sparkline.draw(
       state.history,

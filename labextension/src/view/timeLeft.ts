@@ -19,10 +19,10 @@ export function unknownText({ unknown }: TimeLeft, trans: Translator): string {
     return '';
   }
   return others.length === 0
-    ? trans.__('no %1 has ended yet', first)
+    ? trans.__('%1 not timed yet', first)
     : trans._n(
-        'neither %2 nor %3 other function has ended yet',
-        'neither %2 nor %3 other functions have ended yet',
+        '%2 and %3 other function not timed yet',
+        '%2 and %3 other functions not timed yet',
         others.length,
         first,
         String(others.length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,10 @@ def test_panel_moves_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
     open_doors(tmp_path, "first")
     one.wait_panel("d.done === 40 && d.running === 2 && d.queued === 18 && d.failed === 1")
     assert int(one.panel("workers")) >= 1
+    times = one.page.locator("#cellmill-panel .cellmill-times")
+    times.get_by_text("so far").wait_for()
+    times.get_by_text(re.compile("^about .+ left$")).wait_for()
+    one.page.locator(".cellmill-status").get_by_text(re.compile("about .+ left")).wait_for()
     one.screenshot("panel-running-light")
     open_doors(tmp_path, "second")
     one.wait_panel("d.done === 60 && d.total === 60 && d.running === 0 && d.rate > 0")
@@ -105,6 +110,8 @@ def test_panel_moves_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
     bar = one.page.get_by_role("progressbar", name="Tasks done")
     assert bar.get_attribute("aria-valuenow") == "60"
     assert one.page.get_by_role("status").filter(has_text="60 tasks done").count() == 1
+    assert times.inner_text().startswith("took ")
+    assert "left" not in times.inner_text()
     one.screenshot("panel-done-light")
     assert one.errors == []
 

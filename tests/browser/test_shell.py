@@ -211,8 +211,8 @@ def test_reload_second_tab_and_closed_notebook(lab: OpenLab, tmp_path: Path) -> 
     other.open_panel()
     numbers(other, SIDE, done="20", total="60", running="2")
     other.page.get_by_role("button", name="Cancel all tasks").click()
-    numbers(one, MAIN, done="60", running="0")
-    numbers(other, SIDE, done="60", running="0")
+    numbers(one, MAIN, over="60", running="0")
+    numbers(other, SIDE, over="60", running="0")
     other.page.close()
 
     one.page.evaluate(
@@ -224,7 +224,7 @@ def test_reload_second_tab_and_closed_notebook(lab: OpenLab, tmp_path: Path) -> 
     one.command("docmanager:open", path=one.name)
     one.page.get_by_role("tab", name=one.name, exact=True).wait_for()
     one.page.get_by_role("tab", name=f"Tasks: {one.name}").click()
-    numbers(one, MAIN, done="60", presence="live")
+    numbers(one, MAIN, over="60", presence="live")
     assert one.errors == []
 
 

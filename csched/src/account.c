@@ -246,16 +246,11 @@ void account_late_input(accounts_t *accounts, const task_t *task, uint64_t ticke
     tell_chain(accounts, chain);
 }
 
-static uint64_t between(uint64_t from, uint64_t to)
-{
-    return to > from ? to - from : 0;
-}
-
 void account_ended(accounts_t *accounts, const task_t *task, const result_entry_t *entry, worker_time_t *worker)
 {
-    const share_t share = {.busy = between(entry->started, entry->finished),
-                           .handling =
-                               between(entry->received, entry->started) + between(entry->finished, entry->returned),
+    const share_t share = {.busy = ns_between(entry->started, entry->finished),
+                           .handling = ns_between(entry->received, entry->started) +
+                                       ns_between(entry->finished, entry->returned),
                            .ended = entry->returned};
     note_worker(accounts, worker, entry->received, entry->returned);
     end_chain(accounts, task, share.busy);
@@ -264,7 +259,7 @@ void account_ended(accounts_t *accounts, const task_t *task, const result_entry_
 
 void account_wasted(accounts_t *accounts, const task_t *task, uint64_t received, uint64_t ended, worker_time_t *worker)
 {
-    uint64_t ran = received ? between(received, ended) : 0;
+    uint64_t ran = received ? ns_between(received, ended) : 0;
     const share_t share = {.busy = ran, .wasted = ran, .ended = ended};
     if (received)
         note_worker(accounts, worker, received, ended);
@@ -291,11 +286,11 @@ static void add_ends(const csched_t *s, csched_account_t *sums)
             continue;
         uint64_t from = worker->ready_at > sums->began ? worker->ready_at : sums->began;
         if (worker->time.number != s->accounts.number) {
-            sums->unused += between(from, sums->ended);
+            sums->unused += ns_between(from, sums->ended);
             continue;
         }
-        sums->head += between(from, worker->time.first);
-        sums->tail += between(worker->time.last, sums->ended);
+        sums->head += ns_between(from, worker->time.first);
+        sums->tail += ns_between(worker->time.last, sums->ended);
     }
 }
 
@@ -306,7 +301,7 @@ CSCHED_EXPORT int csched_account(csched_t *s, int64_t run, csched_account_t *acc
     int rc = run == CSCHED_EVERY_RUN || (run >= 0 && run < accounts->run_count) ? CSCHED_OK : CSCHED_EINVAL;
     if (!rc) {
         *account = run == CSCHED_EVERY_RUN ? accounts->work.sums : accounts->runs[run].sums;
-        account->others = between(account->busy + account->handling, account->others);
+        account->others = ns_between(account->busy + account->handling, account->others);
         if (run == CSCHED_EVERY_RUN)
             add_ends(s, account);
     }

@@ -54,6 +54,12 @@ typedef struct { /* of one worker, in the present piece of work */
     uint64_t first, last; /* when it took its first task, and gave the result of its last */
 } worker_time_t;
 
+/* Nanoseconds from one stamp to a later one; 0 where stamps of two processes are out of order. */
+static inline uint64_t ns_between(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
 void accounts_close(accounts_t *accounts);
 int account_open(accounts_t *accounts, uint32_t run); /* an empty account for this run */
 /* A worker has become ready (1), or is gone (-1). */

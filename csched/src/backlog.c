@@ -25,12 +25,15 @@ void backlog_ran(csched_t *s, const task_t *task, const result_entry_t *entry)
         backlog->work = s->accounts.number; /* until then, what it took before is the best guess */
         backlog->run = task->run;
         backlog->ran = backlog->spent = 0;
+        backlog->loading = UINT64_MAX;
     } else if (backlog->run != task->run) {
         return; /* other arguments, maybe other times */
     }
     backlog->serial = newer ? serial : backlog->serial;
+    uint64_t loading = ns_between(entry->received, entry->started) / task->count;
+    backlog->loading = loading < backlog->loading ? loading : backlog->loading;
     backlog->ran += task->count;
-    backlog->spent += entry->returned > entry->received ? entry->returned - entry->received : 0;
+    backlog->spent += ns_between(entry->started, entry->returned);
 }
 
 /* -- for views */
@@ -46,7 +49,7 @@ CSCHED_EXPORT int csched_backlogs(csched_t *s, uint32_t most, csched_backlog_t *
                                                    .tasks = s->functions[i].tasks,
                                                    .outstanding = backlog->outstanding,
                                                    .ran = backlog->ran,
-                                                   .spent = backlog->spent};
+                                                   .spent = backlog->spent + backlog->ran * backlog->loading};
     }
     pthread_mutex_unlock(&s->lock);
     return (int)found;

@@ -8,7 +8,8 @@
 
 typedef struct { /* of one function */
     uint64_t outstanding; /* elements of its tasks that are not over */
-    uint64_t ran, spent;  /* elements that ended on workers, and the nanoseconds that this took there: */
+    uint64_t ran, spent;  /* elements that ended on workers, and the nanoseconds from their start on: */
+    uint64_t loading;     /* nanoseconds before the start of an element, the least: the first ones import modules */
     uint32_t work, run;   /* in this piece of work, and of its tasks in this run, the newest one */
     uint32_t serial;      /* of the newest of these tasks */
 } backlog_t;

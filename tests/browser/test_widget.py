@@ -112,6 +112,29 @@ def test_live_and_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None
     assert one.errors == []
 
 
+def test_made_after_the_run_it_shows_the_run_from_its_begin(lab: OpenLab, tmp_path: Path) -> None:
+    open_doors(tmp_path, "first", "second")
+    one = lab(LOAD, DEFINE, run_gated(tmp_path, 60), "%dashboard --inline")
+    for index in (0, 1, 2):
+        one.run_cell(index)
+    one.wait_output(2, "gathered 60")
+    one.run_cell(3)
+    wait_inline(one, "d.presence === 'live' && d.done === 60 && d.total === 60 && d.failed === 1")
+    root = one.page.locator(ROOT)
+    root.get_by_role("button", name="Whole run").click()
+    root.get_by_role("group", name="Throughput, queue").focus()
+    one.page.keyboard.press("End")
+    values = {"rate": set[str](), "queued": set[str](), "running": set[str]()}
+    for _ in range(120):
+        one.page.keyboard.press("ArrowLeft")
+        for chart, found in values.items():
+            found.add(root.locator(f".cellmill-chart-{chart} .cellmill-chart-value").inner_text())
+    for chart, found in values.items():
+        assert len(found - {"0", "–", ""}) > 1, (chart, found)
+    one.screenshot("widget-after-light")
+    assert one.errors == []
+
+
 @pytest.mark.long
 def test_reload_restart_and_a_notebook_without_a_kernel(lab: OpenLab, tmp_path: Path) -> None:
     open_doors(tmp_path, "first")

@@ -21,7 +21,7 @@ from cellmill.errors import UsageError
 from cellmill.telemetry import schema
 from cellmill.telemetry.progress import ProgressFold
 from cellmill.views import commands
-from cellmill.views.publisher import take_sample
+from cellmill.views.samples import take_sample
 from cellmill.views.sections.state_map import BYTES_PER_SECOND, MOST_CELLS, StateMapSection, span_for
 
 WAIT = 60

@@ -12,7 +12,7 @@ import pytest
 
 from cellmill import Executor
 from cellmill.telemetry.time_left import Backlog, Graph, Latest, Pace, TimeLeft, time_left
-from cellmill.views.publisher import left_of
+from cellmill.views.samples import left_of
 from tests.support import tasks
 from tests.support.helpers import SECONDS
 

@@ -111,6 +111,7 @@ LAYERS = [
         "views.comm",
         "views.subscribers",
         "views.publisher",
+        "views.samples",
         "views.inline_dashboard",
         "views.commands",
         "views.sections",

@@ -20,7 +20,8 @@ from cellmill import executor as executors
 from cellmill.errors import UsageError
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
-from cellmill.views.publisher import Publisher, packed
+from cellmill.views import comm
+from cellmill.views.publisher import Progress, Publisher, packed
 from cellmill_widgets import dashboard
 from cellmill_widgets.notebook import LIVE, close_widget, publish
 
@@ -69,6 +70,13 @@ def _shell() -> Any:
     return ip
 
 
+def _progress_of(executor: Executor | None) -> Progress | None:
+    """Return what the panel's publisher knows of the same executor from before; None where it knows nothing."""
+    known = comm.publisher()
+    same = executor is None or executor is executors.peek_default_executor()
+    return known.progress if known is not None and same else None
+
+
 class Inline:
     """The dashboard of one executor."""
 
@@ -96,6 +104,7 @@ class Inline:
             self._send,
             rest=self._redraw,
             ended=self.close if executor is not None else None,
+            progress=_progress_of(executor),
         )
         _controls.open()
         self._publisher.start()
@@ -211,16 +220,16 @@ class _Controls:
 
     def open(self) -> None:
         if not self._registered:
-            import comm
+            from comm import get_comm_manager
 
-            comm.get_comm_manager().register_target(TARGET, self._opened)
+            get_comm_manager().register_target(TARGET, self._opened)
             self._registered = True
 
     def close(self) -> None:
         if self._registered:
-            import comm
+            from comm import get_comm_manager
 
-            comm.get_comm_manager().unregister_target(TARGET, self._opened)
+            get_comm_manager().unregister_target(TARGET, self._opened)
             self._registered = False
 
     def forget(self, key: str) -> None:

@@ -21,9 +21,10 @@ from typing import Any, cast
 from cellmill import run_registry
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
-from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
+from cellmill.telemetry.progress import ProgressFold
 from cellmill.views import commands
 from cellmill.views.pace import INTERVAL, Pace
+from cellmill.views.samples import left_of, take_run_samples, take_sample
 from cellmill.views.sections import FOR_RECORDINGS, SECTIONS, FollowsWork, SectionOfWork
 from cellmill.views.subscribers import Listeners
 
@@ -36,6 +37,14 @@ NEVER = float("-inf")
 
 _log = logging.getLogger("cellmill.views.comm")
 _heard: weakref.WeakSet[Publisher] = weakref.WeakSet()
+
+
+class Progress:
+    """The counters of an executor, folded for one publisher or several; ``lock`` is held to use ``fold``."""
+
+    def __init__(self) -> None:
+        self.fold = ProgressFold()
+        self.lock = threading.Lock()
 
 
 class Publisher:
@@ -53,7 +62,9 @@ class Publisher:
         *,
         rest: Callable[[], None] | None = None,
         ended: Callable[[], None] | None = None,
+        progress: Progress | None = None,
     ) -> None:
+        """``progress``: of another publisher of the same executor, whose pieces of work this one's are then."""
         self._ip = ip
         self._executor_of = executor_of
         self._deliver = send
@@ -65,11 +76,10 @@ class Publisher:
         self._sections = {name: make() for name, make in SECTIONS.items()}
         self._section_lock = threading.Lock()
         self._section_sent = dict.fromkeys(SECTIONS, NEVER)
-        self._fold = ProgressFold()
-        self._fold_lock = threading.Lock()
+        self.progress = progress or Progress()
         for section in self._sections.values():
             if isinstance(section, FollowsWork):
-                section.follow(lambda: self._fold.bounds)
+                section.follow(lambda: self.progress.fold.bounds)
         self._last: schema.Snapshot | None = None
         self._sent_at = 0.0
         self._in_cell = True  # made by a magic or a call, that is inside a cell
@@ -116,6 +126,7 @@ class Publisher:
 
     def obey(self, listener: str, command: Mapping[str, Any]) -> list[schema.Frame]:
         """Do what a view asks; the frames for it alone: none for one that only says again what it watches."""
+        stranger = listener not in self._listeners
         try:
             answer = commands.obey(command, self._executor_of())
             if not self._spoke(listener, command):
@@ -130,14 +141,14 @@ class Publisher:
         self._wake.set()  # the other views' news
         state = self.state()
         self._record(state[1:])  # views fold it into what they show
-        if kind == "refresh":
+        if kind == "refresh" or stranger:
             state += self._course()
         return [*([] if answer is None else [answer]), *state]
 
     def _course(self) -> list[schema.Frame]:
         """Return the counters of the present work so far, for a view that may have missed them."""
-        with self._fold_lock:
-            course = self._fold.course()
+        with self.progress.lock:
+            course = self.progress.fold.course()
         return [] if course is None else [course]
 
     def state(self) -> list[schema.Frame]:
@@ -151,8 +162,8 @@ class Publisher:
         if executor is None:
             return None
         sample, runs = take_sample(executor), take_run_samples(executor)
-        with self._fold_lock:
-            frame = self._fold.snapshot(sample, runs)
+        with self.progress.lock:
+            frame = self.progress.fold.snapshot(sample, runs)
         frame["left"] = left_of(executor)
         return frame
 
@@ -227,8 +238,8 @@ class Publisher:
         try:
             executor = self._executor_of()
             if executor is not None:
-                with self._fold_lock:
-                    self._fold.cell_started(take_sample(executor))
+                with self.progress.lock:
+                    self.progress.fold.cell_started(take_sample(executor))
         except Exception:
             _log.debug("no sample at the start of a cell", exc_info=True)
         self._in_cell = True
@@ -299,7 +310,7 @@ class Publisher:
                     continue
                 self._section_sent[name] = now
                 if isinstance(section, SectionOfWork):
-                    section.begin(self._fold.work)
+                    section.begin(self.progress.fold.work)
                 frame = section.frame(executor)
                 if frame is not None and name in FOR_RECORDINGS:
                     self._record([frame])
@@ -346,51 +357,3 @@ def packed(frame: schema.Frame) -> tuple[dict[str, Any], list[Any] | None]:
     if not binary:
         return data, None
     return {k: v for k, v in data.items() if k not in binary}, [data[name] for name in binary]
-
-
-def take_sample(executor: Executor) -> Sample:
-    """An executor's counters."""
-    stats = executor.stats()
-    return Sample(
-        executor=id(executor),
-        time=stats.time_ns / 1e9,
-        backend=executor.backend,
-        workers=stats.workers,
-        wanted=executor.max_workers,
-        paused=executor.paused,
-        submitted=stats.submitted,
-        running=stats.running,
-        succeeded=stats.succeeded,
-        failed=stats.failed,
-        cancelled=stats.cancelled,
-        position=observer.next_position if (observer := executor._backend.observer) else 0,
-    )
-
-
-def left_of(executor: Executor) -> schema.TimeLeft | None:
-    """Return the estimate of the time that the outstanding tasks still take; None where there is none."""
-    backend = executor._backend
-    if backend.observer is None:
-        return None
-    left = backend.observer.time_left(run_registry.runs_of(backend), executor.max_workers)
-    return None if left is None else {"seconds": round(left.seconds, 3), "unknown": list(left.unknown)}
-
-
-def take_run_samples(executor: Executor) -> list[RunSample]:
-    """The counters of this executor's runs in progress, oldest first."""
-    samples = []
-    for run in run_registry.runs_of(executor._backend):
-        counts = run.counts()
-        done = counts.succeeded + counts.failed + counts.cancelled
-        sample = RunSample(
-            run.id,
-            run.name,
-            run.total,
-            counts.submitted,
-            done,
-            counts.failed,
-            counts.cancelled,
-            run.priority,
-        )
-        samples.append(sample)
-    return samples

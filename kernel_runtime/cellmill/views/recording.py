@@ -19,7 +19,7 @@ from ..executor import peek_default_executor
 from ..telemetry import schema
 from ..telemetry.journal import JournalFull, JournalWriter
 from ..telemetry.progress import ProgressFold
-from . import comm, pace, publisher
+from . import comm, pace, publisher, samples
 from .sections import SECTIONS, FollowsWork, SectionOfWork
 
 __all__ = ["Recording", "record", "stop_recording"]
@@ -132,7 +132,7 @@ class _Watcher:
         if executor is None:
             return
         now = time.monotonic()
-        frame = self._fold.snapshot(publisher.take_sample(executor), publisher.take_run_samples(executor))
+        frame = self._fold.snapshot(samples.take_sample(executor), samples.take_run_samples(executor))
         if self._last is None or {**frame, "time": 0.0} != {**self._last, "time": 0.0}:
             self._last = frame
             self._take(frame)

@@ -34,6 +34,9 @@ class Listeners:
     def __len__(self) -> int:
         return len(self._known)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
     def heard(
         self, name: str, sections: frozenset[str] | None = None, *, lasting: bool = False
     ) -> frozenset[str] | None:

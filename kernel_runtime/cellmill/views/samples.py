@@ -1,0 +1,56 @@
+"""What views are told of an executor: its counters, its runs, and the time that is left."""
+
+from __future__ import annotations
+
+from cellmill import run_registry
+from cellmill.executor import Executor
+from cellmill.telemetry import schema
+from cellmill.telemetry.progress import RunSample, Sample
+
+
+def take_sample(executor: Executor) -> Sample:
+    """An executor's counters."""
+    stats = executor.stats()
+    return Sample(
+        executor=id(executor),
+        time=stats.time_ns / 1e9,
+        backend=executor.backend,
+        workers=stats.workers,
+        wanted=executor.max_workers,
+        paused=executor.paused,
+        submitted=stats.submitted,
+        running=stats.running,
+        succeeded=stats.succeeded,
+        failed=stats.failed,
+        cancelled=stats.cancelled,
+        position=observer.next_position if (observer := executor._backend.observer) else 0,
+    )
+
+
+def left_of(executor: Executor) -> schema.TimeLeft | None:
+    """Return the estimate of the time that the outstanding tasks still take; None where there is none."""
+    backend = executor._backend
+    if backend.observer is None:
+        return None
+    left = backend.observer.time_left(run_registry.runs_of(backend), executor.max_workers)
+    return None if left is None else {"seconds": round(left.seconds, 3), "unknown": list(left.unknown)}
+
+
+def take_run_samples(executor: Executor) -> list[RunSample]:
+    """The counters of this executor's runs in progress, oldest first."""
+    samples = []
+    for run in run_registry.runs_of(executor._backend):
+        counts = run.counts()
+        done = counts.succeeded + counts.failed + counts.cancelled
+        sample = RunSample(
+            run.id,
+            run.name,
+            run.total,
+            counts.submitted,
+            done,
+            counts.failed,
+            counts.cancelled,
+            run.priority,
+        )
+        samples.append(sample)
+    return samples

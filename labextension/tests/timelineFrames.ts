@@ -54,7 +54,7 @@ export function frame(
     dropped: 0,
     threshold: 0,
     workers: [0, 1],
-    names: number === 1 ? [{ number: 1, name: 'fold' }] : [],
+    names: number === 1 ? [{ number: 1, name: 'fold', colour: 0 }] : [],
     spans,
     running: new Uint8Array(),
     ...more

@@ -99,7 +99,21 @@ def test_only_changes_follow_until_a_view_joins(executor: cellmill.Executor) -> 
     assert whole is not None
     assert whole["follows"] == 0
     assert len(spans(whole["spans"])) == 2
-    assert len(whole["names"]) == 1
+    assert whole["names"] == first["names"]
+
+
+def test_functions_keep_their_colours_for_views_that_come_later(executor: cellmill.Executor) -> None:
+    section = TimelineSection()
+    executor.submit(abs, -1).result(WAIT)
+    first = collected(section, executor, 1)[-1]["names"]
+    executor.submit(double, 1).result(WAIT)
+    then = collected(section, executor, 2)[-1]["names"]
+    late = TimelineSection()
+    names = [name for frame in collected(late, executor, 2) for name in frame["names"]]
+    assert sorted(names, key=lambda one: one["number"]) == sorted(
+        [*first, *then], key=lambda one: one["number"]
+    )
+    assert len({name["colour"] for name in names}) == 2
 
 
 def test_what_runs_is_an_open_span_that_grows(executor: cellmill.Executor, tmp_path: Path) -> None:

@@ -164,6 +164,7 @@ class FunctionName(TypedDict):
     """The name that belongs to a function's number."""
     number: int  # the scheduler's number for one version of the function
     name: str  # its name
+    colour: int  # index of its colour, which every function of this name has while the kernel lives
 
 class Timeline(Message):
     """What each worker did when, in this piece of work; each frame has the changes since the one before."""

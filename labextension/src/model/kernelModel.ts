@@ -79,7 +79,7 @@ export class KernelModel {
         this._pushCourse(frame);
         return;
       default:
-        this._sections.push(frame, now);
+        this._sections.push(frame);
     }
   }
 

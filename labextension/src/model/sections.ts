@@ -48,8 +48,8 @@ export class Sections {
   /** answers about single tasks */
   tasks = new TaskAnswers();
 
-  /** Take one frame; `now` is the page's clock in seconds. Frames of no section change nothing. */
-  push(frame: Frame, now: number): void {
+  /** Take one frame. Frames of no section change nothing. */
+  push(frame: Frame): void {
     switch (frame.kind) {
       case 'workers':
         this.workers = frame;
@@ -64,7 +64,7 @@ export class Sections {
         this.journey = frame;
         return;
       case 'timeline':
-        this.timeline.push(frame, now);
+        this.timeline.push(frame);
         return;
       case 'timeline-detail':
         this.timeline.pushDetail(frame);

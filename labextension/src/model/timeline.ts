@@ -1,6 +1,6 @@
 /** Folds the kernel's frames into spans: what each worker did when. */
 
-import type { Timeline, TimelineDetail } from '../protocol/messages';
+import type { FunctionName, Timeline, TimelineDetail } from '../protocol/messages';
 
 /** One task, or several that a worker ran one after the other. Times are seconds on the kernel's clock. */
 export interface Span {
@@ -72,7 +72,7 @@ export interface Detail {
   readonly spans: readonly Span[];
 }
 
-/** Frames in, spans out. `now` is the page's clock in seconds. */
+/** Frames in, spans out. */
 export class TimelineModel {
   /** the last frame without its spans; null before the first one */
   frame: Timeline | null = null;
@@ -85,15 +85,12 @@ export class TimelineModel {
   /** counts the changes, so that views can tell whether to redraw */
   version = 0;
 
-  push(frame: Timeline, now: number): void {
+  push(frame: Timeline): void {
     const other = this.frame !== null && this.frame.work !== frame.work;
     if (frame.follows !== 0 && frame.follows !== this.frame?.number) {
       return; // a frame was missed; the next full one is taken
     }
-    for (const { number, name } of frame.names) {
-      this._names.set(number, name);
-      this._place(name);
-    }
+    this._learn(frame.names);
     const spans = frame.follows === 0 ? [] : [...this.spans];
     for (const { place, span: one } of readSpans(frame.spans)) {
       spans[place] = one;
@@ -104,7 +101,6 @@ export class TimelineModel {
       this.detail = null;
     }
     this.frame = frame;
-    this._arrived = now;
     this.first = [...spans, ...this.running].reduce(
       (least, one) => Math.min(least, one.start),
       Infinity
@@ -116,25 +112,22 @@ export class TimelineModel {
   }
 
   pushDetail(frame: TimelineDetail): void {
-    for (const { number, name } of frame.names) {
-      this._names.set(number, name);
-      this._place(name);
-    }
+    this._learn(frame.names);
     const spans = readSpans(frame.spans).map(one => one.span);
     const { request, start, end } = frame;
     this.detail = { request, start, end, complete: frame.found <= spans.length, spans };
     this.version++;
   }
 
-  /** Convert a time on the page's clock to the kernel's. */
-  time(now: number): number {
-    return this.frame === null ? 0 : this.frame.now + Math.max(0, now - this._arrived);
+  /** The moment up to which the spans are known, on the kernel's clock: running tasks are drawn no further. */
+  get time(): number {
+    return this.frame?.now ?? 0;
   }
 
-  /** The end of the last span, or the present while tasks run. */
-  last(now: number): number {
+  /** The end of the last span, or of what is known while tasks run. */
+  get last(): number {
     if (this.running.length > 0) {
-      return this.time(now);
+      return this.time;
     }
     return this.spans.reduce((most, one) => Math.max(most, one.end), this.first);
   }
@@ -146,12 +139,12 @@ export class TimelineModel {
 
   /** Index of a function's colour in the palette: functions of the same name share one, and keep it. */
   colour(number: number): number {
-    return this._place(this.name(number));
+    return this.colourOf(this.name(number));
   }
 
   /** The same, by the function's name. */
   colourOf(name: string): number {
-    return this._place(name);
+    return this._colours.get(name) ?? 0;
   }
 
   /** Names of the functions in the spans, in the order of their colours. */
@@ -162,7 +155,7 @@ export class TimelineModel {
         found.add(this.name(number));
       }
     }
-    return [...found].sort((a, b) => this._place(a) - this._place(b));
+    return [...found].sort((a, b) => this.colourOf(a) - this.colourOf(b));
   }
 
   /** Indices of the workers that have spans or are in the pool. */
@@ -174,16 +167,13 @@ export class TimelineModel {
     return [...found].sort((a, b) => a - b);
   }
 
-  private _place(name: string): number {
-    let place = this._places.get(name);
-    if (place === undefined) {
-      place = this._places.size;
-      this._places.set(name, place);
+  private _learn(functions: readonly FunctionName[]): void {
+    for (const { number, name, colour } of functions) {
+      this._names.set(number, name);
+      this._colours.set(name, colour);
     }
-    return place;
   }
 
   private readonly _names = new Map<number, string>();
-  private readonly _places = new Map<string, number>();
-  private _arrived = 0;
+  private readonly _colours = new Map<string, number>();
 }

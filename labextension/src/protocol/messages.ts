@@ -200,6 +200,8 @@ export interface ReplaceWorker extends Message<'replace-worker'> {
 export interface FunctionName {
   /** the scheduler's number for one version of the function */ readonly number: number;
   /** its name */ readonly name: string;
+  /** index of its colour, which every function of this name has while the kernel lives */
+  readonly colour: number;
 }
 
 /** What each worker did when, in this piece of work; each frame has the changes since the one before. */
@@ -484,7 +486,7 @@ const workerEnd = record<WorkerEnd>({ index: integer, how: string, memory: nulla
 const machine = record<Machine>({
     cpus: integer, memory: integer, free: integer, pid: integer, cpu: nullable(number), used: integer
 });
-const functionName = record<FunctionName>({ number: integer, name: string });
+const functionName = record<FunctionName>({ number: integer, name: string, colour: integer });
 const intervalFigures = record<IntervalFigures>({
     known: integer, total: number, median: number, p95: number, p99: number, longest: number
 });

@@ -131,9 +131,9 @@ test('zooming keeps to whole multiples and to the end', () => {
 test('parts are kept by request, the newest few', () => {
   const sections = new Sections();
   for (let request = 0; request < 20; request++) {
-    sections.push(part(request, {}), 0);
+    sections.push(part(request, {}));
   }
-  sections.push(frame({}), 0);
+  sections.push(frame({}));
   assert.deepEqual([...sections.mapParts.keys()], [12, 13, 14, 15, 16, 17, 18, 19]);
   sections.reset();
   assert.equal(sections.mapParts.size, 0);

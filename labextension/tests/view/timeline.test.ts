@@ -14,8 +14,7 @@ test('single tasks of an answer stand where slices were, and nowhere twice', () 
   model.push(
     frame(1, 0, packed({ start: 0, end: 1e9, count: 50 }, { start: 2e9, end: 3e9, count: 50 }), {
       threshold: 1
-    }),
-    0
+    })
   );
   model.pushDetail({
     cellmill: 1,
@@ -62,7 +61,7 @@ test('spans too narrow to be told apart are one for each pixel', () => {
     end: (at + 1) * 1e7,
     failed: at === 12 ? 1 : 0
   }));
-  model.push(frame(1, 0, packed(...narrow, { start: 3e9, end: 9e9 })), 0);
+  model.push(frame(1, 0, packed(...narrow, { start: 3e9, end: 9e9 })));
   const seen = mergeNarrow(model.spans, 1);
   assert.deepEqual(
     seen.map(span => [span.start, span.count, span.failed]),
@@ -86,8 +85,7 @@ test('the keyboard goes from span to span and from row to row', () => {
         { start: 1e9, end: 2e9 },
         { start: 3.5e9, end: 4e9, worker: 1 }
       )
-    ),
-    0
+    )
   );
   const first = neighbour(model.spans, null, 0, 1);
   assert.equal(first?.start, 1);
@@ -145,7 +143,7 @@ test('marks are round, few, and count from a near moment where steps are small',
 test('a slice says what it holds, and what is guessed', () => {
   const model = new TimelineModel();
   const spans = packed({ start: 0, end: 1e9, count: 1200, failed: 3, shares: [128, 0, 0] });
-  model.push(frame(1, 0, spans, { tasks: 1200, sampled: 900, threshold: 0.5, dropped: 7 }), 0);
+  model.push(frame(1, 0, spans, { tasks: 1200, sampled: 900, threshold: 0.5, dropped: 7 }));
   const [span] = model.spans;
   assert.ok(span !== undefined);
   const lines = describe(span, model, untranslated, true);

@@ -9,7 +9,7 @@ from typing import Any
 from cellmill.errors import UsageError
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
-from cellmill.views.sections.work_fold import functions_in, name_of
+from cellmill.views.sections.work_fold import functions_in, named
 
 MOST_TASKS = 4000
 _LONGEST = 2.0**62 / 1e9  # seconds that fit into the clock
@@ -35,7 +35,7 @@ def zoom(executor: Executor, command: Mapping[str, Any]) -> schema.TimelineDetai
         "start": start,
         "end": end,
         "found": found,
-        "names": [{"number": n, "name": name_of(names, n)} for n in sorted(functions_in(spans))],
+        "names": named(names, functions_in(spans)),
         "spans": spans,
     }
 

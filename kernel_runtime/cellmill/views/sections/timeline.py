@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
-from cellmill.views.sections.work_fold import Folded, WorkFold, functions_in, name_of
+from cellmill.views.sections.work_fold import Folded, WorkFold, functions_in, named
 
 BYTES_PER_SECOND = 120_000  # after a frame with all spans the next one waits so long that this holds
 
@@ -80,7 +80,7 @@ class TimelineSection:
             "dropped": int(state.dropped),
             "threshold": state.threshold * 1e-9,
             "workers": [],
-            "names": [{"number": number, "name": name_of(names, number)} for number in sorted(fresh)],
+            "names": named(names, fresh),
             "spans": spans,
             "running": running,
         }

@@ -7,8 +7,9 @@ if its backend keeps a journey ring.
 from __future__ import annotations
 
 import struct
+import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from cellmill.telemetry import schema
 if TYPE_CHECKING:
     from cellmill.backends.scheduled.timeline import FunctionFigures
 
+_colours: dict[str, int] = {}  # by name, in the order in which views are told of them
+_colour_lock = threading.Lock()
 OTHER_FUNCTIONS = 2**32 - 1
 SPAN = struct.Struct("=QQQIIIHHIIIBBBBII")  # csched_span_t
 INTERVALS = (*schema.INTERVALS, "pickle", "beside")
@@ -35,6 +38,17 @@ def name_of(names: Mapping[int, str], number: int) -> str:
         return "other functions"
     name = names.get(number, "?")
     return "a call" if name == "?" else name.rpartition("<locals>.")[2]
+
+
+def named(names: Mapping[int, str], numbers: Iterable[int]) -> list[schema.FunctionName]:
+    """Return functions as views read them, in the order of their numbers."""
+    found: list[schema.FunctionName] = []
+    for number in sorted(numbers):
+        name = name_of(names, number)
+        with _colour_lock:
+            colour = _colours.setdefault(name, len(_colours))
+        found.append({"number": number, "name": name, "colour": colour})
+    return found
 
 
 def functions_in(spans: bytes) -> set[int]:

@@ -17,8 +17,6 @@ import type { Tab, TabKind, TabOptions } from './tab';
 const SETTLE = 300;
 /** Width in pixels above which slices are resolved into single tasks. */
 const WIDE = 6;
-/** Seconds between pictures in which only the bars of running tasks grow. */
-const STILL = 0.4;
 
 class TimelineTab implements Tab {
   constructor({ parent, trans, send }: TabOptions) {
@@ -66,13 +64,11 @@ class TimelineTab implements Tab {
 
   draw(state: KernelState): void {
     const model = state.sections.timeline;
-    const moved = Math.abs(state.now - this._drawnAt);
-    if (model === this._model && model.version === this._version && moved < STILL) {
+    if (model === this._model && model.version === this._version) {
       return;
     }
     this._model = model;
     this._version = model.version;
-    this._drawnAt = state.now;
     const { frame } = model;
     if (frame !== null && frame.work !== this._work) {
       this._work = frame.work;
@@ -83,7 +79,7 @@ class TimelineTab implements Tab {
     this._frame.hidden = !known || !some;
     this._bar.hidden = this._frame.hidden;
     const words = known
-      ? summary(model, this._trans, model.last(state.now))
+      ? summary(model, this._trans, model.last)
       : this._trans.__('This backend does not tell when its tasks ran.');
     setText(this._words, words);
     this._canvas.setAttribute(
@@ -94,7 +90,7 @@ class TimelineTab implements Tab {
     setText(this._note, note);
     this._note.hidden = note === '';
     this._drawLegend();
-    this._chart.draw(model, state.now);
+    this._chart.draw(model);
   }
 
   dispose(): void {
@@ -204,7 +200,6 @@ class TimelineTab implements Tab {
   private _model: TimelineModel | null = null;
   private _version = -1;
   /** time of the last full picture */
-  private _drawnAt = 0;
   private _work = -1;
   private _timer = 0;
   private _requests = Math.floor(Math.random() * 1e9);

@@ -36,10 +36,9 @@ export class TimelineChart implements TimelineActs {
     this._resized.observe(_canvas);
   }
 
-  /** Draw a model at `now`, in seconds on the page's clock. */
-  draw(model: TimelineModel, now: number): void {
+  /** Draw a model. */
+  draw(model: TimelineModel): void {
     this._model = model;
-    this._now = now;
     this.redraw();
   }
 
@@ -149,7 +148,7 @@ export class TimelineChart implements TimelineActs {
     const { from, to } = this._range.window(first, last);
     const workers = model.workers();
     const row = workers.length > MOST_ROWS_TALL ? ROW.low : ROW.tall;
-    const end = model.time(this._now);
+    const end = model.time;
     const running = model.running.map(span => ({ ...span, end: Math.max(span.end, end) }));
     const left = width < 400 ? 58 : 70;
     const pixel = (to - from) / Math.max(1, width - left);
@@ -172,7 +171,7 @@ export class TimelineChart implements TimelineActs {
 
   private _ends(): { readonly first: number; readonly last: number } {
     const first = this._model?.first ?? 0;
-    return { first, last: this._model?.last(this._now) ?? 0 };
+    return { first, last: this._model?.last ?? 0 };
   }
 
   private _timeAt(event: MouseEvent): number {
@@ -217,5 +216,4 @@ export class TimelineChart implements TimelineActs {
   private _model: TimelineModel | null = null;
   private _picture: Picture | null = null;
   private _chosen: Span | null = null;
-  private _now = 0;
 }

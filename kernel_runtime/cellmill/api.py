@@ -11,7 +11,7 @@ from .cell_output.transcript import kept
 from .diagnostics.blame import cancelling
 from .diagnostics.boundary import bounded
 from .diagnostics.questions import Waits, number
-from .errors import BackendError, UsageError
+from .errors import BackendError, DependencyError, UsageError
 from .executor import Executor, default_executor, peek_default_executor
 from .futures import OVER, Future
 from .history import Runs
@@ -88,6 +88,15 @@ def _cancel(what: Run | Future | int | None) -> int:
 
 # -- single tasks
 
+_ENDS = {
+    "done": "it is done",
+    "failed": "it failed",
+    "lost": "it was lost with its worker",
+    "cancelled": "it was cancelled",
+    "not-run": "it did not run, since an input failed",
+    "retried": "it failed, and another attempt follows",
+}  # by the kind of its row
+
 
 @bounded
 def why(task: Future | int) -> str:
@@ -98,15 +107,23 @@ def why(task: Future | int) -> str:
         early = _of_future(task)
         if early:
             return early
-    questions, ticket = _find(task)
+    return in_words(*_find(task))
+
+
+def in_words(questions: TaskQuestions, ticket: int) -> str:
+    """The same, where the part that answers questions is at hand."""
     waits = questions.why(ticket)
-    failed = questions.failure(ticket) if waits.reason == "over" else None
+    if waits.reason != "over":
+        return str(waits)
+    failed = questions.failure(ticket)
     if failed is not None:
         return (
             f"It does not wait: task {number(failed.task)}, {failed.function}({failed.arguments}), failed with "
             f"{failed.type}: {failed.message}"
         )
-    return str(waits)
+    rows = questions.find(task=ticket, order="newest")[0]
+    latest = {row.kind for row in rows if row.attempt == max(each.attempt for each in rows)}
+    return f"It does not wait: {_ENDS[latest.pop()]}." if len(latest) == 1 else str(waits)
 
 
 def waits(task: int, executor: Executor | None = None) -> Waits:
@@ -165,6 +182,8 @@ def _of_future(future: BaseFuture[Any]) -> str:
         if future.cancelled():
             return "It does not wait: it was cancelled."
         error = future.exception()
+        if isinstance(error, DependencyError):
+            return f"It does not wait: {_ENDS['not-run']}."
         return (
             f"It does not wait: it {'is done' if error is None else f'failed with {type(error).__name__}'}."
         )

@@ -110,14 +110,9 @@ def _inputs(waits: Waits) -> str:
     if named and rest > 0:
         named += f" and {rest:,} more"
     which = f": {named}" if named else ""
-    return (
-        f"It waits for the results of {_tasks(waits.missing)}{which} "
-        f"({waits.inputs - waits.missing:,} of {_inputs_in_all(waits.inputs)} there)."
-    )
-
-
-def _inputs_in_all(count: int) -> str:
-    return "1 input is" if count == 1 else f"{count:,} inputs are"
+    came = waits.inputs - waits.missing
+    others = f" {came:,} other{' has' if came == 1 else 's have'} come since its call." if came else ""
+    return f"It waits for the results of {_tasks(waits.missing)}{which}.{others}"
 
 
 def _delayed(waits: Waits) -> str:
@@ -164,6 +159,11 @@ def _no_worker(waits: Waits) -> str:
     return "There is no worker: `%cellmill restart` starts new ones, `%cellmill workers N` sets their number."
 
 
+def _before(waits: Waits) -> str:
+    before = waits.same + waits.higher
+    return f" {_tasks(before)} {'is' if before == 1 else 'are'} before it." if before else ""
+
+
 def _resource(waits: Waits) -> str:
     what, of = waits.resource, "of memory" if waits.resource == "memory" else waits.resource
     holders = ", ".join(f"{function} {number(task)}" for task, function in waits.holders)
@@ -174,9 +174,7 @@ def _resource(waits: Waits) -> str:
         words += (
             f" What comes free is kept for {function} {number(task)}, which asks for {waits.first_wanted}."
         )
-    before = waits.same + waits.higher
-    if before:
-        words += f" {_tasks(before)} {'is' if before == 1 else 'are'} before it."
+    words += _before(waits)
     return (
         f"{words} Where there is more than the executor knows of: `%cellmill resources {what}="
         f"{'64GB' if what == 'memory' else 'N'}`."
@@ -189,14 +187,13 @@ _WORDS = {
         f"It does not wait: it has run for {span(waits.since_ns)} on worker {waits.worker}."
     ),
     "stopping": lambda waits: (
-        f"It was cancelled while it ran on worker {waits.worker}, and is stopping: what does not hear is killed "
-        "half a second later."
+        f"It was cancelled while it ran on worker {waits.worker}, and is stopping: a task that has not stopped after "
+        "half a second loses its worker."
     ),
     "inputs": _inputs,
     "delayed": _delayed,
     "paused": lambda waits: (
-        "The workers are paused: `%cellmill resume`, or Resume in the panel, goes on."
-        + (f" {_tasks(waits.higher + waits.same)} are before it." if waits.higher + waits.same else "")
+        "The workers are paused: `%cellmill resume`, or Resume in the panel, goes on." + _before(waits)
     ),
     "no-worker": _no_worker,
     "queued": _queued,

@@ -43,3 +43,17 @@ def test_a_wrong_line_is_pointed_at(notebook: Notebook) -> None:
     assert "did you mean halve?" in unknown.traceback
     assert unknown.pointed_at() == "halv"
     assert notebook.run("%journeys halve third").pointed_at() == "third"
+
+
+def test_it_says_of_how_many_tasks_it_has_the_journeys(notebook: Notebook) -> None:
+    notebook.run(DEFINE).ok()
+    notebook.run("done = sum(halve.map(range(300_000)))").ok()
+    everything, one = notebook.run("%journeys").ok(), notebook.run("%journeys halve").ok()
+    for output, words in (
+        (everything, "300,0"),
+        (one, "300,000 tasks:"),
+    ):  # the kernel is that of other tests, too
+        assert output.result is not None
+        for text in (output.text, output.result["text/html"]):
+            assert f"The newest 262,144 of {words}" in text
+            assert "halve: 262,144 tasks" in text

@@ -48,6 +48,13 @@ class Journeys:
     what: str
     functions: tuple[schema.FunctionJourney, ...]
     account: Account | None = None
+    ended: int = 0  # tasks and attempts of all that have ended: more than are kept, maybe
+
+    @property
+    def _part(self) -> str:
+        """What part of the tasks the figures are of; "" where it is all."""
+        kept = sum(journey["tasks"] for journey in self.functions)
+        return f"The newest {kept:,} of {self.ended:,} tasks:" if kept < self.ended else ""
 
     def _rows(self, journey: schema.FunctionJourney) -> list[tuple[str, ...]]:
         rows = []
@@ -72,6 +79,7 @@ class Journeys:
         if not self.functions:
             return f"no journeys of {self.what}"
         blocks = [self.account.sentence] if self.account is not None and self.account.tasks else []
+        blocks += [self._part] if self._part else []
         for journey in self.functions:
             lines = [self._title(journey), f"{'':16}" + "".join(f"{name:>10}" for name in _COLUMNS)]
             lines += [
@@ -88,7 +96,8 @@ class Journeys:
             if self.account is not None and self.account.tasks
             else ""
         )
-        return first + "".join(self._table(journey) for journey in self.functions)
+        part = f"<p>{self._part}</p>" if self._part else ""
+        return first + part + "".join(self._table(journey) for journey in self.functions)
 
     def _table(self, journey: schema.FunctionJourney) -> str:
         heads = "".join(f"<th scope=col {_CELL}>{name}</th>" for name in _COLUMNS)
@@ -127,7 +136,10 @@ def run_journeys(text: str) -> Journeys:
     fold_all(timeline)
     functions = journeys_of(timeline.figures(), observer.function_names)
     account = observer.account(None if run is None else run.key, forecast=True)
-    return Journeys("any task" if run is None else f"run {run.id}, {run.name}", tuple(functions), account)
+    if run is not None:
+        return Journeys(f"run {run.id}, {run.name}", tuple(functions), account, account.tasks)
+    stats = executor.stats()
+    return Journeys("any task", tuple(functions), account, stats.succeeded + stats.failed)
 
 
 def _runs_of(executor: cellmill.Executor) -> list[run_registry.Known]:

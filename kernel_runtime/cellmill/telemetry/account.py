@@ -66,7 +66,7 @@ class Account:
         ]
         told = [(share / whole, words) for share, words in parts if share / whole >= _LEAST]
         shares = [f"{100 * share:.0f} % {words}" for share, words in told]
-        workers = f"{self.workers:.0f} worker{'' if round(self.workers) == 1 else 's'}"
+        workers = _workers(self.workers)
         text = f"{duration_text(self.wall)}: {workers} {', '.join(shares) if shares else 'idle'}."
         if self.busy and self.wasted / self.busy >= _LEAST:
             text += f" {100 * self.wasted / self.busy:.0f} % of your code's time was of attempts that came to nothing."
@@ -96,6 +96,13 @@ class Account:
         return (
             f"The chain {words} takes {at_least}{duration_text(self.span)}, however many workers there are."
         )
+
+
+def _workers(mean: float) -> str:
+    """Their number, or its mean where it changed by more than the time of a start."""
+    if abs(mean - round(mean)) > 0.1:
+        return f"{mean:.1f} workers on average"
+    return f"{mean:.0f} worker{'' if round(mean) == 1 else 's'}"
 
 
 def chain_of(names: Iterable[str]) -> tuple[tuple[str, int], ...]:

@@ -153,9 +153,13 @@ test('a slice says what it holds, and what is guessed', () => {
     '50% of that time in your code',
     '3 failed'
   ]);
-  const note = caveats(model, untranslated, false);
+  const note = caveats(model, untranslated, 1207, false);
   assert.match(note, /shorter than 500 ms.*zoom in/);
-  assert.match(caveats(model, untranslated, true), /shorter than 500 ms were recorded together/);
+  assert.match(
+    caveats(model, untranslated, 1207, true),
+    /shorter than 500 ms were recorded together/
+  );
   assert.match(note, /900 of 1,200/);
-  assert.match(note, /7 were gone/);
+  assert.match(note, /These are 1,200 of 1,207 tasks; the records of the others are gone/);
+  assert.doesNotMatch(caveats(model, untranslated, 1200, false), /These are/);
 });

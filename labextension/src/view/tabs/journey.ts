@@ -7,6 +7,7 @@ import { count, percent } from '../format';
 import { AccountBar } from '../journey/account';
 import { ALONG, intervalWords, mean, reading, wholeMean } from '../journey/reading';
 import { brief } from '../timeline/axis';
+import { partText } from '../partText';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
@@ -236,7 +237,7 @@ class JourneyTab implements Tab {
       );
     }
     if (journey.dropped > 0) {
-      parts.push(trans.__('%1 were gone before they could be read.', count(journey.dropped)));
+      parts.push(partText(journey.tasks, journey.account?.tasks ?? 0, trans));
     }
     if (journey.hidden > 0) {
       parts.push(
@@ -253,7 +254,7 @@ class JourneyTab implements Tab {
         trans.__('On the log scale a bar shows when each interval ended, not how long it was.')
       );
     }
-    return parts.join(' ');
+    return parts.filter(part => part !== '').join(' ');
   }
 
   private readonly _trans: Translator;

@@ -1,5 +1,6 @@
 /** The worker timeline: a row for each worker, a bar for each task, or for many short ones together. */
 
+import { ran } from '../../model/counts';
 import type { KernelState } from '../../model/kernelModel';
 import { VERSION, type Command } from '../../protocol/messages';
 import type { Span, TimelineModel } from '../../model/timeline';
@@ -86,7 +87,8 @@ class TimelineTab implements Tab {
       'aria-label',
       this._trans.__('What the workers did: %1. Plus and minus zoom, arrows move.', words)
     );
-    const note = known ? caveats(model, this._trans, state.recorded) : '';
+    const ended = state.snapshot === null ? 0 : ran(state.snapshot.counts);
+    const note = known ? caveats(model, this._trans, ended, state.recorded) : '';
     setText(this._note, note);
     this._note.hidden = note === '';
     this._drawLegend();

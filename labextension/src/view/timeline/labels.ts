@@ -2,6 +2,7 @@
 
 import type { Span, TimelineModel } from '../../model/timeline';
 import { count, percent } from '../format';
+import { partText } from '../partText';
 import type { Translator } from '../translator';
 import { brief } from './axis';
 
@@ -68,9 +69,15 @@ export function summary(model: TimelineModel, trans: Translator, last: number): 
 }
 
 /**
- * What the picture omits or estimates; empty if it shows every task exactly. A recording cannot be zoomed into tasks.
+ * What the picture omits or estimates; empty if it shows every task exactly. `ended` is the number of tasks that ended.
+ * A recording cannot be zoomed into tasks.
  */
-export function caveats(model: TimelineModel, trans: Translator, recorded: boolean): string {
+export function caveats(
+  model: TimelineModel,
+  trans: Translator,
+  ended: number,
+  recorded: boolean
+): string {
   const { frame } = model;
   if (frame === null) {
     return '';
@@ -93,7 +100,7 @@ export function caveats(model: TimelineModel, trans: Translator, recorded: boole
     );
   }
   if (frame.dropped > 0) {
-    parts.push(trans.__('%1 were gone before they could be read.', count(frame.dropped)));
+    parts.push(partText(frame.tasks, ended, trans));
   }
-  return parts.join(' ');
+  return parts.filter(part => part !== '').join(' ');
 }

@@ -53,12 +53,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running JupyterLab: where it answers, the folder it serves, and where it looks for kernels first."""
+    """A running JupyterLab: where it answers, the folder it serves, where it looks for kernels first, and what it and
+    its kernels print.
+    """
 
     url: str
     token: str
     root: Path
     jupyter_path: Path
+    log: Path
 
     def get(self, path: str) -> object:
         request = urllib.request.Request(
@@ -92,7 +95,7 @@ def environment(scratch: Path) -> dict[str, str]:
     return env
 
 
-def wait_until_up(process: subprocess.Popen[bytes], server: Server, log: Path) -> None:
+def wait_until_up(process: subprocess.Popen[bytes], server: Server) -> None:
     """Ask until the server answers; its log tells why when it does not."""
     deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
@@ -104,7 +107,7 @@ def wait_until_up(process: subprocess.Popen[bytes], server: Server, log: Path) -
                 break  # it ended
         else:
             return
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-4000:]}")
+    raise RuntimeError(f"JupyterLab did not start:\n{server.log.read_text()[-4000:]}")
 
 
 @pytest.fixture(scope="session")
@@ -112,7 +115,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     scratch = tmp_path_factory.mktemp("lab")
     root = scratch / "notebooks"
     root.mkdir()
-    running = Server(f"http://127.0.0.1:{free_ports(1)[0]}", "cellmill-test", root, scratch / "jupyter_path")
+    log = scratch / "server.log"
+    url = f"http://127.0.0.1:{free_ports(1)[0]}"
+    running = Server(url, "cellmill-test", root, scratch / "jupyter_path", log)
     port = running.url.rsplit(":", 1)[1]
     command = [
         sys.executable,
@@ -132,13 +137,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     # A kernel that dies again and again is given up soon.
     command += ["--AsyncIOLoopKernelRestarter.restart_limit=1", "--KernelRestarter.time_to_dead=1.0"]
     command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
-    log = scratch / "server.log"
     with log.open("wb") as sink:
         process = subprocess.Popen(
             command, cwd=root, env=environment(scratch), stdout=sink, stderr=subprocess.STDOUT
         )
     try:
-        wait_until_up(process, running, log)
+        wait_until_up(process, running)
         yield running
     finally:
         process.terminate()
@@ -292,6 +296,9 @@ def lab(
             print(f"an error of JupyterLab's own: {error}")
         if request.node.stash.get(FAILED, False):
             print(*one.console[-20:], sep="\n")
+            for text in one.page.locator("dialog").all_inner_texts():
+                print(f"a dialog is open: {text}")
+            print("the end of the server's log:", server.log.read_text()[-4000:], sep="\n")
             with contextlib.suppress(
                 PlaywrightTimeoutError
             ):  # a page that is too slow is too slow for this, too

@@ -5,11 +5,11 @@ measures calls and maps of no-ops, with captured state of several kinds and with
 A round starts a process of each commit, both with their workers, and asks them in turns for a few hundredths of a
 second of the same row: what else happens on the machine reaches both, and fresh processes differ in more than their
 code. Prints for each row the medians and how many times as fast HEAD is: the median of the ratios of neighbours, and
-between which order statistics of theirs it lies in 95 % of all cases (the sign test's interval; with fewer than six
+between which order statistics of theirs it is in 95 % of all cases (the sign test's interval; with fewer than six
 ratios it is the range, which covers less and says so). Once by the clock, once by the processor time of the kernel's
 process, which others on the machine disturb less. Rows marked + look at captured state where the earlier commit may
 not have: for them the cost of the look is printed, a call's time less that of a call that captures a number, in
-microseconds. With ``--least X`` the exit status is 1 where an interval's lower end lies below, by clock and by
+microseconds. With ``--least X`` the exit status is 1 where an interval's lower end is below, by clock and by
 processor time.
 """
 
@@ -115,7 +115,7 @@ def report(before: list[Turn], now: list[Turn], marked: set[str]) -> dict[str, t
         line = f"{mark + row:30} {medians[0]:11,.3f} {medians[1]:11,.3f}   {'   '.join(parts)}"
         print(line + (f"   look {_look(before, row)}, now {_look(now, row)} us" if mark else ""))
     covered = interval([1.0] * len(now))[2]
-    print(f"In brackets: where the median of {len(now)} paired ratios lies in {covered:.1%} of all cases.")
+    print(f"In brackets: where the median of {len(now)} paired ratios is in {covered:.1%} of all cases.")
     return ends
 
 

@@ -66,7 +66,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
         Metric("stop_next", f"  until the next call returns (at most {limit:g})", "s", "lower"),
         Metric("left_soon", "kernel killed: processes left after 1 s", "processes", "lower"),
         Metric("left_later", f"  after {later:g} s", "processes", "lower"),
-        Metric("replaced_ms", "a new worker stands after a kill (at most 100)", "ms", "lower"),
+        Metric("replaced_ms", "a new worker runs after a kill (at most 100)", "ms", "lower"),
         Metric("guarded_submit", "rate with limits of memory and tasks for each worker: submit", "x plain"),
         Metric("guarded_map", "  map (at least 0.9)", "x plain"),
         Metric("limited_submit", "with a time limit and retries for each no-op as well: submit", "x plain"),

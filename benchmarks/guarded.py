@@ -1,4 +1,4 @@
-"""What the care costs: how soon a new worker stands, how many tasks a second with everything on, what a print takes."""
+"""What the care costs: how soon a new worker runs, how many tasks a second with everything on, what a print takes."""
 
 from __future__ import annotations
 

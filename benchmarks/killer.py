@@ -12,7 +12,7 @@ import time
 from cellmill.backends.local import zygote_client
 from cellmill.process_context.process_tree import descendants
 
-PATIENCE_S = 120.0  # for a kill that is due; only a pool that stands still takes it
+PATIENCE_S = 120.0  # for a kill that is due; only a pool that makes no progress takes it
 AHEAD = 2  # kills that the tasks may be ahead of
 
 
@@ -35,7 +35,7 @@ class Killer(threading.Thread):
             with self._moved:
                 self._moved.wait_for(lambda due=due: self._over or self._at >= due)  # type: ignore[misc]
             while not self._over and not self._kill_one():
-                time.sleep(0.001)  # no worker stands
+                time.sleep(0.001)  # no worker runs
             if self._over:
                 return
             with self._moved:

@@ -32,7 +32,7 @@ class Cell:
 
     @property
     def output(self) -> str:
-        """All that stands below the cell."""
+        """All output below the cell."""
         return "\n".join([self.stdout, *self.displays.values()])
 
 
@@ -86,7 +86,7 @@ class Notebook:
             time.sleep(0.01)
 
     def shown(self) -> str:
-        """What stands below all cells."""
+        """The output below all cells."""
         return "\n".join(cell.output for cell in self._cells.values())
 
     def interrupt(self) -> None:

@@ -139,7 +139,7 @@ BENCHMARK = Benchmark(
     notes=(
         (
             "checked for every task: its intervals add up to its way from submitted to resolved and, one at a time, "
-            "that lies within what the caller's clock saw; the rest is Python before and after."
+            "that is within what the caller's clock measured; the rest is Python before and after."
         ),
         "all at once: nearly all of a task's time is waiting in the queue behind the others, or to be collected.",
     ),

@@ -1,7 +1,7 @@
 """Makes the cffi modules of the scheduler from the marked regions of its headers.
 
 ``cellmill._csched`` releases the GIL around every call, as cffi does: for waits and large copies.
-``cellmill._csched_held`` keeps it: for the bounded calls of the task path, which beside a busy Python thread would
+``cellmill._csched_with_gil`` keeps it: for the bounded calls of the task path, which beside a busy Python thread would
 otherwise wait a switch interval each; and for what touches Python objects (python/).  The C code has no global state,
 so both work on the same objects.  Both are of include/csched.h and csched_views.h.
 
@@ -81,7 +81,7 @@ def extensions(out_dir: Path, faults: bool = False) -> list[Extension]:
     calls = [str(path) for path in sorted((HERE / "python").glob("*.c"))]
     return [
         _extension("cellmill._csched", "", HEADERS, [], out_dir, faults),
-        _extension("cellmill._csched_held", KEEP_GIL, [*HEADERS, *WITH_GIL], calls, out_dir, faults),
+        _extension("cellmill._csched_with_gil", KEEP_GIL, [*HEADERS, *WITH_GIL], calls, out_dir, faults),
     ]
 
 

@@ -132,7 +132,7 @@ def read_field(name: str, entry: dict[str, Any]) -> Field:
 
 def wrapped(head: str, parts: Iterable[str], tail: str, *, between: str = ", ", pad: str = "") -> list[str]:
     """`parts` between `head` and `tail`: in one line, or filled lines that end with what is `between`."""
-    solid = "\0"  # stands for a space where no line may end
+    solid = "\0"  # replaces a space where no line may end
     text = (between[:-1].replace(" ", solid) + " ").join(part.replace(" ", solid) for part in parts)
     line = f"{head}{pad}{text}{pad}{tail}"
     if len(line) > LONGEST_LINE:

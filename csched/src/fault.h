@@ -40,7 +40,7 @@ enum { LOSES_NOTHING = 0, LOSES_TASK = 1, MAY_LOSE_TASK = 2 };
     POINT(half_written, LOSES_TASK)        /* its head, */                                                             \
     POINT(written, LOSES_TASK)             /* all of it, the tail not moved */                                         \
     POINT(message_committed, LOSES_TASK)   /* the kernel can see the message */                                        \
-    POINT(result_committed, LOSES_NOTHING) /* the kernel can see the result, the claim stands */                       \
+    POINT(result_committed, LOSES_NOTHING) /* the kernel can see the result, the claim is still set */                 \
     POINT(claim_cleared, LOSES_NOTHING)                                                                                \
     POINT(kernel_claimed, MAY_LOSE_TASK) /* it is ours to ring the doorbell, not rung yet */                           \
     POINT(entry_released, LOSES_NOTHING) /* the memory of the last entry is the kernel's */                            \

@@ -113,7 +113,7 @@ struct csched {
 
     region_t *regions;
     uint32_t region_count;
-    function_t *functions; /* [0] stands for "the function is in the payload" */
+    function_t *functions; /* [0]: the function is in the payload */
     uint32_t function_count;
 
     worker_t **workers;

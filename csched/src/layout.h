@@ -84,7 +84,7 @@ typedef struct {
 
 #define SEGMENT_HEADER_BYTES ((sizeof(segment_t) + 4095u) & ~(uint64_t)4095u)
 
-typedef struct { /* where a payload lies */
+typedef struct { /* where a payload is */
     uint64_t offset, size; /* from the region's start; inline: from the entry's start */
     uint32_t region;
     uint32_t status; /* of the task it is the result of */

@@ -30,7 +30,7 @@ void ring_open(ring_t *ring, ring_ends_t *ends, void *data, uint64_t capacity);
 int ring_reserve(ring_t *ring, uint64_t bytes, entry_t **entry);
 void ring_commit(ring_t *ring);
 
-/* Consumer.  Peek: 1 and the oldest entry (validated: it lies within the ring), 0 when empty, or CSCHED_ECORRUPT. */
+/* Consumer.  Peek: 1 and the oldest entry (validated: it is within the ring), 0 when empty, or CSCHED_ECORRUPT. */
 int ring_peek(ring_t *ring, entry_t **entry);
 void ring_advance(ring_t *ring); /* past the peeked entry */
 bool ring_empty(ring_t *ring);

@@ -30,7 +30,7 @@ static void a_running_task_goes_on(void)
     EQUAL(csched_task_worker(w->s, running), 0);
     EQUAL(csched_task_worker(w->s, held), -1);
     EQUAL(csched_cancel(w->s, running), 0);
-    EQUAL(csched_cancel(w->s, held), 1); /* it lies in the worker's ring, not begun */
+    EQUAL(csched_cancel(w->s, held), 1); /* it is in the worker's ring, not begun */
     open_gate(1);
     finish(w, 2);
     EQUAL(u32_relaxed(&board->ran[1]), 0);

@@ -45,7 +45,7 @@ static void offsets_tell_memory_from_file(void)
     OK(heap_spill(&heap, 100, &third));
     OK(heap_free(&heap, far));
     EQUAL(heap_free(&heap, far), CSCHED_EINVAL);
-    CHECK(blocks_on_disk(&heap) > 0); /* the third lies in it */
+    CHECK(blocks_on_disk(&heap) > 0); /* the third is in it */
     OK(heap_free(&heap, third));
     EQUAL(heap.memory.used + heap.file.used, 0);
     heap_close(&heap);
@@ -101,7 +101,7 @@ static void its_descriptions_are_private_and_close_on_exec(void)
     close(readonly);
 }
 
-/* A limit on the size of files stands for a full disk: an error, and not a signal when the block is written. */
+/* A limit on the size of files acts as a full disk: an error, and not a signal when the block is written. */
 static void a_full_disk_is_an_error(void)
 {
     heap_t heap = open_heap();

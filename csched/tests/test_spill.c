@@ -91,7 +91,7 @@ static void arguments_go_to_a_file(void)
     spill_task(w, 2, (job_t){JOB_GATE, 2, 0}, 2 * MEMORY);
     UNTIL((csched_poll(w->s, 0), u32_relaxed(&board->at_gate[0]) == 1));
     spill_task(w, 3, (job_t){JOB_NONE, 3, 0}, 2 * MEMORY);
-    world_thread(w); /* the first stands at the gate: it is this one's */
+    world_thread(w); /* the first waits at the gate: it is this one's */
     finish(w, 3);
     open_gate(0);
     finish(w, 4);

@@ -223,7 +223,7 @@ static void a_cell_sums_up(void)
     world_close(w);
 }
 
-/* Against counting one by one, wherever it begins and whatever a cell stands for. */
+/* Against counting one by one, wherever it begins and however many tasks a cell has. */
 static void cells_are_those_of_a_plain_count(void)
 {
     world_t *w = world_open(0);

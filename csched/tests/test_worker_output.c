@@ -42,7 +42,7 @@ static void output_is_heard_before_the_result(void)
         EQUAL(csched_worker_publish(worker, CSCHED_NONE, 0, NULL, 0, IN_LINE), CSCHED_EOUTPUT);
         CHECK(csched_worker_current(worker) != 0);
         pass_time();
-        publish_none(worker); /* once a task, whatever still lies there */
+        publish_none(worker); /* once a task, whatever is still there */
         finish(w, i + 1);
         char c;
         CHECK(read(pipes[i][0], &c, 1) == 1);

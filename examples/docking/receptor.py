@@ -80,7 +80,7 @@ def load_receptor(
 ) -> Receptor:
     """Prepare the protein in ``source`` (a PDB file or PDB id) for docking.
 
-    The search space is ``box``, or lies around ``reference``: a ligand file (SDF, MOL, MOL2, PDB) or the
+    The search space is ``box``, or is around ``reference``: a ligand file (SDF, MOL, MOL2, PDB) or the
     three-letter code of a HETATM residue of ``source``. Raises :class:`DockingInputError` for anything
     unusable, such as a box without receptor atoms.
     """
@@ -140,7 +140,7 @@ def check_box(box: Box, atoms: NDArray[np.float64]) -> None:
     nearest = float(np.linalg.norm(atoms - np.asarray(box.center), axis=1).min())
     low, high = atoms.min(axis=0), atoms.max(axis=0)
     span = ", ".join(f"{axis} {a:.0f}..{b:.0f}" for axis, a, b in zip("xyz", low, high, strict=True))
-    count = "No receptor atom lies" if inside == 0 else f"Only {inside} receptor atoms lie"
+    count = "No receptor atom is" if inside == 0 else f"Only {inside} receptor atoms are"
     raise DockingInputError(
         f"{count} in the box ({box}); the nearest atom is {nearest:.1f} A from its centre and the "
         f"receptor spans {span}."

@@ -1,7 +1,7 @@
 """The surrogate: a small regression from molecule to docking score, chosen and judged by
 cross-validation.
 
-Much of a docking score is size, so every figure of merit stands beside the one of the number of heavy
+Much of a docking score is size, so every figure of merit is given beside the one of the number of heavy
 atoms alone, and beside the published surrogate (4 nearest neighbours, Jaccard distance, 256 Morgan bits
 of radius 4).
 """
@@ -37,7 +37,7 @@ class Linear:
     intercept: float
 
     def predict(self, rows: NDArray[np.float32]) -> Floats:
-        """Scores of feature ``rows`` (n, WIDTH): (n,), the same bits for a row whatever stands beside it."""
+        """Scores of feature ``rows`` (n, WIDTH): (n,), the same bits for a row whatever is beside it."""
         # A matrix product would round differently for different n; a sum along each row does not.
         result = np.empty(len(rows), dtype=np.float64)
         for start in range(0, len(rows), 16):

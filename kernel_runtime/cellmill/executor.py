@@ -160,7 +160,7 @@ class Executor(BaseExecutor):
         """`submit` with options, counted in the run of this function and cell; a call of a parallel function."""
         name = name or options.name or function_name(fn)
         found = self._single_runs.get(name)
-        if found is not None and found[0] == run_registry._epoch and found[1].finished_ns is None:
+        if found is not None and found[0] == run_registry.epoch() and found[1].finished_ns is None:
             run = found[1]
         else:
             if not options.batch:  # no run is begun for what is no call
@@ -218,12 +218,12 @@ class Executor(BaseExecutor):
     def _single_run(self, name: str) -> Run:
         """The run that counts single calls of a function in this cell."""
         found = self._single_runs.get(name)
-        if found is not None and found[0] == run_registry._epoch and found[1].finished_ns is None:
+        if found is not None and found[0] == run_registry.epoch() and found[1].finished_ns is None:
             return found[1]
         if self._closed:  # the run would never end
             raise RuntimeError("cannot schedule new futures after shutdown")
         run = run_registry.begin(self._backend, self._backend.open_run(), name, None, open_ended=True)
-        self._single_runs[name] = (run_registry._epoch, run)
+        self._single_runs[name] = (run_registry.epoch(), run)
         return run
 
     @property

@@ -102,6 +102,7 @@ class Run:
         self.expected = expected
         self.priority = 0  # that its tasks were given, or that was set last
         self.cell = _cell
+        self.epoch = _epoch  # number of the cell execution in which it began
         self.began = datetime.now()
         self.started_ns = time.monotonic_ns()
         self.finished_ns: int | None = None
@@ -139,10 +140,8 @@ class Run:
         """All its tasks are over and it will get no more."""
         if self.finished_ns is None and self.open_ended:
             counts = self.counts()
-            return 0 < counts.submitted == counts.done and epoch() != self._epoch_at_start
+            return 0 < counts.submitted == counts.done and epoch() != self.epoch
         return self.finished_ns is not None
-
-    _epoch_at_start = 0
 
     @property
     def output(self) -> str:
@@ -199,7 +198,7 @@ class Run:
     def finish(self) -> None:
         """No task of it is left: keep the last counts and give its number back."""
         with _lock:
-            backend, self._backend_closing = self._backend, True
+            backend = self._backend
             if backend is None:
                 return
             self._last = backend.run_counts(self.key)
@@ -227,7 +226,6 @@ def begin(
     run = Run(backend, key, name, expected)
     run.open_ended = open_ended
     run.priority = priority
-    run._epoch_at_start = _epoch
     with _lock:
         _active[run.id] = run
         _recent.append(Known(run.id, key, name, weakref.ref(backend)))
@@ -321,7 +319,7 @@ def finish_all(backend: object) -> None:
 def stop_cell() -> int:
     """The present cell was interrupted: stop the runs it began; how many tasks that were."""
     with _lock:
-        runs = [run for run in _active.values() if run._epoch_at_start == _epoch]
+        runs = [run for run in _active.values() if run.epoch == _epoch]
         backends = list(_stopped_with_cells)
     with cancelling(STOP):
         return sum(run.stop() for run in runs) + sum(backend.stop_cell() for backend in backends)

@@ -262,7 +262,7 @@ def _futures(after: Iterable[BaseFuture[Any]] | BaseFuture[Any]) -> tuple[BaseFu
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
-    """Stands in a list of results where an element failed. Falsy."""
+    """Takes the place of a failed element in a list of results. Falsy."""
 
     index: int
     item: str

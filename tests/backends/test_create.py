@@ -40,7 +40,7 @@ def test_unknown_without(name: str) -> None:
 def test_inline_does_not_need_the_scheduler(compiled: bool) -> None:
     """The compiled module is there for tracebacks alone; without it one line more is shown."""
     code = (
-        f"import sys, cellmill\nif not {compiled}: sys.modules['cellmill._csched_held'] = None\n"
+        f"import sys, cellmill\nif not {compiled}: sys.modules['cellmill._csched_with_gil'] = None\n"
         "with cellmill.Executor(backend='inline') as ex:\n"
         "    assert list(ex.map(abs, [-1])) == [1]\n"
         "assert not [m for m in sys.modules if m.startswith('cellmill.backends.scheduled')]\n"

@@ -1,4 +1,4 @@
-"""What stands around the dashboard in JupyterLab: the main-area view, the status bar, settings, menus, launcher."""
+"""What is around the dashboard in JupyterLab: the main-area view, the status bar, settings, menus, launcher."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NARROW = """width => {
     const { style } = document.getElementById('cellmill-panel');
     style.maxWidth = style.width = width === 0 ? '' : `${width}px`;
 }"""
-# Classes of what stands out of the side panel on its right.
+# Classes of what overflows the side panel on its right.
 BEYOND = """() => {
     const panel = document.getElementById('cellmill-panel');
     const edge = panel.getBoundingClientRect().left + panel.clientWidth + 0.5;
@@ -229,7 +229,7 @@ def test_reload_second_tab_and_closed_notebook(lab: OpenLab, tmp_path: Path) -> 
 
 
 def test_axe_and_width(lab: OpenLab, tmp_path: Path) -> None:
-    """No serious finding in any theme; from 220 pixels on nothing stands out of the dashboard."""
+    """No serious finding in any theme; from 220 pixels on nothing overflows the dashboard."""
     one = open_running(lab, tmp_path / "door")
     page = one.page
     one.command("cellmill:open-dashboard-in-main")

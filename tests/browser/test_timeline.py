@@ -76,7 +76,7 @@ def test_timeline_and_journey(lab: OpenLab, tmp_path: Path) -> None:
     while_it_runs(one)
     (tmp_path / "open").touch()
     one.wait_output(2, "got 22")
-    words_of(one).filter(has_not_text="running").wait_for()  # from now on the picture stands still
+    words_of(one).filter(has_not_text="running").wait_for()  # from now on the picture does not move
     wait_canvas(one, "d.spans === 22")
     a_click_names_the_task(one)
     keys_zoom_and_move(one)

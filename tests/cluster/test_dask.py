@@ -51,15 +51,6 @@ def client(cluster: Any) -> Iterator[Any]:
         yield made
 
 
-@pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Gate]:
-    folder = tmp_path / "gate"
-    folder.mkdir()
-    made = Gate(folder)
-    yield made
-    made.close()
-
-
 def _comes(seen: Any) -> None:
     deadline = time.monotonic() + SECONDS
     while not seen():

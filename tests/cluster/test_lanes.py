@@ -9,7 +9,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,15 +119,6 @@ def opened() -> Iterator[Callable[..., tuple[ClusterBackend, Threads]]]:
         assert backend.engine.closed.is_set()
 
 
-@pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Gate]:
-    folder = tmp_path / "gate"
-    folder.mkdir()
-    made = Gate(folder)
-    yield made
-    made.close()
-
-
 def test_fine_tasks_share_packs(opened: Any) -> None:
     backend, engine = opened()
     assert (
@@ -199,7 +189,7 @@ def test_functions_are_heard_behind_tasks_for_which_there_was_no_time(
 
 @pytest.mark.parametrize("packs", [1, 2], ids=["in hand", "on its way"])
 def test_a_function_behind_a_long_task_is_heard(opened: Any, gate: Gate, packs: int) -> None:
-    """A function stands in a pack whose tasks go elsewhere: the place has it nevertheless."""
+    """A function is in a pack whose tasks go elsewhere: the place has it nevertheless."""
     backend, engine = opened()
     for i in range(100):
         backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)

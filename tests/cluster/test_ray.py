@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -26,15 +26,6 @@ from tests.support.rays import OwnRay, bridges, left_of, processes
 pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
 
 SECONDS = 120.0  # longest wait; a worker of Ray takes seconds to start, on a busy machine many
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Gate]:
-    folder = tmp_path / "gate"
-    folder.mkdir()
-    made = Gate(folder)
-    yield made
-    made.close()
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:

@@ -64,9 +64,9 @@ def test_an_unknown_reference_code_lists_the_ligands(crystal: Path) -> None:
 
 def test_a_box_without_receptor_atoms_says_where_the_receptor_is(crystal: Path, small_target: Any) -> None:
     far = Box((500.0, 500.0, 500.0), (20.0, 20.0, 20.0))
-    with pytest.raises(DockingInputError, match=r"No receptor atom lies in the box .*receptor spans x "):
+    with pytest.raises(DockingInputError, match=r"No receptor atom is in the box .*receptor spans x "):
         load_receptor(crystal, box=far)
-    with pytest.raises(DockingInputError, match="No receptor atom lies in the box"):
+    with pytest.raises(DockingInputError, match="No receptor atom is in the box"):
         with_box(small_target, far)
 
 

@@ -44,7 +44,7 @@ except ImportError:
 
 
 class CellmillMixin:
-    """Stands for the mixins of the suite's util.py: five workers for each test."""
+    """Replaces the mixins of the suite's util.py: five workers for each test."""
 
     executor_type = Executor
     worker_count = 5

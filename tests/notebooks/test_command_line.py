@@ -170,7 +170,7 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
         ),
         (
             ["--receptor", "{protein}", "--ligands", "{library}", "--box", "400", "0", "0", "20", "20", "20"],
-            "No receptor atom lies in the box",
+            "No receptor atom is in the box",
         ),
         (
             ["--receptor", "{library}", "--ligands", "{library}", "--box", *SMALL_BOX],

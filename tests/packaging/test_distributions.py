@@ -44,7 +44,7 @@ def test_wheel_is_for_the_stable_abi(distributions: Distributions) -> None:
 def test_wheel_holds_c_python_and_panel(wheel_names: list[str]) -> None:
     wanted = [
         "cellmill/_csched.abi3.so",
-        "cellmill/_csched_held.abi3.so",
+        "cellmill/_csched_with_gil.abi3.so",
         "cellmill/__init__.py",
         "cellmill/py.typed",
         "cellmill/telemetry/schema.json",

@@ -165,7 +165,7 @@ class Notebook:
                 return content
 
     def complete(self, code: str) -> list[str]:
-        """What the Tab key offers where | stands (at the end without one)."""
+        """What the Tab key offers where | is (at the end without one)."""
         before, _, after = code.partition("|")
         content = self.ask(lambda: self.client.complete(before + after, len(before)))
         return list(content["matches"])

@@ -21,7 +21,7 @@ GRAPH = frozenset({"graph"})
 
 
 class Clock:
-    """Stands still until a test moves it."""
+    """Does not advance until a test moves it."""
 
     def __init__(self) -> None:
         self.seconds = 100.0

@@ -90,7 +90,7 @@ class _Cell:
     def add(self, run: Run, backend: weakref.ref[Any]) -> None:
         """A run began in this cell, on this backend."""
         self.tracks.append(_Track(run, run.started_ns / 1e9))
-        self.epoch = run._epoch_at_start
+        self.epoch = run.epoch
         self.began = min(self.began, run.started_ns / 1e9)
         self.backends.add(backend)
 

@@ -17,7 +17,7 @@ def error() -> CellmillError:
 
 
 class ParentsBackend:
-    """Stands in for a backend in a forked child: every use raises an error, except shutdown, which does nothing."""
+    """Replaces a backend in a forked child: every use raises an error, except shutdown, which does nothing."""
 
     forks = True
     needs_threads = False

@@ -31,13 +31,13 @@ class _Comparing(NamedTuple):
 @functools.cache
 def _comparing() -> _Comparing:
     try:
-        from .. import _csched_held
+        from .. import _csched_with_gil
     except ImportError:  # on a machine that the C scheduler is not for nothing is compared
         return _Comparing(lambda *_: None, lambda _: -1, bytes, lambda *_: (0, 0))
     made: list[Any] = []
-    target = _csched_held.ffi.cast("void *", id(made))
-    _csched_held.lib.csched_captures(target)
-    _csched_held.lib.csched_take(target)
+    target = _csched_with_gil.ffi.cast("void *", id(made))
+    _csched_with_gil.lib.csched_captures(target)
+    _csched_with_gil.lib.csched_take(target)
     return _Comparing(*made)
 
 

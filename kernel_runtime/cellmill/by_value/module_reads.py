@@ -37,7 +37,7 @@ _left_out: weakref.WeakKeyDictionary[types.ModuleType, dict[str, Any]] = weakref
 
 
 class Gone:
-    """Stands for data that a module had, and has no more."""
+    """Marks data that a module had, and has no more."""
 
 
 def is_own(module: Any) -> bool:

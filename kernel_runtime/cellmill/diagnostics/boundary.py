@@ -17,11 +17,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _made() -> Callable[..., Any] | None:
     try:
-        from .. import _csched_held
+        from .. import _csched_with_gil
     except ImportError:
         return None
     out: list[Any] = []
-    ffi, lib = _csched_held.ffi, _csched_held.lib
+    ffi, lib = _csched_with_gil.ffi, _csched_with_gil.lib
     lib.csched_boundary(ffi.cast("void *", id(shorten)), ffi.cast("void *", id(out)))
     return out[0] if out else None
 

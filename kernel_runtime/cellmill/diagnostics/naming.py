@@ -13,7 +13,7 @@ _OF_MAP = re.compile(r"in element [\d,]+ of a map: ")
 
 
 class InputName:
-    """Stands for the result of another task among the arguments."""
+    """Represents the result of another task among the arguments."""
 
     def __init__(self, position: int) -> None:
         self._position = position

@@ -60,7 +60,7 @@ tasks are done and sees the variables they assigned; A.result() is there too.
     %%task fit after prepare
     model = train(table)
 
-When a task fails, NAME.result() raises its error, and a note stands in the next cell.
+When a task fails, NAME.result() raises its error, and a note is shown in the next cell.
 
 Options, which come first:
 {help_of(OPTIONS)}

@@ -44,7 +44,7 @@ _USES = (
 
 
 class Unsent:
-    """Stands for a variable; whatever is done with it but to show it raises a `PayloadError`."""
+    """Replaces a variable; any use of it but to show it raises a `PayloadError`."""
 
     __slots__ = ("_name", "_reason", "_task")
 

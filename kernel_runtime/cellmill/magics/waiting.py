@@ -123,7 +123,7 @@ class Waiting:
         in_runs = sum(
             run.outstanding()
             for run in run_registry.active_runs()
-            if run._epoch_at_start >= self._first and id(run._backend) not in paused
+            if run.epoch >= self._first and id(run._backend) not in paused
         )
         alone = (
             max(0, _alone(id(each)) - self._given_up.get(id(each), 0))
@@ -133,9 +133,7 @@ class Waiting:
         return in_runs + sum(alone)
 
     def _give_up(self, count: int) -> None:
-        names = registry.names_of(
-            [run for run in run_registry.active_runs() if run._epoch_at_start >= self._first]
-        )
+        names = registry.names_of([run for run in run_registry.active_runs() if run.epoch >= self._first])
         tasks = "1 task is" if count == 1 else f"{count:,} tasks are"
         print(
             f"cellmill: the cell has waited {most_seconds:g} s for its tasks; {tasks} not over{names} and go on. What "

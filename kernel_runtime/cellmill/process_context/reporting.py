@@ -143,7 +143,7 @@ _of_kernel: frozenset[tuple[str, ...]] = frozenset()
 
 
 class _KernelsHandler(logging.Handler):
-    """Stands in a worker where the kernel has handlers: `basicConfig` sees that there are some.
+    """Is installed in a worker where the kernel has handlers: `basicConfig` sees that there are some.
 
     It tells the records of processes that a task has forked, which reach no other handler. Else it is called only in a
     process of another owner, too, for records of no task, and does as if it was not there.

@@ -303,7 +303,7 @@ def _stand_in(part: Part, problem: str, notes: list[str]) -> type[BaseException]
         except LookupError:
             continue
     notes.append(
-        f"{module}.{name} cannot be found here ({problem}): a class by its name stands for it, caught as "
+        f"{module}.{name} cannot be found here ({problem}): a class of that name replaces it, caught as "
         f"{class_name(nearest)}. Define it in a module that this process can import as well, or in a cell"
     )
     key = (module, name, id(nearest))

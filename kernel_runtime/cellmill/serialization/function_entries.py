@@ -138,7 +138,7 @@ def _cells_of(function: Any) -> tuple[types.CellType, ...]:
 
 
 class Key:
-    """Stands in the table for a function that it does not keep, and is found by it."""
+    """Represents in the table a function that it does not keep, and is found by it."""
 
     __slots__ = ("_hash", "_ref")
 

@@ -124,7 +124,7 @@ def load_input(position: int) -> Any:
 
 
 def same(value: Any) -> Any:
-    """Stands for a future whose result was known when the call was packed."""
+    """Replaces a future whose result was known when the call was packed."""
     return value
 
 

@@ -107,11 +107,11 @@ class _PlainMethods(bytes):
 def _from_c() -> tuple[Any, Callable[[list[Any], int, type, list[Any]], tuple[int, int]]]:
     """The type `Plain`, and what packs elements as such up to one that is no plain data."""
     try:
-        from .. import _csched_held
+        from .. import _csched_with_gil
     except ImportError:  # on a machine that the C scheduler is not for
         return _PlainMethods, lambda _, place, *__: (place, 0)
     made: list[Any] = []
-    _csched_held.lib.csched_plain_data(_csched_held.ffi.cast("void *", id(made)))
+    _csched_with_gil.lib.csched_plain_data(_csched_with_gil.ffi.cast("void *", id(made)))
     kind, pack = made
     for name in ("again", "pickled", "__reduce__", "__repr__", "__str__"):
         setattr(kind, name, vars(_PlainMethods)[name])

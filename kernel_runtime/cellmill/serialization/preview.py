@@ -93,7 +93,7 @@ def _class_of_any_version(maker: Any, arguments: tuple[Any, ...], *_: Any) -> An
 
 
 class _Input:
-    """Stands for the result of another task."""
+    """Represents the result of another task."""
 
     def __init__(self, position: int) -> None:
         self._position = position
@@ -103,7 +103,7 @@ class _Input:
 
 
 class _Share:
-    """Stands for what tasks share."""
+    """Represents what tasks share."""
 
     def __init__(self, _: int, __: int, kind: str) -> None:
         self._kind = kind

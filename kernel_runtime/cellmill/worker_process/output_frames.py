@@ -172,7 +172,7 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 class TaskStream(io.TextIOBase):
-    """Stands for sys.stdout or sys.stderr in a worker. Lines go out whole, what is flushed at once."""
+    """Replaces sys.stdout or sys.stderr in a worker. Lines go out whole, what is flushed at once."""
 
     def __init__(self, number: int, channel: Channel) -> None:
         self._number = number

@@ -46,7 +46,7 @@ const NOTICE_TIME = 10;
 const RATE_WINDOW = 3;
 /** Seconds by which a sum of times may be too small because of rounding. */
 const ROUNDING = 1e-6;
-/** Steps of the history, and the seconds each stands for. */
+/** Steps of the history, and the seconds that each covers. */
 export const HISTORY_STEPS = 60;
 export const HISTORY_STEP = 0.5;
 

@@ -1,4 +1,4 @@
-/** Prepares the kernel's state map for drawing: a cell stands for one task, or for several. */
+/** Prepares the kernel's state map for drawing: a cell is one task, or several. */
 
 import type { MapCounts, MapPart, StateMap } from '../protocol/messages';
 

@@ -40,7 +40,7 @@ export interface TaskGraph {
   readonly tickets: BigUint64Array;
   /** pairs: input, dependent */
   readonly edges: Uint32Array;
-  /** of groups: how many dependencies each edge stands for */
+  /** of groups: how many dependencies each edge represents */
   readonly weights: Uint32Array | null;
 }
 

@@ -5,7 +5,7 @@ import { BEAT, Heartbeat } from '../../src/connection/heartbeat';
 
 Object.assign(globalThis, { window: globalThis });
 
-/** A heart on a clock of its own, and the beats that nobody has heard yet. */
+/** A heart on a clock of its own, and the beats that were not heard yet. */
 class Bench {
   constructor() {
     mock.timers.enable({ apis: ['setTimeout'] });

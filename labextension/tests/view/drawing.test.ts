@@ -84,7 +84,7 @@ test('what comes together is drawn once, soon', () => {
   assert.ok(times[0] !== undefined && times[0] < 17, `within one frame of a screen: ${times[0]}`);
 });
 
-test('a flood is drawn as often as somebody wants to see it', () => {
+test('a flood is drawn as often as a view asks for it', () => {
   const page = new Page();
   const [drawing, times] = picture(page);
   for (let i = 0; i < 2000; i++) {

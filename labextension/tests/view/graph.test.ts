@@ -6,7 +6,7 @@ import { fitted, nodeAt, zoomed } from '../../src/view/graph/camera';
 import { layOut, longestPath, neighbours } from '../../src/view/graph/layout';
 import { bytes, dag, frame } from '../graphFrames';
 
-test('each node lies in one layer, at a place of its own, below its inputs', () => {
+test('each node is in one layer, at a place of its own, below its inputs', () => {
   for (const seed of [1, 2, 3]) {
     const graph = dag(500, 3, seed);
     const layout = layOut(graph);

@@ -149,4 +149,4 @@ def take_leave(engine: Engine, token: bytes, places: Iterable[Hashable]) -> None
 
 def _leave(engine: Engine, key: Hashable, message: bytes) -> None:
     with contextlib.suppress(Exception):  # a place that is going, or does not hear
-        getattr(engine, "ask", engine.tell)(key, message)
+        engine.ask(key, message)

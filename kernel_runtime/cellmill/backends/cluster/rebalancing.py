@@ -27,15 +27,14 @@ class Lanes(Protocol):
 
 
 class Rebalancing:
-    """Rebalances the tasks of one pool. Needs an engine that can `ask` places to give tasks back."""
+    """Rebalances the tasks of one pool: places are asked to give back tasks that have not begun."""
 
     def __init__(self, pool: Lanes) -> None:
         self._pool = pool
 
     def start(self) -> None:
         """Look from now on, in a thread of its own."""
-        if hasattr(self._pool.engine, "ask"):
-            threading.Thread(target=self._look, name="cellmill-spread", daemon=True).start()
+        threading.Thread(target=self._look, name="cellmill-rebalance", daemon=True).start()
 
     def _look(self) -> None:
         while not self._pool.closed:
@@ -51,7 +50,7 @@ class Rebalancing:
         """Have a task that was sent come back, with all that has not begun there; False: it runs, or did."""
         place = place_of(self._pool.scheduler.handle, ticket)
         lane = self._pool.members.get(place) if place is not None else None
-        if lane is None or lane.runs(ticket) or not hasattr(self._pool.engine, "ask"):
+        if lane is None or lane.runs(ticket):
             return False
         lane.ask_back()
         return True

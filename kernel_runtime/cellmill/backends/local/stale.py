@@ -50,13 +50,13 @@ class StaleModules:
 
     def touched(self) -> bool:
         """Whether there is a reason to look: another cell, or a module that the kernel has loaded again."""
-        return run_registry._epoch != self._epoch or (self._epoch > 0 and kernel_modules.modules.reloaded())
+        return run_registry.epoch() != self._epoch or (self._epoch > 0 and kernel_modules.modules.reloaded())
 
     def look(self) -> None:
         """Compare what workers and kernel have with the files."""
         if not self.touched():
             return
-        self._epoch = run_registry._epoch
+        self._epoch = run_registry.epoch()
         if kernel_modules.modules.note():
             self._functions.look_up_again()
         outdated_here = kernel_modules.modules.outdated()

@@ -21,14 +21,14 @@ from ...serialization import payload
 from ...serialization.payload import INLINE_MAX, Encoded
 
 try:
-    from ... import _csched, _csched_held
+    from ... import _csched, _csched_with_gil
 except ImportError as error:  # pragma: no cover - a build without the C part
     raise BackendError(
         f"the local backend needs Cellmill's C scheduler, which this installation lacks ({error}). It is built "
         "on Linux (x86-64, arm64) with a C compiler: reinstall with `pip install --force-reinstall cellmill`."
     ) from error
 
-ffi, with_gil = _csched_held.ffi, _csched_held.lib
+ffi, with_gil = _csched_with_gil.ffi, _csched_with_gil.lib
 nogil, nogil_ffi = _csched.lib, _csched.ffi
 nogil_cast: Callable[[str, int], Any] = _csched.ffi.cast
 

@@ -89,7 +89,7 @@ def _anew(context: contextvars.Context, function: Any, *args: Any, **kwargs: Any
 
 
 class Input:
-    """Stands in packed arguments for a future: the place of its call among the sources."""
+    """Replaces a future in packed arguments: the place of its call among the sources."""
 
     __slots__ = ("position",)
 
@@ -232,7 +232,7 @@ def shown(call: Call | None) -> str:
 
 
 class _Given:
-    """Stands for an input that may be missing."""
+    """Replaces an input that may be missing."""
 
     def __init__(self, place: int) -> None:
         self.value = InputName(place + 1)

@@ -47,6 +47,7 @@ class RecordsSection:
         self._executor = 0
         self._told: dict[tuple[int, int | None, int], str] = {}
         self._seen: object = None
+        self._calm = False  # whether the counts were the same at the last two looks
 
     def restart(self) -> None:
         self._told.clear()
@@ -67,5 +68,3 @@ class RecordsSection:
         except BackendError:
             return None  # this backend keeps no single tasks
         return frame if frame["records"] else None
-
-    _calm = False

@@ -29,7 +29,7 @@ export function intervalWords(place: number, trans: Translator): { name: string;
     [trans.__('unpack'), trans.__('The worker loads the arguments.')],
     [trans.__('run'), trans.__('Your code.')],
     [trans.__('pack'), trans.__('The worker pickles the result and puts it into its ring.')],
-    [trans.__('collect'), trans.__('The result lies there until the kernel takes it.')],
+    [trans.__('collect'), trans.__('The result waits until the kernel takes it.')],
     [
       trans.__('pickle'),
       trans.__(

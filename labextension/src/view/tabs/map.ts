@@ -86,12 +86,12 @@ class MapTab implements Tab {
     this._root.hidden = frame === null;
     this._empty.hidden = frame !== null;
     if (frame === null) {
-      const local = state.snapshot?.backend === 'local';
+      const kept = state.snapshot?.backend !== 'inline';
       setText(
         this._empty,
-        local
+        kept
           ? this._trans.__('Waiting for the state map…')
-          : this._trans.__('The state map is kept by the local backend alone.')
+          : this._trans.__('The inline backend keeps no state map: it runs each call at once.')
       );
       return;
     }

@@ -67,9 +67,7 @@ class Engine(Protocol):
         """Call `remote.hear(message)` at the place, also while a pack runs there."""
 
     def ask(self, key: Hashable, message: bytes) -> Any:
-        """Call `remote.hear(message)` at the place, and return its result. Optional: without it, tasks that wait behind
-        a long one stay at their place.
-        """
+        """Call `remote.hear(message)` at the place, also while a pack runs there, and return its result."""
 
     def kill(self, key: Hashable, reason: str) -> None:
         """End the worker at that place at once; `gone` follows, and `came` where it is replaced.

@@ -64,7 +64,7 @@ def in_task() -> bool:
     if any(runner.thread == here for runner in runners):
         return True
     # a thread that a task has started: only where this process is no kernel
-    return "cellmill._csched_held" not in sys.modules and any(runner.ticket for runner in runners)
+    return "cellmill._csched_with_gil" not in sys.modules and any(runner.ticket for runner in runners)
 
 
 def versions() -> dict[str, str]:

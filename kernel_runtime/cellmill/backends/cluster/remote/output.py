@@ -122,7 +122,7 @@ def _record_keeper() -> OutputCapture | None:
 
 
 class Router(io.TextIOBase):
-    """Stands for sys.stdout or sys.stderr."""
+    """Replaces sys.stdout or sys.stderr."""
 
     def __init__(self, number: int, before: Any) -> None:
         self._number = number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -19,6 +20,10 @@ def test_lambdas_and_closures(ex: Executor) -> None:
     factor = 3
     assert ex.submit(lambda x: x * factor, 4).result() == 12
     assert list(ex.map(lambda x: x + factor, range(3))) == [3, 4, 5]
+
+
+def test_the_file_of_a_function_is_known_in_a_task(ex: Executor) -> None:
+    assert ex.submit(lambda: sys._getframe().f_code.co_filename).result() == __file__
 
 
 def test_a_closure_is_bound_anew(pool: Executor) -> None:

@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from types import FunctionType, MemberDescriptorType, ModuleType
+from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -69,6 +69,8 @@ class Pickler(cloudpickle.Pickler):
         kind = type(obj)
         if kind is object:
             return sentinels.reduced(obj)
+        if kind is CodeType:
+            return _code_reduced(obj)
         if kind is memoryview:
             return _memory_view, (_bytes_of(obj), obj.format, obj.shape)
         if kind is io.TextIOWrapper and obj is not sys.stdout and obj is not sys.stderr:
@@ -102,6 +104,15 @@ class Pickler(cloudpickle.Pickler):
 
 
 _MISSING = object()
+_FILE = 10  # position of the file's name among the arguments of a code object
+
+
+def _code_reduced(code: CodeType) -> tuple[Any, tuple[Any, ...]]:
+    """As cloudpickle reduces it, and with the name of its file, by which tracebacks find lines: cloudpickle puts
+    another one there from 3.1.3 on.
+    """
+    maker, arguments = _by_value._code_reduce(code)
+    return maker, (*arguments[:_FILE], "".join(code.co_filename), *arguments[_FILE + 1 :])
 
 
 def _bytes_of(view: memoryview) -> bytes | bytearray:

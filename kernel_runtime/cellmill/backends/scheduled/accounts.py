@@ -89,7 +89,8 @@ def forecast(
     if used is None or wall <= 0:
         return None
     workers = sums.capacity * NS / wall
-    if abs(workers - round(workers)) > 0.05:  # their number changed meanwhile
+    # their number changed meanwhile, or there was none for nearly all of that time
+    if abs(workers - round(workers)) > 0.05 or round(workers) < 1:
         return None
     least = max(sums.span * NS, used.workers / used.processors)
     return with_more_workers(_ran(scheduler, work_began, sums), wall, round(workers), least)

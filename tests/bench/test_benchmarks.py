@@ -74,7 +74,6 @@ def test_docking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip(needed)
     contenders = (
         "cellmill",
-        "cellmill:10",
         "serial:best",
         "serial:100",
     )  # each imports RDKit and sklearn anew

@@ -78,7 +78,8 @@ def compare(notebook: Notebook, case: Case) -> None:
     assert "has not the loop's last value" not in output.stderr
 
 
-@pytest.fixture(scope="module", params=["dask", "ray"])
+# Ray takes many seconds to start, and runs loops by the same remote code as Dask: the contract tests compare them.
+@pytest.fixture(scope="module", params=["dask", pytest.param("ray", marks=pytest.mark.long)])
 def cluster(request: pytest.FixtureRequest, kernel: Notebook) -> Notebook:
     """The kernel, with each foreign backend."""
     pytest.importorskip("ray" if request.param == "ray" else "distributed")

@@ -234,7 +234,7 @@ int csched_forked(csched_t *s); /* in a forked child: releases everything except
 int csched_set_policy(csched_t *s, const char *name);
 int csched_stats(csched_t *s, csched_stats_t *stats);
 uint64_t csched_now(void);
-uint64_t csched_surroundings(void); /* changes with this process's directory or environment */
+uint64_t csched_context_digest(void); /* changes with this process's directory or environment */
 
 /* workers: fds = segment, doorbell, control socket, arena (all close-on-exec, to be passed on and closed) */
 int csched_worker_add(csched_t *s, uint32_t *index, int fds[4]);

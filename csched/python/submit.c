@@ -54,10 +54,10 @@ static int reporting_changed(const csched_plain_t *plain)
 }
 
 /* Quick check without releasing the GIL: 1 changed, 0 not; -1: an error is set */
-static int surroundings_changed(const csched_plain_t *plain)
+static int context_changed(const csched_plain_t *plain)
 {
     PyObject *path = PySys_GetObject("path"); /* borrowed */
-    if (!path || csched_surroundings() != plain->digest || reporting_changed(plain))
+    if (!path || csched_context_digest() != plain->digest || reporting_changed(plain))
         return 1;
     return PyObject_RichCompareBool(path, plain->path, Py_NE);
 }
@@ -77,7 +77,7 @@ static int clear_to_go(const csched_plain_t *plain, uint64_t start)
         return 0;
     if (rc != 1 || in_a_row)
         return rc;
-    int changed = surroundings_changed(plain);
+    int changed = context_changed(plain);
     return changed < 0 ? -1 : !changed;
 }
 

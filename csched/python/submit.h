@@ -9,13 +9,13 @@
 /* cffi: begin */
 typedef struct {
     csched_t *s;
-    uint64_t looked;      /* when the surroundings were last compared as a whole */
+    uint64_t looked;      /* when the process context was last compared as a whole */
     uint64_t look_ns;     /* for how long that is valid */
     uint64_t left;        /* when the last submit returned */
     uint64_t in_a_row_ns; /* a submit so soon after another needs no check: nothing can have changed */
     void *owner;          /* of the futures: the backend */
     void *gate;           /* whether it takes tasks: .closed and .broken */
-    uint64_t digest;      /* the surroundings that workers have: csched_surroundings then, */
+    uint64_t digest;      /* the process context that workers have: csched_context_digest then, */
     void *path;           /* and a list that was equal to sys.path */
     void *warnings;       /* the namespace of that module, */
     void *filters;        /* the list that its `filters` were, */

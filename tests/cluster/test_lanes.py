@@ -17,7 +17,7 @@ import cellmill
 from cellmill import BackendError, WorkerLostError
 from cellmill.backends.cluster import clocks, lane, pack, page
 from cellmill.backends.cluster.backend import ClusterBackend
-from cellmill.backends.cluster.engines.protocol import Lanes, Place
+from cellmill.backends.cluster.engines.protocol import Lanes, RemoteWorker
 from cellmill.backends.cluster.remote import entry
 from cellmill.backends.common_options import CommonOptions
 from cellmill.task import DEFAULT_OPTIONS, NO_RUN
@@ -48,7 +48,7 @@ class Threads:
     def start(self, key: Hashable) -> None:
         inbox = self.inboxes[key] = queue.Queue()
         threading.Thread(target=self.serve, args=(inbox,), daemon=True).start()
-        self.lanes.came(Place(key, f"thread {key}", "here", 0))
+        self.lanes.came(RemoteWorker(key, f"thread {key}", "here", 0))
 
     def serve(self, inbox: queue.Queue[tuple[int, list[Any]] | None]) -> None:
         while (item := inbox.get()) is not None:

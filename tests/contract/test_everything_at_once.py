@@ -1,4 +1,4 @@
-"""Calls of many functions, short and long, while places come and go, surroundings change and tasks are cancelled."""
+"""Calls of many functions, short and long, while places come and go, context change and tasks are cancelled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.contract.abilities import later
 
 MINUTE = 60.0
 LONGEST = 120.0  # seconds for one result
-NAME = "CELLMILL_TEST_SURROUNDINGS"
+NAME = "CELLMILL_TEST_CONTEXT"
 SHAPES: tuple[tuple[float, ...], ...] = (
     (0,),
     (0, 0, 0, 0.001),
@@ -60,7 +60,7 @@ class Day:
         for future, _ in self.chance.sample(self.pending, min(len(self.pending), 20)):
             future.cancel()
 
-    def surroundings(self) -> None:
+    def context(self) -> None:
         os.environ[NAME] = str(self.functions)
 
     def asks(self) -> None:
@@ -82,7 +82,7 @@ class Day:
 def test_a_minute(fresh: Callable[..., Executor], monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setenv(NAME, "none yet")
     day = Day(fresh(), random.Random(seed))
-    acts = [day.calls] * 6 + [day.maps, day.cancels, day.surroundings, day.asks, day.resizes, day.collects]
+    acts = [day.calls] * 6 + [day.maps, day.cancels, day.context, day.asks, day.resizes, day.collects]
     end = time.monotonic() + MINUTE
     while time.monotonic() < end:
         day.chance.choice(acts)()

@@ -33,28 +33,28 @@ class ProcessContext(NamedTuple):
 ONE_THREAD = dict.fromkeys(native_threads.VARIABLES, "1")
 
 
-def adopt(world: ProcessContext, before: ProcessContext | None = None) -> None:
+def adopt(context: ProcessContext, before: ProcessContext | None = None) -> None:
     """Make this process see what the kernel sees; a directory that is gone is left alone.
 
     With ``before``, what it saw last, only differences are applied: what an initializer changed here stays.
     """
     if before is None:
         before = ProcessContext("", dict(os.environ), [])
-    if world.directory != before.directory:
+    if context.directory != before.directory:
         with contextlib.suppress(OSError):
-            os.chdir(world.directory)
-    now, was = world.variables(), before.variables()
-    if world.native_threads and native_threads.changed(now, was):
+            os.chdir(context.directory)
+    now, was = context.variables(), before.variables()
+    if context.native_threads and native_threads.changed(now, was):
         if before.native_threads:
             native_threads.find()  # tasks may have loaded some; those that the zygote has loaded are known
         native_threads.follow(now, was)
     _adopt_environment(now, was)
-    if world.path != before.path:
-        sys.path[:] = world.path
+    if context.path != before.path:
+        sys.path[:] = context.path
         importlib.invalidate_caches()
-    reporting.apply(world.reporting, before.reporting)
-    if world.settings != before.settings:
-        settings.put(world.settings, before.settings)
+    reporting.apply(context.reporting, before.reporting)
+    if context.settings != before.settings:
+        settings.put(context.settings, before.settings)
 
 
 def _adopt_environment(now: dict[str, str], before: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ PACKET = 1 << 20
 WORKER_FDS = 4
 MOST_FDS = 16  # with one message
 FLUSH_NS = 100_000_000  # a chunk that runs longer than this shows its results so far
-STOP, WORLD, CALL = 1, 2, 3  # control requests
+STOP, CONTEXT, CALL = 1, 2, 3  # control requests
 IMPORTS = 2**32 - 1  # a reply without a request
 INITIALIZER_FAILED = 77  # exit code
 

@@ -33,7 +33,7 @@ from . import fork
 from .blocks import Blocks
 from .output_capture import OutputCapture
 from .plain_calls import PlainCalls
-from .protocol import CALL, IMPORTS, INITIALIZER_FAILED, STOP, WORLD
+from .protocol import CALL, CONTEXT, IMPORTS, INITIALIZER_FAILED, STOP
 
 if TYPE_CHECKING:
     from ..serialization.chunk_outcomes import Outcomes
@@ -364,9 +364,9 @@ class Worker:
         kind, body = pickle.loads(view)
         if kind == STOP:
             return True
-        if kind == WORLD:
-            adopt(body, self.config["world"])
-            self.config["world"] = body
+        if kind == CONTEXT:
+            adopt(body, self.config["context"])
+            self.config["context"] = body
         elif kind == CALL:
             try:
                 function = watched.bare(load_function(memoryview(body)).function)
@@ -388,7 +388,7 @@ def _check_write(rc: int) -> None:
 def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, Any]) -> int:
     """Entry of a forked worker; ``pipes`` are those of `frames.Channel`."""
     global current
-    adopt(config["world"])
+    adopt(config["context"])
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     streams_of_their_own()
     worker = current = Worker(fds, pipes, kernel_pidfd, config)

@@ -6,7 +6,7 @@ reaps workers and tells how they ended. When the kernel is gone it kills the wor
 Every message is one pickled tuple in one packet (both ends are this package's own code):
 
     ("fork", token, config, number of descriptors) + descriptors   ("kill", pid, signal)
-    ("world", ProcessContext)   ("preload", names)   ("forget",): modules of the user's own, to be read again
+    ("context", ProcessContext)   ("preload", names)   ("forget",): modules of the user's own, to be read again
     -> ("forked", token, pid) + pidfd  ("refused", token, errno)  ("exited", pid, wait status, peak bytes)
        ("preloaded", name, seconds, problem)
 
@@ -82,7 +82,7 @@ class Zygote:
         elif command == "kill":
             if rest[0] in self.workers:
                 kill_tree(rest[0], rest[1])
-        elif command == "world":
+        elif command == "context":
             # what it does itself is not told, and threads would not survive a fork
             environment = {**rest[0].environment, **ONE_THREAD}
             adopt(rest[0]._replace(reporting=Reporting(), environment=environment))

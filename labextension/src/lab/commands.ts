@@ -20,7 +20,7 @@ export const MORE_WORKERS = 'cellmill:more-workers';
 export const FEWER_WORKERS = 'cellmill:fewer-workers';
 
 /** What the commands act on. */
-export interface Surroundings {
+export interface DashboardHost {
   readonly trans: TranslationBundle;
   /** the open notebook or console of this path */
   readonly withPath: (path: string) => Entry | null;
@@ -47,16 +47,16 @@ const HERE = {
 export function addCommands(
   app: JupyterFrontEnd,
   palette: ICommandPalette | null,
-  surroundings: Surroundings
+  host: DashboardHost
 ): void {
-  new Registrar(app, palette, surroundings).addAll();
+  new Registrar(app, palette, host).addAll();
 }
 
 class Registrar {
   constructor(
     private readonly _app: JupyterFrontEnd,
     private readonly _palette: ICommandPalette | null,
-    private readonly _world: Surroundings
+    private readonly _host: DashboardHost
   ) {}
 
   addAll(): void {
@@ -66,15 +66,15 @@ class Registrar {
   }
 
   private _addOpening(): void {
-    const { _world: world } = this;
-    const { trans } = world;
+    const { _host: host } = this;
+    const { trans } = host;
     const tab = { type: 'string', description: 'Id of the tab to show, e.g. workers' };
     this._add(OPEN_DASHBOARD, {
       label: trans.__('Cellmill Tasks'),
       caption: trans.__('Show the tasks of the active notebook while they run'),
       icon: true,
       properties: { tab },
-      execute: args => world.open(typeof args.tab === 'string' ? args.tab : '')
+      execute: args => host.open(typeof args.tab === 'string' ? args.tab : '')
     });
     const path = { type: 'string', description: 'Whose dashboard; without it the active one' };
     this._add(OPEN_IN_MAIN, {
@@ -82,12 +82,12 @@ class Registrar {
       caption: trans.__('Show the tasks of this notebook in the main area'),
       icon: true,
       properties: { path, here: HERE },
-      isVisible: () => world.openInMain !== null,
+      isVisible: () => host.openInMain !== null,
       isEnabled: args => typeof args.path === 'string' || this._target(args) !== null,
       execute: args => {
         const where = args.path ?? this._target(args)?.widget.sessionContext.path;
         if (typeof where === 'string') {
-          world.openInMain?.(where);
+          host.openInMain?.(where);
         }
       }
     });
@@ -99,14 +99,14 @@ class Registrar {
       execute: args => {
         const entry = this._target(args);
         if (entry !== null) {
-          world.show(entry);
+          host.show(entry);
         }
       }
     });
   }
 
   private _addControl(): void {
-    const { trans } = this._world;
+    const { trans } = this._host;
     const run = { type: 'integer', description: 'Its id; without it every run is cancelled' };
     this._add(CANCEL_RUN, {
       label: trans.__('Cancel Cellmill Tasks'),
@@ -135,7 +135,7 @@ class Registrar {
   }
 
   private _addWorkers(): void {
-    const { trans } = this._world;
+    const { trans } = this._host;
     this._add(MORE_WORKERS, {
       label: trans.__('One Cellmill Worker More'),
       caption: trans.__('Start another worker process for the active notebook'),
@@ -171,16 +171,16 @@ class Registrar {
       describedBy: { args: { type: 'object', properties } },
       ...(icon === true ? { icon: millIcon } : {})
     });
-    this._palette?.addItem({ command, category: this._world.trans.__('Cellmill') });
+    this._palette?.addItem({ command, category: this._host.trans.__('Cellmill') });
   }
 
   /** The entry that a command is for: that of the line under the context menu, else the one in front. */
   private _target(args: Arguments): Entry | null {
     if (args.here !== true) {
-      return this._world.meant();
+      return this._host.meant();
     }
     const line = this._app.contextMenuHitTest(node => node.hasAttribute(KERNEL_ATTRIBUTE));
-    return this._world.withId(line?.getAttribute(KERNEL_ATTRIBUTE) ?? '');
+    return this._host.withId(line?.getAttribute(KERNEL_ATTRIBUTE) ?? '');
   }
 
   private _paused(args: Arguments): boolean | undefined {

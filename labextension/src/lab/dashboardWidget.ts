@@ -14,7 +14,7 @@ import type { Settings } from './settings';
 import { DashboardView } from '../view/dashboard';
 import { Drawing } from '../view/drawing';
 
-/** What a dashboard needs from its surroundings. */
+/** What a dashboard needs from its owner. */
 export interface DashboardOptions {
   readonly sessions: Sessions;
   readonly settings: Settings;

@@ -3,7 +3,7 @@
 import { DashboardWidget, type DashboardOptions } from './dashboardWidget';
 import type { Entry } from '../connection/sessions';
 
-/** What a main-area view needs from its surroundings. */
+/** What a main-area view needs from its owner. */
 export interface MainViewOptions extends DashboardOptions {
   /** whose kernel it shows: the path of the notebook, or of the console's session */
   readonly path: string;

@@ -4,7 +4,7 @@ import { DashboardWidget, type DashboardOptions } from './dashboardWidget';
 import type { Entry, SessionWidget } from '../connection/sessions';
 import { KernelListView } from '../view/kernelList';
 
-/** What the panel needs from its surroundings. */
+/** What the panel needs from its owner. */
 export interface PanelOptions extends DashboardOptions {
   /** Bring a notebook or a console to the front. */
   readonly activate: (widget: SessionWidget) => void;

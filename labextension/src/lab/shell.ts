@@ -5,7 +5,7 @@ import { WidgetTracker } from '@jupyterlab/apputils';
 import type { IStatusBar } from '@jupyterlab/statusbar';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { OPEN_DASHBOARD, OPEN_IN_MAIN, type Surroundings } from './commands';
+import { OPEN_DASHBOARD, OPEN_IN_MAIN, type DashboardHost } from './commands';
 import { MainView } from './mainView';
 import { CellmillPanel } from './panel';
 import type { Entry, Sessions } from '../connection/sessions';
@@ -23,7 +23,7 @@ export interface ShellOptions {
 }
 
 /** Makes the dashboards, and decides which one and which notebook a command is for. */
-export class Shell implements Surroundings {
+export class Shell implements DashboardHost {
   constructor(options: ShellOptions) {
     this._options = options;
     this.trans = options.trans;

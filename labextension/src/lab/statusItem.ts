@@ -16,7 +16,7 @@ import { leftText } from '../view/timeLeft';
 /** Milliseconds between its pictures; while no view is visible, the kernel sends frames about as often. */
 const INTERVAL = 500;
 
-/** What the item needs from its surroundings. */
+/** What the item needs from its owner. */
 export interface StatusOptions {
   readonly sessions: Sessions;
   readonly settings: Settings;

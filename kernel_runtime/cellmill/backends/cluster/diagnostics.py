@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from ...errors import BackendError, CellmillError
-from .engines.protocol import Place
+from .engines.protocol import RemoteWorker
 
 
 def describe(error: BaseException) -> CellmillError:
@@ -30,7 +30,7 @@ def explain(error: BaseException) -> CellmillError:
     return describe(error)
 
 
-def warn_slow(place: Place) -> None:
+def warn_slow(place: RemoteWorker) -> None:
     """Warn that a place has not answered for a minute."""
     _warn(
         f"cellmill: the worker {place.label} has not answered for a minute; it may be busy with other work "
@@ -38,12 +38,12 @@ def warn_slow(place: Place) -> None:
     )
 
 
-def warn_without(place: Place, error: BaseException) -> None:
+def warn_without(place: RemoteWorker, error: BaseException) -> None:
     """Warn that a place cannot be used; others still can."""
     _warn(f"cellmill goes on without {place.label}: {error}")
 
 
-def warn_unending(place: Place, error: BaseException) -> None:
+def warn_unending(place: RemoteWorker, error: BaseException) -> None:
     """The cluster gives no way to end what runs there."""
     _warn(
         f"cellmill: what runs at {place.label} cannot be ended: {error}. It is left alone, and its place "

@@ -16,7 +16,7 @@ from ...process_context.settings import Settings as Habits
 from ..scheduled.context_watch import current_context
 from ..scheduled.scheduler import nogil
 from . import clocks, diagnostics, pack
-from .engines.protocol import Engine, Place
+from .engines.protocol import Engine, RemoteWorker
 from .packs_in_flight import SentPack
 from .page import Page
 from .remote import entry
@@ -48,7 +48,7 @@ class Settings:
             {
                 "page": page,
                 "boot": clocks.boot(),
-                "world": current_context()._replace(settings=settings),
+                "context": current_context()._replace(settings=settings),
                 "base": self._base,
                 "preload": list(self._preloaded),
                 "initializer": self._initializer,
@@ -60,7 +60,7 @@ class Settings:
 class Greeter(Protocol):
     """The lane that meets its place."""
 
-    place: Place
+    place: RemoteWorker
     handle: Any
     page: Page
     clock: clocks.Clock

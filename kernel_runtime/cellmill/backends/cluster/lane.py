@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from ..scheduled.requests import Requests
 from ..scheduled.scheduler import Scheduler, check, nogil, nogil_ffi, with_gil
 from . import clocks, diagnostics, pack
-from .engines.protocol import Engine, Place
+from .engines.protocol import Engine, RemoteWorker
 from .handshake import greet
 from .packs_in_flight import SentPack, SentPacks
 from .page import Page
@@ -69,7 +69,7 @@ class LaneHost(Protocol):
 class Lane:
     """See the module. All but the section "from other threads" is called by its relay thread."""
 
-    def __init__(self, pool: LaneHost, place: Place, number: int) -> None:
+    def __init__(self, pool: LaneHost, place: RemoteWorker, number: int) -> None:
         self.pool = pool
         self.place = place
         self.number = number

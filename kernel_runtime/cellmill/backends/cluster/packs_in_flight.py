@@ -8,14 +8,14 @@ import time
 from collections.abc import Hashable, Sequence
 from typing import Any, Protocol
 
-from .engines.protocol import Place
+from .engines.protocol import RemoteWorker
 from .pack import Word
 
 
 class PackOwner(Protocol):
     """The lane that a pack was sent by."""
 
-    place: Place
+    place: RemoteWorker
 
     def answered(self, number: int, answer: Any, error: BaseException | None) -> None: ...
 
@@ -48,7 +48,7 @@ class SentPacks:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._lanes: dict[int, PackOwner] = {}
-        self._abandoned: dict[int, Place] = {}  # by a pack that still runs where it could not be ended
+        self._abandoned: dict[int, RemoteWorker] = {}  # by a pack that still runs where it could not be ended
         self._lock = threading.Lock()
 
     def add(self, lane: PackOwner) -> int:
@@ -58,7 +58,7 @@ class SentPacks:
             self._lanes[number] = lane
         return number
 
-    def take(self, number: int) -> tuple[PackOwner | None, Place | None]:
+    def take(self, number: int) -> tuple[PackOwner | None, RemoteWorker | None]:
         """Forget a pack that is over; return its owner and the place that becomes free by its end."""
         with self._lock:
             return self._lanes.pop(number, None), self._abandoned.pop(number, None)

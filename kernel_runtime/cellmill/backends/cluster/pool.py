@@ -22,11 +22,11 @@ from ..scheduled.resolver import Resolver
 from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import info_of, infos
 from . import diagnostics
-from .engines.protocol import Engine, Place
+from .engines.protocol import Engine, RemoteWorker
 from .handshake import CLOSING_SECONDS, Settings, take_leave
 from .lane import Lane
 from .output import PlaceListener
-from .pack import WORLD
+from .pack import CONTEXT
 from .packs_in_flight import SentPacks
 from .rebalancing import Rebalancing
 from .retiring import Retiring
@@ -68,9 +68,9 @@ class LanePool:
         self.preloaded = options.modules
         self.restarts = 0
         self.closed = False
-        self.world = ContextWatch(base)
+        self.context = ContextWatch(base)
         self.settings = Settings(self.preloaded, options.pickled_initializer(), keeper)
-        self.places: dict[Hashable, Place] = {}
+        self.places: dict[Hashable, RemoteWorker] = {}
         self.lanes: dict[Hashable, Lane] = {}  # by their places
         self._numbers = itertools.count(1)
         self.sent = SentPacks()
@@ -83,7 +83,7 @@ class LanePool:
 
     # -- what the engine tells
 
-    def came(self, place: Place) -> None:
+    def came(self, place: RemoteWorker) -> None:
         with self.lock:
             self.places[place.key] = place
         self.open_lanes()
@@ -146,7 +146,7 @@ class LanePool:
 
     def settings_for(self, page: str) -> bytes:
         """Return the pickled settings that the place with this page receives before its first task."""
-        return self.settings.encode(page, self.world.settings)
+        return self.settings.encode(page, self.context.settings)
 
     def hear(self, index: int, frames: memoryview) -> None:
         """Pass on output that tasks of a lane have printed."""
@@ -264,19 +264,19 @@ class LanePool:
 
     def touched(self) -> bool:
         """Whether something may have to be sent to the places; a fast check."""
-        return self.world.touched()
+        return self.context.touched()
 
-    def sync_world(self) -> None:
-        """Send places what changed in the kernel's surroundings since the last look."""
-        if not self.world.changed():
+    def sync_context(self) -> None:
+        """Send places what changed in the kernel's context since the last look."""
+        if not self.context.changed():
             return
-        world = current_context()._replace(settings=self.world.settings)
+        context = current_context()._replace(settings=self.context.settings)
         for index in list(self.members):
-            self.requests.send(index, 0, (WORLD, world))
+            self.requests.send(index, 0, (CONTEXT, context))
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once at each place; their values, in the order of the workers."""
-        self.sync_world()
+        self.sync_context()
         return self.requests.call(function, self._settled())
 
     def _settled(self) -> Iterator[int]:

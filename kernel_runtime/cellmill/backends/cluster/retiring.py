@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ...task import check_worker_count
 from ..scheduled.scheduler import Scheduler, with_gil
 from . import diagnostics
-from .engines.protocol import Engine, Place
+from .engines.protocol import Engine, RemoteWorker
 from .lane import Lane
 from .packs_in_flight import SentPacks
 
@@ -24,12 +24,12 @@ class Lanes(Protocol):
     lock: Any
     members: dict[int, Lane]
     lanes: dict[Hashable, Lane]
-    places: dict[Hashable, Place]
+    places: dict[Hashable, RemoteWorker]
     sent: SentPacks
 
     def open_lanes(self) -> None: ...
 
-    def came(self, place: Place) -> None: ...
+    def came(self, place: RemoteWorker) -> None: ...
 
 
 class Retiring:

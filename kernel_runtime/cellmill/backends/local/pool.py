@@ -17,7 +17,7 @@ from ...process_context.cpus import available_cpus, processor_seconds
 from ...process_context.settings import Settings
 from ...serialization.exceptions import load_error
 from ...task import WorkerInfo, check_worker_count
-from ...worker_process.protocol import IMPORTS, INITIALIZER_FAILED, WORLD
+from ...worker_process.protocol import CONTEXT, IMPORTS, INITIALIZER_FAILED
 from ..common_options import CommonOptions
 from ..scheduled.context_watch import ContextWatch, current_context
 from ..scheduled.output_pipes import WorkerPipes
@@ -59,7 +59,7 @@ class Pool:
         self._told = (0, 0)  # that so many workers of so many could be had
         self.requests = Requests(host.scheduler, host.gate, host.resolve, self.members)
         self._lock = threading.RLock()
-        self.world = ContextWatch(base)
+        self.context = ContextWatch(base)
         self.modules = StaleModules(self.members, self.renew, host.functions)
         self._initializer = options.pickled_initializer()
         self._starter: threading.Thread | None = None
@@ -88,15 +88,15 @@ class Pool:
         before, self._native_threads = self._native_threads, max(1, available_cpus() // self.size)
         zygote = zygote_client._shared
         if self.members and before != self._native_threads and zygote is not None:
-            self._send_world(zygote.world)
+            self._send_context(zygote.context)
 
-    def _send_world(self, world: ProcessContext) -> None:
+    def _send_context(self, context: ProcessContext) -> None:
         # A worker that is being started is among these, or will be given what the zygote has heard by then.
         for index in list(self.members):
-            self.requests.send(index, 0, (WORLD, self._of_worker(world)))
+            self.requests.send(index, 0, (CONTEXT, self._of_worker(context)))
 
-    def _of_worker(self, world: ProcessContext) -> ProcessContext:
-        return world._replace(settings=self.world.settings, native_threads=self._native_threads)
+    def _of_worker(self, context: ProcessContext) -> ProcessContext:
+        return context._replace(settings=self.context.settings, native_threads=self._native_threads)
 
     def _start_missing(self) -> None:
         """Start missing workers in the background; tasks wait in the scheduler meanwhile."""
@@ -148,7 +148,7 @@ class Pool:
 
     def _start_one(self) -> None:
         zygote = zygote_client.shared()
-        zygote.update_world()
+        zygote.update_context()
         try:
             index, fds = self._scheduler.add_worker()
             pipes = self._pipes(index)
@@ -166,7 +166,7 @@ class Pool:
             ):  # since the loop checked: it ends as soon as it has started
                 self._retire(member)
         config = {
-            "world": self._of_worker(zygote.world),
+            "context": self._of_worker(zygote.context),
             "spin_us": self._host.worker_spin_us,
             "initializer": self._initializer,
         }
@@ -201,7 +201,7 @@ class Pool:
             return
         problems = []
         zygote = zygote_client.shared()
-        zygote.update_world()
+        zygote.update_context()
         for name, (_, problem) in zygote.preload(names).items():
             if problem.startswith("cannot"):
                 problems.append(f"{name} {problem}")
@@ -317,24 +317,24 @@ class Pool:
 
     def touched(self) -> bool:
         """Return whether there may be something to send, or modules to look at; a cheap check."""
-        return self.world.touched() or self.modules.touched()
+        return self.context.touched() or self.modules.touched()
 
-    def sync_world(self) -> None:
-        """Send workers what changed in the kernel's surroundings since the last look (see `ContextWatch.changed`); and
+    def sync_context(self) -> None:
+        """Send workers what changed in the kernel's context since the last look (see `ContextWatch.changed`); and
         let those go whose modules were edited.
         """
         self.modules.look()
-        if not self.world.changed() or zygote_client._shared is None:
+        if not self.context.changed() or zygote_client._shared is None:
             return
         try:
-            world = zygote_client.shared().update_world()
+            context = zygote_client.shared().update_context()
         except BackendError:
-            world = current_context()
-        self._send_world(world)
+            context = current_context()
+        self._send_context(context)
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once on each worker; their values, in the order of the workers."""
-        self.sync_world()
+        self.sync_context()
         with self._lock:  # it is started under it
             starter = self._starter
         if starter is not None:

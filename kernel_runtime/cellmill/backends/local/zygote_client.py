@@ -64,8 +64,8 @@ class Zygote:
                 f"the process that starts workers could not be started ({error}): close other programs, or "
                 "raise the limits on processes, open files (ulimit -n) and memory, then call again"
             ) from error
-        self.world = current_context()
-        self._send("world", self.world)
+        self.context = current_context()
+        self._send("context", self.context)
         if preloaded:
             self._send("preload", list(preloaded))
         self._thread = threading.Thread(target=self._listen, name="cellmill-zygote", daemon=True)
@@ -153,14 +153,14 @@ class Zygote:
         if child is not None:
             child.signal(number)
 
-    def update_world(self) -> ProcessContext:
+    def update_context(self) -> ProcessContext:
         """Later workers shall see what is so now; that."""
         with self._looking:  # or another thread's earlier reading could be stored last
-            world = current_context()
-            if world != self.world:
-                self.world = world
-                self._send("world", world)
-        return world
+            context = current_context()
+            if context != self.context:
+                self.context = context
+                self._send("context", context)
+        return context
 
     def preload(self, modules: Iterable[str]) -> dict[str, tuple[float, str]]:
         """Import modules for all workers to come; per module: seconds and what is wrong with it, or ""."""

@@ -187,7 +187,7 @@ class ScheduledBackend:
         self.gate.check()
         if options.asks:
             self.resources.check(options)
-        self.pool.sync_world()
+        self.pool.sync_context()
         if type(function) is not partial:  # that is packed with its constants once, when the map begins
             self.functions.number(function)  # one that cannot be sent raises here, once
         results = MapResults(self, function, iterables, options, run, how)

@@ -36,20 +36,20 @@ class ContextWatch:
         self.settings = settings  # that workers are to have
         self.reporting = ReportingWatch()
         run_registry.watch_cells(self.reporting)
-        self.digest = 0  # of the surroundings at the last look
+        self.digest = 0  # of the context at the last look
         self.path: list[str] = []
 
     def touched(self) -> bool:
         """Like `changed`, as a check of 0.4 us that keeps the GIL; exact with glibc only."""
         return (
-            bool(with_gil.csched_surroundings() != self.digest)
+            bool(with_gil.csched_context_digest() != self.digest)
             or (self._seen is not None and sys.path != self.path)
             or self.reporting.touched()
         )
 
     def changed(self) -> bool:
         """True at the first look and after every change."""
-        self.digest = with_gil.csched_surroundings()
+        self.digest = with_gil.csched_context_digest()
         report = self.reporting.look()
         try:
             directory = os.getcwd()

@@ -106,7 +106,7 @@ class PlainSubmit:
         self.form.path = ffi.NULL
 
     def look(self) -> int:
-        """Have workers told of changed surroundings, if they may have changed; the time before."""
+        """Have workers told of a changed context, if it may have changed; the time before."""
         start, form, pool = _NOW(), self.form, self.pool
         if not form.path:
             self._rebase()
@@ -116,12 +116,12 @@ class PlainSubmit:
             or (start - form.left > IN_A_ROW_NS and pool.touched())
         ):
             form.looked = start
-            pool.sync_world()
-        world = pool.world
-        if not form.path or self._kept["path"] is not world.path or form.digest != world.digest:
-            self._kept["path"], form.digest = world.path, world.digest
+            pool.sync_context()
+        context = pool.context
+        if not form.path or self._kept["path"] is not context.path or form.digest != context.digest:
+            self._kept["path"], form.digest = context.path, context.digest
             self._keep("path")
-        self._keep_reporting(world.reporting)
+        self._keep_reporting(context.reporting)
         return start
 
     def _rebase(self) -> None:
@@ -129,7 +129,7 @@ class PlainSubmit:
         stats = self._stats
         check(with_gil.csched_stats(self.form.s, stats), "asking for figures")
         if stats.waiting + stats.queued + stats.running == 0 and self.settings.rebase():
-            self.pool.world.settings = self.settings.base
+            self.pool.context.settings = self.settings.base
 
     def _keep_reporting(self, seen: ReportingWatch) -> None:
         parts, kept = seen.parts(), self._kept

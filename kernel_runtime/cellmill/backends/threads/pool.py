@@ -42,7 +42,7 @@ class ThreadPool:
         self.members: dict[int, WorkerThread] = {}
         self.preloaded: list[str] = []
         self.exits: dict[int, Exit] = {}  # no thread ends by itself
-        self.world: Any = None  # that of this process
+        self.context: Any = None  # that of this process
         self.closed = False
         self.restarts = 0
         self._initializer, self._initargs = options.initializer, options.initargs
@@ -52,10 +52,10 @@ class ThreadPool:
         self.preload(options.modules)
 
     def touched(self) -> bool:
-        """Never: threads live in the kernel's surroundings."""
+        """Never: threads live in the kernel's context."""
         return False
 
-    def sync_world(self) -> None:
+    def sync_context(self) -> None:
         """Nothing to send."""
 
     def reply(self, index: int, number: int, data: bytes) -> None:

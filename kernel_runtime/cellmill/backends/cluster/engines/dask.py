@@ -19,7 +19,7 @@ from ....errors import BackendError, UsageError, in_words
 from ....process_context.cpus import available_cpus
 from ..remote import entry
 from ..values import folders
-from .protocol import Lanes, Place
+from .protocol import Lanes, RemoteWorker
 
 CONNECT_SECONDS = 10.0
 START_SECONDS = 60.0
@@ -51,7 +51,7 @@ class DaskEngine:
         self._own_client = True
         self._folder = ""
         self._lanes: Lanes | None = None
-        self._workers: dict[str, tuple[str, list[Place]]] = {}  # by address: identity, places
+        self._workers: dict[str, tuple[str, list[RemoteWorker]]] = {}  # by address: identity, places
         self._futures: dict[int, tuple[Any, str]] = {}  # by pack: future, address
         self._prefix = f"cellmill-{os.getpid()}-{id(self):x}"
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
@@ -187,10 +187,11 @@ class DaskEngine:
                     continue
                 host, threads = str(w.get("host", address)), int(w["nthreads"])
                 if threads == 1:
-                    places = [Place((address, 0), address, host, 0)]
+                    places = [RemoteWorker((address, 0), address, host, 0)]
                 else:
                     places = [
-                        Place((address, i), f"{address} thread {i}", host, 0, packs=1) for i in range(threads)
+                        RemoteWorker((address, i), f"{address} thread {i}", host, 0, packs=1)
+                        for i in range(threads)
                     ]
                 self._workers[address] = (now[address], places)
                 came += places

@@ -15,7 +15,7 @@ from cellmill.errors import BackendError
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RemoteWorker:
     """A remote process that can run packs."""
 
     key: Hashable  # the engine's name for it
@@ -28,7 +28,7 @@ class Place:
 class Lanes(Protocol):
     """Receives an engine's events, from any thread, also within a call of the engine; never blocks for long."""
 
-    def came(self, place: Place) -> None:
+    def came(self, place: RemoteWorker) -> None:
         """The place takes packs from now on."""
 
     def gone(self, key: Hashable, reason: str) -> None:
@@ -60,7 +60,7 @@ class Engine(Protocol):
 
     def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
         """Run `remote.run(data)` at the place. Its packs run one after another, in the order in which they were sent: a
-        place where the cluster does not see to that says so by `Place.packs`.
+        place where the cluster does not see to that says so by `RemoteWorker.packs`.
         """
 
     def tell(self, key: Hashable, message: bytes) -> None:

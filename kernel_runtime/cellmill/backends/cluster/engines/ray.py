@@ -22,7 +22,7 @@ from typing import Any
 
 from ....errors import BackendError, UsageError
 from ....process_context.cpus import available_cpus
-from .protocol import Lanes, Place
+from .protocol import Lanes, RemoteWorker
 from .raybridge.link import Link
 
 OPEN_SECONDS = 240.0  # a machine that is very busy takes two minutes to start a Ray
@@ -126,7 +126,7 @@ class RayEngine:
             number, *place = rest
             key = (self._life, number)
             self._places.add(key)
-            self._lanes.came(Place(key, *place))
+            self._lanes.came(RemoteWorker(key, *place))
         elif verb == "gone":
             number, reason = rest
             key = (self._life, number)

@@ -19,7 +19,7 @@ from ....process_context.reporting import Reporting
 from ....process_context.settings import Settings
 
 
-class Surroundings:
+class RemoteContext:
     """Process context of one lane."""
 
     def __init__(self) -> None:
@@ -29,48 +29,48 @@ class Surroundings:
         self._settings = self._found = Settings()
         self._undo: list[Callable[[], Any]] | None = None  # of the settings; None: no pack runs
 
-    def settle_in(self, world: ProcessContext, base: ProcessContext | None) -> None:
+    def settle_in(self, context: ProcessContext, base: ProcessContext | None) -> None:
         """Adopt the caller's context for the first time. ``base``: the caller's context when its backend began; None
         where this process is the caller's own.
         """
         self._home = (_directory(), dict(os.environ), list(sys.path), reporting.read())
         self.own_process = base is not None
-        self._found, self._settings = settings.read(), world.settings
-        world = world._replace(settings=Settings())
+        self._found, self._settings = settings.read(), context.settings
+        context = context._replace(settings=Settings())
         if base is None:
-            report = world.reporting._replace(handlers=frozenset())
-            world = world._replace(reporting=report)
-            adopt(world, ProcessContext("", dict(os.environ), [], reporting.read()))
+            report = context.reporting._replace(handlers=frozenset())
+            context = context._replace(reporting=report)
+            adopt(context, ProcessContext("", dict(os.environ), [], reporting.read()))
         else:
             mine = list(sys.path)
             added = [
-                entry for entry in world.path if entry not in mine and (not entry or os.path.exists(entry))
+                entry for entry in context.path if entry not in mine and (not entry or os.path.exists(entry))
             ]
             known = base._replace(path=mine, directory="", settings=Settings())
-            theirs = _levels_to_leave(world.reporting, self._home[3])
+            theirs = _levels_to_leave(context.reporting, self._home[3])
             adopt(
-                world._replace(path=mine + added),
+                context._replace(path=mine + added),
                 known._replace(reporting=base.reporting._replace(levels=theirs)),
             )
-        self._before = world
+        self._before = context
 
-    def adopt(self, world: ProcessContext) -> None:
+    def adopt(self, context: ProcessContext) -> None:
         """Apply the changes since the last call."""
         if self._before is None:
             return
-        self._settings, world = world.settings, world._replace(settings=Settings())
+        self._settings, context = context.settings, context._replace(settings=Settings())
         if not self.own_process:
-            world = world._replace(reporting=self._before.reporting)  # it is so already
+            context = context._replace(reporting=self._before.reporting)  # it is so already
         if self._undo is not None:
             self.end_pack()
             self.begin_pack()
-        before, self._before = self._before, world
-        if world.path != before.path:
-            gone, kept = set(before.path) - set(world.path), set(world.path)
-            path = [*world.path, *(entry for entry in sys.path if entry not in kept and entry not in gone)]
+        before, self._before = self._before, context
+        if context.path != before.path:
+            gone, kept = set(before.path) - set(context.path), set(context.path)
+            path = [*context.path, *(entry for entry in sys.path if entry not in kept and entry not in gone)]
             sys.path[:] = path
             importlib.invalidate_caches()
-        adopt(world._replace(path=before.path), before)
+        adopt(context._replace(path=before.path), before)
 
     def begin_pack(self) -> None:
         """The caller's settings hold in this thread until `end_pack`."""

@@ -1,7 +1,7 @@
 """The other end of a lane: what engines call in a worker of the cluster.
 
 `run` and `hear` are all that an engine calls. Nothing here needs the C scheduler; what a place knows (functions by
-number, the caller's surroundings) it keeps in a `RemoteRunner`, one for each lane.
+number, the caller's context) it keeps in a `RemoteRunner`, one for each lane.
 """
 
 from __future__ import annotations

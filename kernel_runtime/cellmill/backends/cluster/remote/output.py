@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from ....cell_output import log_records
 from ....worker_process.output_frames import END, FRAME, NOWHERE, STDERR, STDOUT, TaskRef, TaskStream
-from .context import Surroundings
+from .context import RemoteContext
 
 _listening: dict[int, OutputCapture] = {}  # by thread
 _lock = threading.Lock()
@@ -29,7 +29,7 @@ class TaskInHand(Protocol):
     ticket: int
 
     @property
-    def surroundings(self) -> Surroundings: ...
+    def context(self) -> RemoteContext: ...
 
 
 class OutputCapture:
@@ -116,9 +116,7 @@ def _record_keeper() -> OutputCapture | None:
     caller's process.
     """
     found = _speaker()
-    return (
-        found if found is not None and found._task.ticket and found._task.surroundings.own_process else None
-    )
+    return found if found is not None and found._task.ticket and found._task.context.own_process else None
 
 
 class Router(io.TextIOBase):

@@ -23,10 +23,10 @@ from ....serialization.exceptions import encode_error
 from ....serialization.function_code import load_function
 from ....serialization.unpacked import callee
 from .. import clocks, pack, page
-from ..pack import CALL, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE, WORLD
+from ..pack import CALL, CONTEXT, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE
 from ..values.proxies import Outside
 from ..values.stores import joined
-from .context import Surroundings
+from .context import RemoteContext
 from .functions import KnownFunctions
 from .output import OutputCapture
 from .work import Work, arguments, interrupted
@@ -41,7 +41,7 @@ class RemoteRunner:
 
     def __init__(self, token: bytes) -> None:
         self.known = KnownFunctions(token)
-        self.surroundings = Surroundings()
+        self.context = RemoteContext()
         self.output = OutputCapture(self)
         self.thread = 0  # that runs a pack now
         self.ticket = 0  # of the task in hand
@@ -71,7 +71,7 @@ class RemoteRunner:
         module_reads.several_threads = True
         payload.inputs.thawing = read_only.thawed
         self.output.listen()
-        self.surroundings.begin_pack()
+        self.context.begin_pack()
         try:
             while True:
                 try:
@@ -82,7 +82,7 @@ class RemoteRunner:
                     self._cut(work)
         finally:
             self._calm()
-            self.surroundings.end_pack()
+            self.context.end_pack()
             self.output.end()
         return work.reply(self.output.take(), begun)
 
@@ -117,13 +117,13 @@ class RemoteRunner:
                         args = arguments(data, place, size, inputs)
                         started = now()
                     if type(args) is dict:
-                        with under(args.get("settings"), self.surroundings.own_process):
+                        with under(args.get("settings"), self.context.own_process):
                             result = self._chunk(args, function, number, ticket, received, started)
                         self.ticket = 0
                         results.append(result)
                         continue
                     if type(args) is list:
-                        function = callee(args, function, self.surroundings.own_process)
+                        function = callee(args, function, self.context.own_process)
                         args, kwargs = args[-2:]
                 value = function(*args, **kwargs)
                 finished = now()
@@ -182,8 +182,8 @@ class RemoteRunner:
             self.known.learn(number, body)
             return
         request, content = pickle.loads(body)
-        if request == WORLD:
-            self.surroundings.adopt(content)
+        if request == CONTEXT:
+            self.context.adopt(content)
         elif request == CALL:
             try:
                 function = watched.bare(load_function(memoryview(content)).function)
@@ -268,7 +268,7 @@ class RemoteRunner:
         self.thread = threading.get_ident()
         self.output.listen()
         try:
-            self.surroundings.settle_in(settings["world"], settings["base"])
+            self.context.settle_in(settings["context"], settings["base"])
             if settings["outside"] is not None:
                 self.outside = pickle.loads(settings["outside"])
                 self.outside.prepare()
@@ -336,6 +336,6 @@ class RemoteRunner:
 
     def leave(self, *, alone: bool) -> None:
         """The caller has gone."""
-        self.surroundings.leave()
+        self.context.leave()
         if alone:
             self.output.leave()

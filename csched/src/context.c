@@ -11,7 +11,7 @@ static uint64_t mix(uint64_t digest, uint64_t value)
 
 /* Digests the addresses of the environment's strings, since setting a variable allocates a new one. The C library may
  * reuse a freed address, so callers compare the strings themselves from time to time. */
-CSCHED_EXPORT uint64_t csched_surroundings(void)
+CSCHED_EXPORT uint64_t csched_context_digest(void)
 {
     char directory[4096];
     uint64_t digest = 0;

@@ -1,4 +1,4 @@
-"""What tasks see of the kernel's surroundings."""
+"""What tasks see of the kernel's process context."""
 
 from __future__ import annotations
 

@@ -4,18 +4,18 @@
 
 static void nothing_changed(void)
 {
-    uint64_t before = csched_surroundings();
-    EQUAL(csched_surroundings(), before);
+    uint64_t before = csched_context_digest();
+    EQUAL(csched_context_digest(), before);
 }
 
 static void another_directory(void)
 {
     CHECK(chdir("/tmp") == 0);
-    uint64_t before = csched_surroundings();
+    uint64_t before = csched_context_digest();
     CHECK(chdir("/") == 0);
-    CHECK(csched_surroundings() != before);
+    CHECK(csched_context_digest() != before);
     CHECK(chdir("/tmp") == 0);
-    EQUAL(csched_surroundings(), before);
+    EQUAL(csched_context_digest(), before);
 }
 
 static void a_directory_that_is_gone(void)
@@ -23,21 +23,21 @@ static void a_directory_that_is_gone(void)
     char name[] = "/tmp/csched-XXXXXX";
     CHECK(mkdtemp(name) != NULL);
     CHECK(chdir(name) == 0);
-    uint64_t before = csched_surroundings();
+    uint64_t before = csched_context_digest();
     CHECK(rmdir(name) == 0);
-    CHECK(csched_surroundings() != before);
+    CHECK(csched_context_digest() != before);
 }
 
 static void variables(void)
 {
-    uint64_t before = csched_surroundings();
+    uint64_t before = csched_context_digest();
     CHECK(setenv("CSCHED_TEST", "1", 1) == 0);
-    uint64_t one = csched_surroundings();
+    uint64_t one = csched_context_digest();
     CHECK(one != before);
     CHECK(setenv("CSCHED_TEST", "2", 1) == 0);
-    CHECK(csched_surroundings() != one);
+    CHECK(csched_context_digest() != one);
     CHECK(unsetenv("CSCHED_TEST") == 0);
-    EQUAL(csched_surroundings(), before);
+    EQUAL(csched_context_digest(), before);
 }
 
 MAIN(TEST(nothing_changed), TEST(another_directory), TEST(a_directory_that_is_gone), TEST(variables))

@@ -83,6 +83,7 @@ static void chunks_have_a_row_per_element(void)
     EQUAL(csched_journeys(w->s, &cursor, 1001, rows, &dropped), 1000);
     for (uint32_t i = 0; i < 1000; i++) {
         EQUAL(rows[i].element, i);
+        EQUAL(rows[i].position, rows[0].position + i);
         for (int k = 1; k < 8; k++)
             CHECK(rows[i].stamps[k] >= rows[i].stamps[k - 1]);
         CHECK(i == 0 || rows[i].stamps[4] == rows[i - 1].stamps[5]); /* one begins where the last one ends */

@@ -212,6 +212,7 @@ typedef struct { /* where the time of workers went, in one run or piece of work:
     uint64_t longest, longest_ticket; /* the longest task, or chunk */
     uint64_t span, span_ticket; /* run time of the longest chain of tasks, each taking the one before it; its end */
     uint64_t tasks;        /* attempts that ran, elements of chunks one by one */
+    uint64_t chunks;       /* of these, elements that did not travel alone */
     uint64_t outstanding;  /* of one run: elements of tasks that are not over; a map may hold more back */
     uint32_t span_tasks;
     uint32_t

@@ -142,6 +142,26 @@ typedef struct {
     const csched_options_t *options; /* NULL: none */
 } manner_t;
 
+enum { PAUSE_NS = 6000000 }; /* longer than a thread waits for the GIL while another one computes */
+
+/* Counts the time that the caller took for itself, for the advice after the work. The first call of a cell (`left` is
+ * 0) has no such time. Gaps are counted by length, and not added up: some are waits for the GIL. */
+void csched_plain_count(csched_plain_t *plain, uint64_t start)
+{
+    uint64_t free_since = plain->left > *plain->waited ? plain->left : *plain->waited;
+    uint64_t gap = start > free_since ? start - free_since : 0;
+    plain->calls++;
+    if (!plain->left)
+        return;
+    if (gap > PAUSE_NS) {
+        plain->pauses += gap;
+        return;
+    }
+    gap |= 4;
+    uint32_t power = 63 - (uint32_t)__builtin_clzll(gap);
+    plain->gaps[4 * power + (gap >> (power - 2) & 3)]++;
+}
+
 /* Stores the future in the table, then submits: so it is there before the task can end. A refusal (the function was
  * replaced, memory) changes nothing: the caller takes the long way, which reports the reason. */
 static PyObject *send(csched_plain_t *plain, PyObject *future, int64_t number, manner_t how, const pickle_t *p,
@@ -167,6 +187,7 @@ static PyObject *send(csched_plain_t *plain, PyObject *future, int64_t number, m
     Py_XDECREF(known);
     if (rc < 0)
         return NULL;
+    csched_plain_count(plain, start);
     plain->left = now_ns();
     PyObject_GC_UnTrack(future);
     Py_INCREF(future);

@@ -12,6 +12,10 @@ typedef struct {
     uint64_t looked;      /* when the process context was last compared as a whole */
     uint64_t look_ns;     /* for how long that is valid */
     uint64_t left;        /* when the last submit returned */
+    uint64_t *waited;     /* when a wait for results last ended; read only */
+    uint64_t calls;       /* submits so far */
+    uint64_t pauses;      /* nanoseconds between them, or after a wait, in which the caller did something long, */
+    uint32_t gaps[160];   /* and how many others were so short: 4 for each power of 2 ns */
     uint64_t in_a_row_ns; /* a submit so soon after another needs no check: nothing can have changed */
     void *owner;          /* of the futures: the backend */
     void *gate;           /* whether it takes tasks: .closed and .broken */
@@ -44,6 +48,8 @@ typedef struct {
  * (future) -> None: the cycle collector is to look at it from now on.  Plain futures are kept from it until something is
  * stored in them that may refer to them: it would go through every one that waits, again and again. */
 int csched_plain_submit(csched_plain_t *plain, void *owner, void *out);
+/* a call that began at `start` and goes another way */
+void csched_plain_count(csched_plain_t *plain, uint64_t start);
 /* cffi: end */
 
 #endif

@@ -239,7 +239,7 @@ def account(run: Run | int | None = None, executor: Executor | None = None) -> A
     found = executor if executor is not None else default_executor()
     observer = _observer(found)
     if run is None:
-        return observer.account(None, forecast=True)
+        return observer.account(None, advice=True)
     wanted = run.id if isinstance(run, Run) else run
     for known in reversed(run_registry.recent_runs()):
         if known.id == wanted and known.backend() is found._backend:

@@ -99,7 +99,7 @@ class _Cell:
         (backend, *others) = [reference() for reference in self.backends] or [None]
         if others or backend is None or backend.observer is None or epoch() != self.epoch:
             return ""
-        found = backend.observer.account(None, forecast=True)
+        found = backend.observer.account(None, advice=True)
         return found.sentence if found.began >= self.began and found.wall >= SHOWN_AFTER else ""
 
     def left(self, views: list[View]) -> str:

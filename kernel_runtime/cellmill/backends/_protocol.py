@@ -144,9 +144,9 @@ class Observer(Protocol):
     def state_map(self, start: int, end: int, span: int, most: int) -> MapPart:
         """The part from one position up to another, ``span`` tasks a cell, at most so many cells."""
 
-    def account(self, run: int | None, *, forecast: bool = False) -> Account:
+    def account(self, run: int | None, *, advice: bool = False) -> Account:
         """Return where the time of a run (by its number here) went; None: of the present piece of work.
-        ``forecast``: also what more workers would change, if the work is over.
+        ``advice``: also what would have helped, if the work is over.
         """
 
     def time_left(self, runs: Iterable[Run], workers: int) -> TimeLeft | None:

@@ -1,6 +1,7 @@
-"""The user's own modules that a process has imported, and how their files were when it did.
+"""The user's own modules that a process has imported, how their files were when it did, and how long imports take.
 
-Modules of the standard library and of installed packages are left out: they do not change below a running notebook.
+Modules of the standard library and of installed packages are left out of the first: they do not change below a running
+notebook.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import site
 import sys
 import sysconfig
 import threading
+import time
 from collections.abc import Callable
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from typing import Any, NamedTuple
 
 from ..errors import OWN_FOLDER
@@ -32,6 +34,17 @@ class Imported(NamedTuple):
     name: str
     path: str
     version: Version
+
+
+class Loaded(NamedTuple):
+    """An import that took a while, with all that it imported in turn."""
+
+    name: str
+    began: int  # on the monotonic clock, in ns
+    seconds: float
+
+
+LEAST_SECONDS = 0.01  # of an import that is told
 
 
 def version_of(path: str) -> Version | None:
@@ -65,6 +78,20 @@ def _installed() -> tuple[str, ...]:
 _INSTALLED = _installed()
 
 
+class _WatchedSpec(ModuleSpec):
+    """The spec of a module while that is imported: its import is over when it is not initializing any more.
+
+    No frame of ours is on the stack meanwhile, which warnings and tracebacks of the module would show.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name == "_initializing" and not value:
+            object.__setattr__(self, "__class__", ModuleSpec)
+            if log is not None:
+                log.loaded(self.name)
+
+
 class ImportLog:
     """The imports of this process from now on; one log in the zygote, which workers inherit.
 
@@ -76,10 +103,14 @@ class ImportLog:
         self.imported: dict[str, Imported] = {}
         self._tell: Callable[[list[Imported]], None] | None = None
         self._untold: list[Imported] = []
+        self._tell_load: Callable[[Loaded], None] = lambda _: None
+        self._loading: tuple[str, int] | None = None  # the import that no other one made, and since when
         plain = SourceFileLoader.path_stats
 
         def path_stats(loader: SourceFileLoader, path: str) -> Any:
             stats = plain(loader, path)
+            if self._loading is None:
+                self._begin(loader.name)
             if users_own(path):
                 self._note(Imported(loader.name, path, Version(stats["mtime"], stats["size"])))
             return stats
@@ -90,15 +121,31 @@ class ImportLog:
     def _be_silent(self) -> None:
         """Stop reports in a forked child, whose imports are not reported."""
         self._tell = None
+        self._tell_load = lambda _: None
+
+    def _begin(self, name: str) -> None:
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if type(spec) is ModuleSpec and threading.current_thread() is threading.main_thread():
+            self._loading = (name, time.monotonic_ns())
+            spec.__class__ = _WatchedSpec
+
+    def loaded(self, name: str) -> None:
+        """Report the import that is over, if it took long."""
+        if self._loading is None or self._loading[0] != name:
+            return
+        began, self._loading = self._loading[1], None
+        seconds = (time.monotonic_ns() - began) * 1e-9
+        if seconds >= LEAST_SECONDS:
+            self._tell_load(Loaded(name, began, seconds))
 
     def _note(self, module: Imported) -> None:
         self.imported[module.path] = module
         self._untold.append(module)
         self.tell()
 
-    def tell_to(self, tell: Callable[[list[Imported]], None]) -> None:
+    def tell_to(self, tell: Callable[[list[Imported]], None], tell_load: Callable[[Loaded], None]) -> None:
         """Report a worker's imports to the kernel from now on, at once for imports in the main thread."""
-        self._tell = tell
+        self._tell, self._tell_load = tell, tell_load
         self._untold.clear()
 
     def tell(self) -> None:

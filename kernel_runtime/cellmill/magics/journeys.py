@@ -20,8 +20,8 @@ HELP = """Show where the time of finished tasks went: how long each interval of 
     %journeys            of the tasks whose journeys are kept (the newest 262,144), by function
     %journeys RUN        of one run: its number, or the name of a function for its latest run
 
-The first line says where the workers' time went: of that run, or of the latest piece of work. Then come the
-intervals, from the call to the result:
+The first line says where the workers' time went: of that run, or of the latest piece of work; of this also what would
+have made it shorter. Then come the intervals, from the call to the result:
 
     wait-for-inputs      until the results it takes were there
     queue                ready, but not sent to a worker yet
@@ -78,7 +78,7 @@ class Journeys:
     def __repr__(self) -> str:
         if not self.functions:
             return f"no journeys of {self.what}"
-        blocks = [self.account.sentence] if self.account is not None and self.account.tasks else []
+        blocks = [str(self.account)] if self.account is not None and self.account.tasks else []
         blocks += [self._part] if self._part else []
         for journey in self.functions:
             lines = [self._title(journey), f"{'':16}" + "".join(f"{name:>10}" for name in _COLUMNS)]
@@ -92,9 +92,7 @@ class Journeys:
         if not self.functions:
             return f"<p>{escape(repr(self))}</p>"
         first = (
-            f"<p>{escape(self.account.sentence)}</p>"
-            if self.account is not None and self.account.tasks
-            else ""
+            f"<p>{escape(str(self.account))}</p>" if self.account is not None and self.account.tasks else ""
         )
         part = f"<p>{self._part}</p>" if self._part else ""
         return first + part + "".join(self._table(journey) for journey in self.functions)
@@ -135,7 +133,7 @@ def run_journeys(text: str) -> Journeys:
         timeline.begin(0, run.key)
     fold_all(timeline)
     functions = journeys_of(timeline.figures(), observer.function_names)
-    account = observer.account(None if run is None else run.key, forecast=True)
+    account = observer.account(None if run is None else run.key, advice=True)
     if run is not None:
         return Journeys(f"run {run.id}, {run.name}", tuple(functions), account, account.tasks)
     stats = executor.stats()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ..diagnostics.short_text import duration_text
-from .forecast import Forecast
+from .advice import Advice
 
 _LEAST = 0.005  # a share below half a percent is not told
 
@@ -43,17 +43,28 @@ class Account:
     processor: float | None = (
         None  # processor time of the workers meanwhile, all their threads; None: unknown
     )
-    more: Forecast | None = None  # of twice as many workers; None: they would not help, or it is unknown
+    advice: tuple[Advice, ...] = ()  # what would have helped, best first
+    explained: bool = (
+        False  # the work is over and its time understood: without advice nothing known would help
+    )
 
     @property
     def sentence(self) -> str:
-        """The account's conclusion in a sentence or two; says so where no task has ended."""
+        """The account's conclusion, with the best advice, in a few sentences; says so where no task has ended."""
         if not self.tasks:
             return "No task has run."
-        return " ".join(part for part in (self._shares(), self._forecast(), self._limit()) if part)
+        best = self.advice[0].what if self.advice else ""
+        return " ".join(part for part in (self._shares(), best, self._limit()) if part)
+
+    @property
+    def nothing(self) -> str:
+        """Says that nothing would help; "" where something would, or where it is unknown."""
+        if not self.tasks or self.advice or not self.explained:
+            return ""
+        return "No single change that Cellmill knows of would make it a sixth shorter."
 
     def __str__(self) -> str:
-        return self.sentence
+        return " ".join(part for part in (self.sentence, self.nothing) if part)
 
     def _shares(self) -> str:
         whole = self.busy + self.overhead + self.idle
@@ -78,11 +89,6 @@ class Account:
         yield self.head, "idle before the first tasks"
         yield between, "idle between tasks"
         yield self.tail, "idle at the end"
-
-    def _forecast(self) -> str:
-        return (
-            f"With {self.more.workers} workers: about {duration_text(self.more.wall)}." if self.more else ""
-        )
 
     def _limit(self) -> str:
         tasks = sum(count for _, count in self.chain)

@@ -1,4 +1,4 @@
-"""The time that finished tasks would have taken with another number of workers: they are scheduled again, on paper."""
+"""The time that finished tasks would have taken had something been different: they are scheduled again, on paper."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-_EXPLAINED = 0.15  # share of the wall time that may remain unexplained
-_WORTH_IT = 5 / 6  # of the wall time: what it must come down to
+_ENDS, _COMES = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,57 +15,38 @@ class Ran:
 
     seconds: float
     inputs: tuple[int, ...] = ()
+    submitted: float = 0.0  # seconds after the first one
 
 
 def makespan(tasks: Sequence[Ran], workers: int) -> float:
     """Return the seconds that so many workers take for ``tasks``, which are in the order of their submission.
 
-    A free worker takes the task that was submitted first among those whose inputs are there (list scheduling; Graham,
-    1969: at most 2 - 1/workers times the shortest possible). Submission and communication take no time. Inputs are
-    earlier positions. Raises `ValueError` for less than one worker.
+    A free worker takes the task that was submitted first among those that are there and whose inputs are (list
+    scheduling; Graham, 1969: at most 2 - 1/workers times the shortest possible). Communication takes no time. Inputs
+    are earlier positions. Raises `ValueError` for less than one worker.
     """
     if workers < 1:
         raise ValueError(f"there must be at least one worker, not {workers}")
-    missing = [len(task.inputs) for task in tasks]
+    missing = [len(task.inputs) + (task.submitted > 0) for task in tasks]
     dependents: list[list[int]] = [[] for _ in tasks]
     for position, task in enumerate(tasks):
         for before in task.inputs:
             dependents[before].append(position)
     ready = [position for position, count in enumerate(missing) if not count]
     heapify(ready)
-    running: list[tuple[float, int]] = []  # (when it ends, its position)
-    now = 0.0
-    while ready or running:
-        while ready and len(running) < workers:
+    events = [(task.submitted, _COMES, position) for position, task in enumerate(tasks) if task.submitted > 0]
+    heapify(events)
+    running, now = 0, 0.0
+    while ready or events:
+        if ready and running < workers:
             position = heappop(ready)
-            heappush(running, (now + tasks[position].seconds, position))
-        now, ended = heappop(running)
-        for position in dependents[ended]:
-            missing[position] -= 1
-            if not missing[position]:
-                heappush(ready, position)
+            running += 1
+            heappush(events, (now + tasks[position].seconds, _ENDS, position))
+            continue
+        now, kind, position = heappop(events)
+        running -= kind == _ENDS
+        for free in dependents[position] if kind == _ENDS else [position]:
+            missing[free] -= 1
+            if not missing[free]:
+                heappush(ready, free)
     return now
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """What another number of workers would change."""
-
-    workers: int
-    wall: float  # seconds
-
-
-def with_more_workers(tasks: Sequence[Ran], wall: float, workers: int, least: float = 0.0) -> Forecast | None:
-    """Return what twice as many workers would take for these tasks, or None where no gain can be promised.
-
-    ``wall`` is the seconds that ``workers`` took. Nothing is promised where the tasks' run times do not explain them
-    (the kernel may have submitted too slowly), or where the gain is below a sixth. ``least`` is a bound that holds for
-    any number of workers, such as the processor time of the tasks divided by the processors there are.
-    """
-    if not tasks:
-        return None
-    now = makespan(tasks, workers)
-    if abs(now - wall) > _EXPLAINED * wall:
-        return None
-    then = max(least, makespan(tasks, 2 * workers) * wall / now)
-    return Forecast(2 * workers, then) if then <= _WORTH_IT * wall else None

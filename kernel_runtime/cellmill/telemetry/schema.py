@@ -221,7 +221,15 @@ class Account(TypedDict):
     idle: float  # worker-seconds without a task
     span: float  # run time of the longest chain of tasks
     tasks: int  # attempts that ran
-    sentence: str  # all that in words
+    sentence: str  # all that in words, with the best advice
+    nothing: str  # says that no change would help; empty where one would, or where it is unknown
+    advice: list[Advice]  # changes that would have helped, best first
+
+class Advice(TypedDict):
+    """A change, and the time that the same work would take with it."""
+    what: str  # the change and its promise, in a sentence
+    seconds: float  # the wall time that it promises
+    applies: bool  # whether apply-advice makes it; else it is a change of code
 
 class Journey(Message):
     """How long the intervals of this piece of work's tasks took, by function."""

@@ -11,6 +11,7 @@ MOST_FDS = 16  # with one message
 FLUSH_NS = 100_000_000  # a chunk that runs longer than this shows its results so far
 STOP, CONTEXT, CALL = 1, 2, 3  # control requests
 IMPORTS = 2**32 - 1  # a reply without a request
+LOADS = 2**32 - 3  # another one
 INITIALIZER_FAILED = 77  # exit code
 
 

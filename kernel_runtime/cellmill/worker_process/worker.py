@@ -33,7 +33,7 @@ from . import fork
 from .blocks import Blocks
 from .output_capture import OutputCapture
 from .plain_calls import PlainCalls
-from .protocol import CALL, CONTEXT, IMPORTS, INITIALIZER_FAILED, STOP
+from .protocol import CALL, CONTEXT, IMPORTS, INITIALIZER_FAILED, LOADS, STOP
 
 if TYPE_CHECKING:
     from ..serialization.chunk_outcomes import Outcomes
@@ -99,7 +99,7 @@ class Worker:
         self._input_out = (ffi.new("uint32_t *"), ffi.new("uint64_t[2]"))
         self.calls = PlainCalls(self.functions, self.output.spoke)
         self.imports = import_log.log or import_log.start_log()
-        self.imports.tell_to(self.send_imports)
+        self.imports.tell_to(self.send_imports, self.send_load)
 
     # -- the loop
 
@@ -354,6 +354,10 @@ class Worker:
 
     def send_imports(self, modules: list[import_log.Imported], inherited: bool = False) -> None:
         self.emit(with_gil.CSCHED_REPLY, IMPORTS, pickle.dumps((inherited, modules)))
+
+    def send_load(self, load: import_log.Loaded) -> None:
+        """An import has taken a while."""
+        self.emit(with_gil.CSCHED_REPLY, LOADS, pickle.dumps(tuple(load)))
 
     def tell_change(self, function: str, variables: tuple[str, ...]) -> None:
         """A task has changed what stays here."""

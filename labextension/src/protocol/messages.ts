@@ -196,6 +196,11 @@ export interface ReplaceWorker extends Message<'replace-worker'> {
   /** its index in the pool */ readonly worker: number;
 }
 
+/** Make the change that an advice of the account is about. */
+export interface ApplyAdvice extends Message<'apply-advice'> {
+  /** its sentence */ readonly what: string;
+}
+
 /** The name that belongs to a function's number. */
 export interface FunctionName {
   /** the scheduler's number for one version of the function */ readonly number: number;
@@ -262,7 +267,17 @@ export interface Account {
   /** worker-seconds without a task */ readonly idle: number;
   /** run time of the longest chain of tasks */ readonly span: number;
   /** attempts that ran */ readonly tasks: number;
-  /** all that in words */ readonly sentence: string;
+  /** all that in words, with the best advice */ readonly sentence: string;
+  /** says that no change would help; empty where one would, or where it is unknown */
+  readonly nothing: string;
+  /** changes that would have helped, best first */ readonly advice: readonly Advice[];
+}
+
+/** A change, and the time that the same work would take with it. */
+export interface Advice {
+  /** the change and its promise, in a sentence */ readonly what: string;
+  /** the wall time that it promises */ readonly seconds: number;
+  /** whether apply-advice makes it; else it is a change of code */ readonly applies: boolean;
 }
 
 /** How long the intervals of this piece of work's tasks took, by function. */
@@ -465,8 +480,8 @@ export type Frame =
 
 /** What a view sends. */
 export type Command =
-    Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ZoomTimeline |
-    ZoomMap | ListTasks | ShowTask | CancelTask | SetPriority | RerunTask;
+    Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ApplyAdvice |
+    ZoomTimeline | ZoomMap | ListTasks | ShowTask | CancelTask | SetPriority | RerunTask;
 
 const version = literal(VERSION);
 const counts = record<Counts>({
@@ -494,9 +509,10 @@ const functionJourney = record<FunctionJourney>({
     number: integer, name: string, tasks: integer, failed: integer, cut: integer,
     intervals: list(intervalFigures)
 });
+const advice = record<Advice>({ what: string, seconds: number, applies: boolean });
 const account = record<Account>({
     wall: number, workers: number, busy: number, overhead: number, idle: number, span: number, tasks: integer,
-    sentence: string
+    sentence: string, nothing: string, advice: list(advice)
 });
 const mapCounts = record<MapCounts>({
     waiting: integer, queued: integer, running: integer, done: integer, failed: integer, cancelled: integer,

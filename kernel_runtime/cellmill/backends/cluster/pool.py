@@ -305,5 +305,9 @@ class LanePool:
             members = list(self.members.values())
         return infos(self.scheduler, self._host.functions.names, members, self.restarts)
 
+    @property
+    def loads(self) -> tuple[()]:
+        return ()  # places do not tell
+
     def processor_seconds(self) -> dict[int, float]:
         return {}  # places are on other machines

@@ -8,16 +8,18 @@ import signal
 import threading
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...by_value.import_log import Loaded
 from ...errors import BackendError, CellmillError, UsageError, describe_exit
 from ...process_context.context import ProcessContext
 from ...process_context.cpus import available_cpus, processor_seconds
 from ...process_context.settings import Settings
 from ...serialization.exceptions import load_error
 from ...task import WorkerInfo, check_worker_count
-from ...worker_process.protocol import CONTEXT, IMPORTS, INITIALIZER_FAILED
+from ...worker_process.protocol import CONTEXT, IMPORTS, INITIALIZER_FAILED, LOADS
 from ..common_options import CommonOptions
 from ..scheduled.context_watch import ContextWatch, current_context
 from ..scheduled.output_pipes import WorkerPipes
@@ -32,6 +34,7 @@ from .children import Member
 from .failed_starts import FailedStarts
 from .stale import StaleModules
 
+MOST_LOADS = 1024  # imports by workers that are remembered
 KNOWN_SECONDS = 1.0  # for the zygote's word of a worker that is at work already
 
 
@@ -61,6 +64,7 @@ class Pool:
         self._lock = threading.RLock()
         self.context = ContextWatch(base)
         self.modules = StaleModules(self.members, self.renew, host.functions)
+        self._loads: deque[tuple[int, Loaded]] = deque(maxlen=MOST_LOADS)
         self._initializer = options.pickled_initializer()
         self._starter: threading.Thread | None = None
         # Here, not in the starting thread: from Python 3.12 on no process can be started once the interpreter ends,
@@ -347,12 +351,19 @@ class Pool:
         """A worker's answer to a request, or a word of its own."""
         if number == IMPORTS:
             self.modules.hear(index, *pickle.loads(data))
+        elif number == LOADS:
+            self._loads.append((index, Loaded(*pickle.loads(data))))
         elif number == 0:
             error = BackendError("the initializer of the workers failed")
             error.__cause__ = load_error(data)
             self._host.break_down(error)
         else:
             self.requests.reply(number, data)
+
+    @property
+    def loads(self) -> list[tuple[int, Loaded]]:
+        """See `WorkerPool.loads`."""
+        return list(self._loads)
 
     def infos(self) -> list[WorkerInfo]:
         """One record per worker process."""

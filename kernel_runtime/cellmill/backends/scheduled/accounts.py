@@ -1,27 +1,16 @@
-"""Where the time of tasks went: the scheduler's sums, their longest chain, and what more workers would change."""
+"""Where the time of tasks went: the scheduler's sums, and their longest chain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...telemetry.account import Account, chain_of
-from ...telemetry.forecast import Forecast, Ran, with_more_workers
-from ...telemetry.schema import STAGES
-from .dependencies import DependencyPicture
-from .processor_use import Used
-from .scheduler import NO_ELEMENT, NO_WORKER, Scheduler, check, ffi, with_gil
+from .scheduler import Scheduler, check, ffi, with_gil
 
 NS = 1e-9
 EVERY_RUN = -1
 MOST_CHAIN = 65_536  # csched remembers no more tasks that have ended
-MOST_FORECAST = 4_096  # tasks that are scheduled again on paper: 10 ms; beyond that their sum tells as much
-
-_STAMPS = 7  # fields of a journey before the stamps
-_SUBMITTED, _STARTED, _FINISHED = (
-    _STAMPS + STAGES.index(stage) for stage in ("submitted", "started", "finished")
-)
-_POSITION = _STAMPS + len(STAGES) + 1
 
 
 def account(scheduler: Scheduler, names: Mapping[int, str], run: int | None, **more: Any) -> Account:
@@ -75,58 +64,3 @@ def _chain(scheduler: Scheduler, names: Mapping[int, str], sums: Any) -> tuple[l
     found = with_gil.csched_account_chain(scheduler.handle, sums.span_ticket, most, tickets, functions)
     words = [names.get(number, "a call").rpartition("<locals>.")[2] for number in functions[0:found]]
     return words[::-1], found == sums.span_tasks and not sums.partial
-
-
-def forecast(
-    scheduler: Scheduler, work_began: Callable[[], int], sums: Any, used: Used | None
-) -> Forecast | None:
-    """Return what twice as many workers would change for the present piece of work, which is over.
-
-    Nothing is promised where the processor time that the workers ``used`` is unknown: tasks that compute gain nothing
-    from more workers than there are processors.
-    """
-    wall = (sums.ended - sums.began) * NS
-    if used is None or wall <= 0:
-        return None
-    workers = sums.capacity * NS / wall
-    # their number changed meanwhile, or there was none for nearly all of that time
-    if abs(workers - round(workers)) > 0.05 or round(workers) < 1:
-        return None
-    least = max(sums.span * NS, used.workers / used.processors)
-    return with_more_workers(_ran(scheduler, work_began, sums), wall, round(workers), least)
-
-
-def _ran(scheduler: Scheduler, work_began: Callable[[], int], sums: Any) -> list[Ran]:
-    """Return the tasks of the present work in the order of their submission.
-
-    Where they are more than `MOST_FORECAST`, as many equal ones stand for them.
-    """
-    if sums.tasks > MOST_FORECAST:
-        return [Ran((sums.busy + sums.handling) * NS / MOST_FORECAST)] * MOST_FORECAST
-    rows = [
-        row
-        for row in scheduler.latest_journeys(2 * MOST_FORECAST)
-        if row[_SUBMITTED] >= sums.began and row[_FINISHED] and row[4] != NO_WORKER
-    ]
-    rows.sort(key=lambda row: row[_POSITION])
-    handling = sums.handling * NS / max(1, len(rows))
-    positions = {row[0]: at for at, row in enumerate(rows) if row[3] in (0, NO_ELEMENT)}
-    inputs: dict[int, list[int]] = {}
-    if sums.span_tasks > 1:
-        for before, after in _dependencies(scheduler, work_began):
-            first, then = positions.get(before), positions.get(after)
-            if first is not None and then is not None and first < then:
-                inputs.setdefault(then, []).append(first)
-    return [
-        Ran((row[_FINISHED] - row[_STARTED]) * NS + handling, tuple(inputs.get(at, ())))
-        for at, row in enumerate(rows)
-    ]
-
-
-def _dependencies(scheduler: Scheduler, work_began: Callable[[], int]) -> list[tuple[int, int]]:
-    """Return the tickets of each task whose result is taken, and of the task that takes it."""
-    picture = DependencyPicture(scheduler, {}, work_began)
-    picture.look()
-    columns = picture.columns()
-    tickets, pairs = memoryview(columns[0]).cast("Q"), memoryview(columns[3]).cast("I")
-    return [(tickets[pairs[at]], tickets[pairs[at + 1]]) for at in range(0, len(pairs), 2)]

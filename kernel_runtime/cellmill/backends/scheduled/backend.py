@@ -7,10 +7,11 @@ results, `stream` and `mapping` do both for many calls at once, the `pool` of ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from ...by_value.import_log import Loaded
 from ...cell_output.origin import Origin
 from ...errors import CellmillError, PayloadError, UsageError
 from ...futures import Future
@@ -24,7 +25,8 @@ from ..common_options import CommonOptions
 from ..map_iterator import MapIterator, reading
 from ..map_options import MapOptions
 from ..resources import Resources, machine_memory
-from . import accounts, ending, figures, forked, worker_infos
+from . import accounts, carried, ending, figures, forked, worker_infos
+from .advising import Adviser
 from .cancellations import SLOT, Cancellations
 from .events import Events
 from .failure_log import FailureLog
@@ -97,14 +99,18 @@ class ScheduledBackend:
             self.resolver.call_back,
             self.resolver.wait,
         )
-        self._processor = ProcessorUse(lambda: self.pool.processor_seconds())
+        self._processor = ProcessorUse(
+            lambda: self.pool.processor_seconds(), lambda: self.sender.plain.caller_time()
+        )
         tasks = self.make_inspector()
+        self._adviser = Adviser(self, self.scheduler, self.functions.names)
         self.observer = Observer(
-            self.scheduler, self.states, self.functions.names, tasks, self.work_began, self.processor_used
+            self.scheduler, self.states, self.functions.names, tasks, self.work_began, self._adviser
         )
         self._cell_began = 0
         self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun
         self.sender = self.make_sender()
+        self.waited = self.resolver.waited = self.sender.plain.waited
         self.submit = self.sender.submit
         self.submit_plain = self.sender.plain.submit
         self.submit_chunk = self.sender.submit_chunk
@@ -311,6 +317,14 @@ class ScheduledBackend:
     def processor_used(self) -> Used | None:
         """Return the processor time of the present piece of work; None where it is unknown."""
         return self._processor.used(before=self.work_began() != self._works[1])
+
+    def loads(self) -> Sequence[tuple[int, Loaded]]:
+        """Return the latest imports by workers that took a while."""
+        return self.pool.loads
+
+    def carried_by(self, function: int) -> carried.Same | None:
+        """Return the large object that the latest calls of a function have carried."""
+        return self.sender.carried.of(function)
 
     def work_began(self) -> int:
         """The serial number after which the present piece of work was submitted; 0: with the first task."""

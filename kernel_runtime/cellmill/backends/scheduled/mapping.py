@@ -221,7 +221,11 @@ class MapResults:
                 self._finish()
                 return []
             if not self._there():
-                self._wait()
+                since = time.monotonic_ns()
+                try:
+                    self._wait()
+                finally:
+                    self.stream.host.waited(since)
             found = self._pieces.pop(self._first) if self._ordered else self._arrived.popleft()
             piece = self._first_of(found) if isinstance(found, _Cancelled) else found
         except BaseException:

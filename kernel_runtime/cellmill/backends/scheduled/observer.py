@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ...run_registry import Run
 from ...telemetry.account import Account
-from ...telemetry.forecast import Forecast
 from ...telemetry.time_left import TimeLeft
-from . import accounts, figures, timeline
+from . import accounts, timeline
+from .advising import Adviser
 from .dependencies import DependencyPicture
 from .inspecting import Inspector
-from .processor_use import Used
 from .remaining import Remaining
 from .scheduler import Scheduler
 from .state_map import Picture, States
@@ -27,15 +26,14 @@ class Observer:
         function_names: Mapping[int, str],
         tasks: Inspector,
         work_began: Callable[[], int],
-        processor_used: Callable[[], Used | None],
+        adviser: Adviser,
     ) -> None:
-        """``work_began``, ``processor_used``: see `ScheduledBackend`."""
+        """``work_began``: see `ScheduledBackend`."""
         self._scheduler = scheduler
         self._states = states
         self._work_began = work_began
-        self._processor_used = processor_used
+        self._adviser = adviser
         self._remaining = Remaining(scheduler, function_names, work_began)
-        self._forecast: tuple[object, Forecast | None] = (None, None)  # of which state of the work
         self.function_names = function_names
         self.tasks = tasks
 
@@ -46,13 +44,10 @@ class Observer:
     def state_map(self, start: int, end: int, span: int, most: int) -> Picture:
         return self._states.picture(start, end, span, most)
 
-    def account(self, run: int | None, *, forecast: bool = False) -> Account:
+    def account(self, run: int | None, *, advice: bool = False) -> Account:
         if run is not None:
             return accounts.account(self._scheduler, self.function_names, run)
-        used = self._processor_used()
-        more = self._more_workers(used) if forecast else None
-        processor = None if used is None else used.workers
-        return accounts.account(self._scheduler, self.function_names, None, processor=processor, more=more)
+        return self._adviser.account(advised=advice)
 
     def pause(self, on: bool) -> None:
         """Record whether tasks are held back from workers."""
@@ -60,17 +55,6 @@ class Observer:
 
     def time_left(self, runs: Iterable[Run], workers: int) -> TimeLeft | None:
         return self._remaining.look(list(runs), workers)
-
-    def _more_workers(self, used: Used | None) -> Forecast | None:
-        """Return what more workers would have changed, once the work is over; it is calculated once."""
-        now = figures.stats(self._scheduler, 0)
-        if now.done < now.submitted:
-            return None
-        sums = accounts.sums_of(self._scheduler, None)
-        state = (sums.began, sums.ended, sums.tasks)
-        if self._forecast[0] != state:
-            self._forecast = (state, accounts.forecast(self._scheduler, self._work_began, sums, used))
-        return self._forecast[1]
 
     def timeline(self) -> timeline.Timeline:
         return timeline.Timeline(self._scheduler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from ...process_context.reporting import ReportingWatch
 from ...randomness import streams
 from ...serialization.functions import FunctionTable
 from .gate import Gate
+from .processor_use import CallerTime
 from .protocols import WorkerPool
 from .scheduler import Scheduler, check, ffi, with_gil
 from .settings_watch import SettingsWatch
@@ -26,6 +28,7 @@ from .slots import SlotTable
 LOOK_NS = 1 << 62 if os.confstr_names.get("CS_GNU_LIBC_VERSION") else 1_000_000
 
 _NOW = time.monotonic_ns
+_MAIN = threading.main_thread()
 
 
 def _time_for_a_change() -> int:
@@ -71,6 +74,9 @@ class PlainSubmit:
         self.settings = SettingsWatch()
         self._stats = ffi.new("csched_stats_t *")
         self.form.settings = self.settings.form
+        self._waited = ffi.new("uint64_t *")
+        self.form.waited = self._waited
+        self._waiting = 0  # nanoseconds of the main thread
         self._kept: dict[str, Any] = {
             "owner": owner,
             "gate": gate,
@@ -102,12 +108,29 @@ class PlainSubmit:
         self.form.look_ns = 0 if on else LOOK_NS
 
     def new_cell(self) -> None:
-        """See `run_registry.watch_cells`: the next call looks at everything."""
+        """See `run_registry.watch_cells`: the next call looks at everything, and the time before it is no one's."""
         self.form.path = ffi.NULL
+        self.form.left = 0
+
+    def waited(self, since: int) -> None:
+        """The caller has been given results that it waited for."""
+        self._waited[0] = now = _NOW()
+        if threading.current_thread() is _MAIN:
+            self._waiting += now - since
+
+    def caller_time(self) -> CallerTime:
+        """Return what is known of the callers so far."""
+        form = self.form
+        return CallerTime(form.calls, form.pauses * 1e-9, tuple(form.gaps), self._waiting * 1e-9)
+
+    def _count(self, start: int) -> None:
+        """Count what the caller did by itself before a call that goes the long way."""
+        with_gil.csched_plain_count(self.form, start)
 
     def look(self) -> int:
         """Have workers told of a changed context, if it may have changed; the time before."""
         start, form, pool = _NOW(), self.form, self.pool
+        self._count(start)
         if not form.path:
             self._rebase()
         if (

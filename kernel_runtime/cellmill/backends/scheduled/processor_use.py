@@ -1,9 +1,10 @@
-"""Processor time that workers use in a piece of work, and that the machine has left meanwhile."""
+"""Processor time that workers use in a piece of work, and that the machine has left meanwhile; and what callers do."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from operator import sub
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,12 +13,43 @@ from ...process_context.cpus import available_cpus
 _UPTIME = Path("/proc/uptime")
 
 
+class CallerTime(NamedTuple):
+    """What those did who submit single calls."""
+
+    calls: int  # that they made
+    pauses: (
+        float  # seconds of the longest gaps between a call, or a wait, and the next call: more than 6 ms each
+    )
+    gaps: tuple[int, ...]  # how many others were so short: 4 for each power of 2 ns
+    waited: float  # seconds in which the main thread waited for results
+
+    def since(self, before: CallerTime) -> CallerTime:
+        """Return what was done after that."""
+        gaps = tuple(map(sub, self.gaps, before.gaps))
+        return CallerTime(
+            self.calls - before.calls, self.pauses - before.pauses, gaps, self.waited - before.waited
+        )
+
+    @property
+    def own(self) -> float:
+        """Return the seconds that callers took for themselves: long gaps, and the median for each of the others, which
+        may be waits for the GIL.
+        """
+        middle, seen = sum(self.gaps) / 2, 0
+        for at, count in enumerate(self.gaps):
+            seen += count
+            if seen and seen >= middle:
+                return self.pauses + sum(self.gaps) * (4.5 + at % 4) / 4 * 2.0 ** (at // 4) * 1e-9
+        return self.pauses
+
+
 class Used(NamedTuple):
     """Processor time in a period, in seconds."""
 
     period: float  # wall time
     workers: float  # used by the workers, all their threads
     idle: float  # of all processors of the machine, used by no process
+    caller: CallerTime
 
     @property
     def processors(self) -> float:
@@ -31,6 +63,7 @@ class _Sample(NamedTuple):
     time: float
     by_process: dict[int, float]
     idle: float
+    caller: CallerTime
 
 
 class ProcessorUse:
@@ -39,9 +72,12 @@ class ProcessorUse:
     A cell is a new piece of work only once it has submitted a task; until then the one before is the present one.
     """
 
-    def __init__(self, by_process: Callable[[], dict[int, float]]) -> None:
-        """``by_process``: see `WorkerPool.processor_seconds`."""
+    def __init__(
+        self, by_process: Callable[[], dict[int, float]], caller_time: Callable[[], CallerTime]
+    ) -> None:
+        """``by_process``: see `WorkerPool.processor_seconds`; ``caller_time``: `PlainSubmit.caller_time`."""
         self._by_process = by_process
+        self._caller_time = caller_time
         self._samples: tuple[_Sample | None, _Sample | None] = (None, None)
 
     def begin(self) -> None:
@@ -58,11 +94,11 @@ class ProcessorUse:
         if first is None or last is None or not last.by_process:
             return None
         seconds = sum(now - first.by_process.get(pid, 0.0) for pid, now in last.by_process.items())
-        return Used(last.time - first.time, seconds, last.idle - first.idle)
+        return Used(last.time - first.time, seconds, last.idle - first.idle, last.caller.since(first.caller))
 
     def _sample(self) -> _Sample | None:
         try:
             idle = float(_UPTIME.read_text().split()[1])
         except (OSError, ValueError, IndexError):
             return None
-        return _Sample(time.monotonic(), self._by_process(), idle)
+        return _Sample(time.monotonic(), self._by_process(), idle, self._caller_time())

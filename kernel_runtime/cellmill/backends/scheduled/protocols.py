@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from ...by_value.import_log import Loaded
 from ...cell_output.origin import Origin
 from ...errors import CellmillError
 from ...futures import Future
@@ -25,6 +26,10 @@ class WorkerPool(Protocol):
 
     preloaded: list[str]
     restarts: int
+
+    @property
+    def loads(self) -> Sequence[tuple[int, Loaded]]:
+        """The latest imports by workers that took a while, each behind the worker's number."""
 
     @property
     def members(self) -> Mapping[int, Any]: ...
@@ -144,6 +149,9 @@ class StreamHost(Protocol):
         """Have the done-callbacks of a future run that was settled."""
 
     def wait(self, future: Future, timeout: float | None) -> None: ...
+
+    def waited(self, since: int) -> None:
+        """A caller has been given results that it waited for; ``since``: on the monotonic clock, in ns."""
 
 
 class TaskEvents(Protocol):

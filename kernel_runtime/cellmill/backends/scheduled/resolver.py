@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 from ... import futures
 from ...by_value.watched import CHANGES
@@ -38,6 +39,7 @@ class Resolver:
         self.stopped = False
         self._lock = threading.Lock()
         self._callbacks = Callbacks()
+        self.waited: Callable[[int], None] = lambda since: None  # told the start of each wait when it is over
         self.call_back = self._callbacks.add  # have the done-callbacks of a future that was settled run
         self._thread = threading.Thread(target=self._background, name="cellmill-resolver", daemon=True)
         self._thread.start()
@@ -46,6 +48,13 @@ class Resolver:
 
     def wait(self, future: Future, timeout: float | None) -> None:
         """Return when the future is over or ``timeout`` seconds are; this thread resolves meanwhile."""
+        since = time.monotonic_ns()
+        try:
+            self._wait(future, timeout)
+        finally:
+            self.waited(since)
+
+    def _wait(self, future: Future, timeout: float | None) -> None:
         end = None if timeout is None else time.monotonic() + timeout
         spin = SPIN_US
         while future._state not in OVER:

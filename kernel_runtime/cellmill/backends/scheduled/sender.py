@@ -26,6 +26,7 @@ from ..resources import Resources
 from . import outcomes, state_map
 from .batch_elements import BATCH_ELEMENTS, BatchElement
 from .call_encoding import FailedInput, Inputs, add_input, pack
+from .carried import CarriedObjects
 from .chunks import Chunk
 from .drawn import Drawn
 from .payload_blocks import Room
@@ -71,6 +72,7 @@ class Sender:
         self._last: tuple[TaskOptions | None, tuple[int, Any] | None] = (None, None)  # of the latest call
         self.batches: dict[tuple[Any, int, TaskOptions, int, Settings | None], Stream] = {}
         self._drawn = Drawn(self.functions)
+        self.carried = CarriedObjects()
         self.plain = PlainSubmit(host, host.gate, self.scheduler, self.functions, slots, self._submit_any)
 
     def submit(
@@ -168,7 +170,9 @@ class Sender:
                     encoded, inputs = self._drawn.travelling(function, settings, draws, args, kwargs, packed)
                 for before in options.after:
                     add_input(host, before, inputs)
-                return self._send(future, number, run, encoded, inputs, options, _NOW() - start)
+                if encoded.buffers:
+                    self.carried.note(number, function, (args, kwargs), encoded.buffers)
+                return self._send(future, number, run, encoded, inputs, options, start)
             except (
                 StaleInput
             ):  # an input was resolved meanwhile, its value is at hand now; or the function renewed
@@ -197,9 +201,11 @@ class Sender:
         encoded: Encoded,
         inputs: Inputs,
         options: TaskOptions,
-        pack_ns: int,
+        start: int,
     ) -> Future:
-        """Hand a packed call to the scheduler. The future is in the table before the task can end."""
+        """Hand a packed call to the scheduler. The future is in the table before the task can end. ``start``: when
+        packing began.
+        """
         block = NO_BLOCK
         if encoded.buffers or encoded.size > INLINE_MAX:
             encoded = self.outside(encoded, future)
@@ -209,6 +215,7 @@ class Sender:
         slot = self.slots.take()
         self.slots.entries[slot] = future
         handle = self.scheduler.handle
+        pack_ns = _NOW() - start
         if options.plain and not inputs and not inputs.needs:
             if block == NO_BLOCK:
                 ticket = with_gil.csched_submit(handle, slot, number, run, data, encoded.size, pack_ns)

@@ -238,5 +238,9 @@ class ThreadPool:
             members = list(self.members.values())
         return infos(self._scheduler, self._host.functions.names, members, self.restarts)
 
+    @property
+    def loads(self) -> tuple[()]:
+        return ()  # the kernel imports a module once for all
+
     def processor_seconds(self) -> dict[int, float]:
         return {}  # threads share the kernel's

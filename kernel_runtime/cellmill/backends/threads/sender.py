@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import Any
 
@@ -20,8 +21,10 @@ from ..common_options import CommonOptions
 from ..inline import InlineBackend
 from ..scheduled import outcomes
 from ..scheduled.call_encoding import FailedInput, Inputs
+from ..scheduled.carried import CarriedObjects
 from ..scheduled.chunks import Chunk
 from ..scheduled.drawn import Drawn
+from ..scheduled.processor_use import CallerTime
 from ..scheduled.retrying import RetriedFuture
 from ..scheduled.scheduler import NO_BLOCK, StaleInput, ffi, with_gil
 from ..scheduled.sender import Sender, SenderHost
@@ -48,10 +51,21 @@ class ThreadsSender(Sender):
         self.batches = {}
         self.calls = calls
         self._drawn = Drawn(self.functions)
+        self._waited = 0
+        self.carried = CarriedObjects()  # nothing is: threads get the objects themselves
         self.plain: Any = self  # see `plain.PlainSubmit`: its `submit` is one of no run and no options
         self._inline = InlineBackend(
             options=CommonOptions(resources=...)
         )  # in a task: what it holds is counted already
+
+    def waited(self, since: int) -> None:
+        """See `plain.PlainSubmit`."""
+        if threading.current_thread() is threading.main_thread():
+            self._waited += time.monotonic_ns() - since
+
+    def caller_time(self) -> CallerTime:
+        """See `plain.PlainSubmit`; single calls are not watched."""
+        return CallerTime(0, 0.0, (), self._waited * 1e-9)
 
     def submit(
         self,

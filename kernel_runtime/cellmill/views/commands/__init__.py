@@ -54,6 +54,7 @@ _ACTS: dict[str, Callable[[Executor, Mapping[str, Any]], schema.Frame | None]] =
     "resume": control.resume,
     "set-workers": control.set_workers,
     "replace-worker": control.replace_worker,
+    "apply-advice": control.apply_advice,
     "zoom-timeline": timeline.zoom,
     "zoom-map": state_map.zoom_map,
     "list-tasks": tasks.list_tasks,

@@ -1,4 +1,4 @@
-"""Commands that change the course of tasks: cancel, pause, resume, more or fewer workers."""
+"""Commands that change the course of tasks: cancel, pause, resume, more or fewer workers, advice."""
 
 from __future__ import annotations
 
@@ -44,3 +44,12 @@ def replace_worker(executor: Executor, command: Mapping[str, Any]) -> None:
     if index not in [info.index for info in executor.workers()]:
         raise UsageError("that worker is gone already")
     executor._backend.replace_worker(index)
+
+
+def apply_advice(executor: Executor, command: Mapping[str, Any]) -> None:
+    observer = executor._backend.observer
+    advice = () if observer is None else observer.account(None, advice=True).advice
+    found = next((each for each in advice if each.what == command.get("what")), None)
+    if found is None:
+        raise UsageError("that advice was about earlier work; it is not made any more")
+    found.apply()

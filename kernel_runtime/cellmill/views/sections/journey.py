@@ -36,7 +36,7 @@ class JourneySection:
         account = (
             None
             if folded is None or executor._backend.observer is None
-            else executor._backend.observer.account(None, forecast=True)
+            else executor._backend.observer.account(None, advice=True)
         )
         functions = [] if folded is None else journeys_of(folded.timeline.figures(), folded.function_names)
         return {
@@ -64,4 +64,8 @@ def told(account: Account) -> schema.Account:
         "span": account.span,
         "tasks": account.tasks,
         "sentence": account.sentence,
+        "nothing": account.nothing,
+        "advice": [
+            {"what": each.what, "seconds": each.seconds, "applies": each.can_apply} for each in account.advice
+        ],
     }

@@ -1,0 +1,221 @@
+"""Advice about the piece of work that is over, from what the scheduler, the workers and the callers tell of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
+
+from ...by_value.import_log import Loaded
+from ...diagnostics.questions import number
+from ...telemetry.account import Account
+from ...telemetry.advice import Advice, Carried, Load, Work, advise
+from ...telemetry.forecast import Ran
+from ...telemetry.schema import STAGES
+from . import accounts, figures
+from .accounts import NS
+from .carried import Same
+from .dependencies import DependencyPicture
+from .processor_use import Used
+from .scheduler import NO_ELEMENT, NO_WORKER, Scheduler
+
+MOST_TASKS = 4_096  # that are scheduled again on paper: 10 ms; beyond that their sum tells as much
+MOSTLY_WAITS = 0.3  # at most so much of its run time is processor time
+
+
+class Advised(Protocol):
+    """The backend whose work the advice is about."""
+
+    def work_began(self) -> int: ...
+
+    def processor_used(self) -> Used | None: ...
+
+    def loads(self) -> Sequence[tuple[int, Loaded]]: ...
+
+    def carried_by(self, function: int) -> Same | None: ...
+
+    def set_workers(self, count: int) -> None: ...
+
+    def preload(self, modules: Iterable[str]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One task that ran, or an element of a chunk; times in ns, on the monotonic clock."""
+
+    ticket: int
+    function: int
+    element: int
+    worker: int
+    submitted: int
+    received: int
+    started: int
+    finished: int
+    returned: int
+    packing: float
+    position: int
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> _Row:
+        ticket, _, function, element, worker, _, _, *stamps, packing, position = row
+        at = dict(zip(STAGES, stamps, strict=True))
+        return cls(
+            ticket, function, 0 if element == NO_ELEMENT else element, worker,
+            at["submitted"], at["received"], at["started"], at["finished"], at["returned"], packing, position,
+        )  # fmt: skip
+
+
+class Adviser:
+    """Accounts of the present piece of work of one backend, with advice once that is over; calculated once."""
+
+    def __init__(self, host: Advised, scheduler: Scheduler, names: Mapping[int, str]) -> None:
+        """``names``: of the functions, by number."""
+        self._host = host
+        self._scheduler = scheduler
+        self._names = names
+        self._said: tuple[object, tuple[Advice, ...], bool] = (None, (), False)  # of which state of the work
+
+    def account(self, *, advised: bool) -> Account:
+        """Return where the time went; ``advised``: and what would have helped, if the work is over."""
+        used = self._host.processor_used()
+        advice, explained = self._advice(used) if advised else ((), False)
+        return accounts.account(
+            self._scheduler,
+            self._names,
+            None,
+            processor=None if used is None else used.workers,
+            advice=advice,
+            explained=explained,
+        )
+
+    def _advice(self, used: Used | None) -> tuple[tuple[Advice, ...], bool]:
+        now = figures.stats(self._scheduler, 0)
+        sums = accounts.sums_of(self._scheduler, None)
+        if now.done < now.submitted or sums.ended <= sums.began:
+            return (), False
+        state = (sums.began, sums.ended, sums.tasks)
+        if self._said[0] != state:
+            advice, explained = advise(self._work(sums, used))
+            self._said = (state, tuple(map(self._with_act, advice)), explained and used is not None)
+        return self._said[1:]
+
+    def _with_act(self, advice: Advice) -> Advice:
+        if advice.workers is not None:
+            return replace(advice, act=partial(self._host.set_workers, advice.workers))
+        if advice.modules:
+            return replace(advice, act=partial(self._host.preload, advice.modules))
+        return advice
+
+    def _work(self, sums: Any, used: Used | None) -> Work:
+        """Put together what is known of the work."""
+        wall = (sums.ended - sums.began) * NS
+        rows = self._rows(sums)
+        caller = None if used is None else used.caller
+        single = caller is not None and caller.calls == sums.tasks and not sums.chunks
+        own = None if caller is None else caller.own if single else max(0.0, wall - caller.waited)
+        workers = sums.capacity * NS / wall
+        return Work(
+            wall=wall,
+            workers=round(workers) if workers >= 1 and abs(workers - round(workers)) <= 0.05 else None,
+            tasks=self._tasks(rows) if rows else _equal_ones(sums),
+            name=(lambda at: self._name(rows, at)) if rows else None,
+            count=sums.tasks,
+            busy=(sums.busy - sums.wasted) * NS,
+            span=sums.span * NS,
+            processors=None if used is None else _processors(used, sums.busy * NS),
+            own=own,
+            calls=caller.calls if single and caller is not None else 0,
+            linked=sums.span_tasks > 1,
+            loads=self._loads(rows),
+            carried=self._carried(rows),
+        )
+
+    def _rows(self, sums: Any) -> list[_Row]:
+        """Return the tasks in the order of their submission; none where they are too many."""
+        if sums.tasks > MOST_TASKS:
+            return []
+        rows = map(_Row.of, self._scheduler.latest_journeys(2 * MOST_TASKS))
+        ran = [
+            row for row in rows if row.submitted >= sums.began and row.finished and row.worker != NO_WORKER
+        ]
+        return sorted(ran, key=lambda row: row.position)
+
+    def _tasks(self, rows: Sequence[_Row]) -> list[Ran]:
+        began = min(row.submitted for row in rows)
+        first = {row.ticket: at for at, row in enumerate(rows) if not row.element}
+        last = {row.ticket: at for at, row in enumerate(rows)}
+        inputs: dict[int, list[int]] = {}
+        for before, after in self._dependencies() if len(rows) > 1 else ():
+            source, target = last.get(before), first.get(after)
+            if source is not None and target is not None and source < target:
+                inputs.setdefault(target, []).append(source)
+        found = []
+        for at, row in enumerate(rows):
+            start = row.received if first.get(row.ticket) == at else row.started
+            end = row.returned if last[row.ticket] == at else row.finished
+            found.append(
+                Ran(max(0, end - start) * NS, tuple(inputs.get(at, ())), (row.submitted - began) * NS)
+            )
+        return found
+
+    def _dependencies(self) -> list[tuple[int, int]]:
+        """Return the tickets of each task whose result is taken, and of the task that takes it."""
+        picture = DependencyPicture(self._scheduler, {}, self._host.work_began)
+        picture.look()
+        columns = picture.columns()
+        tickets, pairs = memoryview(columns[0]).cast("Q"), memoryview(columns[3]).cast("I")
+        return [(tickets[pairs[at]], tickets[pairs[at + 1]]) for at in range(0, len(pairs), 2)]
+
+    def _function(self, function: int) -> str:
+        return self._names.get(function, "a call").rpartition("<locals>.")[2]
+
+    def _name(self, rows: Sequence[_Row], at: int) -> str:
+        row = rows[at]
+        several = sum(other.ticket == row.ticket for other in rows) > 1
+        element = f", element {row.element}" if several else ""
+        return f"{self._function(row.function)} {number(row.ticket)}{element}"
+
+    def _loads(self, rows: Sequence[_Row]) -> list[Load]:
+        """Return the imports by workers, with the tasks in which they were made."""
+        of_workers: dict[int, list[int]] = {}
+        for at, row in enumerate(rows):
+            of_workers.setdefault(row.worker, []).append(at)
+        found = []
+        for worker, load in self._host.loads() if rows else ():
+            for at in of_workers.get(worker, ()):
+                if min(rows[at].received, rows[at].started) <= load.began <= rows[at].finished:
+                    found.append(Load(at, load.seconds, (load.name,)))
+                    break
+        return found
+
+    def _carried(self, rows: Sequence[_Row]) -> Carried | None:
+        """Return the object whose packing took longest."""
+        found: list[Carried] = []
+        for function in {row.function for row in rows}:
+            same = self._host.carried_by(function)
+            if same is None:
+                continue
+            packing = {
+                at: row.packing * NS
+                for at, row in enumerate(rows)
+                if row.function == function and row.submitted >= same.since
+            }
+            packing.pop(min(packing, default=-1), None)
+            if packing:
+                found.append(Carried(self._function(function), same.argument, same.bytes, packing))
+        return max(found, key=lambda carried: sum(carried.packing.values()), default=None)
+
+
+def _equal_ones(sums: Any) -> list[Ran]:
+    """Return equal tasks that stand for so many that they are not scheduled one by one."""
+    return [Ran((sums.busy + sums.handling) * NS / MOST_TASKS)] * MOST_TASKS
+
+
+def _processors(used: Used, busy: float) -> float:
+    """Return the seconds that the processors need for what the workers computed.
+
+    Tasks that wait for most of their time need little of a processor, and get it on a machine that is full, too.
+    """
+    waits = used.workers < MOSTLY_WAITS * busy
+    return used.workers / max(1.0 if waits else 0.0, used.processors)

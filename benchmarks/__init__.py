@@ -24,6 +24,7 @@ OWN = {
     "graphs": "How well do threads share the work of tasks that release the GIL, alone and in graphs?",
     "queues": "What does it cost to give each worker a queue of its own, and who should choose the worker?",
     "tagging": "Where does a task spend its time, from submit to result?",
+    "advice": "Does the advice about a run keep its promise, and is it silent where nothing helps?",
     "faults": "What is lost when a worker dies, Stop is pressed, the kernel is killed, or workers die at random?",
 }
 INDEX = {

@@ -142,7 +142,7 @@ typedef struct {
     const csched_options_t *options; /* NULL: none */
 } manner_t;
 
-enum { PAUSE_NS = 6000000 }; /* longer than a thread waits for the GIL while another one computes */
+enum { PAUSE_NS = 20000000 }; /* longer than a thread waits for the GIL while others compute */
 
 /* Counts the time that the caller took for itself, for the advice after the work. The first call of a cell (`left` is
  * 0) has no such time. Gaps are counted by length, and not added up: some are waits for the GIL. */

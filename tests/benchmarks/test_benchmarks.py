@@ -26,6 +26,7 @@ SIZES = {
     "chain": {"links": 20, "computing_seconds": 0.05, "chains": 1},
     "graphs": {"tasks": 40, "durations_us": [500], "threads": [2], "rounds": 1, "graph_threads": 2},
     "queues": {"workers": [1, 3], "seconds": 0.01, "most": 400, "uneven_tasks": 40},
+    "advice": {"times": 1, "runs": ["two tasks on two workers"]},
     "tagging": {"tasks": 100, "single_tasks": 50},
     "faults": {
         "tasks": 1000,

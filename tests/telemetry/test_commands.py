@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import cellmill
 from cellmill import run_registry
 from cellmill.telemetry import schema
+from cellmill.telemetry.advice import Advice
 from cellmill.views import commands
 
 WAIT = 60
@@ -103,6 +105,24 @@ def test_workers_come_and_go(executor: cellmill.Executor) -> None:
     ask("set-workers", count=1)
     assert executor.max_workers == 1
     assert executor.submit(abs, -1).result(WAIT) == 1
+
+
+def test_advice_is_made_while_it_is_given(executor: cellmill.Executor) -> None:
+    class Advised:
+        """An observer whose account has advice."""
+
+        def account(self, run: None, *, advice: bool) -> Any:
+            more = Advice("workers", "With 3 workers: soon.", 1.0, act=lambda: executor.set_workers(3))
+            return SimpleNamespace(advice=(Advice("split", "Split it.", 0.5), more))
+
+    executor._backend.observer = Advised()  # type: ignore[misc, assignment]
+    with pytest.raises(cellmill.UsageError, match="not made any more"):
+        ask("apply-advice", what="With 4 workers: soon.")
+    with pytest.raises(cellmill.UsageError, match="a change of your code"):
+        ask("apply-advice", what="Split it.")
+    assert executor.max_workers == 2
+    ask("apply-advice", what="With 3 workers: soon.")
+    assert executor.max_workers == 3
 
 
 @pytest.mark.parametrize("count", [0, -1, 10_000, 1.5, True, None, "2"])

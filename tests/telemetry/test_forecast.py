@@ -1,18 +1,14 @@
-"""What another number of workers would change: promises beside the time that it then takes."""
+"""Finished tasks, scheduled again on paper."""
 
 from __future__ import annotations
 
-from ast import literal_eval
-from collections.abc import Iterator
 from itertools import permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cellmill.process_context.cpus import available_cpus
-from cellmill.telemetry.forecast import Forecast, Ran, makespan, with_more_workers
-from tests.support.notebook import Notebook
+from cellmill.telemetry.forecast import Ran, makespan
 
 SECONDS = st.integers(1, 9).map(float)
 
@@ -56,114 +52,18 @@ def test_there_is_a_worker() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tasks", "wall", "least", "more"),
+    ("submitted", "workers", "took"),
     [
-        ([Ran(1.0)] * 8, 4.0, 0.0, Forecast(4, 2.0)),
-        (
-            [Ran(1.0)] * 8,
-            4.4,
-            0.0,
-            Forecast(4, 2.2),
-        ),  # a tenth of the wall time is handling, which scales too
-        ([Ran(1.0)] * 8, 4.0, 3.0, Forecast(4, 3.0)),
-        ([Ran(1.0)] * 8, 4.0, 3.9, None),  # there are no processors for more
-        ([Ran(1.0)] * 8, 9.0, 0.0, None),  # the kernel was slow to submit them
-        ([Ran(1.0)] * 2, 1.0, 0.0, None),  # there are not more tasks
-        ([Ran(1.0), *(Ran(1.0, (at,)) for at in range(7))], 8.0, 0.0, None),  # a chain
-        ([], 0.0, 0.0, None),
+        ([0.0, 2.0, 4.0], 2, 5.0),
+        ([0.0, 0.5, 0.5], 1, 3.0),
+        ([3.0, 0.0, 0.0], 1, 4.0),
+        ([0.0, 0.0, 5.0, 0.5], 2, 6.0),
     ],
 )
-def test_promises(tasks: list[Ran], wall: float, least: float, more: Forecast | None) -> None:
-    found = with_more_workers(tasks, wall, 2, least)
-    assert (found is None) == (more is None)
-    if found is not None and more is not None:
-        assert (found.workers, found.wall) == (more.workers, pytest.approx(more.wall))
+def test_no_task_begins_before_it_was_submitted(submitted: list[float], workers: int, took: float) -> None:
+    assert makespan([Ran(1.0, submitted=at) for at in submitted], workers) == took
 
 
-CHAIN = """
-chain = nap(0.15)
-for _ in range(3):
-    chain = nap(0.15, chain)
-beside = [nap(0.15) for _ in range(8)]
-chain.result(), [call.result() for call in beside]
-"""
-RUNS = {
-    "equal tasks": "list(nap.map([0.2] * 16, chunksize=1))",
-    "single calls": "[call.result() for call in [nap(0.3) for _ in range(6)]]",
-    "tasks of many lengths": "list(nap.map([0.05 * (1 + at % 5) for at in range(20)], chunksize=1))",
-    "a chain beside others": CHAIN,
-}
-
-
-BURN = """
-%%parallel
-def burn(seconds):
-    import time
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
-"""
-
-
-@pytest.fixture(scope="module")
-def kernel() -> Iterator[Notebook]:
-    made = Notebook()
-    made.run("%load_ext cellmill\nimport time, cellmill").ok()
-    made.run("%%parallel\ndef nap(seconds, after=None):\n    import time\n    time.sleep(seconds)").ok()
-    made.run(BURN).ok()
-    yield made
-    made.close()
-
-
-def told(kernel: Notebook, cell: str, workers: int) -> tuple[float, tuple[int, float] | None]:
-    """Wall seconds of a cell with so many workers, and what is promised of more."""
-    kernel.run(f"%cellmill workers {workers}\nfrom cellmill import default_executor").ok()
-    kernel.run("default_executor().run_on_workers(int)").ok()
-    kernel.run(cell).ok()
-    kernel.run("found = cellmill.account()").ok()
-    more = literal_eval(kernel.value("found.more and (found.more.workers, found.more.wall)"))
-    return float(kernel.value("found.wall")), more
-
-
-@pytest.mark.parametrize("run", RUNS)
-def test_what_is_promised_comes_true(kernel: Notebook, run: str) -> None:
-    """Within a quarter, in one of some tries: other work on the machine slows runs, or leaves time unexplained."""
-    tries = (told(kernel, RUNS[run], 2) for _ in range(6))
-    wall, more = next((found for found in tries if found[1]), (0.0, None))
-    assert more is not None
-    assert more[0] == 4
-    took: list[float] = []
-    while not took or (len(took) < 6 and not 0.75 * more[1] <= took[-1] <= 1.25 * more[1]):
-        took.append(told(kernel, RUNS[run], 4)[0])
-    assert 0.75 * more[1] <= took[-1] <= 1.25 * more[1], took
-    assert took[-1] < wall
-
-
-def test_nothing_is_promised_to_tasks_that_compute_on_all_processors(kernel: Notebook) -> None:
-    workers = available_cpus()
-    _, more = told(kernel, f"list(burn.map([0.1] * {6 * workers}, chunksize=1))", workers)
-    assert more is None
-
-
-def test_nothing_is_promised_before_the_work_is_over(kernel: Notebook) -> None:
-    told(
-        kernel,
-        "results = nap.map([0.2] * 16, chunksize=1)\nnext(results)\nearly = cellmill.account().more",
-        2,
-    )
-    assert kernel.value("early") == "None"
-    kernel.run("list(results)").ok()
-
-
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "list(nap.map([0.05] * 8 + [0.8], chunksize=1))",
-        "for _ in range(6):\n    nap(0.05).result()\n    time.sleep(0.1)",
-        "call = nap(0.1)\nfor _ in range(5):\n    call = nap(0.1, call)\ncall.result()",
-    ],
-    ids=["the last task is long", "calls wait for each other in the cell", "a chain"],
-)
-def test_nothing_is_promised_where_more_workers_would_idle(kernel: Notebook, cell: str) -> None:
-    _, more = told(kernel, cell, 2)
-    assert more is None
+def test_a_task_waits_for_its_inputs_and_its_submission() -> None:
+    assert makespan([Ran(1.0), Ran(1.0, (0,), submitted=3.0)], 2) == 4.0
+    assert makespan([Ran(3.0), Ran(1.0, (0,), submitted=1.0)], 2) == 4.0

@@ -109,7 +109,7 @@ class ImportLog:
 
         def path_stats(loader: SourceFileLoader, path: str) -> Any:
             stats = plain(loader, path)
-            if self._loading is None:
+            if self._loading is None and not path.startswith(OWN_FOLDER):
                 self._begin(loader.name)
             if users_own(path):
                 self._note(Imported(loader.name, path, Version(stats["mtime"], stats["size"])))

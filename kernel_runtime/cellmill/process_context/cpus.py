@@ -1,4 +1,4 @@
-"""The number of processors for this process, and the processor time that a process has used."""
+"""The number of processors for this process, and the processor time that a process has used and waited for."""
 
 from __future__ import annotations
 
@@ -26,4 +26,12 @@ def processor_seconds(pid: int) -> float | None:
     try:
         return time.clock_gettime(clock)
     except OSError:
+        return None
+
+
+def seconds_without_processor(pid: int) -> float | None:
+    """Return how long a process's main thread could run and had no processor; None where that is not known."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) * 1e-9
+    except (OSError, ValueError, IndexError):
         return None

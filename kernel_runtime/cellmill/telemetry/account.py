@@ -51,10 +51,15 @@ class Account:
     @property
     def sentence(self) -> str:
         """The account's conclusion, with the best advice, in a few sentences; says so where no task has ended."""
+        best = self.advice[0].what if self.advice else ""
+        return " ".join(part for part in (self.where, best) if part)
+
+    @property
+    def where(self) -> str:
+        """The conclusion without advice: where the time went, and the chain that limits it."""
         if not self.tasks:
             return "No task has run."
-        best = self.advice[0].what if self.advice else ""
-        return " ".join(part for part in (self._shares(), best, self._limit()) if part)
+        return " ".join(part for part in (self._shares(), self._limit()) if part)
 
     @property
     def nothing(self) -> str:

@@ -18,8 +18,9 @@ from .forecast import Ran, makespan
 EXPLAINED = 0.15  # share of the wall time that may remain unexplained
 WORTH_IT = 5 / 6  # of the wall time: what it must come down to
 LONG = 3  # times the median: a task that may be split
+SLOW = 0.1  # of the time that the slowest import took: others are not worth a word
 AT_ONCE = 0.05  # of the wall time: when the last task was there, if all were there at once
-IN_DOUBT = 0.25  # of a promise: what may be the caller's own time, of which only the most is known
+IN_DOUBT = 0.25  # of a promise: by more it may not be wrong
 TINY = 100e-6  # seconds of a call's run time: below, sending it alone may cost more than running it
 MANY = 500  # calls from which on a map is worth it
 MAP_COST = 0.18  # of what a single call costs: an element of a map, measured
@@ -53,11 +54,11 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Modules that a task had to import."""
+    """A module that a task had to import."""
 
     task: int  # position among the tasks
     seconds: float
-    modules: tuple[str, ...]
+    module: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ class Work:
     busy: float  # worker-seconds in user code, without attempts that came to nothing
     span: float  # of the longest chain
     processors: float | None  # seconds that the processors need for what the workers computed; None: unknown
-    own: float | None  # seconds that the caller took for itself, at most; None: unknown
+    own: float | None  # seconds that the caller took for itself; None: unknown
+    unsure: float  # by how much that may be wrong
     calls: int  # single calls, if all tasks are; else 0
     linked: bool = False  # some tasks take results of others
     loads: Sequence[Load] = ()
@@ -109,6 +111,8 @@ def advise(work: Work) -> tuple[tuple[Advice, ...], bool]:
     """Return the changes that would help, best first; and whether the time is explained: if it is, and there are none,
     nothing that is known would help.
     """
+    if not work.tasks or work.wall <= 0:
+        return (), False
     plan = _plan(work)
     found = [_loop(work), _map(work)]
     if plan is not None:
@@ -122,7 +126,7 @@ def _plan(work: Work) -> _Plan | None:
 
     Single calls came when the caller made them; a map sends its elements as others end.
     """
-    if work.workers is None or not work.tasks or work.wall <= 0:
+    if work.workers is None:
         return None
     at_once = [replace(task, submitted=0.0) for task in work.tasks]
     for tasks in (work.tasks,) if work.calls else (at_once, work.tasks):
@@ -147,13 +151,17 @@ def _workers(work: Work, plan: _Plan) -> Advice | None:
 
 def _preload(work: Work, plan: _Plan) -> Advice | None:
     """Imports once, before workers are forked, and not once in each of them."""
-    if not work.loads:
+    seconds_of: dict[str, float] = {}
+    for load in work.loads:
+        seconds_of[load.module] = seconds_of.get(load.module, 0.0) + load.seconds
+    loads = [load for load in work.loads if seconds_of[load.module] >= SLOW * max(seconds_of.values())]
+    if not loads:
         return None
     tasks = list(plan.tasks)
-    for load in work.loads:
+    for load in loads:
         task = tasks[load.task]
         tasks[load.task] = replace(task, seconds=max(0.0, task.seconds - load.seconds))
-    found = dict.fromkeys(module for load in work.loads for module in load.modules)
+    found = dict.fromkeys(load.module for load in loads)
     modules = tuple(module for module in found if not any(other.startswith(f"{module}.") for other in found))
     seconds = plan.promise(tasks)
     names = " and ".join([", ".join(modules[:-1]), modules[-1]] if len(modules) > 1 else modules)
@@ -193,7 +201,7 @@ def _long_task(work: Work, plan: _Plan) -> Iterator[Advice]:
     )
     if not work.linked and max(task.submitted for task in plan.tasks) < AT_ONCE * work.wall:
         first = [plan.tasks[longest], *plan.tasks[:longest], *plan.tasks[longest + 1 :]]
-        seconds = plan.promise([replace(task, submitted=0.0) for task in first])
+        seconds = max(work.processors, plan.promise([replace(task, submitted=0.0) for task in first]))
         yield Advice("order", _about(f"With {name}, which takes {took}, begun first", seconds), seconds)
 
 
@@ -232,6 +240,6 @@ def _loop(work: Work) -> Advice | None:
     if work.own is None:
         return None
     seconds = work.busy + work.own
-    if not work.calls and work.own > IN_DOUBT * seconds:
+    if work.unsure > IN_DOUBT * seconds:
         return None
     return Advice("loop", _about("It is too short to be worth it; as a plain loop", seconds), seconds)

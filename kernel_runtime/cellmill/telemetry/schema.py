@@ -221,7 +221,7 @@ class Account(TypedDict):
     idle: float  # worker-seconds without a task
     span: float  # run time of the longest chain of tasks
     tasks: int  # attempts that ran
-    sentence: str  # all that in words, with the best advice
+    sentence: str  # all that in words, without the advice
     nothing: str  # says that no change would help; empty where one would, or where it is unknown
     advice: list[Advice]  # changes that would have helped, best first
 

@@ -267,7 +267,7 @@ export interface Account {
   /** worker-seconds without a task */ readonly idle: number;
   /** run time of the longest chain of tasks */ readonly span: number;
   /** attempts that ran */ readonly tasks: number;
-  /** all that in words, with the best advice */ readonly sentence: string;
+  /** all that in words, without the advice */ readonly sentence: string;
   /** says that no change would help; empty where one would, or where it is unknown */
   readonly nothing: string;
   /** changes that would have helped, best first */ readonly advice: readonly Advice[];

@@ -83,7 +83,9 @@ test('the bar has all of the workers time, and nothing else', () => {
       idle: 0.75,
       span: 1,
       tasks: 7,
-      sentence: 'as it was'
+      sentence: 'as it was',
+      nothing: '',
+      advice: []
     },
     untranslated
   );

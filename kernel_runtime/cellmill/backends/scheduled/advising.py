@@ -17,11 +17,11 @@ from . import accounts, figures
 from .accounts import NS
 from .carried import Same
 from .dependencies import DependencyPicture
-from .processor_use import Used
+from .processor_use import CALLING, Used
 from .scheduler import NO_ELEMENT, NO_WORKER, Scheduler
 
 MOST_TASKS = 4_096  # that are scheduled again on paper: 10 ms; beyond that their sum tells as much
-MOSTLY_WAITS = 0.3  # at most so much of its run time is processor time
+MOSTLY_WAITS = 0.3  # of its run time: at most so much is processor time, or spent waiting for a processor
 
 
 class Advised(Protocol):
@@ -125,6 +125,7 @@ class Adviser:
             span=sums.span * NS,
             processors=None if used is None else _processors(used, sums.busy * NS),
             own=own,
+            unsure=0.0 if caller is None else caller.calls * CALLING if single else own or 0.0,
             calls=caller.calls if single and caller is not None else 0,
             linked=sums.span_tasks > 1,
             loads=self._loads(rows),
@@ -185,7 +186,7 @@ class Adviser:
         for worker, load in self._host.loads() if rows else ():
             for at in of_workers.get(worker, ()):
                 if min(rows[at].received, rows[at].started) <= load.began <= rows[at].finished:
-                    found.append(Load(at, load.seconds, (load.name,)))
+                    found.append(Load(at, load.seconds, load.name))
                     break
         return found
 
@@ -217,5 +218,5 @@ def _processors(used: Used, busy: float) -> float:
 
     Tasks that wait for most of their time need little of a processor, and get it on a machine that is full, too.
     """
-    waits = used.workers < MOSTLY_WAITS * busy
+    waits = used.without is not None and used.workers + used.without < MOSTLY_WAITS * busy
     return used.workers / max(1.0 if waits else 0.0, used.processors)

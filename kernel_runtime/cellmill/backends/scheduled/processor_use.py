@@ -8,8 +8,9 @@ from operator import sub
 from pathlib import Path
 from typing import NamedTuple
 
-from ...process_context.cpus import available_cpus
+from ...process_context.cpus import available_cpus, seconds_without_processor
 
+CALLING = 4e-6  # seconds at most between a call and the submit in it, and back
 _UPTIME = Path("/proc/uptime")
 
 
@@ -17,9 +18,7 @@ class CallerTime(NamedTuple):
     """What those did who submit single calls."""
 
     calls: int  # that they made
-    pauses: (
-        float  # seconds of the longest gaps between a call, or a wait, and the next call: more than 6 ms each
-    )
+    pauses: float  # seconds of the longest gaps between a call, or a wait, and the next call: more than 20 ms each
     gaps: tuple[int, ...]  # how many others were so short: 4 for each power of 2 ns
     waited: float  # seconds in which the main thread waited for results
 
@@ -32,14 +31,15 @@ class CallerTime(NamedTuple):
 
     @property
     def own(self) -> float:
-        """Return the seconds that callers took for themselves: long gaps, and the median for each of the others, which
-        may be waits for the GIL.
+        """Return the seconds that callers took for themselves: long gaps, and the median for each of the others, since
+        some are waits for the GIL. A gap begins and ends in Cellmill, which takes a part of it.
         """
         middle, seen = sum(self.gaps) / 2, 0
         for at, count in enumerate(self.gaps):
             seen += count
             if seen and seen >= middle:
-                return self.pauses + sum(self.gaps) * (4.5 + at % 4) / 4 * 2.0 ** (at // 4) * 1e-9
+                gap = (4.5 + at % 4) / 4 * 2.0 ** (at // 4) * 1e-9
+                return self.pauses + sum(self.gaps) * max(0.0, gap - CALLING)
         return self.pauses
 
 
@@ -50,6 +50,7 @@ class Used(NamedTuple):
     workers: float  # used by the workers, all their threads
     idle: float  # of all processors of the machine, used by no process
     caller: CallerTime
+    without: float | None  # how long the workers could run and had no processor; None: unknown
 
     @property
     def processors(self) -> float:
@@ -64,6 +65,7 @@ class _Sample(NamedTuple):
     by_process: dict[int, float]
     idle: float
     caller: CallerTime
+    without: dict[int, float | None]  # by process
 
 
 class ProcessorUse:
@@ -94,11 +96,23 @@ class ProcessorUse:
         if first is None or last is None or not last.by_process:
             return None
         seconds = sum(now - first.by_process.get(pid, 0.0) for pid, now in last.by_process.items())
-        return Used(last.time - first.time, seconds, last.idle - first.idle, last.caller.since(first.caller))
+        waits = [
+            None if now is None else now - (first.without.get(pid) or 0.0)
+            for pid, now in last.without.items()
+        ]
+        return Used(
+            last.time - first.time,
+            seconds,
+            last.idle - first.idle,
+            last.caller.since(first.caller),
+            None if None in waits else sum(wait or 0.0 for wait in waits),
+        )
 
     def _sample(self) -> _Sample | None:
         try:
             idle = float(_UPTIME.read_text().split()[1])
         except (OSError, ValueError, IndexError):
             return None
-        return _Sample(time.monotonic(), self._by_process(), idle, self._caller_time())
+        used = self._by_process()
+        without = {pid: seconds_without_processor(pid) for pid in used}
+        return _Sample(time.monotonic(), used, idle, self._caller_time(), without)

@@ -63,7 +63,7 @@ def told(account: Account) -> schema.Account:
         "idle": account.idle,
         "span": account.span,
         "tasks": account.tasks,
-        "sentence": account.sentence,
+        "sentence": account.where,
         "nothing": account.nothing,
         "advice": [
             {"what": each.what, "seconds": each.seconds, "applies": each.can_apply} for each in account.advice

@@ -1,7 +1,7 @@
-/** Where the time of the workers went: a sentence, and a bar of the whole. */
+/** Where the time of the workers went: a sentence, a bar of the whole, and what would have made it shorter. */
 
 import type { Account } from '../../protocol/messages';
-import { child, setText } from '../dom';
+import { button, child, setName, setText } from '../dom';
 import { brief } from '../timeline/axis';
 import type { Translator } from '../translator';
 
@@ -18,13 +18,18 @@ export function parts(
 }
 
 export class AccountBar {
-  constructor(parent: HTMLElement, trans: Translator) {
+  /** `apply` is called with the sentence of an advice whose button is pressed. */
+  constructor(parent: HTMLElement, trans: Translator, apply: (what: string) => void) {
     this._trans = trans;
+    this._apply = apply;
     this._element = child(parent, 'div', 'cellmill-account');
     this._sentence = child(this._element, 'p', 'cellmill-note cellmill-reading');
     this._track = child(this._element, 'div', 'cellmill-account-track');
     this._track.setAttribute('role', 'img');
     this._legend = child(this._element, 'div', 'cellmill-account-legend');
+    this._advice = child(this._element, 'ul', 'cellmill-advice');
+    this._advice.setAttribute('aria-label', trans.__('What would have made it shorter'));
+    this._nothing = child(this._element, 'p', 'cellmill-note cellmill-faint');
   }
 
   /** Null: there is nothing to tell. */
@@ -51,6 +56,35 @@ export class AccountBar {
     });
     const text = this._trans.__("The workers' time: %1", words.join(', '));
     this._track.setAttribute('aria-label', text);
+    this._drawAdvice(account);
+  }
+
+  private _drawAdvice(account: Account): void {
+    setText(this._nothing, account.nothing);
+    this._nothing.hidden = account.nothing === '';
+    this._advice.hidden = account.advice.length === 0;
+    const key = JSON.stringify(account.advice);
+    if (this._advice.dataset.shown === key) {
+      return; // a button that was pressed stays pressed
+    }
+    this._advice.dataset.shown = key;
+    this._advice.replaceChildren();
+    for (const { what, applies } of account.advice) {
+      const entry = child(this._advice, 'li', '');
+      child(entry, 'span', '').textContent = what;
+      if (applies) {
+        this._addButton(entry, what);
+      }
+    }
+  }
+
+  private _addButton(entry: HTMLElement, what: string): void {
+    const press = button(entry, 'cellmill-button', () => {
+      press.disabled = true;
+      this._apply(what);
+    });
+    press.textContent = this._trans.__('Do it');
+    setName(press, this._trans.__('Do it: %1', what));
   }
 
   private _addEntry(kind: string): HTMLElement {
@@ -61,8 +95,11 @@ export class AccountBar {
   }
 
   private readonly _trans: Translator;
+  private readonly _apply: (what: string) => void;
   private readonly _element: HTMLElement;
   private readonly _sentence: HTMLElement;
   private readonly _track: HTMLElement;
   private readonly _legend: HTMLElement;
+  private readonly _advice: HTMLElement;
+  private readonly _nothing: HTMLElement;
 }

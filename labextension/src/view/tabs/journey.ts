@@ -1,6 +1,7 @@
 /** How the time of tasks divides into intervals: bars by function, figures by interval. */
 
 import type { KernelState } from '../../model/kernelModel';
+import { VERSION } from '../../protocol/messages';
 import type { FunctionJourney, Journey } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
 import { count, percent } from '../format';
@@ -15,10 +16,12 @@ const ROWS = [...ALONG, 7] as const; // the last is pickling, which is no part o
 const LEAST_DECADES = 3;
 
 class JourneyTab implements Tab {
-  constructor({ parent, trans }: TabOptions) {
+  constructor({ parent, trans, send }: TabOptions) {
     this._trans = trans;
     this._parent = parent;
-    this._account = new AccountBar(parent, trans);
+    this._account = new AccountBar(parent, trans, what =>
+      send({ cellmill: VERSION, kind: 'apply-advice', what })
+    );
     this._words = child(parent, 'p', 'cellmill-note cellmill-reading');
     const bar = child(parent, 'div', 'cellmill-journey-bar');
     this._choice = document.createElement('select');

@@ -1,0 +1,313 @@
+"""What would have made work shorter: advice about prepared work; promises beside the time that it then takes."""
+
+from __future__ import annotations
+
+from ast import literal_eval
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import cellmill
+from cellmill import Executor, UsageError
+from cellmill.process_context.cpus import available_cpus
+from cellmill.telemetry.account import Account
+from cellmill.telemetry.advice import Advice, Carried, Load, Work, advise
+from cellmill.telemetry.forecast import Ran
+from tests.support.helpers import SECONDS
+from tests.support.notebook import Notebook
+
+
+def work(*tasks: Ran, wall: float, **more: Any) -> Work:
+    """Work on two workers whose processors had little to do, in a map."""
+    known: dict[str, Any] = {
+        "workers": 2, "name": lambda at: f"f #{at}", "count": len(tasks),
+        "busy": sum(task.seconds for task in tasks), "span": 0.0, "processors": 0.0, "own": wall, "unsure": wall,
+        "calls": 0,
+    }  # fmt: skip
+    return Work(wall=wall, tasks=tasks, **{**known, **more})
+
+
+def said(one: Work) -> list[tuple[str, float]]:
+    return [(advice.kind, round(advice.seconds, 6)) for advice in advise(one)[0]]
+
+
+EIGHT = [Ran(1.0)] * 8
+
+
+@pytest.mark.parametrize(
+    ("one", "seconds"),
+    [
+        (work(*EIGHT, wall=4.0), 2.0),
+        (work(*EIGHT, wall=4.4), 2.2),  # a tenth of the wall time is handling, which scales too
+        (work(*EIGHT, wall=4.0, processors=3.0), 3.0),
+        (work(*EIGHT, wall=4.0, processors=3.9), None),  # there are no processors for more
+        (work(*EIGHT, wall=4.0, processors=None), None),  # it is unknown
+        (work(*EIGHT, wall=4.0, span=3.0), 3.0),
+        (work(*EIGHT, wall=9.0), None),  # something else was slow
+        (work(*EIGHT, wall=4.0, workers=None), None),  # their number changed
+        (work(Ran(1.0), Ran(1.0), wall=1.0), None),  # there are not more tasks
+        (work(Ran(1.0), *(Ran(1.0, (at,)) for at in range(7)), wall=8.0), None),  # a chain
+        (work(*(Ran(1.0, submitted=1.0 * at) for at in range(8)), wall=8.0), None),  # they come one by one
+        (work(wall=0.0), None),
+    ],
+)
+def test_more_workers(one: Work, seconds: float | None) -> None:
+    assert said(one) == ([] if seconds is None else [("workers", seconds)])
+    if seconds is not None:
+        assert advise(one)[0][0].workers == 4
+
+
+def test_a_slow_task_is_split_or_begun_first() -> None:
+    one = work(*[Ran(0.1)] * 8, Ran(1.0), wall=1.4, processors=1.39)
+    assert said(one) == []  # they compute, and the processors are in use
+    one = replace(one, processors=0.0)
+    assert said(one) == [("split", 0.9), ("order", 1.0)]
+    split, order = advise(one)[0]
+    assert split.what == "With f #8, which takes 1.00 s, split into 2: about 900 ms."
+    assert order.what == "With f #8, which takes 1.00 s, begun first: about 1.00 s."
+
+
+def test_the_parts_of_a_slow_task_have_its_inputs_and_go_where_its_result_went() -> None:
+    tasks = (Ran(0.1), Ran(2.0, (0,)), Ran(0.1, (1,)), Ran(0.1, (2,)))
+    assert said(work(*tasks, wall=2.3, linked=True, span=2.3)) == [("split", 1.3)]
+
+
+def test_imports_are_preloaded() -> None:
+    loads = (Load(0, 0.9, "slow"), Load(1, 0.9, "slow.parts"), Load(2, 0.01, "fast"))
+    one = work(*[Ran(1.0)] * 2, *[Ran(0.1)] * 8, wall=1.4, loads=loads, processors=1.39)
+    assert said(one) == [("preload", 0.5)]
+    (advice,) = advise(one)[0]
+    assert advice.modules == ("slow.parts",)  # which imports slow
+    assert "%cellmill preload slow.parts" in advice.what
+
+
+def test_a_large_argument_is_shared() -> None:
+    carried = Carried("f", "array", 40_000_000, dict.fromkeys(range(1, 10), 0.2))
+    tasks = [Ran(0.1, submitted=0.2 * at) for at in range(10)]
+    one = work(*tasks, wall=1.9, carried=carried, calls=10)
+    assert said(one) == [("share", 0.5)]
+    assert "the 40 MB of array that 10 calls of f carry" in advise(one)[0][0].what
+
+
+def test_calls_that_are_too_short_become_a_map_or_a_loop() -> None:
+    tasks = [Ran(1e-6, submitted=2e-5 * at) for at in range(1000)]
+    one = work(*tasks, wall=0.02, own=0.0, unsure=0.0, calls=1000)
+    assert [kind for kind, _ in said(one)] == ["loop", "map"]
+    assert said(one)[0][1] == 0.001
+    assert [kind for kind, _ in said(replace(one, unsure=0.004))] == ["map"]  # of a promise of 1 ms
+    assert said(replace(one, own=0.019)) == []  # the caller was slow
+    assert [kind for kind, _ in said(replace(one, linked=True))] == ["loop"]
+
+
+def test_nothing_is_known_to_help_only_where_the_time_is_explained() -> None:
+    assert advise(work(Ran(1.0), Ran(1.0), wall=1.0)) == ((), True)
+    assert advise(work(Ran(1.0), Ran(1.0), wall=3.0)) == ((), False)
+
+
+def test_what_is_a_change_of_code_is_not_made() -> None:
+    done: list[int] = []
+    code, change = (
+        Advice("split", "Split it.", 1.0),
+        Advice("workers", "More.", 1.0, act=lambda: done.append(1)),
+    )
+    assert (code.can_apply, change.can_apply) == (False, True)
+    with pytest.raises(UsageError, match="a change of your code, which is not made for you: Split it"):
+        code.apply()
+    change.apply()
+    assert done == [1]
+
+
+def test_an_account_ends_with_the_best_advice_or_says_that_there_is_none() -> None:
+    found = Account(
+        began=0, wall=1, workers=2, busy=2, overhead=0, idle=0, head=0, tail=0, unused=0, wasted=0, span=0, chain=(),
+        whole_chain=True, longest=1, tasks=2,
+    )  # fmt: skip
+    assert str(found) == found.sentence == "1.00 s: 2 workers 100 % in your code."
+    advised = replace(
+        found, advice=(Advice("workers", "With 4 workers: about 1 ms.", 0.001),), explained=True
+    )
+    assert str(advised) == f"{found.sentence} With 4 workers: about 1 ms."
+    assert advised.where == found.sentence
+    silent = replace(found, explained=True)
+    assert silent.sentence == found.sentence
+    assert (
+        str(silent)
+        == f"{found.sentence} No single change that Cellmill knows of would make it a sixth shorter."
+    )
+
+
+def importing(module: str) -> int:
+    __import__(module)
+    return 0
+
+
+def first(array: Any, place: int) -> float:
+    return float(array[place])
+
+
+@pytest.fixture(params=["local", "threads"])
+def ex(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    with Executor(2, backend=request.param) as executor:
+        executor.run_on_workers(int)
+        yield executor
+
+
+def advice_of(ex: Executor, kind: str) -> Advice | None:
+    found = cellmill.account(None, ex)
+    assert not found.explained  # outside of notebooks nothing tells what the processors did
+    return next((advice for advice in found.advice if advice.kind == kind), None)
+
+
+def test_workers_tell_what_they_import(ex: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for at in range(6 if ex.backend == "local" else 1):  # other work on the machine leaves time unexplained
+        name = f"slow_to_import_{at}"
+        (tmp_path / f"{name}.py").write_text("import time\ntime.sleep(0.3)")
+        assert list(ex.map(importing, [name] * 4, chunksize=1)) == [0] * 4
+        advice = advice_of(ex, "preload")
+        if advice is not None:
+            break
+    if ex.backend == "threads":  # the kernel imports it once
+        assert advice is None
+        return
+    assert advice is not None
+    assert name in advice.modules
+    assert name not in ex.preloaded
+    advice.apply()
+    assert name in ex.preloaded
+
+
+def test_an_array_in_each_call_is_to_be_shared(ex: Executor) -> None:
+    array = numpy.ones(4_000_000)
+    first_call = ex.map(first, [array], [0])
+    assert list(first_call) == [1.0]  # workers have imported numpy
+    for _ in range(6 if ex.backend == "local" else 1):
+        list(ex.map(importing, ["math"]))  # begins another piece of work
+        calls = [ex.submit(first, array, at) for at in range(16)]
+        assert [call.result(SECONDS) for call in calls] == [1.0] * 16
+        advice = advice_of(ex, "share")
+        if advice is not None:
+            break
+    if ex.backend == "threads":  # threads have the array itself
+        assert advice is None
+        return
+    assert advice is not None
+    assert "the 32 MB of array that 16 calls of first carry" in advice.what
+    assert not advice.can_apply
+
+
+def test_arrays_of_one_size_are_not_one_array(ex: Executor) -> None:
+    for _ in range(3):
+        calls = [ex.submit(first, numpy.full(200_000, at), at) for at in range(4)]
+        assert [call.result(SECONDS) for call in calls] == [0.0, 1.0, 2.0, 3.0]
+        assert advice_of(ex, "share") is None
+
+
+CHAIN = """
+chain = nap(0.15)
+for _ in range(3):
+    chain = nap(0.15, chain)
+beside = [nap(0.15) for _ in range(8)]
+chain.result(), [call.result() for call in beside]
+"""
+RUNS = {
+    "equal tasks": "list(nap.map([0.2] * 16, chunksize=1))",
+    "single calls": "[call.result() for call in [nap(0.3) for _ in range(6)]]",
+    "tasks of many lengths": "list(nap.map([0.05 * (1 + at % 5) for at in range(20)], chunksize=1))",
+    "a chain beside others": CHAIN,
+}
+
+
+BURN = """
+%%parallel
+def burn(seconds):
+    import time
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Notebook]:
+    made = Notebook()
+    made.run("%load_ext cellmill\nimport time, cellmill").ok()
+    made.run("%%parallel\ndef nap(seconds, after=None):\n    import time\n    time.sleep(seconds)").ok()
+    made.run(BURN).ok()
+    yield made
+    made.close()
+
+
+def told(kernel: Notebook, cell: str, workers: int) -> tuple[float, tuple[int, float] | None]:
+    """Wall seconds of a cell with so many workers, and what is promised of more."""
+    kernel.run(f"%cellmill workers {workers}\nfrom cellmill import default_executor").ok()
+    kernel.run("default_executor().run_on_workers(int)").ok()
+    kernel.run(cell).ok()
+    kernel.run("found = cellmill.account()").ok()
+    more = literal_eval(
+        kernel.value("next(((one.workers, one.seconds) for one in found.advice if one.workers), None)")
+    )
+    return float(kernel.value("found.wall")), more
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_what_is_promised_comes_true(kernel: Notebook, run: str) -> None:
+    """Within a quarter, in one of some tries: other work on the machine slows runs, or leaves time unexplained."""
+    tries = (told(kernel, RUNS[run], 2) for _ in range(6))
+    wall, more = next((found for found in tries if found[1]), (0.0, None))
+    assert more is not None
+    assert more[0] == 4
+    kernel.run("next(one for one in found.advice if one.workers).apply()").ok()
+    assert kernel.value("default_executor().max_workers") == "4"
+    took: list[float] = []
+    while not took or (len(took) < 6 and not 0.75 * more[1] <= took[-1] <= 1.25 * more[1]):
+        took.append(told(kernel, RUNS[run], 4)[0])
+    assert 0.75 * more[1] <= took[-1] <= 1.25 * more[1], took
+    assert took[-1] < wall
+
+
+def test_nothing_is_promised_to_tasks_that_compute_on_all_processors(kernel: Notebook) -> None:
+    workers = available_cpus()
+    _, more = told(kernel, f"list(burn.map([0.1] * {6 * workers}, chunksize=1))", workers)
+    assert more is None
+
+
+def test_where_nothing_helps_the_account_says_so(kernel: Notebook) -> None:
+    tries = (told(kernel, "list(nap.map([0.3] * 2, chunksize=1))", 2) for _ in range(6))
+    assert any(more is None and kernel.value("found.explained") == "True" for _, more in tries)
+    assert "No single change that Cellmill knows of" in kernel.value("str(found)")
+    assert "No single change" not in kernel.value("found.sentence")
+
+
+def test_calls_that_wait_for_each_other_are_shorter_in_a_loop(kernel: Notebook) -> None:
+    cell = "for _ in range(300):\n    nap(0.0001).result()"
+    tries = (told(kernel, cell, 2) for _ in range(6))
+    assert any(kernel.value("[one.kind for one in found.advice]") == "['loop']" for _ in tries)
+
+
+def test_nothing_is_promised_before_the_work_is_over(kernel: Notebook) -> None:
+    told(
+        kernel,
+        "results = nap.map([0.2] * 16, chunksize=1)\nnext(results)\nearly = cellmill.account()",
+        2,
+    )
+    assert literal_eval(kernel.value("(early.advice, early.explained)")) == ((), False)
+    kernel.run("list(results)").ok()
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "list(nap.map([0.05] * 8 + [0.8], chunksize=1))",
+        "for _ in range(6):\n    nap(0.05).result()\n    time.sleep(0.1)",
+        "call = nap(0.1)\nfor _ in range(5):\n    call = nap(0.1, call)\ncall.result()",
+    ],
+    ids=["the last task is long", "calls wait for each other in the cell", "a chain"],
+)
+def test_nothing_is_promised_where_more_workers_would_idle(kernel: Notebook, cell: str) -> None:
+    _, more = told(kernel, cell, 2)
+    assert more is None

@@ -104,7 +104,9 @@ class _Plan:
     scale: float  # measured by calculated
 
     def promise(self, tasks: Sequence[Ran], workers: int | None = None) -> float:
-        return makespan(tasks, workers or self.workers) * self.scale
+        """Return the seconds that they would take; the longest one has its time in any case."""
+        longest = max(task.seconds for task in tasks)
+        return max(longest, makespan(tasks, workers or self.workers) * self.scale)
 
 
 def advise(work: Work) -> tuple[tuple[Advice, ...], bool]:

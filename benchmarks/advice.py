@@ -1,9 +1,9 @@
 """Does the advice keep its promise?
 
 Prepared runs of all kinds: a run, its best advice, the change made (by `Advice.apply` where that does it, else the
-prepared change of its code), the run again. That three times: the median of what was measured by what was promised is to
-be within a quarter of 1. The tables show medians, too.
-Where nothing is advised, the best try is to show that it is right: it may not shorten the run by a sixth.
+prepared change of its code), the run again; that three times. The median of what was measured by what was promised is
+to be within a quarter of 1. Where nothing is advised, the best try is to show that it is right: it may not shorten the
+run by a sixth.
 """
 
 from __future__ import annotations

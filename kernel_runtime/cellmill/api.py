@@ -235,7 +235,8 @@ def account(run: Run | int | None = None, executor: Executor | None = None) -> A
 
     ``print(cellmill.account())`` says it in a sentence; `Account` has the figures, in seconds: ``busy + overhead +
     idle`` is ``wall * workers``. Of work that is over, ``advice`` has the changes that would have made it shorter, best
-    first: ``what``, ``seconds`` promised, and ``apply()``, which makes those that are no change of code. Raises `UsageError` for an unknown run, `BackendError` where tasks are not watched.
+    first: ``what``, ``seconds`` promised, and ``apply()``, which makes those that are no change of code. Raises
+    `UsageError` for an unknown run, `BackendError` where tasks are not watched.
     """
     found = executor if executor is not None else default_executor()
     observer = _observer(found)

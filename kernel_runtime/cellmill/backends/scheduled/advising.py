@@ -117,7 +117,7 @@ class Adviser:
         workers = sums.capacity * NS / wall
         return Work(
             wall=wall,
-            workers=round(workers) if workers >= 1 and abs(workers - round(workers)) <= 0.05 else None,
+            workers=round(workers) if round(workers) >= 1 and abs(workers - round(workers)) <= 0.05 else None,
             tasks=self._tasks(rows) if rows else _equal_ones(sums),
             name=(lambda at: self._name(rows, at)) if rows else None,
             count=sums.tasks,

@@ -2,8 +2,8 @@
 
 Prepared runs of all kinds: a run, its best advice, the change made (by `Advice.apply` where that does it, else the
 prepared change of its code), the run again; that three times. The median of what was measured by what was promised is
-to be within a quarter of 1. Where nothing is advised, the best try is to show that it is right: it may not shorten the
-run by a sixth.
+to be within a quarter of 1; a repetition without advice counts as a miss in it. Where nothing is to be advised, no
+repetition may advise anything, and the best try may not shorten the run by a sixth.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from .prepared_runs import FUNCTIONS, PREPARE, RUNS, Prepared
 
 WITHIN = 0.25  # of the promise
 HELPS = 5 / 6  # of the time: what a change must bring it to
+SILENT = 100.0  # times the promise, where there was none and should have been one
 LIMIT_S = 60.0
 IMPORTS = (0.4, 0.2)  # seconds of the two modules that a run may import
 _ASK = (
@@ -94,11 +95,12 @@ def _outcome(notebook: Notebook, run: Prepared, times: int, modules: Iterator[li
     before = statistics.median(tried.before for tried in tries)
     promised = statistics.median(tried.promised for tried in tries)
     after = statistics.median(tried.after for tried in tries)
-    ratio = statistics.median(tried.after / tried.promised for tried in tries)
-    if any(tried.kind for tried in tries):
-        kept = not run.tried and all(tried.kind for tried in tries) and abs(ratio - 1) <= WITHIN
-    else:
-        kept = bool(run.tried) and after > HELPS * before
+    if run.tried:  # nothing is to be advised
+        ratio = after / promised
+        kept = not any(tried.kind for tried in tries) and after > HELPS * before
+    else:  # where nothing was advised, a repetition is as far off as can be
+        ratio = statistics.median(tried.after / tried.promised if tried.kind else SILENT for tried in tries)
+        kept = abs(ratio - 1) <= WITHIN
     kind = " or ".join(sorted({tried.kind or "none" for tried in tries}))
     return Outcome(run.name, before, kind, promised, after, ratio, kept)
 

@@ -219,6 +219,17 @@ typedef struct { /* where the time of workers went, in one run or piece of work:
         partial; /* 1: some inputs were over so long ago that their chains are not known: `span` is at least that */
 } csched_account_t;
 
+enum { CSCHED_SLOWEST = 10 };
+
+typedef struct { /* one of the tasks that ran longest, 40 bytes */
+    uint64_t ticket, ran; /* nanoseconds in user code */
+    uint64_t size;        /* of its payload */
+    uint32_t function;
+    uint32_t element;     /* of a chunk; 2^32-1: it is none */
+    uint32_t status;
+    uint32_t kept;        /* 1: csched_slow_payload has the payload */
+} csched_slow_t;
+
 typedef struct { /* what is still to be done of one function */
     uint32_t function;
     uint32_t tasks;       /* unfinished */
@@ -262,6 +273,10 @@ int csched_timeline_fold(csched_timeline_t *t, csched_t *s, csched_timeline_stat
 /* Returns the number of spans that changed after fold `after`; UINT64_MAX: all */
 int csched_timeline_spans(const csched_timeline_t *t, uint64_t after, uint32_t most, csched_span_t *spans);
 int csched_timeline_figures(const csched_timeline_t *t, uint32_t most, csched_figures_t *figures);
+/* Fills the histogram of an interval of one function's tasks, in at most `most` bars; returns their number. Bar i has
+ * counts[i] tasks of edges[i] to edges[i + 1] nanoseconds, the last edge one more than the largest of the last bar. */
+int csched_timeline_histogram(const csched_timeline_t *t, uint32_t function, uint32_t interval, uint32_t most,
+                              uint64_t *edges, uint64_t *counts);
 int csched_timeline_running(csched_t *s, uint32_t most, csched_span_t *spans); /* one span per running task */
 /* One span for each task that ran between these times and whose journey is kept; if there are more than `most`, an even
  * selection. `found`: their number */
@@ -274,6 +289,12 @@ int csched_account_begin(csched_t *s);
 int csched_account(csched_t *s, int64_t run, csched_account_t *account);
 /* The longest chain that ends with this task, backwards, as far as it is kept; returns the number of its tasks. */
 int csched_account_chain(csched_t *s, uint64_t ticket, uint32_t most, uint64_t *tickets, uint32_t *functions);
+
+/* Fills `slow` with the at most CSCHED_SLOWEST tasks that ran longest in the present piece of work, elements of chunks one
+ * by one, the longest first; returns their number. */
+int csched_slowest(csched_t *s, csched_slow_t *slow);
+/* Returns the payload size of one of them, and copies the payload if `room` suffices; CSCHED_EINVAL: it is not kept. */
+int64_t csched_slow_payload(csched_t *s, uint64_t ticket, uint32_t element, void *data, uint64_t room);
 
 /* Functions with unfinished tasks; returns their number, at most `most`. */
 int csched_backlogs(csched_t *s, uint32_t most, csched_backlog_t *backlogs);

@@ -164,6 +164,7 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     own_close(&s->own);
     graph_close(&s->graph);
     journey_close(&s->journey);
+    slowest_close(&s->slowest);
     lineage_close(&s->lineage);
     state_map_close(&s->state_map);
     accounts_close(&s->accounts);

@@ -87,7 +87,11 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
         task_abort(s, slot, status, task->payload, 0);
         return CSCHED_OK;
     }
-    journey_record(&s->journey, task, entry, (const uint64_t *)(base + sizeof *entry), index);
+    const uint64_t *began = (const uint64_t *)(base + sizeof *entry);
+    journey_record(&s->journey, task, entry, began, index);
+    const blob_t *payload = task->payload;
+    slowest_ended(&s->slowest, s->accounts.number, task, entry, began, payload ? blob_data(s, payload) : NULL,
+                  payload ? payload->size : 0);
     task->ran_ns = entry->finished - entry->started;
     task_finish(s, slot, entry->status, result, entry->detail);
     return CSCHED_OK;

@@ -391,6 +391,8 @@ CSCHED_EXPORT int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t stat
     for (uint32_t i = 0; over && i < count; i++)
         if (elements[i] < task->count)
             journey_mark(&s->journey, task->row + elements[i], task->ticket, status);
+    for (uint32_t i = 0; over && i < count; i++)
+        slowest_mark(&s->slowest, task->ticket, elements[i], status);
     pthread_mutex_unlock(&s->lock);
     return over ? CSCHED_OK : CSCHED_EINVAL;
 }

@@ -1,7 +1,6 @@
 #include "histogram.h"
 
-/* The least value of a step. */
-static uint64_t step_start(uint32_t step)
+uint64_t histogram_start(uint32_t step)
 {
     if (step < 1u << HISTOGRAM_BITS)
         return step;
@@ -19,8 +18,8 @@ uint64_t histogram_quantile(const histogram_t *histogram, uint32_t thousandths)
             before += here;
             continue;
         }
-        uint64_t start = step_start(step);
-        uint64_t end = step == HISTOGRAM_STEPS - 1 ? histogram->largest : step_start(step + 1) - 1;
+        uint64_t start = histogram_start(step);
+        uint64_t end = step == HISTOGRAM_STEPS - 1 ? histogram->largest : histogram_start(step + 1) - 1;
         if (end > histogram->largest)
             end = histogram->largest;
         /* assumes an even distribution within a step */

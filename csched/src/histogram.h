@@ -33,6 +33,8 @@ static inline void histogram_add(histogram_t *histogram, uint64_t value, uint64_
     histogram->steps[histogram_step(value)] += weight;
 }
 
+uint64_t histogram_start(uint32_t step); /* the least value of a step */
+
 /* The value below which so many thousandths of all values are; 0 if there are none. */
 uint64_t histogram_quantile(const histogram_t *histogram, uint32_t thousandths);
 

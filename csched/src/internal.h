@@ -14,6 +14,7 @@
 #include "own.h"
 #include "policy.h"
 #include "ring.h"
+#include "slowest.h"
 #include "state_map.h"
 
 enum { WORKER_FREE, WORKER_STARTING, WORKER_READY, WORKER_LOST };
@@ -122,6 +123,7 @@ struct csched {
     const policy_t *policy;
     policy_state_t policy_state;
     bool paused, closed;
+    uint32_t profile; /* the same word in the segment of each worker */
     shared_u32 stopped;
 
     list_t completions; /* task slots, linked by next */
@@ -136,6 +138,7 @@ struct csched {
     uint32_t run_free_count;
     csched_stats_t stats;
     accounts_t accounts;
+    slowest_t slowest;
     uint64_t next_tick;
     uint64_t next_trim;
     uint64_t now; /* set by clock_refresh: called by a thread that has taken the lock, before it readies tasks */

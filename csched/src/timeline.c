@@ -312,6 +312,36 @@ CSCHED_EXPORT int csched_timeline_figures(const csched_timeline_t *t, uint32_t m
     return (int)n;
 }
 
+static const histogram_t *histogram_of(const csched_timeline_t *t, uint32_t function, uint32_t interval)
+{
+    for (uint32_t i = 0; i <= FUNCTIONS_MOST && interval < CSCHED_INTERVALS; i++)
+        if (t->figures[i] && t->figures[i]->function == function)
+            return &t->figures[i]->of[interval];
+    return NULL;
+}
+
+CSCHED_EXPORT int csched_timeline_histogram(const csched_timeline_t *t, uint32_t function, uint32_t interval,
+                                            uint32_t most, uint64_t *edges, uint64_t *counts)
+{
+    const histogram_t *of = histogram_of(t, function, interval);
+    if (!of || !of->count || !most)
+        return 0;
+    uint32_t first = 0, last = HISTOGRAM_STEPS - 1, width = 1; /* of a bar, in steps */
+    while (!of->steps[first])
+        first++;
+    while (!of->steps[last])
+        last--;
+    while (last / width - first / width + 1 > most)
+        width *= 2;
+    uint32_t bars = last / width - first / width + 1;
+    memset(counts, 0, bars * sizeof *counts);
+    for (uint32_t step = first; step <= last; step++)
+        counts[step / width - first / width] += of->steps[step];
+    for (uint32_t i = 0; i <= bars; i++)
+        edges[i] = histogram_start((first / width + i) * width);
+    return (int)bars;
+}
+
 CSCHED_EXPORT int csched_timeline_running(csched_t *s, uint32_t most, csched_span_t *spans)
 {
     csched_worker_info_t info;

@@ -25,6 +25,7 @@ OWN = {
     "queues": "What does it cost to give each worker a queue of its own, and who should choose the worker?",
     "tagging": "Where does a task spend its time, from submit to result?",
     "advice": "Does the advice about a run keep its promise, and is it silent where nothing helps?",
+    "profile": "What does it cost to sample what workers execute?",
     "faults": "What is lost when a worker dies, Stop is pressed, the kernel is killed, or workers die at random?",
 }
 INDEX = {

@@ -32,6 +32,7 @@ WITH_GIL = [
         "capture.h",
         "plain_data.h",
         "settings.h",
+        "stacks.h",
         "submit.h",
         "take.h",
         "threads.h",

@@ -248,6 +248,9 @@ int csched_worker_output_read(csched_t *s, uint32_t index, uint64_t ticket);
  * writes frames only while it has the turn, so that frames and native output keep their order. */
 int csched_output_turn(csched_t *s, uint32_t index, int take);
 int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size);
+/* Tells all workers, those that come later too, what samples of their stacks are wanted, in a word that this code does
+ * not interpret; 0: none. They see it at once, also in the middle of a task. */
+int csched_profile(csched_t *s, uint32_t wanted);
 
 /* functions and payload blocks */
 int csched_function_add(csched_t *s, const void *data, uint64_t size, uint64_t block, uint32_t *function);
@@ -378,6 +381,9 @@ uint32_t csched_worker_current_element(csched_worker_t *w); /* the current eleme
  * last poll was 50 us ago or more. Makes the C library's stdout line-buffered. */
 int csched_worker_listen(csched_worker_t *w, const int native[2]);
 int csched_worker_output_turn(csched_worker_t *w, int take); /* see csched_output_turn */
+uint32_t csched_worker_profile_wanted(csched_worker_t *w); /* see csched_profile; any thread */
+/* 1: a task is in user code, and of which function; any thread: only the main thread, under the GIL, has it exactly */
+int csched_worker_in_user_code(csched_worker_t *w, uint32_t *function);
 
 /* A lane: a worker elsewhere, on a cluster. The worker's end of its rings belongs to one thread of this process, the
  * relay, which puts tasks into packs and publishes their outcomes (lane.c). Called without the GIL. */

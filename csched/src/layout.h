@@ -73,6 +73,7 @@ typedef struct {
     shared_u64 hot; /* bytes without use that it may keep from the system */
     shared_u64 output_read; /* the task whose native output the kernel reads itself */
     shared_u32 output_turn; /* who may read native output now, and write frames: TURN_ */
+    shared_u32 profile; /* what samples of its stack are wanted; 0: none */
 
     _Alignas(LINE) shared_u64 frees_tail; /* kernel */
     _Alignas(LINE) shared_u64 frees_head; /* worker */

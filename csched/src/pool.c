@@ -119,6 +119,7 @@ static int open_worker(csched_t *s, uint32_t index, int fds[4])
     fds[2] = pair[1];
     worker->state = WORKER_STARTING;
     worker->condemned_element = NO_ELEMENT;
+    u32_store_relaxed(&worker->segment->profile, s->profile);
     s->loads[index] = (load_t){0};
     announce(s);
     return CSCHED_OK;
@@ -298,6 +299,21 @@ CSCHED_EXPORT int csched_output_turn(csched_t *s, uint32_t index, int take)
     int mine = segment ? output_turn(segment, TURN_KERNEL, take) : CSCHED_EINVAL;
     pthread_mutex_unlock(&s->lock);
     return mine;
+}
+
+CSCHED_EXPORT int csched_profile(csched_t *s, uint32_t wanted)
+{
+    pthread_mutex_lock(&s->lock);
+    s->profile = wanted;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        worker_t *worker = s->workers[i];
+        if (!worker->segment || worker->control < 0)
+            continue;
+        u32_store_relaxed(&worker->segment->profile, wanted); /* partner: csched_worker_profile_wanted */
+        fd_send(worker->control, TAG_PROFILE, -1); /* a full socket: it looks once a second anyway */
+    }
+    pthread_mutex_unlock(&s->lock);
+    return CSCHED_OK;
 }
 
 CSCHED_EXPORT int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size)

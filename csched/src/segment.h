@@ -30,6 +30,7 @@ bool output_turn(segment_t *segment, uint32_t who, bool take); /* `who`: TURN_; 
 
 #define TAG_DROP 0x80000000u /* or-ed to a region's number: it is dropped */
 #define TAG_FILE 0x40000000u /* the same: its file follows; from a worker: its own file, number 0 */
+#define TAG_PROFILE 0x20000000u /* no region: the segment's word `profile` has changed */
 
 /* fd -1: sends the tag alone. fd_receive: CSCHED_EAGAIN: nothing available, CSCHED_ESTOPPED: closed. */
 int fd_send(int socket, uint32_t tag, int fd);

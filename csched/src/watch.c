@@ -61,6 +61,8 @@ static void drop_region(csched_worker_t *w, uint32_t region)
 
 static void hear(csched_worker_t *w, uint32_t tag, int fd)
 {
+    if (tag & TAG_PROFILE)
+        return; /* it has woken this thread, which looks at the word itself */
     if (tag & TAG_DROP)
         drop_region(w, tag & ~TAG_DROP);
     else if (tag & TAG_FILE && fd >= 0)
@@ -135,6 +137,7 @@ static void *watch_main(void *argument)
                                {.fd = w->watch_pipe[0], .events = POLLIN}};
     uint64_t next_trim = now_ns() + TRIM_NS;
     while (!u32_acquire(&w->watch_stop)) { /* partner: csched_worker_detach */
+        worker_profile(w);
         if (poll(watched, 3, TRIM_NS / 1000000) < 0)
             continue;
         if (watched[0].revents)

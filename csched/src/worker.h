@@ -1,5 +1,5 @@
-/* Internals of a worker process: worker.c (the task loop), worker_blocks.c, worker_output.c, and watch.c (its second
- * thread). */
+/* Internals of a worker process: worker.c (the task loop), worker_blocks.c, worker_output.c, worker_profile.c, and
+ * watch.c (its second thread). */
 #ifndef CSCHED_WORKER_H
 #define CSCHED_WORKER_H
 
@@ -28,6 +28,10 @@ struct csched_worker {
     bool watched;
     shared_u32 watch_stop;
     int watch_pipe[2];
+    void (*sample)(void *argument); /* samples the stack of the main thread until the kernel wants no more; NULL: cannot */
+    void *sample_argument;
+    shared_u32 sampling; /* a thread is in `sample` */
+    uint64_t sampled_at; /* end of the time that the last sample stands for; the sampling thread's */
 
     task_entry_t *current; /* the entry in hand; its memory is released by the next call of next */
     bool published; /* the current task has its result */
@@ -51,5 +55,6 @@ uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset);
 bool output_waits(csched_worker_t *w, uint64_t now); /* polls for native output; true at most once a task */
 void take_frees(csched_worker_t *w); /* frees blocks without readers */
 void worker_trim(csched_worker_t *w); /* once a second; see trim.c */
+void worker_profile(csched_worker_t *w); /* starts a sampling thread if one is wanted and there is none */
 
 #endif

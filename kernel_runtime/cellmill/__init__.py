@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from .parallel import PerWorker as PerWorker
     from .parallel import parallel as parallel
     from .parallel import per_worker as per_worker
+    from .profiling import Profiler as Profiler
+    from .profiling import profile as profile
     from .randomness.seeds import seed as seed
     from .randomness.seeds import task_seed as task_seed
     from .serialization.exceptions import RemoteTraceback as RemoteTraceback
@@ -88,6 +90,7 @@ _HOMES = {
     ),
     "futures": ("Future",),
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
+    "profiling": ("Profiler", "profile"),
     "serialization.exceptions": ("RemoteTraceback",),
     "views.recording": ("Recording", "record"),
     "randomness.seeds": ("seed", "task_seed"),

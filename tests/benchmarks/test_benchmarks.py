@@ -28,6 +28,7 @@ SIZES = {
     "queues": {"workers": [1, 3], "seconds": 0.01, "most": 400, "uneven_tasks": 40},
     "advice": {"times": 1, "runs": ["two tasks on two workers"]},
     "tagging": {"tasks": 100, "single_tasks": 50},
+    "profile": {"tasks": 200, "iterations": 100, "long_tasks": 4, "pairs": 1},
     "faults": {
         "tasks": 1000,
         "kills": 3,

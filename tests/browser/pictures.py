@@ -121,7 +121,9 @@ def test_take_views(lab: Callable[..., Any], theme: str) -> None:
     def take(name: str, element: Any = panel) -> None:
         save_picture(element.screenshot(), IMAGES / f"{name}-{theme}.png", COLOURS)
 
-    for tab in ("now", "map", "journey", "workers", "timeline", "tasks", "graph"):
+    panel.locator("[data-tab='profile']").click()
+    panel.locator(".cellmill-profile-switch").click()  # what is sampled comes while the others are taken
+    for tab in ("now", "map", "journey", "workers", "timeline", "tasks", "graph", "profile"):
         panel.locator(f"[data-tab='{tab}']").click()
         page.mouse.move(5, 5)
         panel.locator(f".cellmill-page-{tab}").wait_for()

@@ -25,6 +25,7 @@ LAYERS = [
     {
         "errors",
         "diagnostics.tracebacks",
+        "diagnostics.places",
         "diagnostics.boundary",
         "diagnostics.blame",
         "process_context.interrupts",
@@ -39,6 +40,7 @@ LAYERS = [
         "process_context.process_tree",
         "process_context.cpus",
         "process_context.machine",
+        "process_context.stacks",
         "worker_process.protocol",
         "examples",
         "process_context.thread_context",
@@ -100,11 +102,12 @@ LAYERS = [
         "worker_process.fork",
         "worker_process.plain_calls",
         "worker_process.chunk",
+        "worker_process.profiler",
         "serialization.chunk_outcomes",
         "worker_process.zygote",
     },
     {"backends"},
-    {"registry", "executor", "api", "randomness.seeds"},
+    {"registry", "executor", "api", "profiling", "randomness.seeds"},
     {"parallel"},
     {
         "magics",
@@ -132,6 +135,7 @@ MAY_IMPORT_CSCHED = (
     "cellmill.by_value.capture",  # compares Python objects, and knows no scheduler
     "cellmill.serialization.pieces",  # packs them
     "cellmill.diagnostics.boundary",  # shortens tracebacks
+    "cellmill.process_context.stacks",  # reads frames of threads
     "benchmarks.csched_lab",  # a module of its own
 )
 WIDGETS_MAY_USE = {

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ..cell_output.transcript import Settings
-from ..diagnostics.questions import Row, Waits
+from ..diagnostics.questions import Row, SlowTask, Waits
 from ..futures import Future
 from ..run_registry import Run
 from ..serialization.shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..telemetry.account import Account
+from ..telemetry.profile import Flame
 from ..telemetry.time_left import TimeLeft
 from .map_iterator import MapIterator
 from .map_options import MapOptions
@@ -149,6 +150,9 @@ class Observer(Protocol):
         ``advice``: also what would have helped, if the work is over.
         """
 
+    def slowest(self) -> list[SlowTask]:
+        """Return the tasks of the present piece of work that ran longest, at most ten, the longest first."""
+
     def time_left(self, runs: Iterable[Run], workers: int) -> TimeLeft | None:
         """Return what all outstanding tasks still take, with what these runs, all that are not over, hold back; None
         where nothing is outstanding, or where nothing tells how long it takes.
@@ -162,6 +166,29 @@ class Observer(Protocol):
 
     def dependencies(self) -> Picture:
         """A new picture of what hangs on what, for one thread at a time."""
+
+
+class Profiling(Protocol):
+    """Samples of what workers execute, taken while it is switched on. Thread-safe."""
+
+    @property
+    def note(self) -> str:
+        """What a reader of the profile has to know of how its samples are taken; "" for nothing."""
+
+    @property
+    def on(self) -> bool:
+        """Whether samples are taken."""
+
+    def switch(self, on: bool) -> None:
+        """Take samples from now on, beginning a new profile; or no more."""
+
+    def flame(self, most: int, least: float) -> Flame:
+        """Return the profile: at most so many bars, of at least this share of all time."""
+
+    def settle(self, seconds: float) -> bool:
+        """Return when all samples are here that were taken before the switch was turned off, or this time is over:
+        whether they are.
+        """
 
 
 class Backend(Protocol):
@@ -178,6 +205,10 @@ class Backend(Protocol):
     @property
     def observer(self) -> Observer | None:
         """None where single tasks cannot be watched."""
+
+    @property
+    def profiling(self) -> Profiling | None:
+        """None where workers cannot be sampled."""
 
     def submit_plain(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future: ...
 

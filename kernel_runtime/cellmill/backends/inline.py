@@ -42,6 +42,7 @@ class InlineBackend:
     forks = True
     needs_threads = False
     observer = None
+    profiling = None
     policy = "none"
 
     def __init__(

@@ -45,6 +45,18 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class SlowTask:
+    """One of the tasks, or elements of maps, that ran longest."""
+
+    task: int
+    element: int | None
+    function: str
+    seconds: float  # in user code
+    failed: bool
+    arguments: str | None  # as short text; None: not kept, or larger than 64 kB
+
+
+@dataclass(frozen=True, slots=True)
 class Waits:
     """Why a task waits, as the scheduler tells it. Times in nanoseconds, 0 where there is none."""
 

@@ -117,6 +117,13 @@ def in_cells(text: str) -> str:
     return _FRAME.sub(named, text)
 
 
+def cell_of(file: str) -> str:
+    """Return the cell that a file name of the shell's belongs to, such as "In[3]"; "" for other files."""
+    name_of = _names_of_cells()
+    words = name_of(file) if name_of is not None else None
+    return words[-1] if words else ""
+
+
 def _names_of_cells() -> Any:
     """Return the look-up of the shell's cells by file name ("Cell", "In[3]"); None where there is no shell."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

@@ -93,7 +93,12 @@ def _control(words: list[str], fragment: str) -> Iterable[str]:
     if words[0] == "preload":
         return _modules(fragment)
     if len(words) == 1:
-        known = {"backend": backends.KNOWN, "policy": POLICIES, "traceback": LENGTHS}
+        known = {
+            "backend": backends.KNOWN,
+            "policy": POLICIES,
+            "traceback": LENGTHS,
+            "profile": control.SWITCH,
+        }
         return known.get(words[0], ())
     return ()
 

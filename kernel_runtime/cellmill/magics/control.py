@@ -14,10 +14,11 @@ from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
 from cellmill.magics.status import Status, in_words
 from cellmill.views import recording
 
+SWITCH = ("on", "off")
 USAGE = (
     "%cellmill [status | workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
     " | output label|plain|lines N"
-    " | wait SECONDS | traceback full|short | record FILE|stop | restart | stop | pause | resume"
+    " | wait SECONDS | traceback full|short | profile [on|off] | record FILE|stop | restart | stop | pause | resume"
     " | debug [TASK [ELEMENT]] | help]"
 )
 
@@ -35,6 +36,8 @@ HELP = """Show the workers, or change their settings.
     %cellmill wait SECONDS         the longest that a cell waits for its tasks before it ends, where nbclient, papermill
                                    or nbconvert runs the notebook (3,600 if not set)
     %cellmill traceback full|short errors with Cellmill's own lines, or ending at yours (if not set)
+    %cellmill profile on|off       sample which functions tasks spend their time in, or no more; tasks that run too
+    %cellmill profile              show it; the panel's tab Profile draws it
     %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
     %cellmill record stop          end that
     %cellmill restart              new workers; what runs is finished first
@@ -199,6 +202,20 @@ def _wait(line: Line, command: Word, arguments: list[Word]) -> str:
     return f"cells of a notebook that a program runs wait up to {seconds:g} s for their tasks"
 
 
+def _profile(line: Line, command: Word, arguments: list[Word]) -> str:
+    profiler = cellmill.profile()
+    if not arguments:
+        return repr(profiler)
+    word = _one(line, command, arguments, "on or off")
+    if word.text not in SWITCH:
+        raise line.at(f"profile is on or off, not {word.text!r}{did_you_mean(word.text, SWITCH)}", word)
+    try:
+        (profiler.start if word.text == "on" else profiler.stop)()
+    except cellmill.CellmillError as error:
+        raise line.at(str(error), word) from None
+    return "the workers are sampled; %cellmill profile shows it" if word.text == "on" else repr(profiler)
+
+
 def _record(line: Line, command: Word, arguments: list[Word]) -> str:
     word = _one(line, command, arguments, "the name of a file, or stop")
     try:
@@ -249,6 +266,7 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "output": _output,
     "wait": _wait,
     "traceback": _traceback,
+    "profile": _profile,
     "record": _record,
     "restart": _restart,
     "stop": _stop,

@@ -211,6 +211,41 @@ class FunctionJourney(TypedDict):
     cut: int  # how many of them were cancelled, stopped or lost
     # the seven intervals, then pickling, then waiting for others of the same chunk
     intervals: list[IntervalFigures]
+    times: RunTimes  # how long they ran
+
+class RunTimes(TypedDict):
+    """How many tasks of one function ran for how long, in bars of growing width."""
+    edges: list[float]  # seconds, ascending; each bar is from one to the next
+    counts: list[int]  # tasks in each bar; one less than edges
+
+class SlowTask(TypedDict):
+    """One of the tasks that ran longest."""
+    task: str  # its ticket, in decimal digits
+    element: int | None  # which element of a chunk; null if it is none
+    function: str  # the function's name
+    seconds: float  # time in user code
+    failed: bool  # whether it raised
+    arguments: str | None  # its arguments as short text; null if they are not kept
+
+class ProfileLabel(TypedDict):
+    """One function in a profile."""
+    name: str  # its qualified name; … for several that are not told apart
+    place: str  # where it is defined: cell or file, and line; empty if it is not Python code
+
+class Profile(Message):
+    """What workers executed while they were sampled: a tree of calls, in columns by node; callers come first."""
+    kind: Literal["profile"]
+    known: bool  # whether workers of this backend can be sampled
+    on: bool  # whether samples are taken now
+    seconds: float  # time in user code that the samples stand for, of all workers
+    samples: int  # number of samples
+    note: str  # what a reader has to know of how they are taken; empty for nothing
+    labels: list[ProfileLabel]  # the functions
+    label: list[int]  # index of the node's function
+    parent: list[int]  # index of the node that calls it; -1 for a task's function
+    total: list[float]  # seconds, with all that it calls
+    own: list[float]  # seconds of its own
+    line: list[int]  # the line at which most of its own time went; 0 if unknown
 
 class Account(TypedDict):
     """Where the time of the workers went, in seconds: busy, overhead and idle are together wall times workers."""
@@ -241,6 +276,7 @@ class Journey(Message):
     dropped: int  # tasks that were overwritten before they were read
     hidden: int  # number of functions that are left out because they have fewer tasks
     functions: list[FunctionJourney]  # by time, longest first
+    slowest: list[SlowTask]  # the tasks that ran longest, at most ten, the longest first; of all tasks
     account: Account | None  # of this piece of work; null where it is not known
 
 class MapCounts(TypedDict):
@@ -367,5 +403,5 @@ class TaskRerun(Message):
 # What the kernel sends.
 Frame = (
     Hello | Goodbye | Snapshot | Course | Workers | Refused | Show | Graph | GraphStates | Timeline |
-    TimelineDetail | Journey | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords
+    TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords
 )

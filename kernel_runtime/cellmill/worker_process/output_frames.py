@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from ..process_context import reporting
 
 FRAME = struct.Struct("=IIIIQ")  # bytes that follow, kind, element, function, ticket
-# kinds: text; a display or log record but for its end, its end; a task's end
-STDOUT, STDERR, PART, DISPLAY, END, LOG = 1, 2, 3, 4, 5, 6
+# kinds: text; a display or log record but for its end, its end; a task's end; samples of the profile, likewise in parts
+STDOUT, STDERR, PART, DISPLAY, END, LOG, PROFILE_PART, PROFILE = 1, 2, 3, 4, 5, 6, 7, 8
 MOST = 4096 - FRAME.size  # in a frame: a pipe takes so much in one piece, whatever comes in between
 MOST_HELD = 1 << 16  # characters of an unfinished line
 PIPE_BYTES = 1 << 16
@@ -134,6 +134,17 @@ class Channel:
             part = data[at : at + MOST]
             of = PART if kind in (DISPLAY, LOG) and at + MOST <= last else kind
             os.write(self._fd, FRAME.pack(len(part), of, *place) + part)
+
+    def send_profile(self, data: bytes) -> None:
+        """Write samples of the profiler, from its thread: of no task, and in no order with what tasks print."""
+        if self._fd < 0:
+            return
+        for at in range(0, len(data), MOST):
+            part = data[at : at + MOST]
+            kind = PROFILE_PART if at + MOST < len(data) else PROFILE
+            os.write(
+                self._fd, FRAME.pack(len(part), kind, *NOWHERE) + part
+            )  # a pipe takes so much in one piece
 
     def end(self) -> None:
         """The present task is over."""

@@ -12,6 +12,10 @@ FLUSH_NS = 100_000_000  # a chunk that runs longer than this shows its results s
 STOP, CONTEXT, CALL = 1, 2, 3  # control requests
 IMPORTS = 2**32 - 1  # a reply without a request
 LOADS = 2**32 - 3  # another one
+PROFILE_RATE, PROFILE_EPOCH = (
+    0xFF,
+    8,
+)  # of the word for samplers: samples a second; what numbers profiles, from this bit on
 INITIALIZER_FAILED = 77  # exit code
 
 

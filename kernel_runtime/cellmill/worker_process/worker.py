@@ -33,6 +33,7 @@ from . import fork
 from .blocks import Blocks
 from .output_capture import OutputCapture
 from .plain_calls import PlainCalls
+from .profiler import Profiler
 from .protocol import CALL, CONTEXT, IMPORTS, INITIALIZER_FAILED, LOADS, STOP
 
 if TYPE_CHECKING:
@@ -74,8 +75,6 @@ class Worker:
             raise InternalError("a worker could not attach to its memory")
         self.handle = out[0]
         self.nogil_handle = nogil_cast("csched_worker_t *", int(ffi.cast("uintptr_t", self.handle)))
-        if with_gil.csched_worker_watch(self.handle, kernel_pidfd) < 0:
-            raise InternalError("a worker could not start its watching thread")
         self.index = int(with_gil.csched_worker_index(self.handle))
         self.config = config
         self.blobs: dict[int, memoryview] = {}
@@ -90,6 +89,9 @@ class Worker:
             pipes, self.handle, self.item, lambda: self.emit(with_gil.CSCHED_OUTPUT, 0, b"")
         )
         self.end_output = self.output.end
+        self.profiler = Profiler(self.handle, Worker.run.__code__, self.output.channel.send_profile)
+        if with_gil.csched_worker_watch(self.handle, kernel_pidfd) < 0:
+            raise InternalError("a worker could not start its watching thread")
         self.in_place: list[weakref.ref[Any]] = []  # memory of the current task's inputs
         # (ticket or function, memory) still referred to
         self.pinned: list[tuple[int, list[weakref.ref[Any]]]] = []
@@ -413,4 +415,6 @@ def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, 
         worker.output.streams.keep()
         worker.end_output(native=True)
     with_gil.csched_worker_ready(worker.handle)
-    return worker.run()
+    code = worker.run()
+    worker.profiler.tell()
+    return code

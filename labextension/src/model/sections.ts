@@ -4,6 +4,7 @@ import { readGraph, withStates, type TaskGraph } from './taskGraph';
 import type {
   Frame,
   Journey,
+  Profile,
   MapPart,
   StateMap,
   TaskDetail,
@@ -36,6 +37,8 @@ export class Sections {
   graph: TaskGraph | null = null;
   /** how long the intervals of the tasks' journeys took; null before the first request */
   journey: Journey | null = null;
+  /** what workers executed while they were sampled; null before the first request */
+  profile: Profile | null = null;
   /** the spans of the workers over time */
   timeline = new TimelineModel();
 
@@ -62,6 +65,9 @@ export class Sections {
         return;
       case 'journey':
         this.journey = frame;
+        return;
+      case 'profile':
+        this.profile = frame;
         return;
       case 'timeline':
         this.timeline.push(frame);
@@ -106,6 +112,7 @@ export class Sections {
     this.workers = null;
     this.graph = null;
     this.journey = null;
+    this.profile = null;
     this.timeline = new TimelineModel();
     this.stateMap = null;
     this.mapParts.clear();

@@ -256,6 +256,49 @@ export interface FunctionJourney {
   /** how many of them were cancelled, stopped or lost */ readonly cut: number;
   /** the seven intervals, then pickling, then waiting for others of the same chunk */
   readonly intervals: readonly IntervalFigures[];
+  /** how long they ran */ readonly times: RunTimes;
+}
+
+/** How many tasks of one function ran for how long, in bars of growing width. */
+export interface RunTimes {
+  /** seconds, ascending; each bar is from one to the next */ readonly edges: readonly number[];
+  /** tasks in each bar; one less than edges */ readonly counts: readonly number[];
+}
+
+/** One of the tasks that ran longest. */
+export interface SlowTask {
+  /** its ticket, in decimal digits */ readonly task: string;
+  /** which element of a chunk; null if it is none */ readonly element: number | null;
+  /** the function's name */ readonly function: string;
+  /** time in user code */ readonly seconds: number;
+  /** whether it raised */ readonly failed: boolean;
+  /** its arguments as short text; null if they are not kept */ readonly arguments: string | null;
+}
+
+/** One function in a profile. */
+export interface ProfileLabel {
+  /** its qualified name; … for several that are not told apart */ readonly name: string;
+  /** where it is defined: cell or file, and line; empty if it is not Python code */ readonly place: string;
+}
+
+/** What workers executed while they were sampled: a tree of calls, in columns by node; callers come first. */
+export interface Profile extends Message<'profile'> {
+  /** whether workers of this backend can be sampled */ readonly known: boolean;
+  /** whether samples are taken now */ readonly on: boolean;
+  /** time in user code that the samples stand for, of all workers */ readonly seconds: number;
+  /** number of samples */ readonly samples: number;
+  /** what a reader has to know of how they are taken; empty for nothing */ readonly note: string;
+  /** the functions */ readonly labels: readonly ProfileLabel[];
+  /** index of the node's function */ readonly label: readonly number[];
+  /** index of the node that calls it; -1 for a task's function */ readonly parent: readonly number[];
+  /** seconds, with all that it calls */ readonly total: readonly number[];
+  /** seconds of its own */ readonly own: readonly number[];
+  /** the line at which most of its own time went; 0 if unknown */ readonly line: readonly number[];
+}
+
+/** Begin to sample what workers execute, or end it. */
+export interface SetProfile extends Message<'set-profile'> {
+  /** whether to sample */ readonly on: boolean;
 }
 
 /** Where the time of the workers went, in seconds: busy, overhead and idle are together wall times workers. */
@@ -289,6 +332,8 @@ export interface Journey extends Message<'journey'> {
   /** tasks that were overwritten before they were read */ readonly dropped: number;
   /** number of functions that are left out because they have fewer tasks */ readonly hidden: number;
   /** by time, longest first */ readonly functions: readonly FunctionJourney[];
+  /** the tasks that ran longest, at most ten, the longest first; of all tasks */
+  readonly slowest: readonly SlowTask[];
   /** of this piece of work; null where it is not known */ readonly account: Account | null;
 }
 
@@ -476,12 +521,12 @@ export interface TaskRerun extends Message<'task-rerun'> {
 /** What the kernel sends. */
 export type Frame =
     Hello | Goodbye | Snapshot | Course | Workers | Refused | Show | Graph | GraphStates | Timeline |
-    TimelineDetail | Journey | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords;
+    TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords;
 
 /** What a view sends. */
 export type Command =
     Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ApplyAdvice |
-    ZoomTimeline | ZoomMap | ListTasks | ShowTask | CancelTask | SetPriority | RerunTask;
+    SetProfile | ZoomTimeline | ZoomMap | ListTasks | ShowTask | CancelTask | SetPriority | RerunTask;
 
 const version = literal(VERSION);
 const counts = record<Counts>({
@@ -505,10 +550,16 @@ const functionName = record<FunctionName>({ number: integer, name: string, colou
 const intervalFigures = record<IntervalFigures>({
     known: integer, total: number, median: number, p95: number, p99: number, longest: number
 });
+const runTimes = record<RunTimes>({ edges: list(number), counts: list(integer) });
 const functionJourney = record<FunctionJourney>({
     number: integer, name: string, tasks: integer, failed: integer, cut: integer,
-    intervals: list(intervalFigures)
+    intervals: list(intervalFigures), times: runTimes
 });
+const slowTask = record<SlowTask>({
+    task: string, element: nullable(integer), function: string, seconds: number, failed: boolean,
+    arguments: nullable(string)
+});
+const profileLabel = record<ProfileLabel>({ name: string, place: string });
 const advice = record<Advice>({ what: string, seconds: number, applies: boolean });
 const account = record<Account>({
     wall: number, workers: number, busy: number, overhead: number, idle: number, span: number, tasks: integer,
@@ -577,7 +628,12 @@ export const parseFrame = union<Frame>('Frame', {
   'journey': message<Journey>('Journey', {
       cellmill: version, kind: literal('journey'), known: boolean, work: integer, tasks: integer,
       sampled: integer, dropped: integer, hidden: integer, functions: list(functionJourney),
-      account: nullable(account)
+      slowest: list(slowTask), account: nullable(account)
+  }),
+  'profile': message<Profile>('Profile', {
+      cellmill: version, kind: literal('profile'), known: boolean, on: boolean, seconds: number,
+      samples: integer, note: string, labels: list(profileLabel), label: list(integer), parent: list(integer),
+      total: list(number), own: list(number), line: list(integer)
   }),
   'state-map': message<StateMap>('StateMap', {
       cellmill: version, kind: literal('state-map'), work: integer, origin: integer, start: integer,

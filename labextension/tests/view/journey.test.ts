@@ -23,7 +23,8 @@ function journey(
       longest: each
     };
   });
-  return { number: 1, name: 'f', tasks, failed: 0, cut: 0, intervals, ...more };
+  const times = { edges: [], counts: [] };
+  return { number: 1, name: 'f', tasks, failed: 0, cut: 0, intervals, times, ...more };
 }
 
 test('means are those of one task, and what is unknown stays so', () => {

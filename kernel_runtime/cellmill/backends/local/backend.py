@@ -10,6 +10,7 @@ from ...task import check_whole, memory_of
 from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled.backend import ScheduledBackend
 from ..scheduled.output_reader import OutputReader
+from ..scheduled.profiling import WorkerProfiling
 from . import memory as memory_watch
 from .pool import Pool
 from .stopping import Stopper
@@ -25,6 +26,7 @@ class LocalBackend(ScheduledBackend):
     pool: Pool
     stopper: Stopper
     listener: OutputReader
+    profiling: WorkerProfiling
 
     def __init__(
         self,
@@ -47,11 +49,12 @@ class LocalBackend(ScheduledBackend):
             memory_per_worker=memory_of("memory_per_worker", memory_per_worker),
         )
         self.stopper = Stopper(self.scheduler, self.gate)
+        self.profiling = WorkerProfiling(self.scheduler, self.functions.names)
         with contextlib.ExitStack() as undo:
             undo.callback(self.resolver.stop)
             try:
                 self.listener = OutputReader(
-                    self, self.scheduler, self.slots, self.functions, self.shown, self.report
+                    self, self.scheduler, self.slots, self.functions, self.shown, self.report, self.profiling
                 )
             except OSError as error:
                 raise BackendError(

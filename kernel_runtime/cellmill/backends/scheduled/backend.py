@@ -35,6 +35,7 @@ from .inspecting import Inspector
 from .mapping import MapResults, streams_of
 from .observer import Observer
 from .processor_use import ProcessorUse, Used
+from .profiling import Profiling
 from .protocols import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
 from .results import Results
@@ -62,6 +63,7 @@ class ScheduledBackend:
     pool: WorkerPool
     stopper: TaskStopper
     listener: OutputListener
+    profiling: Profiling | None = None  # where workers can be sampled
 
     def __init__(
         self,

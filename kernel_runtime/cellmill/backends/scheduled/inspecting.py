@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 from ...cell_output.transcript import kept
 from ...diagnostics.questions import KINDS, MOST_ROWS, ORDERS, Row, Waits
-from ...diagnostics.short_text import short_arguments
 from ...errors import UsageError
 from ...futures import Future
 from ...serialization.function_code import check_batch
@@ -17,6 +16,7 @@ from ...task import NO_RUN, PRIORITIES, check_whole
 from ..resources import Resources
 from .cancellations import Cancellations
 from .failure_log import LOOKED_AT_BYTES, Failure, FailureLog, Group
+from .previews import shown
 from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, Scheduler, ffi, nogil, nogil_ffi, with_gil
 from .stream import Stream
 
@@ -250,7 +250,7 @@ class Inspector:
         if with_gil.csched_payload(self._handle, task, data, size) != size:
             return None  # it ended meanwhile
         try:
-            return _shown(preview(memoryview(ffi.buffer(data, size))) if size else (), element)
+            return shown(preview(memoryview(ffi.buffer(data, size))) if size else (), element)
         except Exception:
             return "<arguments that cannot be shown>"
 
@@ -333,13 +333,3 @@ class _OneOfBatch:
 
     def __call__(self, items: list[Any]) -> Any:
         return check_batch(self.__qualname__, self.function(items), len(items))[0]
-
-
-def _shown(body: Any, element: int | None) -> str:
-    if type(body) is dict:  # a chunk
-        items = body.get("items", [])
-        if element is None or element >= len(items):
-            shown = short_arguments(tuple(items), {})
-            return shown if len(items) == 1 else f"{len(items):,} elements: {shown}"
-        return short_arguments(tuple(items[element]) if body.get("star") else (items[element],), {})
-    return short_arguments(*body[-2:]) if type(body) is list else short_arguments(body, {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from ...diagnostics.questions import SlowTask
 from ...run_registry import Run
 from ...telemetry.account import Account
 from ...telemetry.time_left import TimeLeft
@@ -13,6 +14,7 @@ from .dependencies import DependencyPicture
 from .inspecting import Inspector
 from .remaining import Remaining
 from .scheduler import Scheduler
+from .slowest import Slowest
 from .state_map import Picture, States
 
 
@@ -34,6 +36,7 @@ class Observer:
         self._work_began = work_began
         self._adviser = adviser
         self._remaining = Remaining(scheduler, function_names, work_began)
+        self._slowest = Slowest(scheduler, function_names)
         self.function_names = function_names
         self.tasks = tasks
 
@@ -48,6 +51,9 @@ class Observer:
         if run is not None:
             return accounts.account(self._scheduler, self.function_names, run)
         return self._adviser.account(advised=advice)
+
+    def slowest(self) -> list[SlowTask]:
+        return self._slowest.look()
 
     def pause(self, on: bool) -> None:
         """Record whether tasks are held back from workers."""

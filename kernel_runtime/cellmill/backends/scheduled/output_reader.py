@@ -17,8 +17,20 @@ from ... import run_registry
 from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput
 from ...serialization.functions import FunctionTable
 from ...task import NO_RUN
-from ...worker_process.output_frames import DISPLAY, END, FRAME, LOG, PART, PIPE_BYTES, STDERR, STDOUT
+from ...worker_process.output_frames import (
+    DISPLAY,
+    END,
+    FRAME,
+    LOG,
+    PART,
+    PIPE_BYTES,
+    PROFILE,
+    PROFILE_PART,
+    STDERR,
+    STDOUT,
+)
 from .output_pipes import WorkerPipes
+from .profiling import WorkerProfiling
 from .scheduler import NO_ELEMENT, Scheduler, with_gil
 from .slots import SlotTable
 from .transcripts import Transcripts
@@ -41,8 +53,10 @@ class OutputReader(Transcripts):
         functions: FunctionTable,
         settings: Settings,
         report: Callable[[BaseException], None],
+        profiling: WorkerProfiling | None = None,
     ) -> None:
         super().__init__(owner, scheduler, slots, functions, settings)
+        self._profiling = profiling
         self._report = report
         self._workers: dict[int, WorkerPipes] = {}  # by index
         self._by_fd: dict[int, WorkerPipes] = {}
@@ -78,6 +92,8 @@ class OutputReader(Transcripts):
             words = "".join(v.tail.text for (t, _), v in pipes.outputs.items() if ticket and t == ticket)
             self._end(pipes, None)
             pipes.close()
+            if self._profiling is not None:
+                self._profiling.gone(index)
         return words[-LAST_WORDS:].partition("\n")[2] if len(words) > LAST_WORDS else words
 
     def stop(self) -> None:
@@ -207,6 +223,9 @@ class OutputReader(Transcripts):
 
     def _take(self, pipes: WorkerPipes, head: tuple[int, ...], data: bytes) -> None:
         kind, element, function, ticket = head
+        if kind in (PROFILE, PROFILE_PART):
+            self._hear_profile(pipes, kind, data)
+            return
         element = 0 if element == NO_ELEMENT else element
         pipes.latest = (element, function, ticket)
         if kind in (STDOUT, STDERR):
@@ -219,6 +238,12 @@ class OutputReader(Transcripts):
             (self.display if kind == DISPLAY else self.log)(output, message)
         elif kind == END:
             self._end(pipes, ticket)
+
+    def _hear_profile(self, pipes: WorkerPipes, kind: int, data: bytes) -> None:
+        pipes.profile += data
+        if kind == PROFILE and self._profiling is not None:
+            message, pipes.profile = pipes.profile, b""
+            self._profiling.hear(pipes.index, message)
 
     def _read_natives(self, pipes: WorkerPipes, ticket: int) -> int:
         """Read what native code has written and its worker has not taken over, as output of this task or else of the

@@ -15,6 +15,8 @@ MOST_SPANS = 1024  # csched keeps no more
 MOST_FIGURES = 257
 MOST_RUNNING = 1024
 EVERY_RUN = -1
+RUN = 4  # the interval in user code
+MOST_BARS = 16  # of a histogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class FunctionFigures:
     failed: int
     cut: int
     of: tuple[Figure, ...]
+    edges: tuple[int, ...]  # of the histogram of run times, in nanoseconds: each bar is from one to the next
+    counts: tuple[int, ...]  # tasks in each bar
 
 
 class Timeline:
@@ -82,6 +86,7 @@ class Timeline:
         """Return the figures of each function's tasks."""
         rows = ffi.new("csched_figures_t[]", MOST_FIGURES)
         n = nogil.csched_timeline_figures(self._handle, MOST_FIGURES, rows)
+        edges, counts = ffi.new("uint64_t[]", MOST_BARS + 1), ffi.new("uint64_t[]", MOST_BARS)
         return [
             FunctionFigures(
                 row.function,
@@ -89,9 +94,14 @@ class Timeline:
                 row.failed,
                 row.cut,
                 tuple(Figure(f.count, f.sum, f.median, f.p95, f.p99, f.largest) for f in row.of),
+                *self._histogram(row.function, edges, counts),
             )
             for row in rows[0:n]
         ]
+
+    def _histogram(self, function: int, edges: Any, counts: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        bars = nogil.csched_timeline_histogram(self._handle, function, RUN, MOST_BARS, edges, counts)
+        return (tuple(edges[0 : bars + 1]), tuple(counts[0:bars])) if bars else ((), ())
 
 
 def window(scheduler: Scheduler, start_ns: int, end_ns: int, most: int) -> tuple[bytes, int]:

@@ -23,6 +23,7 @@ from .call import Call
 from .listening import ThreadListener
 from .names import Names
 from .pool import ThreadPool
+from .profiling import ThreadProfiling
 from .records import ThreadCancellations, ThreadFailures, ThreadInspector
 from .results import ThreadResults
 from .sender import ThreadsSender
@@ -81,6 +82,7 @@ class ThreadsBackend(ScheduledBackend):
             )
             self.stopper.pool = self.pool
             self.listener.members = self.pool.members
+            self.profiling = ThreadProfiling(self.pool.members, self.functions.names)
             undo.pop_all()
         self.open()
 

@@ -55,6 +55,7 @@ _ACTS: dict[str, Callable[[Executor, Mapping[str, Any]], schema.Frame | None]] =
     "set-workers": control.set_workers,
     "replace-worker": control.replace_worker,
     "apply-advice": control.apply_advice,
+    "set-profile": control.set_profile,
     "zoom-timeline": timeline.zoom,
     "zoom-map": state_map.zoom_map,
     "list-tasks": tasks.list_tasks,

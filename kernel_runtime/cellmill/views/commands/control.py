@@ -53,3 +53,12 @@ def apply_advice(executor: Executor, command: Mapping[str, Any]) -> None:
     if found is None:
         raise UsageError("that advice was about earlier work; it is not made any more")
     found.apply()
+
+
+def set_profile(executor: Executor, command: Mapping[str, Any]) -> None:
+    on = command.get("on")
+    if not isinstance(on, bool):
+        raise UsageError(f"a profile is switched on or off by true or false, not {on!r}")
+    if executor._backend.profiling is None:
+        raise UsageError(f"workers of the {executor.backend} backend cannot be sampled")
+    executor._backend.profiling.switch(on)

@@ -14,6 +14,7 @@ from cellmill.telemetry import schema
 
 from .graph import GraphSection
 from .journey import JourneySection
+from .profile import ProfileSection
 from .state_map import StateMapSection
 from .tasks import RecordsSection, TasksSection
 from .timeline import TimelineSection
@@ -51,6 +52,7 @@ class FollowsWork(Protocol):
 SECTIONS: dict[str, Callable[[], Section]] = {
     "state-map": StateMapSection,
     "journey": JourneySection,
+    "profile": ProfileSection,
     "timeline": TimelineSection,
     "workers": WorkersSection,
     "graph": GraphSection,

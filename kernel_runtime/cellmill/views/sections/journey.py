@@ -5,6 +5,7 @@ from __future__ import annotations
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
 from cellmill.telemetry.account import Account
+from cellmill.telemetry.profile import shown_name
 from cellmill.views.sections.work_fold import WorkFold, journeys_of
 
 MOST_FUNCTIONS = 24
@@ -49,8 +50,25 @@ class JourneySection:
             "dropped": int(state.dropped) if state is not None else 0,
             "hidden": max(0, len(functions) - MOST_FUNCTIONS),
             "functions": functions[:MOST_FUNCTIONS],
+            "slowest": slowest_of(executor),
             "account": None if account is None or not account.tasks else told(account),
         }
+
+
+def slowest_of(executor: Executor) -> list[schema.SlowTask]:
+    """Return the tasks of the present piece of work that ran longest, the longest first."""
+    observer = executor._backend.observer
+    return [
+        {
+            "task": str(slow.task),
+            "element": slow.element,
+            "function": shown_name(slow.function),
+            "seconds": slow.seconds,
+            "failed": slow.failed,
+            "arguments": slow.arguments,
+        }
+        for slow in (observer.slowest() if observer is not None else ())
+    ]
 
 
 def told(account: Account) -> schema.Account:

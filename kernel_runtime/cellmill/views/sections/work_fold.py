@@ -127,6 +127,7 @@ def journey_of(figures: FunctionFigures, names: Mapping[int, str]) -> schema.Fun
             }
             for f in figures.of
         ],
+        "times": {"edges": [_seconds(edge) for edge in figures.edges], "counts": list(figures.counts)},
     }
 
 

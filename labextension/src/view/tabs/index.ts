@@ -4,6 +4,7 @@ import { graphTab } from './graph';
 import { journeyTab } from './journey';
 import { mapTab } from './map';
 import { nowTab } from './now';
+import { profileTab } from './profile';
 import type { TabKind } from './tab';
 import { tasksTab } from './tasks';
 import { timelineTab } from './timeline';
@@ -14,6 +15,7 @@ export const TABS: readonly TabKind[] = [
   mapTab,
   timelineTab,
   journeyTab,
+  profileTab,
   tasksTab,
   graphTab,
   workersTab

@@ -6,6 +6,8 @@ import type { FunctionJourney, Journey } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
 import { count, percent } from '../format';
 import { AccountBar } from '../journey/account';
+import { Histogram } from '../journey/histogram';
+import { Slowest } from '../journey/slowest';
 import { ALONG, intervalWords, mean, reading, wholeMean } from '../journey/reading';
 import { brief } from '../timeline/axis';
 import { partText } from '../partText';
@@ -38,6 +40,7 @@ class JourneyTab implements Tab {
     });
     this._scale.textContent = trans.__('Log scale');
     this._bars = child(parent, 'div', 'cellmill-journeys');
+    this._histogram = new Histogram(parent, trans);
     const place = child(parent, 'div', 'cellmill-figures-place');
     place.tabIndex = 0; // it scrolls in a narrow panel, by keyboard too
     place.setAttribute('role', 'group');
@@ -56,6 +59,7 @@ class JourneyTab implements Tab {
       this._addRow(place);
     }
     this._note = child(parent, 'p', 'cellmill-note cellmill-faint');
+    this._slowest = new Slowest(parent, trans);
   }
 
   draw(state: KernelState): void {
@@ -91,6 +95,8 @@ class JourneyTab implements Tab {
     this._bars.hidden = this._table.hidden = this._note.hidden = !some;
     this._choice.hidden = this._scale.hidden = !some;
     this._account.draw(journey?.account ?? null);
+    this._slowest.draw(journey?.slowest ?? []);
+    this._histogram.draw('', null);
     this._scale.setAttribute('aria-pressed', String(this._log));
     if (journey === null || !some) {
       const unknown = journey !== null && !journey.known;
@@ -110,6 +116,7 @@ class JourneyTab implements Tab {
     const words = reading(chosen, trans);
     setText(this._words, words === '' ? trans.__('None of these tasks ran.') : words);
     this._drawBars(functions, chosen);
+    this._histogram.draw(chosen.name, chosen.times);
     this._drawTable(chosen);
     setText(this._note, this._caveats(journey));
   }
@@ -263,6 +270,8 @@ class JourneyTab implements Tab {
   private readonly _trans: Translator;
   private readonly _parent: HTMLElement;
   private readonly _account: AccountBar;
+  private readonly _histogram: Histogram;
+  private readonly _slowest: Slowest;
   private readonly _words: HTMLElement;
   private readonly _choice: HTMLSelectElement;
   private readonly _scale: HTMLButtonElement;

@@ -56,6 +56,18 @@ static void figures_of_random_rows_are_those_counted_exactly(void)
     EQUAL(state.sampled, 0);
     EQUAL(csched_timeline_figures(t, 4, figures), 1);
     EQUAL(figures[0].tasks, EXACT);
+    uint64_t edges[17], counts[16], counted = 0;
+    int bars = csched_timeline_histogram(t, 5, 4, 16, edges, counts);
+    CHECK(bars > 8 && bars <= 16 && counts[0] && counts[bars - 1]);
+    for (int bar = 0; bar < bars; bar++) {
+        uint64_t inside = 0;
+        for (int i = 0; i < EXACT; i++)
+            inside += values[4][i] >= edges[bar] && values[4][i] < edges[bar + 1];
+        EQUAL(counts[bar], inside);
+        counted += counts[bar];
+    }
+    EQUAL(counted, EXACT);
+    EQUAL(csched_timeline_histogram(t, 6, 4, 16, edges, counts), 0);
     for (int k = 0; k < 7; k++) {
         const csched_figure_t *of = &figures[0].of[k];
         qsort(values[k], EXACT, sizeof values[k][0], by_size);

@@ -105,5 +105,43 @@ static void what_others_wrote_cannot_be_changed(void)
     world_close(w);
 }
 
+static shared_u32 samples;
+
+static void take_samples(void *argument)
+{
+    csched_worker_t *worker = argument;
+    u32_add(&samples, csched_worker_profile_wanted(worker));
+    while (csched_worker_profile_wanted(worker))
+        usleep(100);
+}
+
+static void a_profile_has_a_thread_while_it_is_wanted(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    worker->sample_argument = worker;
+    worker->sample = take_samples; /* looked at by the watch thread, which runs already, after the next message */
+    for (uint32_t wanted = 1; wanted < 4; wanted++) {
+        u32_store_relaxed(&samples, 0);
+        OK(csched_profile(w->s, wanted));
+        UNTIL(u32_relaxed(&samples) == wanted);
+        OK(csched_profile(w->s, 0));
+        UNTIL(!u32_acquire(&worker->sampling));
+    }
+    OK(csched_profile(w->s, 5));
+    uint32_t index;
+    int fds[4];
+    OK(csched_worker_add(w->s, &index, fds)); /* one that comes later */
+    EQUAL(u32_relaxed(&w->s->workers[index]->segment->profile), 5);
+    OK(csched_profile(w->s, 0));
+    UNTIL(!u32_acquire(&worker->sampling));
+    for (int i = 0; i < 4; i++)
+        close(fds[i]);
+    OK(csched_worker_lost(w->s, index));
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
 MAIN(TEST(a_killed_kernel), TEST(a_kernel_that_exits), TEST(signals_are_not_for_the_watch_thread),
-     TEST(regions_are_mapped_and_dropped), TEST(what_others_wrote_cannot_be_changed))
+     TEST(regions_are_mapped_and_dropped), TEST(what_others_wrote_cannot_be_changed),
+     TEST(a_profile_has_a_thread_while_it_is_wanted))

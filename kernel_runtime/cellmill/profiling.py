@@ -103,7 +103,8 @@ def _line(bar: Bar, whole: float) -> str:
 
 @bounded
 def profile(executor: Executor | None = None) -> Profiler:
-    """The profile of an executor's workers, those of the default one if none is given: which functions tasks spend their time in.
+    """Which functions tasks spend their time in: the profile of an executor's workers, the default one's if none is
+    given.
 
     ``with cellmill.profile() as profile: …`` samples what runs meanwhile, ``print(profile)`` shows it as a tree, the
     panel's tab Profile as a flame graph. Samples are taken fifty times a second in each worker, which costs below 2 %

@@ -48,7 +48,9 @@ def user_part(stack: list[Any], base: Any) -> list[Any] | None:
 def _outermost_first(stack: list[Any]) -> list[Any]:
     turned: list[Any] = []
     for at in range(len(stack) - 2, -1, -2):
-        if not stack[at].co_filename.startswith(_OURS):  # a parallel function that a task calls is a plain one
+        if not stack[at].co_filename.startswith(
+            _OURS
+        ):  # a parallel function that a task calls is a plain one
             turned += stack[at : at + 2]
     return turned
 

@@ -28,7 +28,8 @@ struct csched_worker {
     bool watched;
     shared_u32 watch_stop;
     int watch_pipe[2];
-    void (*sample)(void *argument); /* samples the stack of the main thread until the kernel wants no more; NULL: cannot */
+    void (*sample)(
+        void *argument); /* samples the stack of the main thread until the kernel wants no more; NULL: cannot */
     void *sample_argument;
     shared_u32 sampling; /* a thread is in `sample` */
     uint64_t sampled_at; /* end of the time that the last sample stands for; the sampling thread's */

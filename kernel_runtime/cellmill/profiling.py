@@ -107,7 +107,7 @@ def profile(executor: Executor | None = None) -> Profiler:
     given.
 
     ``with cellmill.profile() as profile: …`` samples what runs meanwhile, ``print(profile)`` shows it as a tree, the
-    panel's tab Profile as a flame graph. Samples are taken fifty times a second in each worker, which costs below 2 %
+    panel's tab Profile as a flame graph. Samples are taken twenty times a second in each worker, which costs below 2 %
     of throughput. A native call that keeps the GIL is part of the Python function that makes it. A worker that dies
     takes the samples of its last third of a second with it.
     """

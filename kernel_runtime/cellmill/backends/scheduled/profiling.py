@@ -11,7 +11,7 @@ from ...telemetry.profile import Flame, Profile, flame
 from ...worker_process.protocol import PROFILE_EPOCH, PROFILE_RATE
 from .scheduler import Scheduler, with_gil
 
-RATE = 50  # samples a second of each worker
+RATE = 20  # samples a second of each worker
 _EPOCHS = 1 << 20
 
 

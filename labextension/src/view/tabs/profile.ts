@@ -92,7 +92,7 @@ class ProfileTab implements Tab {
     return profile.on
       ? trans.__('The workers are sampled. No sample has come from your code yet.')
       : trans.__(
-          'Start samples what tasks execute, fifty times a second in each worker, those that run already too. It costs below 2 % of throughput.'
+          'Start samples what tasks execute, twenty times a second in each worker, those that run already too. It costs below 2 % of throughput.'
         );
   }
 

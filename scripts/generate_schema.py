@@ -118,6 +118,8 @@ def read_field(name: str, entry: dict[str, Any]) -> Field:
     match rules:
         case {"type": "array", "items": inner} if len(rules) == 2:
             is_list = True
+        case {"anyOf": [{"type": "array", "items": inner}, {"type": "null"}]} if len(rules) == 1:
+            is_list = nullable = True
         case {"anyOf": [inner, {"type": "null"}]} if len(rules) == 1:
             nullable = True
         case {"type": [kind, "null"]} if len(rules) == 1:

@@ -7,6 +7,7 @@ import time
 
 import cellmill
 from cellmill import Executor
+from tests.support import tasks
 from tests.threads.helpers import SOON, until
 
 
@@ -27,6 +28,13 @@ def test_journeys_and_inspection(pool: Executor) -> None:
     inspector = pool._backend.observer.tasks  # type: ignore[attr-defined]
     assert inspector.arguments(blocked[3]._ticket, None) == f"{SOON}"
     gate.set()
+
+
+def test_arguments_of_the_slowest_are_not_kept(pool: Executor) -> None:
+    assert pool.submit(tasks.double, 3).result(SOON) == 6
+    observer = pool._backend.observer
+    assert observer is not None
+    assert [(slow.function, slow.arguments) for slow in observer.slowest()] == [("double", None)]
 
 
 def test_a_failed_call_can_be_made_again(pool: Executor) -> None:

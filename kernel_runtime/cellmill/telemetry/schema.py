@@ -211,7 +211,7 @@ class FunctionJourney(TypedDict):
     cut: int  # how many of them were cancelled, stopped or lost
     # the seven intervals, then pickling, then waiting for others of the same chunk
     intervals: list[IntervalFigures]
-    times: RunTimes  # how long they ran
+    times: RunTimes | None  # how long they ran
 
 class RunTimes(TypedDict):
     """How many tasks of one function ran for how long, in bars of growing width."""
@@ -257,8 +257,8 @@ class Account(TypedDict):
     span: float  # run time of the longest chain of tasks
     tasks: int  # attempts that ran
     sentence: str  # all that in words, without the advice
-    nothing: str  # says that no change would help; empty where one would, or where it is unknown
-    advice: list[Advice]  # changes that would have helped, best first
+    nothing: str | None  # says that no change would help; empty where one would, or where it is unknown
+    advice: list[Advice] | None  # changes that would have helped, best first
 
 class Advice(TypedDict):
     """A change, and the time that the same work would take with it."""
@@ -276,7 +276,8 @@ class Journey(Message):
     dropped: int  # tasks that were overwritten before they were read
     hidden: int  # number of functions that are left out because they have fewer tasks
     functions: list[FunctionJourney]  # by time, longest first
-    slowest: list[SlowTask]  # the tasks that ran longest, at most ten, the longest first; of all tasks
+    # the tasks that ran longest, at most ten, the longest first; of all tasks
+    slowest: list[SlowTask] | None
     account: Account | None  # of this piece of work; null where it is not known
 
 class MapCounts(TypedDict):

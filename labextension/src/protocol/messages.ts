@@ -256,7 +256,7 @@ export interface FunctionJourney {
   /** how many of them were cancelled, stopped or lost */ readonly cut: number;
   /** the seven intervals, then pickling, then waiting for others of the same chunk */
   readonly intervals: readonly IntervalFigures[];
-  /** how long they ran */ readonly times: RunTimes;
+  /** how long they ran */ readonly times: RunTimes | null;
 }
 
 /** How many tasks of one function ran for how long, in bars of growing width. */
@@ -312,8 +312,8 @@ export interface Account {
   /** attempts that ran */ readonly tasks: number;
   /** all that in words, without the advice */ readonly sentence: string;
   /** says that no change would help; empty where one would, or where it is unknown */
-  readonly nothing: string;
-  /** changes that would have helped, best first */ readonly advice: readonly Advice[];
+  readonly nothing: string | null;
+  /** changes that would have helped, best first */ readonly advice: readonly Advice[] | null;
 }
 
 /** A change, and the time that the same work would take with it. */
@@ -333,7 +333,7 @@ export interface Journey extends Message<'journey'> {
   /** number of functions that are left out because they have fewer tasks */ readonly hidden: number;
   /** by time, longest first */ readonly functions: readonly FunctionJourney[];
   /** the tasks that ran longest, at most ten, the longest first; of all tasks */
-  readonly slowest: readonly SlowTask[];
+  readonly slowest: readonly SlowTask[] | null;
   /** of this piece of work; null where it is not known */ readonly account: Account | null;
 }
 
@@ -553,7 +553,7 @@ const intervalFigures = record<IntervalFigures>({
 const runTimes = record<RunTimes>({ edges: list(number), counts: list(integer) });
 const functionJourney = record<FunctionJourney>({
     number: integer, name: string, tasks: integer, failed: integer, cut: integer,
-    intervals: list(intervalFigures), times: runTimes
+    intervals: list(intervalFigures), times: nullable(runTimes)
 });
 const slowTask = record<SlowTask>({
     task: string, element: nullable(integer), function: string, seconds: number, failed: boolean,
@@ -563,7 +563,7 @@ const profileLabel = record<ProfileLabel>({ name: string, place: string });
 const advice = record<Advice>({ what: string, seconds: number, applies: boolean });
 const account = record<Account>({
     wall: number, workers: number, busy: number, overhead: number, idle: number, span: number, tasks: integer,
-    sentence: string, nothing: string, advice: list(advice)
+    sentence: string, nothing: nullable(string), advice: nullable(list(advice))
 });
 const mapCounts = record<MapCounts>({
     waiting: integer, queued: integer, running: integer, done: integer, failed: integer, cancelled: integer,
@@ -628,7 +628,7 @@ export const parseFrame = union<Frame>('Frame', {
   'journey': message<Journey>('Journey', {
       cellmill: version, kind: literal('journey'), known: boolean, work: integer, tasks: integer,
       sampled: integer, dropped: integer, hidden: integer, functions: list(functionJourney),
-      slowest: list(slowTask), account: nullable(account)
+      slowest: nullable(list(slowTask)), account: nullable(account)
   }),
   'profile': message<Profile>('Profile', {
       cellmill: version, kind: literal('profile'), known: boolean, on: boolean, seconds: number,

@@ -59,6 +59,7 @@ class ScheduledBackend:
     name = "?"
     forks = False
     needs_threads = False
+    payloads = True  # whether the scheduler has the arguments of tasks, as bytes
     limits_elements = False  # whether the elements of a chunk can be stopped one by one
     pool: WorkerPool
     stopper: TaskStopper
@@ -107,7 +108,13 @@ class ScheduledBackend:
         tasks = self.make_inspector()
         self._adviser = Adviser(self, self.scheduler, self.functions.names)
         self.observer = Observer(
-            self.scheduler, self.states, self.functions.names, tasks, self.work_began, self._adviser
+            self.scheduler,
+            self.states,
+            self.functions.names,
+            tasks,
+            self.work_began,
+            self._adviser,
+            self.payloads,
         )
         self._cell_began = 0
         self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun

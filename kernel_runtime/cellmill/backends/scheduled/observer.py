@@ -29,14 +29,15 @@ class Observer:
         tasks: Inspector,
         work_began: Callable[[], int],
         adviser: Adviser,
+        payloads: bool,
     ) -> None:
-        """``work_began``: see `ScheduledBackend`."""
+        """``work_began``, ``payloads``: see `ScheduledBackend`."""
         self._scheduler = scheduler
         self._states = states
         self._work_began = work_began
         self._adviser = adviser
         self._remaining = Remaining(scheduler, function_names, work_began)
-        self._slowest = Slowest(scheduler, function_names)
+        self._slowest = Slowest(scheduler, function_names, payloads)
         self.function_names = function_names
         self.tasks = tasks
 

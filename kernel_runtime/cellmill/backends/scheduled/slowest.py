@@ -13,11 +13,14 @@ _BAD = (with_gil.CSCHED_ERROR, with_gil.CSCHED_TIMEOUT)
 
 
 class Slowest:
-    """Reads what the scheduler keeps of them as tasks end. ``names`` of the functions, by number."""
+    """Reads what the scheduler keeps of them as tasks end. ``names`` of the functions, by number; ``payloads``: see
+    `ScheduledBackend`.
+    """
 
-    def __init__(self, scheduler: Scheduler, names: Mapping[int, str]) -> None:
+    def __init__(self, scheduler: Scheduler, names: Mapping[int, str], payloads: bool) -> None:
         self._handle = scheduler.handle
         self._names = names
+        self._payloads = payloads
         self._texts: dict[tuple[int, int], str | None] = {}  # of those that were asked for last
 
     def look(self) -> list[SlowTask]:
@@ -42,6 +45,8 @@ class Slowest:
         ]
 
     def _arguments(self, ticket: int, element: int) -> str | None:
+        if not self._payloads:
+            return None
         size = int(with_gil.csched_slow_payload(self._handle, ticket, element, ffi.NULL, 0))
         if size < 0:
             return None

@@ -39,6 +39,7 @@ class ThreadsBackend(ScheduledBackend):
     """Tasks on threads of this process; arguments, results and functions are the objects themselves."""
 
     name = "threads"
+    payloads = False
     pool: ThreadPool
     stopper: ThreadStopper
     listener: ThreadListener

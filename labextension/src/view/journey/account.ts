@@ -60,16 +60,18 @@ export class AccountBar {
   }
 
   private _drawAdvice(account: Account): void {
-    setText(this._nothing, account.nothing);
-    this._nothing.hidden = account.nothing === '';
-    this._advice.hidden = account.advice.length === 0;
-    const key = JSON.stringify(account.advice);
+    const nothing = account.nothing ?? '';
+    const advice = account.advice ?? [];
+    setText(this._nothing, nothing);
+    this._nothing.hidden = nothing === '';
+    this._advice.hidden = advice.length === 0;
+    const key = JSON.stringify(advice);
     if (this._advice.dataset.shown === key) {
       return; // a button that was pressed stays pressed
     }
     this._advice.dataset.shown = key;
     this._advice.replaceChildren();
-    for (const { what, applies } of account.advice) {
+    for (const { what, applies } of advice) {
       const entry = child(this._advice, 'li', '');
       child(entry, 'span', '').textContent = what;
       if (applies) {

@@ -59,7 +59,10 @@ class Session:
         threading.Thread(target=_warm_up, name="cellmill-warm-up", daemon=True).start()
 
     def _new_epoch(self, info: object = None) -> None:
-        cellmill.run_registry.bump_epoch(f"In[{self._ip.execution_count}]")
+        # not `execution_count`: some releases of IPython count a cell before they announce it, others at its end
+        history = self._ip.history_manager
+        number = self._ip.execution_count if history is None else len(history.input_hist_parsed)
+        cellmill.run_registry.bump_epoch(f"In[{number}]")
 
     def close(self) -> None:
         """Undo what the constructor did."""

@@ -103,9 +103,7 @@ def test_cells_are_named() -> None:
     try:
         kernel.run("%load_ext cellmill\nimport cellmill").ok()
         kernel.run("%%parallel\ndef double(x):\n    return 2 * x").ok()
-        prompt = (
-            kernel.run("sum(double.map(range(10)))\nprint(get_ipython().execution_count)").ok().stdout.strip()
-        )
+        prompt = kernel.run("sum(double.map(range(10)))\nprint(len(In) - 1)").ok().stdout.strip()
         kernel.run("call = double(4)\ncall.result()").ok()
         found = kernel.value("[(r.name, r.cell, r.succeeded) for r in cellmill.runs()]")
         assert found == f"[('double', 'In[{prompt}]', 10), ('double', 'In[{int(prompt) + 1}]', 1)]"

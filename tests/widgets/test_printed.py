@@ -38,7 +38,7 @@ def folded(output: Output) -> dict[str, Any]:
 
 
 def test_few_lines(notebook: Notebook) -> None:
-    output = notebook.run("talk.map(range(3)).__class__\nr = list(talk.map(range(3)))").ok()
+    output = notebook.run("first = talk.map(range(3))\nr = list(talk.map(range(3)))\nr = list(first)").ok()
     assert sorted(output.stdout.splitlines())[:1] == ["line 0 <&>"]
     assert MORE not in output.stdout
     assert "wrong\n" in output.stderr

@@ -305,6 +305,5 @@ MAIN(TEST(sums_are_those_of_the_stamps), TEST(capacity_follows_the_number_of_wor
      TEST(attempts_without_an_outcome_are_wasted), TEST(the_longest_chain_is_that_of_the_graph),
      TEST(an_input_may_be_told_after_the_end), TEST(chains_that_are_not_known_any_more_are_said),
      TEST(earlier_work_is_no_part_of_a_chain), TEST(work_begins_only_when_all_is_over),
-     TEST(elements_of_chunks_are_told_from_lone_tasks),
-     TEST(workers_wait_before_their_first_and_after_their_last_task),
+     TEST(elements_of_chunks_are_told_from_lone_tasks), TEST(workers_wait_before_their_first_and_after_their_last_task),
      TEST(what_is_still_to_be_done_is_known_by_function), TEST(a_chunk_counts_by_its_elements))

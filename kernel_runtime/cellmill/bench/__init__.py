@@ -28,7 +28,17 @@ INDEX = {
     "clusters": "How many fine tasks per second reach Dask and Ray, packed and as one task of the engine each?",
     "docking": "How fast are 100,000 molecules scored, against the serial loop at its best batch size?",
 }
-IN_A_CHECKOUT = ("scheduler-alone", "chain", "graphs", "queues", "tagging", "faults", "figures", "advice", "profile")
+IN_A_CHECKOUT = (
+    "scheduler-alone",
+    "chain",
+    "graphs",
+    "queues",
+    "tagging",
+    "faults",
+    "figures",
+    "advice",
+    "profile",
+)
 """What ``python -m benchmarks`` has beside these."""
 
 

@@ -9,10 +9,18 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.backends.scheduled.gate import Gate
+from cellmill.backends.scheduled.salvage import NotLoaded, mark_in
 from cellmill.backends.scheduled.scheduler import StaleInput, with_gil
 from cellmill.errors import BackendError
 from tests.support import tasks
 from tests.support.helpers import SECONDS, comes_down
+
+
+@pytest.mark.parametrize("wrap", [lambda mark: [1, (mark,)], lambda mark: {1: mark}, lambda mark: {mark: 1}])
+def test_what_did_not_unpickle_is_found_in_containers(wrap: Any) -> None:
+    mark = NotLoaded(ValueError("not here"))
+    assert mark_in(wrap(mark)) is mark
+    assert mark_in(wrap(2)) is None
 
 
 def test_a_gate_that_is_open_lets_pass() -> None:

@@ -184,6 +184,13 @@ CASES = {
         "x in range(20)", "\n".join(f"if x % 13 == {i}: table[{i}] = x\ntotal += {i}.1" for i in range(13))
     ),
     "one line": Case("x in range(5)", "total += x; seen.append(x)"),
+    "items of a class with a length": Case(
+        "x in Some()",
+        "y = [0] * 100_000\ntotal += x",
+        PREPARE
+        + "class Some:\n    def __len__(self):\n        return 6\n"
+        + "    def __iter__(self):\n        return iter(range(6))",
+    ),
     "items of the loop": Case(
         "r in rows",
         "r['z'] = r['x'] * 2\nr['w'] = r['z'] + 1\nr.setdefault('l', []).append(r['w'])\ndel r['x']\ntotal += r['w']",

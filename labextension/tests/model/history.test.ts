@@ -34,6 +34,16 @@ test('a window ends now, and is empty before anything was seen', () => {
   assert.equal(course.running.at(-1), 2);
 });
 
+test('points that are told later take the places of those of their time', () => {
+  const history = steady(10);
+  history.fill([
+    { time: 4, done: 0, queued: 7, running: 1 },
+    { time: 6, done: 0, queued: 7, running: 1 }
+  ]);
+  assert.equal(history.size, 40 + 2 + 40);
+  assert.equal(history.course(10, 10, 10).queued[5], 7);
+});
+
 test('the whole run begins with the work', () => {
   const history = steady(100);
   history.began = 40;

@@ -26,6 +26,7 @@ OWN = {
     "tagging": "Where does a task spend its time, from submit to result?",
     "advice": "Does the advice about a run keep its promise, and is it silent where nothing helps?",
     "profile": "What does it cost to sample what workers execute?",
+    "speedup": "What does %%speedup promise for plain cells, and how long do the cells take that it offers?",
     "faults": "What is lost when a worker dies, Stop is pressed, the kernel is killed, or workers die at random?",
 }
 INDEX = {

@@ -53,7 +53,11 @@ def read_cell(ip: InteractiveShell, magic_line: str, body: str) -> Cell:
     result = getattr(ip.displayhook, "exec_result", None)
     info = getattr(result, "info", None)
     number = getattr(result, "execution_count", None) or ip.execution_count
-    filename = ip.compile.cache(shown, number, raw_code=getattr(info, "raw_cell", None) or shown)
+    raw = getattr(info, "raw_cell", None) or shown
+    whole = raw.lstrip().startswith(
+        magic_line.partition(" ")[0]
+    )  # else the magic is called by a line of the cell
+    filename = ip.compile.cache(shown, number, raw_code=raw if whole else shown)
     tree = cast(ast.Module, ip.compile.ast_parse(source, filename=filename))
     _refuse_await(tree, shown.splitlines(), magic_line.partition(" ")[0])
     return Cell(shown, filename, ip.transform_ast(tree), ip.compile.flags)  # type: ignore[no-untyped-call]

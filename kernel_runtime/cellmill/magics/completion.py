@@ -15,13 +15,13 @@ from IPython.core.interactiveshell import InteractiveShell
 from cellmill import backends
 from cellmill.diagnostics.tracebacks import LENGTHS
 from cellmill.executor import peek_default_executor
-from cellmill.magics import control, journeys, parallel, pfor, task
+from cellmill.magics import control, journeys, parallel, pfor, speedup, task
 from cellmill.magics.lines import RESOURCES, Option
 from cellmill.task import POLICIES
 
 Matcher = Callable[[CompletionContext], SimpleMatcherResult]
 
-_LINE = re.compile(r"\s*(%cellmill|%journeys|%why|%%parallel|%%pfor|%%task)\s+(.*)$", re.DOTALL)
+_LINE = re.compile(r"\s*(%cellmill|%journeys|%why|%%parallel|%%pfor|%%speedup|%%task)\s+(.*)$", re.DOTALL)
 _FRAGMENT = re.compile(r"[^\s,=]*$")
 _DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 
@@ -61,7 +61,12 @@ def _offers(
         return ([] if words else journeys.names()), "variable"
     if magic == "%why":
         return _futures(ip, words), "variable"
-    options = {"%%parallel": parallel.OPTIONS, "%%pfor": pfor.OPTIONS, "%%task": task.OPTIONS}[magic]
+    options = {
+        "%%parallel": parallel.OPTIONS,
+        "%%pfor": pfor.OPTIONS,
+        "%%speedup": speedup.OPTIONS,
+        "%%task": task.OPTIONS,
+    }[magic]
     rest, value_expected = _after_options(words, options)
     if value_expected:
         return (_resources() if words[-1] == RESOURCES.flag else ()), "param"
@@ -69,6 +74,8 @@ def _offers(
         return ([] if rest else [option.flag for option in options if option.flag not in words]), "param"
     if magic == "%%parallel":
         return (name for name in _functions(body) if name not in rest), "function"
+    if magic == "%%speedup":
+        return (() if rest else ["->"]), "keyword"
     if magic == "%%task":
         return _task(ip, rest)
     return _pfor(ip, rest, body)

@@ -128,9 +128,11 @@ def _refuse(cell: Cell, loop: Loop, made: Rewriter, world: Mapping[str, Any]) ->
 
 
 def _at_line(cell: Cell, node: ast.expr, text: str) -> UsageError:
-    """An error in the line of the magic, of which columns are characters already."""
-    line = cell.source.splitlines()[0]
-    return UsageError(f"line 1: {text}", text=line, start=node.col_offset, stop=node.end_col_offset or 0)
+    """An error in the line of the loop, of which columns are characters already."""
+    line = cell.source.splitlines()[node.lineno - 1]
+    return UsageError(
+        f"line {node.lineno}: {text}", text=line, start=node.col_offset, stop=node.end_col_offset or 0
+    )
 
 
 def _carried(cell: Cell, node: ast.Name) -> str:

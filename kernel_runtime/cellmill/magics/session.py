@@ -17,7 +17,7 @@ import cellmill.views.comm
 import cellmill_widgets.progress
 from cellmill.by_value import kernel_modules
 from cellmill.diagnostics.tracebacks import shorten
-from cellmill.magics import control, dashboard, journeys, parallel, pfor, task, waiting, why
+from cellmill.magics import control, dashboard, journeys, parallel, pfor, speedup, task, waiting, why
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
@@ -175,6 +175,15 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
         __tracebackhide__ = True
         pfor.run_pfor(ip, line, cell)
 
+    speedups = speedup.Speedups()
+
+    def speedup_magic(line: str, cell: str | None = None) -> None:
+        __tracebackhide__ = True
+        if cell is None:
+            speedup.insert_latest(ip, speedups, line)
+        else:
+            speedup.run_speedup(ip, speedups, line, cell)
+
     def task_magic(line: str, cell: str) -> None:
         __tracebackhide__ = True
         task.run_task(ip, arrivals, line, cell)
@@ -188,6 +197,7 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
     journeys_magic.__doc__ = journeys.HELP
     parallel_magic.__doc__ = parallel.HELP
     pfor_magic.__doc__ = pfor.HELP
+    speedup_magic.__doc__ = speedup.HELP
     task_magic.__doc__ = task.HELP
     why_magic.__doc__ = why.HELP
     return {
@@ -196,6 +206,8 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
         ("line", "journeys"): no_var_expand(journeys_magic),
         ("cell", "parallel"): no_var_expand(parallel_magic),
         ("cell", "pfor"): no_var_expand(pfor_magic),
+        ("cell", "speedup"): no_var_expand(speedup_magic),
+        ("line", "speedup"): no_var_expand(speedup_magic),
         ("cell", "task"): no_var_expand(task_magic),
         ("line", "why"): no_var_expand(why_magic),
     }

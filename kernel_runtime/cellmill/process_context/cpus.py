@@ -20,6 +20,17 @@ def available_cpus(cgroup: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     return max(1, cpus)
 
 
+def idle_seconds(stat: Path = Path("/proc/stat")) -> float | None:
+    """Return for how long the CPUs of this process have had nothing to do since the machine started, all together."""
+    try:
+        lines = [line.split() for line in stat.read_text().splitlines() if line.startswith("cpu")]
+        mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+        ticks = sum(int(line[4]) + int(line[5]) for line in lines if line[0] in mine)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def processor_seconds(pid: int) -> float | None:
     """Return the processor time that a process has used, all its threads, in seconds; None where it is gone."""
     clock = (~pid << 3) | 2  # what clock_getcpuclockid(3) gives on Linux

@@ -1,0 +1,176 @@
+"""Whether a loop of a plain cell can be tasks: by what `%%pfor` says of it, its helpers' source, and the plain run."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from cellmill.magics.accumulation import root_of
+from cellmill.magics.cells import Cell, explain_unsendable
+from cellmill.magics.in_place import watch
+from cellmill.magics.lines import UsageError
+from cellmill.magics.loop import Loop, Plan, make_plan, place_of
+from cellmill.magics.shared_state import look
+from cellmill.magics.timed_loops import Found, iterable_of
+
+Kind = Literal["independent", "unproven", "impossible"]
+_GENERATORS = frozenset(("Random", "Generator", "RandomState"))
+_OUT = "__cellmill_out__"
+_ITEM = "__cellmill_argument__"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is known of a loop's items; ``reason``: why they are no tasks, or what has to hold."""
+
+    kind: Kind
+    reason: str = ""
+
+
+class Examined:
+    """A loop just before it runs; `verdict` is asked when it has run."""
+
+    def __init__(self, ip: InteractiveShell, cell: Cell, found: Found, *, here: bool) -> None:
+        self._cell, self._ip = cell, ip
+        self.plan: Plan | None = None
+        self._refused = ""
+        self._changed: Callable[[], tuple[str, ...]] = tuple
+        self._random = _states(ip.user_ns)
+        try:
+            self._refused = _shape(found.node)
+            if not self._refused:
+                self._plan(found, here)
+        except UsageError as error:
+            self._refused = str(error).split("\n", 1)[0]
+        except SyntaxError as error:
+            self._refused = f"line {error.lineno}: {error.msg}"
+
+    def _plan(self, found: Found, here: bool) -> None:
+        node = found.node
+        part, loop = as_loop(self._cell, node)
+        plan = make_plan(self._ip, part, loop, here=here)
+        if not isinstance(node, ast.For) and (plan.sites or plan.bound):
+            what = root_of(_place(plan.sites[0])) if plan.sites else None
+            name = what.id if what is not None else ", ".join(sorted(plan.bound)) or "what is outside"
+            self._refused = (
+                f"line {node.lineno}: this changes {name} beside the value that it makes; write it as a for loop, "
+                "whose changes %%pfor does here"
+            )
+            return
+        self.plan = plan
+        changed_by_name = set(plan.things.values())
+        self._changed = watch(
+            {name: value for name, value in plan.variables.items() if name not in changed_by_name}
+        )
+
+    def verdict(self) -> Verdict:
+        """The verdict, after the plain run: what it changed is known then."""
+        if self._refused:
+            return Verdict("impossible", self._refused)
+        assert self.plan is not None
+        told = look(self.plan.code, self.plan.variables, self._ip.user_ns)
+        if told.changes:
+            return Verdict(
+                "impossible",
+                f"{told.changes[0]}: items that run at the same time would each change a copy. Return what is to be "
+                "kept, and put it together after the loop",
+            )
+        if self._random != _states(self._ip.user_ns):
+            return Verdict(
+                "impossible",
+                "the items draw from one generator of random numbers: each goes on where the one before left it. Give "
+                "each item a generator of its own, such as random.Random(seed + i)",
+            )
+        for name in self._changed():
+            where = place_of(self.plan.cell, name)
+            line = f"line {where.lineno}: " if where is not None else ""
+            return Verdict(
+                "impossible",
+                f"{line}{name} was changed by the items while they ran, in a way that is no statement of the loop: "
+                "the next item sees it",
+            )
+        unsent = explain_unsendable(self.plan.cell, self.plan.variables)
+        if unsent is not None:
+            return Verdict("impossible", str(unsent))
+        if told.conditions:
+            return Verdict("unproven", "; and if ".join(told.conditions))
+        return Verdict("independent")
+
+
+def _place(site: Any) -> ast.expr:
+    """What a statement of `Plan.sites` changes."""
+    target: ast.expr
+    if isinstance(site, ast.Expr):
+        target = site.value.func  # type: ignore[attr-defined]
+    else:
+        target = site.target if isinstance(site, ast.AugAssign) else site.targets[0]
+    return target
+
+
+def _shape(node: Any) -> str:
+    """Why a loop of this form is no set of items; "" where it may be."""
+    if isinstance(node, ast.While):
+        return f"line {node.lineno}: whether a round of while is run depends on the rounds before"
+    if isinstance(node, ast.For):
+        if node.orelse:
+            return f"line {node.lineno}: %%pfor has no else; write it after the loop"
+        names = ast.walk(node.target)
+        if not all(
+            isinstance(each, (ast.Name, ast.Tuple, ast.List, ast.Starred, ast.expr_context)) for each in names
+        ):
+            return f"line {node.lineno}: the loop's target is no name or tuple of names"
+    elif not isinstance(node, ast.Call) and len(node.generators) > 1:
+        return f"line {node.lineno}: several `for` in one expression; write the outer one as a for loop"
+    return ""
+
+
+def as_loop(cell: Cell, node: Any) -> tuple[Cell, Loop]:
+    """The loop in the terms of `%%pfor`: its body as a cell, its target and iterable."""
+    iterable = copy.deepcopy(iterable_of(node))
+    body: list[ast.stmt]
+    if isinstance(node, ast.For):
+        body, target, out = node.body, node.target, None
+    else:
+        value, target = element_of(node)
+        body, out = [ast.copy_location(ast.Expr(value), value)], _OUT
+    tree = ast.fix_missing_locations(ast.Module(copy.deepcopy(body), []))
+    heading = f"for {ast.unparse(target)} in …"
+    return replace(cell, tree=tree), Loop(copy.deepcopy(target), iterable, heading, out)
+
+
+def element_of(node: Any) -> tuple[ast.expr, ast.expr]:
+    """The value that each item of an expression makes, and the target that the item is bound to."""
+    value: ast.expr
+    if isinstance(node, ast.Call):
+        item = ast.copy_location(ast.Name(_ITEM, ast.Load()), node)
+        value = ast.copy_location(ast.Call(node.args[0], [item], []), node)
+        return value, ast.copy_location(ast.Name(_ITEM, ast.Store()), node)
+    value = node.elt if not isinstance(node, ast.DictComp) else ast.Tuple([node.key, node.value], ast.Load())
+    return ast.copy_location(value, node), node.generators[0].target
+
+
+def _states(world: Mapping[str, Any]) -> list[Any]:
+    """The states of the generators of random numbers: those that each process has, and the notebook's variables."""
+    legacy = getattr(sys.modules.get("numpy.random"), "mtrand", None)
+    shared = [random, legacy._rand] if legacy is not None else [random]
+    owned = [value for _, value in sorted(world.items()) if type(value).__name__ in _GENERATORS]
+    return [_state(each) for each in (*shared, *owned)]
+
+
+def _state(generator: Any) -> Any:
+    held = getattr(generator, "bit_generator", None)  # of numpy's new generators
+    if held is not None:
+        return repr(held.state)
+    state = generator.getstate() if hasattr(generator, "getstate") else generator.get_state()
+    return repr(state) if not isinstance(state, tuple) else tuple(map(_plain, state))
+
+
+def _plain(part: Any) -> Any:
+    return part.tobytes() if hasattr(part, "tobytes") else part

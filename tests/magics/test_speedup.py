@@ -1,0 +1,234 @@
+"""`%%speedup` in a real kernel: what can be tasks gives the plain cell's values as tasks; the rest is told apart."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support.notebook import Notebook
+
+PREPARE = """
+import collections, heapq, itertools, math, random, re
+import numpy as np
+xs = [0.1 * i for i in range(12)]
+words = "a bee sees a sea a bee is at sea".split()
+total, best, text, calls, memo, seen, table = 0.0, 0.0, "", 0, {}, [], {}
+groups = collections.defaultdict(list)
+a, same = np.arange(12.0), [1.0] * 12
+rows = [{"x": i} for i in range(6)]
+lines = iter(range(100))
+rng = random.Random(5)
+class Tally:
+    def __init__(self): self.n = 0
+    def hit(self, x): self.n += x; return self.n
+    def scaled(self, x): return x * 2
+tally = Tally()
+def f(x): return math.sin(x) ** 2
+def count(x):
+    global calls
+    calls += 1
+    return x
+def fib(n):
+    if n not in memo:
+        memo[n] = n if n < 2 else fib(n - 1) + fib(n - 2)
+    return memo[n]
+def note(x): seen.append(x); return x
+def squares():
+    for x in xs: yield x * x
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A cell, and the expression that tells what it left."""
+
+    cell: str
+    left: str
+
+
+RIGHT = {
+    "numerics": Case("out = []\nfor x in xs:\n    y = f(x)\n    out.append(y)", "out, x, y"),
+    "a comprehension": Case("out = [f(x) for x in xs]", "out"),
+    "an expression with outer names": Case("offset = 3\nout = [f(x) * offset + x for x in xs]", "out"),
+    "a filter": Case("out = [f(x) for x in xs if x > 0.5]", "out"),
+    "two targets": Case("out = [k * f(x) for k, x in enumerate(xs)]", "out"),
+    "a sum": Case("for x in xs:\n    total += f(x)\ntotal", "total"),
+    "a sum of a generator": Case("out = sum(f(x) for x in xs) + 1", "out"),
+    "a class and a built-in function": Case("out = [str(x) for x in xs], [abs(x) for x in xs]", "out"),
+    "map": Case("out = list(map(f, xs)); top = max(map(f, xs))", "out, top"),
+    "text": Case("out = {w: re.sub('e+', 'E', w).title() for w in words}", "out"),
+    "a set": Case("out = {w.upper() for w in words}", "out"),
+    "a dict built": Case("for w in words:\n    table[w] = len(w)", "table"),
+    "grouped": Case("for w in words:\n    groups[len(w)].append(w)", "dict(groups)"),
+    "the largest": Case("for x in xs:\n    best = max(best, f(x))", "best"),
+    "nested loops": Case(
+        "for i in range(4):\n    s = 0\n    for j in range(i):\n        s += i * j\n    seen.append(s)",
+        "seen",
+    ),
+    "early exit": Case(
+        "for x in xs:\n    if x > 0.6:\n        hit = x\n        break\n    total += x", "hit, total"
+    ),
+    "over a generator": Case("for x in squares():\n    total += x", "total"),
+    "rows": Case("for r in rows:\n    r['y'] = f(r['x'])", "rows"),
+    "its own place in an array": Case("for i in range(len(a)):\n    a[i] = a[i] * 2 + 1", "a.tolist()"),
+    "text over several lines": Case("for w in words:\n    seen.append('''<\n  ''' + w)", "seen"),
+    "one line": Case("for x in xs: total += x; seen.append(x)", "total, seen"),
+    "backslashes": Case("seen.clear()\nfor w in words:\n    # a note\n    seen.append(w + '\\n')", "seen"),
+    "a method that only reads": Case("out = [tally.scaled(x) for x in xs]", "out"),
+    "between statements": Case("before = 1\nfor x in xs:\n    total += x\nafter = total + before", "after"),
+}
+IMPOSSIBLE = {  # cell: what is said of it
+    "prev = 0\nfor x in xs:\n    prev = prev * 0.5 + f(prev)": "line 4: prev is read here",
+    "p, q = 0, 1\nfor i in range(9):\n    p, q = q, p + q": "line 4: q is read here",
+    "for i in range(1, len(a)):\n    a[i] = a[i - 1] + 1": "line 3: a is read here and changed by the loop (line 3)",
+    "for i in range(1, len(same)):\n    same[i] = same[i] + same[i - 1]": "line 3: same is read here",
+    "n = m = 0\nfor x in xs:\n    n += 1\n    m += (x - m) / n": "line 5: ",
+    "for x in xs:\n    if x not in seen:\n        seen.append(x)": "line 3: seen is read here",
+    "for x in xs:\n    seen.append(x)\n    y = seen[-1]": "line 4: seen is read here and changed by the loop (line 3)",
+    "out = [count(x) for x in xs]": "count changes calls (its line 3: calls += 1)",
+    "out = [fib(i) for i in range(9)]": "fib changes memo",
+    "for x in xs:\n    y = note(x)": "note changes seen (its line 1: seen.append(x))",
+    "out = [tally.hit(x) for x in xs]": "tally.hit changes tally (its line 1: self.n += x)",
+    "out = [random.random() for x in xs]": "draw from one generator of random numbers",
+    "out = [np.random.rand() + x for x in xs]": "draw from one generator of random numbers",
+    "out = [rng.random() for x in xs]": "draw from one generator of random numbers",
+    "out = [next(lines) + x for x in xs]": "lines",
+    "heap = [3]\nfor x in xs:\n    heapq.heappush(heap, x)": "heap",
+    "while total < 3:\n    total += 1": "depends on the rounds before",
+    "for x in seen:\n    seen.append(x)": "line 2: the loop runs over seen and changes it (line 3)",
+    "for x in xs:\n    total += x\nelse:\n    total = -total": "%%pfor has no else",
+    "for x in xs:\n    y = table.setdefault(x, [])\n    y.append(x)": "line 3: the value of table.setdefault()",
+    "out = [i * j for i in range(3) for j in range(3)]": "several `for` in one expression",
+    "out = [seen.append(x) for x in xs]": "write it as a for loop",
+}
+UNPROVEN = {
+    "for x in xs:\n    print(x)": "the order of what it prints does not matter",
+    "import os\nout = [os.path.exists(w) for w in words]": "what it calls of os changes nothing that items share",
+    "out = [len(open('/dev/null').read()) + x for x in xs]": "no two items write one file",
+}
+
+
+@pytest.mark.parametrize("case", RIGHT.values(), ids=RIGHT.keys())
+def test_as_tasks_it_gives_the_plain_cells_values(notebook: Notebook, case: Case) -> None:
+    notebook.run(PREPARE).ok()
+    plain = notebook.run(case.cell).ok()
+    left = notebook.value(f"({case.left})")
+    notebook.run("%reset -f").ok()
+    notebook.run(PREPARE).ok()
+    looked = notebook.run(f"%%speedup -> report\n{case.cell}").ok()
+    assert notebook.value(f"({case.left})") == left
+    assert looked.text == plain.text
+    assert notebook.value("{each.verdict for each in report.findings}") == "{'independent'}"
+    possible = notebook.value("report.possible")
+    notebook.run("%reset -f").ok()
+    notebook.run(PREPARE).ok()
+    notebook.run(_text(possible)).ok()
+    assert notebook.value(f"({case.left})") == left
+
+
+def _text(value: str) -> str:
+    text: str = ast.literal_eval(value)
+    assert "pfor" in text or "cellmill.parallel" in text
+    return text
+
+
+@pytest.mark.parametrize("cell", IMPOSSIBLE)
+def test_what_cannot_be_tasks_is_told_with_its_line(notebook: Notebook, cell: str) -> None:
+    notebook.run(PREPARE).ok()
+    notebook.run(f"%%speedup -> report\n{cell}").ok()
+    assert notebook.value("[each.verdict for each in report.findings]") == "['impossible']", notebook.value(
+        "report"
+    )
+    reason = notebook.value("report.findings[0].reason")
+    assert IMPOSSIBLE[cell] in reason
+    assert notebook.value("report.rewritten + report.possible") == "''"
+
+
+@pytest.mark.parametrize("cell", UNPROVEN)
+def test_what_is_not_proved_is_said_as_such(notebook: Notebook, cell: str) -> None:
+    notebook.run(PREPARE).ok()
+    notebook.run(f"%%speedup -> report\n{cell}").ok()
+    assert notebook.value("[each.verdict for each in report.findings]") == "['unproven']", notebook.value(
+        "report"
+    )
+    assert UNPROVEN[cell] in notebook.value("report.findings[0].reason")
+    assert f"# if {UNPROVEN[cell]}" in notebook.value("report.possible")
+
+
+def test_the_cell_runs_once_as_the_plain_one(notebook: Notebook) -> None:
+    body = "import builtins\nfor i in range(3):\n    names = set(globals())\nelse:\n    ended = True\n'last'"
+    output = notebook.run(f"%%speedup\n{body}").ok()
+    assert output.text == "'last'"
+    assert notebook.value(
+        "ended, [n for n in names if 'cellmill' in n], hasattr(builtins, '__cellmill_timed__')"
+    ) == ("(True, [], False)")
+    assert not notebook.run("%%speedup\n1 + 1;").ok().text
+
+
+def test_errors_are_those_of_the_plain_cell_at_their_line(notebook: Notebook) -> None:
+    output = notebook.run("%%speedup\nn = 0\nfor x in [1, 0]:\n    n += 1\n    1 / x")
+    assert output.error is not None
+    assert output.error["ename"] == "ZeroDivisionError"
+    assert "----> 5     1 / x" in output.traceback
+    assert "timed_loops" not in output.traceback
+    assert notebook.value("n, x") == "(2, 0)"
+    broken = notebook.run(
+        "%%speedup\ndef g():\n    yield 1\n    raise KeyError('k')\nfor x in g():\n    pass"
+    )
+    assert broken.error is not None
+    assert broken.error["ename"] == "KeyError"
+    assert "timed_loops" not in broken.traceback
+    wrong = notebook.run("%%speedup\nfor x in 3: pass")
+    assert "'int' object is not iterable" in wrong.traceback
+
+
+def test_dry_runs_nothing(notebook: Notebook) -> None:
+    notebook.run(PREPARE).ok()
+    notebook.run(
+        "%%speedup --dry -> report\nq = [1]\nout = [f(x) for x in xs]\nfor i in q:\n    total += i"
+    ).ok()
+    assert notebook.value("'q' in globals(), total, report.wall") == "(False, 0.0, None)"
+    assert notebook.value("[each.verdict for each in report.findings]") == "['independent', 'unknown']"
+    assert "line 2 gives q its value" in notebook.value("report.findings[1].reason")
+    assert "list(cellmill.parallel(f).map(xs))" in notebook.value("report.rewritten")
+
+
+def test_a_short_loop_is_told_to_be_short_with_figures(notebook: Notebook) -> None:
+    notebook.run("%%speedup -> report\nout = [x + 1 for x in range(10)]").ok()
+    said = notebook.value("str(report)")
+    assert "too short to be worth it: a loop of tasks costs" in said
+    assert notebook.value("report.rewritten") == "''"
+
+
+def test_the_line_magic_puts_the_rewritten_cell_below(notebook: Notebook) -> None:
+    notebook.run("import time").ok()
+    notebook.run("%%speedup --dry\nfor i in range(8):\n    time.sleep(0.1)").ok()
+    notebook.run(
+        "ip = get_ipython()\nip.run_line_magic('speedup', '')\npayload = ip.payload_manager.read_payload()"
+    ).ok()
+    assert notebook.value("[(p['text'], p['replace']) for p in payload]") == (
+        r"[('%%pfor i in range(8)\ntime.sleep(0.1)', False)]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("%%speedup --dri", "did you mean --dry?"),
+        ("%%speedup twice", "%%speedup takes options and -> NAME, not twice"),
+        ("%%speedup -> 3", "-> takes one variable name, not '3'"),
+        ("%%speedup ->", "a variable name is missing after ->"),
+    ],
+)
+def test_a_wrong_line_is_told_and_nothing_runs(notebook: Notebook, line: str, said: str) -> None:
+    output = notebook.run(f"{line}\nran = True")
+    assert said in output.traceback
+    assert notebook.value("'ran' in globals()") == "False"
+
+
+def test_completion_and_help(notebook: Notebook) -> None:
+    assert notebook.complete("%%speedup --d") == ["--dry"]
+    assert notebook.complete("%%speedup ") == ["->"]
+    assert "what each would bring" in notebook.inspect("%%speedup")

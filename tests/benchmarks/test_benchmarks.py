@@ -29,6 +29,7 @@ SIZES = {
     "advice": {"times": 1, "runs": ["two tasks on two workers"]},
     "tagging": {"tasks": 100, "single_tasks": 50},
     "profile": {"tasks": 200, "iterations": 100, "long_tasks": 4, "pairs": 1},
+    "speedup": {"sleep": 0.002, "rounds": 1000},
     "faults": {
         "tasks": 1000,
         "kills": 3,

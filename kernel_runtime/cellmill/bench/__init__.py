@@ -38,6 +38,7 @@ IN_A_CHECKOUT = (
     "figures",
     "advice",
     "profile",
+    "speedup",
 )
 """What ``python -m benchmarks`` has beside these."""
 

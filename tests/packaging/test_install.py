@@ -19,7 +19,7 @@ import pytest
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
 from tests.packaging.conftest import PLAINLY, Distributions, checkout, clean_environment, run
 
-pytestmark = pytest.mark.packaging
+pytestmark = [pytest.mark.packaging, pytest.mark.timeout(900)]  # pip may wait long for what it downloads
 
 ROOT = Path(__file__).resolve().parents[2]
 CPYTHON_SUITE = "tests/executor/test_cpython_suite.py"

@@ -143,10 +143,11 @@ def _carried(cell: Cell, node: ast.Name) -> str:
         if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
     ]
     where = f" (line {min(stores)})" if stores else ""
+    other = "y" if name == "x" else "x"  # that it is combined with
     return (
         f"{name} is read here before this item binds it{where}: a plain loop has the value of the item "
-        f"before, and items run at the same time. For a sum write {name} += x, for the largest or smallest "
-        f"{name} = max({name}, x); else "
+        f"before, and items run at the same time. For a sum write {name} += {other}, for the largest or smallest "
+        f"{name} = max({name}, {other}); else "
         "return what is needed (-> out), and go on with it in a plain loop after the cell"
     )
 

@@ -58,6 +58,7 @@ class DaskEngine:
         self._changes = threading.Event()
         self._closed = False
         self._lock = threading.Lock()
+        self._scaling = threading.Lock()  # the number of an own cluster's workers
         self._watcher: threading.Thread | None = None
 
     # -- life
@@ -152,6 +153,7 @@ class DaskEngine:
             try:
                 self._watch()
                 heard = time.monotonic()
+                self._refill()
             except Exception as error:
                 if self._client.status not in ("running", "connecting", "newly-created") or (
                     time.monotonic() - heard > PATIENCE_SECONDS
@@ -201,6 +203,19 @@ class DaskEngine:
                 self._lanes.gone(place.key, "its Dask worker left the cluster")
         for place in came:
             self._lanes.came(place)
+
+    def _refill(self) -> None:
+        """Start workers anew that Dask has dropped from an own cluster.
+
+        Some seconds after a worker's death (`distributed.deploy.lost-worker-timeout`) Dask looks whether it is back,
+        and drops it if it is down at that moment, even when it has died a second time and is just starting.
+        """
+        if not self.owns or self._closed:
+            return
+        with self._scaling:
+            wanted = len(self._cluster.worker_spec)
+            if len(self._cluster.workers) < wanted:
+                self._cluster.scale(wanted)
 
     def _forget(self, address: str) -> None:
         """Packs that are pinned to a worker that is gone would wait for ever."""
@@ -306,10 +321,11 @@ class DaskEngine:
             idle = {a for a, (_, places) in self._workers.items() if all(p.key in gone for p in places)}
         cluster = self._cluster
         first = [n for n, w in list(cluster.workers.items()) if getattr(w, "worker_address", None) in idle]
-        spare = max(0, len(cluster.worker_spec) - workers)
-        if first[:spare]:  # left to itself, Dask ends the last one whatever it does
-            cluster.sync(cluster.scale_down, first[:spare])
-        cluster.scale(workers)
+        with self._scaling:
+            spare = max(0, len(cluster.worker_spec) - workers)
+            if first[:spare]:  # left to itself, Dask ends the last one whatever it does
+                cluster.sync(cluster.scale_down, first[:spare])
+            cluster.scale(workers)
 
 
 def _check_options(distributed: Any, options: dict[str, Any], own: bool) -> None:

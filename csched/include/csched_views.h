@@ -132,7 +132,7 @@ enum {
 typedef struct {
     uint32_t nodes, edges;
     uint32_t partial;   /* 1: the oldest edges of this work were overwritten */
-    uint32_t reserved;
+    uint32_t own;       /* nodes of the run, in a picture of one; else all */
     uint64_t structure; /* changes with nodes and edges */
     uint64_t changes;   /* changes with these and with states */
 } csched_dag_info_t;
@@ -252,6 +252,8 @@ int csched_dag_open(csched_t *s, csched_dag_t **dag);
 int csched_dag_close(csched_dag_t *dag);
 /* `since`: only tasks with later serial numbers and their inputs; 0: all */
 int csched_dag_look(csched_dag_t *dag, uint32_t since, csched_dag_info_t *info);
+/* Makes `part` the edges of `dag` that begin or end at a task of that run, with the nodes at their ends. */
+int csched_dag_of_run(const csched_dag_t *dag, uint32_t run, csched_dag_t *part, csched_dag_info_t *info);
 /* Fills one element of each column per node; NULL: not wanted. Inputs precede their dependents; the depth is the
  * longest path from a task without inputs. */
 int csched_dag_nodes(const csched_dag_t *dag, uint64_t *tickets, uint32_t *functions, uint32_t *depths, uint8_t *states,
@@ -277,10 +279,11 @@ int csched_timeline_figures(const csched_timeline_t *t, uint32_t most, csched_fi
  * counts[i] tasks of edges[i] to edges[i + 1] nanoseconds, the last edge one more than the largest of the last bar. */
 int csched_timeline_histogram(const csched_timeline_t *t, uint32_t function, uint32_t interval, uint32_t most,
                               uint64_t *edges, uint64_t *counts);
-int csched_timeline_running(csched_t *s, uint32_t most, csched_span_t *spans); /* one span per running task */
-/* One span for each task that ran between these times and whose journey is kept; if there are more than `most`, an even
+/* one span per running task of that run */
+int csched_timeline_running(csched_t *s, int64_t run, uint32_t most, csched_span_t *spans);
+/* One span for each task of that run that ran between these times and whose journey is kept; if there are more than `most`, an even
  * selection. `found`: their number */
-int csched_timeline_window(csched_t *s, uint64_t from, uint64_t to, uint32_t most, csched_span_t *spans,
+int csched_timeline_window(csched_t *s, int64_t run, uint64_t from, uint64_t to, uint32_t most, csched_span_t *spans,
                            uint64_t *found);
 
 /* If all tasks are over, the next one begins a new piece of work: what csched_account says of EVERY_RUN is about that and what follows. */
@@ -303,7 +306,13 @@ int csched_backlogs(csched_t *s, uint32_t most, csched_backlog_t *backlogs);
 /* to be called without the GIL */
 int csched_state_map(csched_t *s, csched_state_map_t *wanted, uint8_t *cells, uint32_t most);
 uint64_t csched_state_map_next(csched_t *s); /* positions given so far */
-int csched_state_map_add(csched_t *s, uint32_t count, uint32_t state); /* for tasks that are never submitted */
+/* The same of one run: `first`, `last` and `next` count its tasks, in the order of submission. Its oldest tasks are
+ * forgotten early if it takes turns with others in more than 262,144 stretches. */
+int csched_state_map_of_run(csched_t *s, uint32_t run, csched_state_map_t *wanted, uint8_t *cells, uint32_t most);
+/* the position of a run's task by its number in that run, from 0; 2^64-1: unknown, or forgotten */
+uint64_t csched_state_map_position(csched_t *s, uint32_t run, uint64_t place);
+/* for tasks of a run (2^32-1: none) that are never submitted */
+int csched_state_map_add(csched_t *s, uint32_t run, uint32_t count, uint32_t state);
 /* Sets outcomes that the scheduler does not see: of elements within a chunk. */
 int csched_state_map_set(csched_t *s, uint64_t position, uint32_t count, uint32_t state);
 uint64_t csched_task_position(csched_t *s, uint32_t slot); /* position of its first element; 2^64-1: no such task */

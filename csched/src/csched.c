@@ -253,6 +253,8 @@ CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
     if (!rc)
         rc = account_open(&s->accounts, *run);
     if (!rc)
+        rc = state_map_open_run(&s->state_map, *run);
+    if (!rc)
         s->runs[*run] = (csched_run_t){0};
     pthread_mutex_unlock(&s->lock);
     return rc;

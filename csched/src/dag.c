@@ -84,7 +84,7 @@ static int grow_table(csched_dag_t *dag)
     return CSCHED_OK;
 }
 
-static int64_t node_of(csched_dag_t *dag, uint64_t ticket, uint32_t function)
+static int64_t node_of(csched_dag_t *dag, uint64_t ticket, uint32_t function, uint32_t run)
 {
     int rc = grow_table(dag);
     if (rc < 0)
@@ -93,12 +93,13 @@ static int64_t node_of(csched_dag_t *dag, uint64_t ticket, uint32_t function)
     if (*entry) {
         dag_node_t *known = &dag->nodes[*entry - 1];
         known->function = function == CSCHED_DAG_SEVERAL ? known->function : function;
+        known->run = run == UINT32_MAX ? known->run : run;
         return *entry - 1;
     }
     if ((rc = grow(&dag->nodes, sizeof *dag->nodes, dag->node_count, &dag->node_capacity)) < 0 ||
         (rc = grow(&dag->open, sizeof *dag->open, dag->open_count, &dag->open_capacity)) < 0)
         return rc;
-    dag->nodes[dag->node_count] = (dag_node_t){.ticket = ticket, .function = function};
+    dag->nodes[dag->node_count] = (dag_node_t){.ticket = ticket, .function = function, .run = run};
     dag->open[dag->open_count++] = dag->node_count;
     *entry = ++dag->node_count;
     return dag->node_count - 1;
@@ -106,8 +107,8 @@ static int64_t node_of(csched_dag_t *dag, uint64_t ticket, uint32_t function)
 
 static int add_edge(csched_dag_t *dag, const lineage_row_t *row)
 {
-    int64_t from = node_of(dag, row->from, row->from_function);
-    int64_t to = from < 0 ? from : node_of(dag, row->to, row->to_function);
+    int64_t from = node_of(dag, row->from, row->from_function, row->from_run);
+    int64_t to = from < 0 ? from : node_of(dag, row->to, row->to_function, row->to_run);
     if (to < 0)
         return (int)to;
     int rc = grow(&dag->edges, sizeof *dag->edges, dag->edge_count, &dag->edge_capacity);
@@ -200,6 +201,7 @@ static uint32_t read_records(csched_dag_t *dag, uint32_t first, uint32_t count)
         node->seen = true;
         if (!task)
             continue;
+        node->run = task->run;
         bool over = task->state == TASK_DONE;
         if (over && task->status <= CSCHED_ERROR)
             node->ran_ns = task->ran_ns;
@@ -216,6 +218,7 @@ static void take_row(csched_dag_t *dag, const csched_journey_t *row)
         return;
     dag_node_t *node = &dag->nodes[entry - 1];
     node->function = row->function;
+    node->run = row->run;
     if (node->over)
         return;
     if (row->status == CSCHED_RETRIED) {
@@ -297,7 +300,39 @@ CSCHED_EXPORT int csched_dag_look(csched_dag_t *dag, uint32_t since, csched_dag_
     read_states(dag);
     dag->info.nodes = dag->node_count;
     dag->info.edges = dag->edge_count;
+    dag->info.own = dag->node_count;
     *info = dag->info;
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_dag_of_run(const csched_dag_t *dag, uint32_t run, csched_dag_t *part, csched_dag_info_t *info)
+{
+    bool forgot = false;
+    forget(part);
+    for (uint32_t i = 0; i < dag->edge_count; i++) {
+        const dag_node_t *from = &dag->nodes[dag->edges[i].from], *to = &dag->nodes[dag->edges[i].to];
+        const lineage_row_t row = {from->ticket, to->ticket, from->function, to->function, from->run, to->run};
+        bool unknown = dag->forgot && from->run == UINT32_MAX && to->run != run;
+        int rc = from->run == run || to->run == run ? add_edge(part, &row) : CSCHED_OK;
+        if (rc < 0)
+            return rc;
+        forgot |= unknown;
+    }
+    part->open_count = 0; /* it is made anew from the whole */
+    part->info.own = 0;
+    for (uint32_t i = 0; i < part->node_count; i++) {
+        dag_node_t *node = &part->nodes[i];
+        const dag_node_t *whole = &dag->nodes[*place(dag, node->ticket) - 1];
+        node->state = whole->state;
+        node->ran_ns = whole->ran_ns;
+        part->info.own += node->run == run;
+    }
+    part->info.nodes = part->node_count;
+    part->info.edges = part->edge_count;
+    part->info.partial = dag->info.partial || forgot;
+    part->info.structure = dag->info.structure;
+    part->info.changes = dag->info.changes;
+    *info = part->info;
     return CSCHED_OK;
 }
 

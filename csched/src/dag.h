@@ -8,6 +8,7 @@ typedef struct {
     uint64_t ticket;
     uint64_t ran_ns;
     uint32_t function, depth;
+    uint32_t run; /* UINT32_MAX: none, or not known yet */
     uint8_t state;
     bool over;    /* its state is final */
     bool gone;    /* its slot has been reused, and its journey was not read yet */

@@ -37,8 +37,12 @@ CSCHED_EXPORT int csched_depended(csched_t *s, uint64_t ticket, uint32_t functio
     pthread_mutex_lock(&s->lock);
     const task_t *task = graph_find(&s->graph, ticket);
     for (uint32_t i = 0; i < count; i++) {
-        const lineage_row_t row = {
-            .from = inputs[i], .to = ticket, .from_function = CSCHED_DAG_SEVERAL, .to_function = function};
+        const lineage_row_t row = {.from = inputs[i],
+                                   .to = ticket,
+                                   .from_function = CSCHED_DAG_SEVERAL,
+                                   .to_function = function,
+                                   .from_run = UINT32_MAX,
+                                   .to_run = task ? task->run : UINT32_MAX};
         lineage_append(&s->lineage, &row);
         account_late_input(&s->accounts, task, ticket, inputs[i]);
     }

@@ -11,6 +11,7 @@ enum { LINEAGE_ROWS = 65536 };
 typedef struct {
     uint64_t from, to; /* tickets */
     uint32_t from_function, to_function;
+    uint32_t from_run, to_run; /* UINT32_MAX: none, or unknown */
 } lineage_row_t;
 
 typedef struct {

@@ -1,60 +1,85 @@
-/* The state map, and pictures of it, whose cells are for one task each or for several. */
+/* The state map: positions are given, and states written. */
 #define _GNU_SOURCE
 #include "state_map.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "internal.h"
 #include "segment.h"
 
-enum {
-    SLICE = 65536, /* positions read while the lock is held once */
-    BLOCK = 128,   /* positions counted in one word: less than 256 */
-    MOST_SPAN = SLICE
-};
-#define ONES UINT64_C(0x0101010101010101)
-
 int state_map_open(state_map_t *map)
 {
     /* mapped, not allocated: untouched pages cost nothing */
-    void *at = mmap(NULL, MAP_POSITIONS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    *map = (state_map_t){.of = at == MAP_FAILED ? NULL : at};
-    return map->of ? CSCHED_OK : CSCHED_ENOMEM;
+    size_t states = MAP_POSITIONS, stretches = MAP_STRETCHES * sizeof(stretch_t);
+    uint8_t *at =
+        mmap(NULL, states + stretches, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *map = (state_map_t){0};
+    if (at == MAP_FAILED)
+        return CSCHED_ENOMEM;
+    map->of = at;
+    map->stretches = (stretch_t *)(void *)(at + states);
+    return CSCHED_OK;
 }
 
 void state_map_close(state_map_t *map)
 {
     if (map->of)
-        munmap(map->of, MAP_POSITIONS);
-    map->of = NULL;
+        munmap(map->of, MAP_POSITIONS + MAP_STRETCHES * sizeof(stretch_t));
+    free(map->runs);
+    *map = (state_map_t){0};
 }
 
-/* Skips overwritten positions; false: all are. */
-static bool still_there(const state_map_t *map, uint32_t *first, uint32_t *count)
+int state_map_open_run(state_map_t *map, uint32_t run)
 {
-    uint32_t age = (uint32_t)map->next - *first;
-    uint32_t gone = age > MAP_POSITIONS ? age - MAP_POSITIONS : 0;
-    if (gone >= *count)
-        return false;
-    *first += gone;
-    *count -= gone;
-    return true;
+    if (run >= map->run_count) {
+        map_run_t *runs = realloc(map->runs, (run + 1) * sizeof *runs);
+        if (!runs)
+            return CSCHED_ENOMEM;
+        map->runs = runs;
+        map->run_count = run + 1; /* runs are opened in the order of their numbers at first */
+    }
+    map->runs[run] = (map_run_t){0};
+    return CSCHED_OK;
 }
 
-/* Number of positions from `first` on that are contiguous in memory. */
-static uint32_t piece(uint32_t first, uint32_t count)
+void state_map_own(state_map_t *map, uint32_t run, uint32_t first, uint32_t count)
 {
-    uint32_t room = MAP_POSITIONS - (first & (MAP_POSITIONS - 1));
-    return count < room ? count : room;
+    map_run_t *of = &map->runs[run];
+    uint32_t number = map->stretched;
+    stretch_t *last = state_map_stretch(map, number - 1);
+    if (of->tasks && of->last == number - 1 && last->first + last->count == first) {
+        last->count += count;
+    } else {
+        *state_map_stretch(map, number) =
+            (stretch_t){.first = first, .count = count, .place = of->tasks, .previous = of->last};
+        of->last = number;
+        map->stretched++;
+    }
+    of->tasks += count;
+}
+
+void state_map_disown(state_map_t *map, uint32_t run, uint32_t count)
+{
+    if (run >= map->run_count)
+        return;
+    map_run_t *of = &map->runs[run];
+    stretch_t *last = state_map_stretch(map, of->last);
+    of->tasks -= count;
+    last->count -= count;
+    if (!last->count) {
+        of->last = last->previous;
+        map->stretched--;
+    }
 }
 
 void state_map_fill(state_map_t *map, uint32_t first, uint32_t count, uint8_t state)
 {
-    if (!still_there(map, &first, &count))
+    if (!state_map_still_there(map, &first, &count))
         return;
     while (count) {
-        uint32_t n = piece(first, count);
+        uint32_t n = state_map_piece(first, count);
         memset(map->of + (first & (MAP_POSITIONS - 1)), state, n);
         first += n;
         count -= n;
@@ -64,7 +89,7 @@ void state_map_fill(state_map_t *map, uint32_t first, uint32_t count, uint8_t st
 /* Sets elements that have no outcome of their own yet; skips states below `least`. */
 static void settle(state_map_t *map, uint32_t first, uint32_t count, uint8_t least, uint8_t state)
 {
-    if (!still_there(map, &first, &count))
+    if (!state_map_still_there(map, &first, &count))
         return;
     for (uint32_t i = 0; i < count; i++) {
         uint8_t *at = &map->of[(first + i) & (MAP_POSITIONS - 1)];
@@ -100,114 +125,6 @@ void state_map_look(state_map_t *map, const task_t *task, uint32_t element)
     }
 }
 
-static void look_at_workers(csched_t *s)
-{
-    for (uint32_t i = 0; i < s->worker_count; i++) {
-        const segment_t *segment = s->workers[i]->segment;
-        uint64_t ticket = segment ? u64_acquire(&segment->claim_ticket) : 0; /* partner: claim in worker.c */
-        const task_t *task = ticket ? graph_find(&s->graph, ticket) : NULL;
-        if (task && task->state == TASK_SENT && task->worker == i)
-            state_map_look(&s->state_map, task, u32_relaxed(&segment->claim_element));
-    }
-}
-
-/* Counts the states: eight one-byte counters in one word, and eight equal states at once. */
-static void tally(const uint8_t *states, uint32_t count, uint32_t *counts)
-{
-    for (uint32_t done = 0; done < count; done += BLOCK) {
-        uint32_t n = count - done < BLOCK ? count - done : BLOCK, i = 0;
-        uint64_t sum = 0, word;
-        for (; i + 8 <= n; i += 8) {
-            memcpy(&word, states + done + i, sizeof word);
-            if (word == states[done + i] * ONES)
-                sum += UINT64_C(8) << 8 * states[done + i];
-            else
-                for (uint32_t j = i; j < i + 8; j++)
-                    sum += UINT64_C(1) << 8 * states[done + j];
-        }
-        for (; i < n; i++)
-            sum += UINT64_C(1) << 8 * states[done + i];
-        for (uint32_t state = 0; state < CSCHED_MAP_STATES; state++)
-            counts[state] += sum >> 8 * state & 255;
-    }
-}
-
-/* A cell as csched_views.h defines it. */
-static uint8_t cell_of(const uint32_t *counts, uint32_t count)
-{
-    uint32_t done = counts[CSCHED_MAP_DONE], share = done * UINT64_C(15) / count;
-    if (done && done < count)
-        share = share < 1 ? 1 : share > 14 ? 14 : share;
-    return (uint8_t)(share | (counts[CSCHED_MAP_FAILED] || counts[CSCHED_MAP_LOST] ? CSCHED_CELL_FAILED : 0) |
-                     (counts[CSCHED_MAP_RUNNING] ? CSCHED_CELL_RUNNING : 0) |
-                     (counts[CSCHED_MAP_WAITING] || counts[CSCHED_MAP_QUEUED] ? CSCHED_CELL_WAITING : 0) |
-                     (counts[CSCHED_MAP_CANCELLED] ? CSCHED_CELL_CANCELLED : 0));
-}
-
-/* Writes one cell for `count` positions, or a cell for each if `span` is 1. */
-static void picture(const state_map_t *map, uint32_t first, uint32_t count, uint32_t span, uint64_t *totals,
-                    uint8_t *cells)
-{
-    uint32_t counts[CSCHED_MAP_STATES] = {0};
-    uint32_t all = count;
-    while (count) {
-        uint32_t n = piece(first, count);
-        const uint8_t *states = map->of + (first & (MAP_POSITIONS - 1));
-        tally(states, n, counts);
-        if (span == 1) {
-            memcpy(cells, states, n);
-            cells += n;
-        }
-        first += n;
-        count -= n;
-    }
-    if (span > 1)
-        *cells = cell_of(counts, all);
-    for (uint32_t state = 0; state < CSCHED_MAP_STATES; state++)
-        totals[state] += counts[state];
-}
-
-/* Limits the request to existing positions; after overwritten ones it begins with a whole cell. */
-static void clip(const state_map_t *map, csched_state_map_t *wanted)
-{
-    uint64_t oldest = map->next > MAP_POSITIONS ? map->next - MAP_POSITIONS : 0;
-    if (wanted->last > map->next)
-        wanted->last = map->next;
-    if (wanted->first < oldest)
-        wanted->first += (oldest - wanted->first + wanted->span - 1) / wanted->span * wanted->span;
-    if (wanted->first > wanted->last)
-        wanted->first = wanted->last;
-    wanted->next = map->next;
-}
-
-CSCHED_EXPORT int csched_state_map(csched_t *s, csched_state_map_t *wanted, uint8_t *cells, uint32_t most)
-{
-    uint32_t span = wanted->span;
-    if (!span || span & (span - 1) || span > MOST_SPAN || wanted->first > wanted->last)
-        return CSCHED_EINVAL;
-    memset(wanted->counts, 0, sizeof wanted->counts);
-    pthread_mutex_lock(&s->lock);
-    look_at_workers(s);
-    clip(&s->state_map, wanted);
-    uint64_t room = (uint64_t)most * span;
-    if (wanted->last - wanted->first > room)
-        wanted->last = wanted->first + room;
-    wanted->cells = 0;
-    for (uint64_t at = wanted->first; at < wanted->last;) {
-        uint64_t end = wanted->last - at > SLICE ? at + SLICE : wanted->last;
-        while (at < end) {
-            uint32_t n = span == 1 || end - at < span ? (uint32_t)(end - at) : span;
-            picture(&s->state_map, (uint32_t)at, n, span, wanted->counts, cells + wanted->cells);
-            wanted->cells += span == 1 ? n : 1;
-            at += n;
-        }
-        pthread_mutex_unlock(&s->lock); /* tasks begin and end meanwhile: the picture is not a snapshot */
-        pthread_mutex_lock(&s->lock);
-    }
-    pthread_mutex_unlock(&s->lock);
-    return CSCHED_OK;
-}
-
 CSCHED_EXPORT uint64_t csched_state_map_next(csched_t *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -216,12 +133,12 @@ CSCHED_EXPORT uint64_t csched_state_map_next(csched_t *s)
     return next;
 }
 
-CSCHED_EXPORT int csched_state_map_add(csched_t *s, uint32_t count, uint32_t state)
+CSCHED_EXPORT int csched_state_map_add(csched_t *s, uint32_t run, uint32_t count, uint32_t state)
 {
     if (state >= CSCHED_MAP_STATES)
         return CSCHED_EINVAL;
     pthread_mutex_lock(&s->lock);
-    state_map_add(&s->state_map, count, (uint8_t)state);
+    state_map_add(&s->state_map, run, count, (uint8_t)state);
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;
 }
@@ -246,33 +163,4 @@ CSCHED_EXPORT uint64_t csched_task_position(csched_t *s, uint32_t slot)
         position = s->state_map.next - (uint32_t)((uint32_t)s->state_map.next - task_at(s, slot)->first);
     pthread_mutex_unlock(&s->lock);
     return position;
-}
-
-static uint32_t equal_from(const uint8_t *cells, uint32_t at, uint32_t count)
-{
-    uint32_t n = 1;
-    while (n < 128 && at + n < count && cells[at + n] == cells[at])
-        n++;
-    return n;
-}
-
-CSCHED_EXPORT uint32_t csched_state_map_pack(const uint8_t *cells, uint32_t count, uint8_t *packed)
-{
-    uint32_t at = 0, size = 0;
-    while (at < count) {
-        uint32_t equal = equal_from(cells, at, count), others = 0;
-        if (equal > 2) {
-            packed[size++] = (uint8_t)(257 - equal);
-            packed[size++] = cells[at];
-            at += equal;
-            continue;
-        }
-        while (others < 128 && at + others < count && equal_from(cells, at + others, count) <= 2)
-            others++;
-        packed[size++] = (uint8_t)(others - 1);
-        memcpy(packed + size, cells + at, others);
-        size += others;
-        at += others;
-    }
-    return size;
 }

@@ -62,7 +62,9 @@ static void log_inputs(csched_t *s, const task_t *task, const call_t *call)
         const lineage_row_t row = {.from = from,
                                    .to = task->ticket,
                                    .from_function = task_at(s, ticket_slot(from))->function,
-                                   .to_function = task->function};
+                                   .to_function = task->function,
+                                   .from_run = task_at(s, ticket_slot(from))->run,
+                                   .to_run = task->run};
         lineage_append(&s->lineage, &row);
     }
 }
@@ -90,7 +92,8 @@ static int prepare(csched_t *s, task_t *task, const call_t *call)
                      .function = call->function,
                      .run = call->run,
                      .count = count,
-                     .first = again ? (uint32_t)(again - 1) : state_map_add(&s->state_map, count, CSCHED_MAP_QUEUED),
+                     .first = again ? (uint32_t)(again - 1)
+                                    : state_map_add(&s->state_map, call->run, count, CSCHED_MAP_QUEUED),
                      .dependents = NO_EDGE,
                      .next = NO_TASK,
                      .previous = NO_TASK,
@@ -180,8 +183,10 @@ static void undo(csched_t *s, task_t *task, uint64_t position)
         s->regions[REGION_KERNEL].live--;
         free(task->payload);
     }
-    if (!position)
-        s->state_map.next -= task->count; /* nothing was submitted since */
+    if (!position) { /* nothing was submitted since */
+        s->state_map.next -= task->count;
+        state_map_disown(&s->state_map, task->run, task->count);
+    }
     function_over(s, task->function);
     if (task->flags & FLAG_DEMANDS)
         allocation_end(s, task);

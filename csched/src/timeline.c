@@ -342,13 +342,15 @@ CSCHED_EXPORT int csched_timeline_histogram(const csched_timeline_t *t, uint32_t
     return (int)bars;
 }
 
-CSCHED_EXPORT int csched_timeline_running(csched_t *s, uint32_t most, csched_span_t *spans)
+CSCHED_EXPORT int csched_timeline_running(csched_t *s, int64_t run, uint32_t most, csched_span_t *spans)
 {
     csched_worker_info_t info;
     uint32_t n = 0;
     for (uint32_t i = 0; n < most && csched_worker_info(s, i, &info) == CSCHED_OK; i++) {
         if (!info.ticket || !info.since || !csched_task_state(s, info.ticket))
             continue; /* no task, or it has just ended */
+        if (run != CSCHED_EVERY_RUN && run != info.run)
+            continue;
         piece_t piece = {.start = info.since,
                          .end = csched_now(),
                          .ticket = info.ticket,
@@ -362,6 +364,7 @@ CSCHED_EXPORT int csched_timeline_running(csched_t *s, uint32_t most, csched_spa
 }
 
 typedef struct {
+    int64_t run;
     uint64_t from, to;
     uint64_t stride; /* 0: only count */
     uint64_t found;
@@ -373,6 +376,8 @@ static void look(window_t *window, const csched_journey_t *row)
 {
     piece_t piece;
     uint64_t stride = window->stride;
+    if (window->run != CSCHED_EVERY_RUN && window->run != row->run)
+        return;
     if (!piece_of(row, 1, &piece) || piece.start > window->to || piece.end < window->from)
         return;
     if (stride && window->found % stride == 0 && window->count < window->most)
@@ -396,10 +401,10 @@ static void look_at_all(csched_t *s, window_t *window)
     }
 }
 
-CSCHED_EXPORT int csched_timeline_window(csched_t *s, uint64_t from, uint64_t to, uint32_t most, csched_span_t *spans,
-                                         uint64_t *found)
+CSCHED_EXPORT int csched_timeline_window(csched_t *s, int64_t run, uint64_t from, uint64_t to, uint32_t most,
+                                         csched_span_t *spans, uint64_t *found)
 {
-    window_t window = {.from = from, .to = to, .most = most, .spans = spans};
+    window_t window = {.run = run, .from = from, .to = to, .most = most, .spans = spans};
     *found = 0;
     if (!most || from > to)
         return CSCHED_EINVAL;

@@ -313,5 +313,54 @@ static void looked_at_while_it_runs(void)
     world_close(w);
 }
 
-MAIN(TEST(random_graphs), TEST(every_state), TEST(only_later_work_and_its_inputs), TEST(an_input_long_over),
-     TEST(groups_hold_every_task_and_edge), TEST(more_edges_than_are_kept), TEST(looked_at_while_it_runs))
+/* Two chains of two runs, and a task that takes a result of each: a run's part has its edges and what is at their ends. */
+static void a_run_has_its_part_of_the_graph(void)
+{
+    world_t *w = world_open(1);
+    csched_dag_t *dag, *part;
+    csched_dag_info_t info;
+    uint32_t runs[2], slot = 0;
+    uint64_t last[2] = {0, 0};
+    OK(csched_dag_open(w->s, &dag));
+    OK(csched_dag_open(w->s, &part));
+    OK(csched_reserve(w->s, 16));
+    OK(csched_run_open(w->s, &runs[0]));
+    OK(csched_run_open(w->s, &runs[1]));
+    for (uint32_t i = 0; i < 8; i++) {
+        uint32_t whose = i % 2;
+        csched_options_t options = last[whose] ? after(&last[whose], 1) : plain();
+        int64_t made =
+            csched_submit_with(w->s, slot++, 0, runs[whose], &(job_t){JOB_NONE, i, 0}, sizeof(job_t), 0, &options);
+        CHECK(made > 0);
+        last[whose] = (uint64_t)made;
+    }
+    csched_options_t options = after(last, 2);
+    CHECK(csched_submit_with(w->s, slot, 0, runs[1], &(job_t){JOB_NONE, 9, 0}, sizeof(job_t), 0, &options) > 0);
+    OK(csched_dag_look(dag, 0, &info));
+    EQUAL(info.nodes, 9);
+    EQUAL(info.edges, 8);
+    OK(csched_dag_of_run(dag, runs[0], part, &info));
+    EQUAL(info.nodes, 5);
+    EQUAL(info.own, 4);
+    EQUAL(info.edges, 4);
+    OK(csched_dag_of_run(dag, runs[1], part, &info));
+    EQUAL(info.nodes, 6);
+    EQUAL(info.own, 5);
+    EQUAL(info.edges, 5);
+    world_threads(w, 1);
+    finish(w, 9);
+    OK(csched_dag_look(dag, 0, &info));
+    OK(csched_dag_of_run(dag, runs[0], part, &info));
+    EQUAL(info.own, 4);
+    uint8_t states[5];
+    EQUAL(csched_dag_nodes(part, NULL, NULL, NULL, states, NULL), 5);
+    for (uint32_t i = 0; i < 5; i++)
+        EQUAL(states[i], CSCHED_DAG_DONE);
+    OK(csched_dag_close(part));
+    OK(csched_dag_close(dag));
+    world_close(w);
+}
+
+MAIN(TEST(a_run_has_its_part_of_the_graph), TEST(random_graphs), TEST(every_state),
+     TEST(only_later_work_and_its_inputs), TEST(an_input_long_over), TEST(groups_hold_every_task_and_edge),
+     TEST(more_edges_than_are_kept), TEST(looked_at_while_it_runs))

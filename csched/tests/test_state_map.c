@@ -172,7 +172,7 @@ static void what_cannot_be_submitted_takes_no_position(void)
     CHECK(csched_submit_with(w->s, 0, 0, 0, &byte, 1, 0, &options) < 0);
     CHECK(csched_submit(w->s, 0, 12345, 0, &byte, 1, 0) < 0);
     EQUAL(csched_state_map_next(w->s), 0);
-    OK(csched_state_map_add(w->s, 3, CSCHED_MAP_CANCELLED)); /* but its owner may give it one */
+    OK(csched_state_map_add(w->s, UINT32_MAX, 3, CSCHED_MAP_CANCELLED)); /* but its owner may give it one */
     EQUAL(csched_state_map_next(w->s), 3);
     EQUAL(state_at(w, 2), CSCHED_MAP_CANCELLED);
     world_close(w);
@@ -187,7 +187,7 @@ static void arguments_are_checked(void)
     EQUAL(csched_state_map(w->s, &map, cells, 1), CSCHED_EINVAL);
     map = (csched_state_map_t){.first = 2, .last = 1, .span = 1};
     EQUAL(csched_state_map(w->s, &map, cells, 1), CSCHED_EINVAL);
-    EQUAL(csched_state_map_add(w->s, 1, CSCHED_MAP_STATES), CSCHED_EINVAL);
+    EQUAL(csched_state_map_add(w->s, UINT32_MAX, 1, CSCHED_MAP_STATES), CSCHED_EINVAL);
     EQUAL(csched_state_map_set(w->s, 0, 1, CSCHED_MAP_DONE), CSCHED_EINVAL); /* not given yet */
     EQUAL(csched_state_map_set(w->s, UINT64_MAX, 2, CSCHED_MAP_DONE), CSCHED_EINVAL);
     EQUAL(csched_state_map_next(w->s), 0);
@@ -197,7 +197,7 @@ static void arguments_are_checked(void)
 static void a_cell_sums_up(void)
 {
     world_t *w = world_open(0);
-    OK(csched_state_map_add(w->s, 1000, CSCHED_MAP_DONE));
+    OK(csched_state_map_add(w->s, UINT32_MAX, 1000, CSCHED_MAP_DONE));
     OK(csched_state_map_set(w->s, 300, 1, CSCHED_MAP_FAILED));
     OK(csched_state_map_set(w->s, 600, 1, CSCHED_MAP_RUNNING));
     OK(csched_state_map_set(w->s, 601, 2, CSCHED_MAP_WAITING));
@@ -235,7 +235,7 @@ static void cells_are_those_of_a_plain_count(void)
             states[i++] = (uint8_t)state;
     }
     for (uint32_t i = 0; i < sizeof states; i++)
-        OK(csched_state_map_add(w->s, 1, states[i]));
+        OK(csched_state_map_add(w->s, UINT32_MAX, 1, states[i]));
     for (uint32_t span = 1; span <= 1024; span *= 2) {
         uint32_t from = (uint32_t)(next_random(&random) % 1000), to = from + 18000;
         csched_state_map_t map = look(w, from, to, span);
@@ -269,9 +269,9 @@ static void the_oldest_are_overwritten(void)
 {
     world_t *w = world_open(0);
     submit(w, JOB_NONE, 0, 0);
-    OK(csched_state_map_add(w->s, RING - 1, CSCHED_MAP_DONE));
+    OK(csched_state_map_add(w->s, UINT32_MAX, RING - 1, CSCHED_MAP_DONE));
     EQUAL(state_at(w, 0), CSCHED_MAP_QUEUED);
-    OK(csched_state_map_add(w->s, 100, CSCHED_MAP_FAILED));
+    OK(csched_state_map_add(w->s, UINT32_MAX, 100, CSCHED_MAP_FAILED));
     world_threads(w, 1);
     finish(w, 1); /* its position is another one's: that is left alone */
     EQUAL(state_at(w, RING), CSCHED_MAP_FAILED);
@@ -325,6 +325,78 @@ static void journeys_tell_positions(void)
     world_close(w);
 }
 
+static csched_state_map_t look_at_run(world_t *w, uint32_t run, uint64_t from, uint64_t to, uint32_t span)
+{
+    csched_state_map_t map = {.first = from, .last = to, .span = span};
+    OK(csched_state_map_of_run(w->s, run, &map, cells, sizeof cells));
+    return map;
+}
+
+/* Two runs and tasks of none take turns: each run's map has its own tasks, in its own order, and together they are all. */
+static void a_run_has_a_map_of_its_own(void)
+{
+    static const uint8_t states[] = {CSCHED_MAP_DONE, CSCHED_MAP_FAILED, CSCHED_MAP_CANCELLED, CSCHED_MAP_LOST};
+    world_t *w = world_open(0);
+    uint32_t runs[3] = {0, 0, UINT32_MAX}, owned[2] = {0, 0};
+    static uint64_t positions[2][MANY];
+    static uint8_t wanted[2][MANY];
+    uint64_t random = 11;
+    OK(csched_run_open(w->s, &runs[0]));
+    OK(csched_run_open(w->s, &runs[1]));
+    EQUAL(look_at_run(w, runs[0], 0, UINT64_MAX, 1).cells, 0);
+    EQUAL(csched_state_map_position(w->s, runs[0], 0), UINT64_MAX);
+    for (uint64_t next = 0; next < 3000;) {
+        uint32_t whose = (uint32_t)(next_random(&random) % 3), count = 1 + (uint32_t)(next_random(&random) % 5);
+        uint8_t state = states[next_random(&random) % 4];
+        OK(csched_state_map_add(w->s, runs[whose], count, state));
+        for (uint32_t i = 0; i < count && whose < 2; i++) {
+            positions[whose][owned[whose]] = next + i;
+            wanted[whose][owned[whose]++] = state;
+        }
+        next += count;
+    }
+    for (uint32_t whose = 0; whose < 2; whose++) {
+        csched_state_map_t map = look_at_run(w, runs[whose], 0, UINT64_MAX, 1);
+        EQUAL(map.next, owned[whose]);
+        EQUAL(map.cells, owned[whose]);
+        EQUAL(memcmp(cells, wanted[whose], owned[whose]), 0);
+        for (uint32_t i = 0; i < owned[whose]; i++)
+            EQUAL(csched_state_map_position(w->s, runs[whose], i), positions[whose][i]);
+        EQUAL(csched_state_map_position(w->s, runs[whose], owned[whose]), UINT64_MAX);
+        map = look_at_run(w, runs[whose], 100, 107, 1);
+        EQUAL(map.cells, 7);
+        EQUAL(memcmp(cells, wanted[whose] + 100, 7), 0);
+        map = look_at_run(w, runs[whose], 0, UINT64_MAX, 64);
+        EQUAL(map.cells, (owned[whose] + 63) / 64);
+        EQUAL(map.counts[CSCHED_MAP_DONE] + map.counts[CSCHED_MAP_FAILED] + map.counts[CSCHED_MAP_CANCELLED] +
+                  map.counts[CSCHED_MAP_LOST],
+              owned[whose]);
+    }
+    csched_state_map_t none = {.last = 1, .span = 1};
+    EQUAL(csched_state_map_of_run(w->s, 77, &none, cells, 1), CSCHED_EINVAL);
+    world_close(w);
+}
+
+static void a_run_of_turns_without_end_forgets_its_first_tasks(void)
+{
+    enum { TURNS = MAP_STRETCHES / 2 + 1000 };
+    world_t *w = world_open(0);
+    uint32_t one, other;
+    OK(csched_run_open(w->s, &one));
+    OK(csched_run_open(w->s, &other));
+    for (uint32_t i = 0; i < TURNS; i++) {
+        OK(csched_state_map_add(w->s, one, 1, CSCHED_MAP_DONE));
+        OK(csched_state_map_add(w->s, other, 1, CSCHED_MAP_FAILED));
+    }
+    csched_state_map_t map = look_at_run(w, one, 0, UINT64_MAX, 1);
+    EQUAL(map.next, TURNS);
+    EQUAL(map.first, 1000);
+    EQUAL(map.counts[CSCHED_MAP_DONE], MAP_STRETCHES / 2);
+    EQUAL(csched_state_map_position(w->s, one, 999), UINT64_MAX);
+    EQUAL(csched_state_map_position(w->s, one, 1000), 2000);
+    world_close(w);
+}
+
 static void unpack(uint32_t size, const uint8_t *wanted, uint32_t count)
 {
     uint32_t at = 0;
@@ -363,4 +435,5 @@ MAIN(TEST(a_task_is_queued_runs_and_ends), TEST(inputs_are_waited_for_and_their_
      TEST(a_chunk_that_waits_is_cancelled_whole), TEST(what_cannot_be_submitted_takes_no_position),
      TEST(arguments_are_checked), TEST(a_cell_sums_up), TEST(cells_are_those_of_a_plain_count),
      TEST(the_oldest_are_overwritten), TEST(positions_go_on_beyond_32_bits), TEST(journeys_tell_positions),
-     TEST(packing_loses_nothing))
+     TEST(packing_loses_nothing), TEST(a_run_has_a_map_of_its_own),
+     TEST(a_run_of_turns_without_end_forgets_its_first_tasks))

@@ -293,14 +293,14 @@ static void a_window_holds_what_ran_in_it(void)
     uint64_t found;
     for (uint64_t i = 0; i < 5000; i++)
         append(s, i + 1, 1, 1000 * i, 100); /* runs from 400 to 500 */
-    EQUAL(csched_timeline_window(s, 2500, 4400, 100, spans, &found), 3);
+    EQUAL(csched_timeline_window(s, CSCHED_EVERY_RUN, 2500, 4400, 100, spans, &found), 3);
     EQUAL(found, 3);
     EQUAL(spans[0].ticket, 3);
     EQUAL(spans[2].start, 4400);
-    EQUAL(csched_timeline_window(s, 0, UINT64_MAX, 100, spans, &found), 100);
+    EQUAL(csched_timeline_window(s, CSCHED_EVERY_RUN, 0, UINT64_MAX, 100, spans, &found), 100);
     EQUAL(found, 5000);
     EQUAL(spans[99].ticket, 1 + 99 * 50);
-    EQUAL(csched_timeline_window(s, 5, 4, 100, spans, &found), CSCHED_EINVAL);
+    EQUAL(csched_timeline_window(s, CSCHED_EVERY_RUN, 5, 4, 100, spans, &found), CSCHED_EINVAL);
     csched_destroy(s);
 }
 
@@ -313,7 +313,7 @@ static void real_tasks_are_seen_while_they_run_and_after(void)
     world_threads(w, 2);
     uint64_t ticket = submit(w, JOB_GATE, 1, 0);
     UNTIL((csched_poll(w->s, 0), u32_acquire(&board->at_gate[0])) == 1);
-    EQUAL(csched_timeline_running(w->s, 8, spans), 1);
+    EQUAL(csched_timeline_running(w->s, CSCHED_EVERY_RUN, 8, spans), 1);
     EQUAL(spans[0].ticket, ticket);
     EQUAL(spans[0].running, 1);
     CHECK(spans[0].end >= spans[0].start);
@@ -321,10 +321,10 @@ static void real_tasks_are_seen_while_they_run_and_after(void)
         submit(w, JOB_NONE, 2 + i, 0);
     open_gate(0);
     finish(w, 51);
-    EQUAL(csched_timeline_running(w->s, 8, spans), 0);
+    EQUAL(csched_timeline_running(w->s, CSCHED_EVERY_RUN, 8, spans), 0);
     OK(csched_timeline_fold(t, w->s, &state));
     EQUAL(state.tasks, 51);
-    EQUAL(csched_timeline_window(w->s, 0, csched_now(), 8, spans, &(uint64_t){0}), 8);
+    EQUAL(csched_timeline_window(w->s, CSCHED_EVERY_RUN, 0, csched_now(), 8, spans, &(uint64_t){0}), 8);
     csched_timeline_close(t);
     world_close(w);
 }

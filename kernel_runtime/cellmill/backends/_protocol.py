@@ -23,6 +23,7 @@ class Picture(Protocol):
     """Tasks with inputs or dependents, and their states. Columns are native integers and floats, one after another."""
 
     tasks: int
+    own: int  # of these, tasks of the run that it shows; the others are their inputs and dependents
     dependencies: int
     partial: bool  # the oldest dependencies are not kept any more
     structure: int  # another number when there are other tasks or dependencies
@@ -142,8 +143,16 @@ class Observer(Protocol):
     def next_position(self) -> int:
         """Position of the next task in the state map."""
 
-    def state_map(self, start: int, end: int, span: int, most: int) -> MapPart:
-        """The part from one position up to another, ``span`` tasks a cell, at most so many cells."""
+    def state_map(self, start: int, end: int, span: int, most: int, run: int | None = None) -> MapPart:
+        """The part from one position up to another, ``span`` tasks a cell, at most so many cells; of one run, both
+        count its own tasks.
+        """
+
+    def positions_of(self, run: int) -> int:
+        """Return how many tasks of a run are in the state map, or were."""
+
+    def position_in(self, run: int, place: int) -> int | None:
+        """Return a task's position by its place among the run's tasks; None: not known any more."""
 
     def account(self, run: int | None, *, advice: bool = False) -> Account:
         """Return where the time of a run (by its number here) went; None: of the present piece of work.
@@ -161,11 +170,17 @@ class Observer(Protocol):
     def timeline(self) -> Timeline:
         """A new fold of the journeys, which does not keep the backend alive."""
 
-    def spans_between(self, start_ns: int, end_ns: int, most: int) -> tuple[bytes, int]:
-        """A span for each task that ran between these times, or for an even choice of them; how many did."""
+    def spans_between(
+        self, start_ns: int, end_ns: int, most: int, run: int | None = None
+    ) -> tuple[bytes, int]:
+        """A span for each task, of one run or of all, that ran between these times, or for an even choice of them; how
+        many did.
+        """
 
-    def dependencies(self) -> Picture:
-        """A new picture of what hangs on what, for one thread at a time."""
+    def dependencies(self, run: int | None = None) -> Picture:
+        """A new picture of what hangs on what, for one thread at a time; ``run``: its tasks with their inputs and
+        dependents, instead of the present piece of work.
+        """
 
 
 class Profiling(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from ... import _csched
 from .scheduler import Scheduler, check, nogil
@@ -15,28 +16,50 @@ SEVERAL = 2**32 - 1
 class DependencyPicture:
     """See `Picture`. It keeps its scheduler alive."""
 
-    def __init__(self, scheduler: Scheduler, names: Mapping[int, str], work_began: Callable[[], int]) -> None:
-        """``names``: of the functions, by number; ``work_began``: see `ScheduledBackend.work_began`."""
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        names: Mapping[int, str],
+        work_began: Callable[[], int],
+        run: int | None = None,
+    ) -> None:
+        """``names``: of the functions, by number; ``work_began``: see `ScheduledBackend.work_began`; ``run``: only its
+        tasks, with their inputs and dependents, instead of the present piece of work.
+        """
         self._scheduler = scheduler
         self._names = names
         self._work_began = work_began
+        self._run = run
         self._process = os.getpid()
-        out = _ffi.new("csched_dag_t **")
-        check(nogil.csched_dag_open(self._scheduler.nogil_handle, out), "a picture of the dependencies")
-        self._handle = out[0]
+        self._opened: list[Any] = []
+        self._whole = self._open()
+        self._handle = self._whole if run is None else self._open()  # what is shown
         self._info = _ffi.new("csched_dag_info_t *")
-        self.tasks = self.dependencies = self.structure = self.changes = 0
+        self.tasks = self.own = self.dependencies = self.structure = self.changes = 0
         self.partial = False
 
+    def _open(self) -> Any:
+        out = _ffi.new("csched_dag_t **")
+        check(nogil.csched_dag_open(self._scheduler.nogil_handle, out), "a picture of the dependencies")
+        self._opened.append(out[0])
+        return out[0]
+
     def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None and os.getpid() == self._process:
-            nogil.csched_dag_close(self._handle)
+        if os.getpid() == getattr(self, "_process", None):
+            for handle in self._opened:
+                nogil.csched_dag_close(handle)
 
     def look(self) -> None:
-        """Bring it up to date, with the present piece of work."""
-        info = self._info
-        rc = nogil.csched_dag_look(self._handle, self._work_began(), info)
+        """Bring it up to date, with the present piece of work or with its run."""
+        info, run = self._info, self._run
+        rc = nogil.csched_dag_look(self._whole, self._work_began() if run is None else 0, info)
         check(rc, "the picture of the dependencies")
+        if run is not None and info.changes == self.changes:
+            return
+        if run is not None:
+            rc = nogil.csched_dag_of_run(self._whole, run, self._handle, info)
+            check(rc, "the picture of a run's dependencies")
+        self.own = info.own
         self.tasks, self.dependencies, self.partial = info.nodes, info.edges, bool(info.partial)
         self.structure, self.changes = info.structure, info.changes
 

@@ -45,8 +45,14 @@ class Observer:
     def next_position(self) -> int:
         return self._states.next
 
-    def state_map(self, start: int, end: int, span: int, most: int) -> Picture:
-        return self._states.picture(start, end, span, most)
+    def state_map(self, start: int, end: int, span: int, most: int, run: int | None = None) -> Picture:
+        return self._states.picture(start, end, span, most, run)
+
+    def positions_of(self, run: int) -> int:
+        return self._states.count(run)
+
+    def position_in(self, run: int, place: int) -> int | None:
+        return self._states.position_in(run, place)
 
     def account(self, run: int | None, *, advice: bool = False) -> Account:
         if run is not None:
@@ -66,8 +72,11 @@ class Observer:
     def timeline(self) -> timeline.Timeline:
         return timeline.Timeline(self._scheduler)
 
-    def spans_between(self, start_ns: int, end_ns: int, most: int) -> tuple[bytes, int]:
-        return timeline.window(self._scheduler, start_ns, end_ns, most)
+    def spans_between(
+        self, start_ns: int, end_ns: int, most: int, run: int | None = None
+    ) -> tuple[bytes, int]:
+        number = timeline.EVERY_RUN if run is None else run
+        return timeline.window(self._scheduler, number, start_ns, end_ns, most)
 
-    def dependencies(self) -> DependencyPicture:
-        return DependencyPicture(self._scheduler, self.function_names, self._work_began)
+    def dependencies(self, run: int | None = None) -> DependencyPicture:
+        return DependencyPicture(self._scheduler, self.function_names, self._work_began, run)

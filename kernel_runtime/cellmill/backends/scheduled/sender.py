@@ -267,7 +267,7 @@ class Sender:
     def _failed(self, run: int, cause: Future, call: str) -> Future:
         """A future of a call that one of its inputs has failed already."""
         self.scheduler.adjust_run(run, submitted=1, failed=1)
-        self.host.states.put(None, 1, state_map.FAILED)
+        self.host.states.put(None, 1, state_map.FAILED, run)
         future = Future(self.host)
         error = outcomes.dependency_failed(cause, 0)
         name_call(error, call)

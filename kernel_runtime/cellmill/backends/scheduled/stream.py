@@ -200,14 +200,14 @@ class Stream:
             self.host.submit_chunk(self.function, body, chunk, self.options, self.run)
         except Closed:
             self.host.scheduler.adjust_run(self.run, cancelled=len(items))
-            self.host.states.put(position, len(items), state_map.CANCELLED)
+            self.host.states.put(position, len(items), state_map.CANCELLED, self.run)
             for key, item in zip(keys, items, strict=True):
                 self.settle_error(key, outcomes.cancelled(item))
             raise
         except (DependencyError, PayloadError, UsageError) as error:
             if len(items) == 1:
                 self.host.scheduler.adjust_run(self.run, failed=1)
-                self.host.states.put(position, 1, state_map.FAILED)
+                self.host.states.put(position, 1, state_map.FAILED, self.run)
                 self.name(keys[0], items[0], error)
                 self.settle_error(keys[0], error)
                 return
@@ -248,7 +248,7 @@ class Stream:
         """The keys of what waited here, which ends in this state of the map."""
         dropped = self.waiting.clear()
         for keys, items, position in dropped:
-            self.host.states.put(position, len(items), state)
+            self.host.states.put(position, len(items), state, self.run)
             if type(keys) is not range:
                 self.dropped.update(zip(keys, items, strict=True))
             elif len(self.dropped) < MOST_DROPPED:
@@ -263,7 +263,7 @@ class Stream:
                 return False
             self._over(1)
             self.dropped[key] = removed[1][0]
-            self.host.states.put(removed[2], 1, state_map.CANCELLED)
+            self.host.states.put(removed[2], 1, state_map.CANCELLED, self.run)
             self.host.scheduler.adjust_run(self.run, cancelled=1)
             return True
 

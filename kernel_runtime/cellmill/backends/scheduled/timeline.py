@@ -54,9 +54,11 @@ class Timeline:
         self._handle = ffi.gc(out[0], nogil.csched_timeline_close)
         self._state = ffi.new("csched_timeline_state_t *")
         self._spans = ffi.new("csched_span_t[]", MOST_SPANS)
+        self._run = EVERY_RUN
 
     def begin(self, since_ns: int, run: int = EVERY_RUN) -> None:
         """Start anew, with the tasks submitted since then (monotonic nanoseconds), of one run or of all."""
+        self._run = run
         nogil.csched_timeline_begin(self._handle, self._scheduler().nogil_handle, since_ns, run)
 
     def _scheduler(self) -> Scheduler:
@@ -79,7 +81,7 @@ class Timeline:
     def running(self) -> bytes:
         """A span for each task that runs now."""
         spans = ffi.new("csched_span_t[]", MOST_RUNNING)
-        n = nogil.csched_timeline_running(self._scheduler().nogil_handle, MOST_RUNNING, spans)
+        n = nogil.csched_timeline_running(self._scheduler().nogil_handle, self._run, MOST_RUNNING, spans)
         return bytes(ffi.buffer(spans, n * SPAN_BYTES))
 
     def figures(self) -> list[FunctionFigures]:
@@ -104,11 +106,15 @@ class Timeline:
         return (tuple(edges[0 : bars + 1]), tuple(counts[0:bars])) if bars else ((), ())
 
 
-def window(scheduler: Scheduler, start_ns: int, end_ns: int, most: int) -> tuple[bytes, int]:
-    """A span for each task that ran between these times, or for an even choice of `most` of them; how many did."""
+def window(
+    scheduler: Scheduler, run: int, start_ns: int, end_ns: int, most: int
+) -> tuple[bytes, int]:
+    """A span for each task of that run that ran between these times, or for an even choice of `most` of them; how many
+    did.
+    """
     spans, found = ffi.new("csched_span_t[]", most), ffi.new("uint64_t *")
     n = check(
-        nogil.csched_timeline_window(scheduler.nogil_handle, start_ns, end_ns, most, spans, found),
+        nogil.csched_timeline_window(scheduler.nogil_handle, run, start_ns, end_ns, most, spans, found),
         "a part of the timeline",
     )
     return bytes(ffi.buffer(spans, n * SPAN_BYTES)), int(found[0])

@@ -54,6 +54,8 @@ class Known(NamedTuple):
     key: int  # the backend's number for it, which others get long after
     name: str
     backend: weakref.ref[_Counter]
+    started_ns: int  # on the monotonic clock
+    expected: int | None  # tasks that it was to have; None: not known, or single calls
 
 
 class _Counter(Protocol):
@@ -63,6 +65,9 @@ class _Counter(Protocol):
 
     def busy_share(self, run: int) -> float | None:
         """Return the share of the workers' time in user code, 0 to 1; None where it is not known."""
+
+    def last_end(self, run: int) -> int | None:
+        """Return when the last task of a run ended on its worker, in monotonic nanoseconds; None: not known."""
 
     def cancel_run(self, run: int) -> int: ...
 
@@ -116,11 +121,14 @@ class Run:
         self._backend: _Counter | None = backend
         self._last = RunCounts()
         self._busy: float | None = None
+        self._ended: int | None = None
 
     def record(self) -> RunRecord:
         """Return what is known of it now."""
         counts, backend = self.counts(), self._backend
         end = self.finished_ns if self.finished_ns is not None else time.monotonic_ns()
+        if self.open_ended and counts.submitted == counts.done:  # it is closed by a later cell
+            end = (self._ended if backend is None else backend.last_end(self.key)) or end
         return RunRecord(
             self.id,
             self.name,
@@ -203,6 +211,7 @@ class Run:
                 return
             self._last = backend.run_counts(self.key)
             self._busy = backend.busy_share(self.key)
+            self._ended = backend.last_end(self.key)
             self._backend = None
             self.finished_ns = time.monotonic_ns()
             _active.pop(self.id, None)
@@ -228,7 +237,7 @@ def begin(
     run.priority = priority
     with _lock:
         _active[run.id] = run
-        _recent.append(Known(run.id, key, name, weakref.ref(backend)))
+        _recent.append(Known(run.id, key, name, weakref.ref(backend), run.started_ns, expected))
         callbacks = list(_callbacks)
     for callback in callbacks:
         try:
@@ -251,6 +260,20 @@ def records() -> Runs:
         over, going = list(_records), list(_active.values())
     found = {record.id: record for record in [*over, *(run.record() for run in going)]}
     return Runs(found[number] for number in sorted(found))
+
+
+def record_of(number: int) -> RunRecord | None:
+    """Return the record of a run by its id; None where it is not among the last runs."""
+    with _lock:
+        run = _active.get(number)
+        found = next((record for record in reversed(_records) if record.id == number), None)
+    return found if run is None else run.record()
+
+
+def known(number: int) -> Known | None:
+    """Return one of the last runs by its id."""
+    with _lock:
+        return next((run for run in reversed(_recent) if run.id == number), None)
 
 
 def recent_runs() -> list[Known]:

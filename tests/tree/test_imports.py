@@ -115,6 +115,8 @@ LAYERS = [
         "views.subscribers",
         "views.publisher",
         "views.samples",
+        "views.scope",
+        "views.section_set",
         "views.inline_dashboard",
         "views.commands",
         "views.sections",

@@ -97,6 +97,7 @@ class TaskQuestions(Protocol):
         run: int | None = None,
         text: str = "",
         task: int | None = None,
+        failure: int | None = None,
         order: str = "news",
         offset: int = 0,
         most: int = 100,
@@ -112,7 +113,7 @@ class TaskQuestions(Protocol):
 
     def latest_failure(self) -> Any: ...
 
-    def failures(self, most: int) -> list[Any]: ...
+    def failures(self, most: int, run: int | None = None) -> list[Any]: ...
 
     def arguments(self, task: int, element: int | None) -> str | None: ...
 
@@ -248,6 +249,9 @@ class Backend(Protocol):
 
     def busy_share(self, run: int) -> float | None:
         """Return the share of the workers' time in user code, 0 to 1; None where it is not known."""
+
+    def last_end(self, run: int) -> int | None:
+        """Return when the last task of a run ended on its worker, in monotonic nanoseconds; None: not known."""
 
     def cancel_run(self, run: int) -> int: ...
 

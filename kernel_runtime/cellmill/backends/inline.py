@@ -224,6 +224,9 @@ class InlineBackend:
     def busy_share(self, run: int) -> float | None:
         return None
 
+    def last_end(self, run: int) -> int | None:
+        return None
+
     def cancel_run(self, run: int) -> int:
         return 0
 

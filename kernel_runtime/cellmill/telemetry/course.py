@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 MOST = 400  # points
+MOST_RUNS, MOST_OF_RUN = 256, 120
 SETTLED = 0.05  # seconds; more points than this apart are merged only for want of room
 
 
@@ -25,7 +26,8 @@ class Course:
     A stretch in which nothing changed keeps its first and its last point, so that it is drawn level.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
         self._points: list[Point] = []
         self._gap = SETTLED
 
@@ -49,6 +51,27 @@ class Course:
             kept[-1] = point  # the newest one is always there
             return
         kept.append(point)
-        if len(kept) > MOST:
-            self._gap = max(2 * self._gap, 2 * (kept[-1].time - kept[0].time) / MOST)
+        if len(kept) > self._most:
+            self._gap = max(2 * self._gap, 2 * (kept[-1].time - kept[0].time) / self._most)
             self._points = [*kept[:-1:2], kept[-1]]
+
+
+class RunCourses:
+    """The courses of the latest runs, by their ids."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, Course] = {}
+
+    def push(self, run: int, point: Point) -> None:
+        """Take a run's counters of one moment; the run that came first makes room for another one."""
+        course = self._of.get(run)
+        if course is None:
+            while len(self._of) >= MOST_RUNS:
+                del self._of[next(iter(self._of))]
+            course = self._of[run] = Course(MOST_OF_RUN)
+        course.push(point)
+
+    def points(self, run: int) -> list[Point]:
+        """The points that are kept of a run."""
+        course = self._of.get(run)
+        return course.points if course is not None else []

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cellmill.telemetry import schema
-from cellmill.telemetry.course import Course, Point
+from cellmill.telemetry.course import Course, Point, RunCourses
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class RunSample:
     failed: int
     cancelled: int = 0
     priority: int = 0
+    running: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class ProgressFold:
         self._changed = 0.0  # the last moment at which its counts changed
         self._seen: tuple[int, ...] = ()
         self._course = Course()
+        self._runs = RunCourses()
         self._total = 0
 
     @property
@@ -121,9 +123,13 @@ class ProgressFold:
         self._total = submitted + expected
         queued = max(0, submitted - done - running)
         self._course.push(Point(sample.time, done - (sample.cancelled - start.cancelled), queued, running))
+        for run in runs:
+            waiting = max(0, run.submitted - run.done - run.running)
+            self._runs.push(run.id, Point(sample.time, run.done - run.cancelled, waiting, run.running))
         return {
             "cellmill": schema.VERSION,
             "kind": "snapshot",
+            "run": None,
             "time": sample.time,
             "work": self._work,
             "began": self._began,
@@ -160,17 +166,12 @@ class ProgressFold:
         points = self._course.points
         if len(points) < 2 or not self._total:
             return None
-        times, ran, queued, running = (list(column) for column in zip(*points, strict=True))
-        return {
-            "cellmill": schema.VERSION,
-            "kind": "course",
-            "work": self._work,
-            "began": self._began,
-            "time": times,
-            "ran": ran,
-            "queued": queued,
-            "running": running,
-        }
+        return _course(None, self._work, self._began, points)
+
+    def course_of(self, run: int, began: float) -> schema.Course | None:
+        """The frame with the counters of one run so far, which began at that time; None where there are none."""
+        points = self._runs.points(run)
+        return _course(run, run, began, points) if points else None
 
     def _settle_start(self, sample: Sample) -> None:
         if sample.executor != self._start.executor or sample.submitted < self._start.submitted:
@@ -197,3 +198,18 @@ class ProgressFold:
         if counts != self._seen:
             self._seen, self._changed = counts, sample.time
         return max(0.0, self._changed - self._began)
+
+
+def _course(run: int | None, work: int, began: float, points: Sequence[Point]) -> schema.Course:
+    times, ran, queued, running = (list(column) for column in zip(*points, strict=True))
+    return {
+        "cellmill": schema.VERSION,
+        "kind": "course",
+        "run": run,
+        "work": work,
+        "began": began,
+        "time": times,
+        "ran": ran,
+        "queued": queued,
+        "running": running,
+    }

@@ -64,6 +64,7 @@ class Goodbye(Message):
 class Snapshot(Message):
     """The state of the default executor at one moment."""
     kind: Literal["snapshot"]
+    run: int | None  # id of the run that it is about; null for all tasks of the present piece of work
     time: float  # seconds on the kernel's monotonic clock
     work: int  # number of the piece of work the counts belong to; a new one starts at zero
     began: float  # the last moment at which this piece of work had no task, on the same clock
@@ -80,12 +81,33 @@ class Snapshot(Message):
 class Course(Message):
     """The counters of the present piece of work up to now, for a view that comes late or again."""
     kind: Literal["course"]
+    run: int | None  # id of the run that it is about; null for all tasks of the present piece of work
     work: int  # number of the piece of work
     began: float  # when it began, in seconds on the kernel's monotonic clock
     time: list[float]  # moments on the same clock, ascending
     ran: list[int]  # tasks that succeeded or failed, at these times
     queued: list[int]  # tasks that waited then
     running: list[int]  # tasks in user code then
+
+class RunRecord(TypedDict):
+    """A run, in progress or over."""
+    id: int  # unique in the kernel
+    cell: str  # such as In[3]; empty outside of notebooks
+    name: str  # the function's name
+    began: float  # when it began, in seconds since 1970
+    wall: float | None  # seconds that it took; null while it goes on
+    submitted: int  # tasks so far
+    succeeded: int  # tasks that gave a value
+    failed: int  # tasks that ended with an exception
+    cancelled: int  # tasks that will not run
+    # share of the workers' time in user code, 0 to 1, without what other runs used; null if unknown
+    busy: float | None
+    kept: bool  # whether its tasks can be looked at: the pool that ran them is the present one
+
+class Runs(Message):
+    """The latest runs of this kernel: all at first, then those that changed."""
+    kind: Literal["runs"]
+    runs: list[RunRecord]  # oldest first
 
 class WorkerState(TypedDict):
     """One worker process."""
@@ -126,8 +148,11 @@ class Workers(Message):
 class Graph(Message):
     """Tasks with inputs or dependents, or groups of such tasks, in columns of little-endian numbers."""
     kind: Literal["graph"]
+    run: int | None  # id of the run that it is about; null for all tasks of the present piece of work
     structure: int  # changes with the tasks and dependencies
     tasks: int  # tasks with inputs or dependents
+    # how many of these are tasks of the run; the others are their inputs and dependents; null if it is not about a run
+    own: int | None
     dependencies: int  # pairs of a task and one of its inputs
     partial: bool  # the oldest dependencies have been dropped
     folded: bool  # columns have an entry for each group instead of each task
@@ -145,6 +170,7 @@ class Graph(Message):
 class GraphStates(Message):
     """The present states of the tasks of the last graph."""
     kind: Literal["graph-states"]
+    run: int | None  # id of the run that it is about; null for all tasks of the present piece of work
     structure: int  # structure of the graph that it belongs to
     states: bytes  # as in Graph
     seconds: bytes  # as in Graph
@@ -169,6 +195,7 @@ class FunctionName(TypedDict):
 class Timeline(Message):
     """What each worker did when, in this piece of work; each frame has the changes since the one before."""
     kind: Literal["timeline"]
+    run: int | None  # id of the run that it is about; null for all tasks of the present piece of work
     known: bool  # whether this backend records when its tasks ran
     work: int  # number of the piece of work
     number: int  # number of this frame
@@ -269,6 +296,7 @@ class Advice(TypedDict):
 class Journey(Message):
     """How long the intervals of this piece of work's tasks took, by function."""
     kind: Literal["journey"]
+    run: int | None  # id of the run that it is about; null for all tasks of the present piece of work
     known: bool  # whether this backend records journeys
     work: int  # number of the piece of work
     tasks: int  # number of tasks in the figures
@@ -293,6 +321,7 @@ class MapCounts(TypedDict):
 class StateMap(Message):
     """The state of every task of the present piece of work, in the order of submission."""
     kind: Literal["state-map"]
+    run: int | None  # id of the run that it is about; null for all tasks of the present piece of work
     work: int  # number of the piece of work
     origin: int  # position of its first task in the kernel
     start: int  # position of the first task in the map: earlier ones are forgotten
@@ -307,6 +336,7 @@ class MapPart(Message):
     """A part of the state map, the answer to zoom-map."""
     kind: Literal["map-part"]
     request: int  # request number of the command
+    run: int | None  # id of a run, whose tasks the positions count then; null for the positions of all
     start: int  # position of the first task in the map
     end: int  # position after the last task in the map
     span: int  # tasks in a cell, a power of two
@@ -331,6 +361,7 @@ class TaskRow(TypedDict):
 
 class FailureGroup(TypedDict):
     """All failures with the same exception type and traceback."""
+    id: int | None  # unique in this pool; null in records of earlier releases
     type: str  # type of the exception
     function: str  # of the first
     message: str  # of the first
@@ -344,7 +375,7 @@ class TaskList(Message):
     request: int  # request number of the command
     matched: int  # number of tasks and elements that match, of those still known
     rows: list[TaskRow]  # the requested rows, in order
-    failures: list[FailureGroup]  # all failures of this pool, grouped, the latest first
+    failures: list[FailureGroup]  # all failures of this pool or of the run, grouped, the latest first
 
 class TaskAttempt(TypedDict):
     """One attempt at a task that is over, or the present state of one that is not."""
@@ -403,6 +434,6 @@ class TaskRerun(Message):
 
 # What the kernel sends.
 Frame = (
-    Hello | Goodbye | Snapshot | Course | Workers | Refused | Show | Graph | GraphStates | Timeline |
+    Hello | Goodbye | Snapshot | Course | Runs | Workers | Refused | Show | Graph | GraphStates | Timeline |
     TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords
 )

@@ -25,15 +25,17 @@ from cellmill.telemetry.progress import ProgressFold
 from cellmill.views import commands
 from cellmill.views.pace import INTERVAL, Pace
 from cellmill.views.samples import left_of, take_run_samples, take_sample
-from cellmill.views.sections import FOR_RECORDINGS, SECTIONS, FollowsWork, SectionOfWork
-from cellmill.views.subscribers import Listeners
+from cellmill.views.scope import scope_of
+from cellmill.views.section_set import SectionSet, check, wishes_of
+from cellmill.views.sections import FOR_RECORDINGS, SECTIONS
+from cellmill.views.sections.runs import counters
+from cellmill.views.subscribers import Listeners, Wish
 
 # Seconds between frames while no view has spoken: one that was just opened may listen and cannot speak yet, and is to
 # show numbers within a second.
 UNHEARD_INTERVAL = 0.6
 PULSE = 2.0  # between frames while tasks run and nothing changes, for the page that was just reloaded
 IDLE_LOOK = 1.0  # seconds between looks at the counters while nothing runs
-NEVER = float("-inf")
 
 _log = logging.getLogger("cellmill.views.comm")
 _heard: weakref.WeakSet[Publisher] = weakref.WeakSet()
@@ -73,13 +75,8 @@ class Publisher:
         self._rested: tuple[int, schema.Counts] | None = None  # what was seen when nothing moved
         self._listeners = Listeners()
         self._pace = Pace()
-        self._sections = {name: make() for name, make in SECTIONS.items()}
-        self._section_lock = threading.Lock()
-        self._section_sent = dict.fromkeys(SECTIONS, NEVER)
         self.progress = progress or Progress()
-        for section in self._sections.values():
-            if isinstance(section, FollowsWork):
-                section.follow(lambda: self.progress.fold.bounds)
+        self._sections = SectionSet(self.progress.fold)
         self._last: schema.Snapshot | None = None
         self._sent_at = 0.0
         self._in_cell = True  # made by a magic or a call, that is inside a cell
@@ -143,6 +140,8 @@ class Publisher:
         self._record(state[1:])  # views fold it into what they show
         if kind == "refresh" or stranger:
             state += self._course()
+        if kind in ("watch", "refresh"):
+            state += self._of_runs(listener)
         return [*([] if answer is None else [answer]), *state]
 
     def _course(self) -> list[schema.Frame]:
@@ -150,6 +149,18 @@ class Publisher:
         with self.progress.lock:
             course = self.progress.fold.course()
         return [] if course is None else [course]
+
+    def _of_runs(self, listener: str) -> list[schema.Frame]:
+        """Return the counters up to now of the runs that a view shows by themselves."""
+        executor, frames = self._executor_of(), list[schema.Frame]()
+        for run in sorted({run for _, run in self._listeners.sections_of(listener) if run is not None}):
+            scope = None if executor is None else scope_of(executor, run)
+            now = None if scope is None or executor is None else counters(executor, scope)
+            if now is not None:
+                with self.progress.lock:
+                    course = self.progress.fold.course_of(run, now["began"])
+                frames += [now] if course is None else [now, course]
+        return frames
 
     def state(self) -> list[schema.Frame]:
         """A greeting and the counters of now."""
@@ -173,12 +184,11 @@ class Publisher:
         for frame in self.state():
             take(frame)
         self._taps.append(take)
-        self._watch(listener, SECTIONS, lasting=True)
+        self._watch(listener, frozenset((name, None) for name in SECTIONS), lasting=True)
         self._wake.set()
 
         def leave() -> None:
-            with self._section_lock:
-                self._section_sent = dict.fromkeys(SECTIONS, NEVER)
+            self._sections.hurry()
             last = self.snapshot()
             if last is not None:
                 self._send(last)
@@ -194,29 +204,22 @@ class Publisher:
         """
         kind = command.get("kind")
         if kind == "watch":
-            return self._watch(listener, command.get("sections", ()))
+            return self._watch(listener, wishes_of(command))
         before = self._listeners.heard(listener)
         _heard.add(self)
         if kind == "refresh":
-            self._restart(before or ())
+            self._sections.restart(before or ())
         return True
 
-    def _watch(self, listener: str, sections: Iterable[str], *, lasting: bool = False) -> bool:
+    def _watch(self, listener: str, wanted: frozenset[Wish], *, lasting: bool = False) -> bool:
         """Record what a view watches; return whether that changed."""
-        wanted = frozenset(sections) & SECTIONS.keys()
+        check(self._listeners.sections(but=listener) | wanted)
         before = self._listeners.heard(listener, wanted, lasting=lasting)
         _heard.add(self)
         if wanted == before:
             return False
-        self._restart(wanted)
+        self._sections.restart(wanted)
         return True
-
-    def _restart(self, sections: Iterable[str]) -> None:
-        """The next frames of these tell everything anew, at once."""
-        with self._section_lock:
-            for name in sections:
-                self._sections[name].restart()
-                self._section_sent[name] = NEVER
 
     def _forget_unheard(self) -> None:
         if not len(self._listeners):
@@ -301,21 +304,11 @@ class Publisher:
         wanted = self._listeners.sections()
         if executor is None or not wanted:
             return
-        now = time.monotonic()
-        with self._section_lock:
-            for name in wanted:
-                section = self._sections[name]
-                pace = max(section.interval, self._interval())
-                if now - self._section_sent[name] < pace - INTERVAL / 2:  # a look may come a little early
-                    continue
-                self._section_sent[name] = now
-                if isinstance(section, SectionOfWork):
-                    section.begin(self.progress.fold.work)
-                frame = section.frame(executor)
-                if frame is not None and name in FOR_RECORDINGS:
-                    self._record([frame])
-                elif frame is not None:
-                    self._send(frame)
+        for name, frame in self._sections.frames(wanted, executor, self._interval()):
+            if name in FOR_RECORDINGS:
+                self._record([frame])
+            else:
+                self._send(frame)
 
     def _tell_rest(self, waiting: bool) -> None:
         """Say that nothing moves any more, for what outlives the run."""

@@ -51,6 +51,7 @@ def take_run_samples(executor: Executor) -> list[RunSample]:
             counts.failed,
             counts.cancelled,
             run.priority,
+            run.running(),
         )
         samples.append(sample)
     return samples

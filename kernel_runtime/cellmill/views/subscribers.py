@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+Wish = tuple[str, int | None]  # a section, and the run that it is to be of; None: all tasks
 SILENCE = 20.0  # seconds without a word after a frame: then a page is gone; it speaks every five
 
 
 @dataclass(slots=True)
 class _Listener:
-    sections: frozenset[str]
+    sections: frozenset[Wish]
     lasting: bool  # no page, and never dropped
     between_cells: bool  # heard on the main thread: not while a cell runs
     unanswered: float | None = None  # when it was sent the first frame after its last word
@@ -38,8 +39,8 @@ class Listeners:
         return name in self._known
 
     def heard(
-        self, name: str, sections: frozenset[str] | None = None, *, lasting: bool = False
-    ) -> frozenset[str] | None:
+        self, name: str, sections: frozenset[Wish] | None = None, *, lasting: bool = False
+    ) -> frozenset[Wish] | None:
         """Record a message from a subscriber, received on the calling thread. ``sections``: what it shows from now on;
         None keeps that.
 
@@ -91,7 +92,15 @@ class Listeners:
                 del self._known[name]
         return gone
 
-    def sections(self) -> frozenset[str]:
-        """Return the sections that any subscriber shows."""
+    def sections_of(self, name: str) -> frozenset[Wish]:
+        """Return the sections that a subscriber shows."""
         with self._lock:
-            return frozenset[str]().union(*(known.sections for known in self._known.values()))
+            known = self._known.get(name)
+            return known.sections if known is not None else frozenset()
+
+    def sections(self, but: str = "") -> frozenset[Wish]:
+        """Return the sections that any subscriber shows, or any other than one."""
+        with self._lock:
+            return frozenset[Wish]().union(
+                *(known.sections for name, known in self._known.items() if name != but)
+            )

@@ -61,6 +61,8 @@ export type Goodbye = Message<'goodbye'>;
 
 /** The state of the default executor at one moment. */
 export interface Snapshot extends Message<'snapshot'> {
+  /** id of the run that it is about; null for all tasks of the present piece of work */
+  readonly run: number | null;
   /** seconds on the kernel's monotonic clock */ readonly time: number;
   /** number of the piece of work the counts belong to; a new one starts at zero */ readonly work: number;
   /** the last moment at which this piece of work had no task, on the same clock */ readonly began: number;
@@ -78,12 +80,35 @@ export interface Snapshot extends Message<'snapshot'> {
 
 /** The counters of the present piece of work up to now, for a view that comes late or again. */
 export interface Course extends Message<'course'> {
+  /** id of the run that it is about; null for all tasks of the present piece of work */
+  readonly run: number | null;
   /** number of the piece of work */ readonly work: number;
   /** when it began, in seconds on the kernel's monotonic clock */ readonly began: number;
   /** moments on the same clock, ascending */ readonly time: readonly number[];
   /** tasks that succeeded or failed, at these times */ readonly ran: readonly number[];
   /** tasks that waited then */ readonly queued: readonly number[];
   /** tasks in user code then */ readonly running: readonly number[];
+}
+
+/** A run, in progress or over. */
+export interface RunRecord {
+  /** unique in the kernel */ readonly id: number;
+  /** such as In[3]; empty outside of notebooks */ readonly cell: string;
+  /** the function's name */ readonly name: string;
+  /** when it began, in seconds since 1970 */ readonly began: number;
+  /** seconds that it took; null while it goes on */ readonly wall: number | null;
+  /** tasks so far */ readonly submitted: number;
+  /** tasks that gave a value */ readonly succeeded: number;
+  /** tasks that ended with an exception */ readonly failed: number;
+  /** tasks that will not run */ readonly cancelled: number;
+  /** share of the workers' time in user code, 0 to 1, without what other runs used; null if unknown */
+  readonly busy: number | null;
+  /** whether its tasks can be looked at: the pool that ran them is the present one */ readonly kept: boolean;
+}
+
+/** The latest runs of this kernel: all at first, then those that changed. */
+export interface Runs extends Message<'runs'> {
+  /** oldest first */ readonly runs: readonly RunRecord[];
 }
 
 /** One worker process. */
@@ -127,8 +152,12 @@ export interface Workers extends Message<'workers'> {
 
 /** Tasks with inputs or dependents, or groups of such tasks, in columns of little-endian numbers. */
 export interface Graph extends Message<'graph'> {
+  /** id of the run that it is about; null for all tasks of the present piece of work */
+  readonly run: number | null;
   /** changes with the tasks and dependencies */ readonly structure: number;
   /** tasks with inputs or dependents */ readonly tasks: number;
+  /** how many of these are tasks of the run; the others are their inputs and dependents; null if it is not about a run */
+  readonly own: number | null;
   /** pairs of a task and one of its inputs */ readonly dependencies: number;
   /** the oldest dependencies have been dropped */ readonly partial: boolean;
   /** columns have an entry for each group instead of each task */ readonly folded: boolean;
@@ -146,6 +175,8 @@ export interface Graph extends Message<'graph'> {
 
 /** The present states of the tasks of the last graph. */
 export interface GraphStates extends Message<'graph-states'> {
+  /** id of the run that it is about; null for all tasks of the present piece of work */
+  readonly run: number | null;
   /** structure of the graph that it belongs to */ readonly structure: number;
   /** as in Graph */ readonly states: Uint8Array;
   /** as in Graph */ readonly seconds: Uint8Array;
@@ -170,9 +201,17 @@ export interface Shown extends Message<'shown'> {
 /** A view asks for the present state. */
 export type Refresh = Message<'refresh'>;
 
+/** A run of which a view shows sections by themselves. */
+export interface WatchedRun {
+  /** the run's id */ readonly run: number;
+  /** kinds of the frames that it wants of this run, for example counters */
+  readonly sections: readonly string[];
+}
+
 /** A view subscribes to sections beside the counters; this replaces its previous subscription. */
 export interface Watch extends Message<'watch'> {
   /** kinds of the frames that it wants, for example workers */ readonly sections: readonly string[];
+  /** runs that it wants to see by themselves */ readonly scopes: readonly WatchedRun[];
 }
 
 /** Cancel the tasks of a run that have not begun, and interrupt those that run. */
@@ -211,6 +250,8 @@ export interface FunctionName {
 
 /** What each worker did when, in this piece of work; each frame has the changes since the one before. */
 export interface Timeline extends Message<'timeline'> {
+  /** id of the run that it is about; null for all tasks of the present piece of work */
+  readonly run: number | null;
   /** whether this backend records when its tasks ran */ readonly known: boolean;
   /** number of the piece of work */ readonly work: number;
   /** number of this frame */ readonly number: number;
@@ -325,6 +366,8 @@ export interface Advice {
 
 /** How long the intervals of this piece of work's tasks took, by function. */
 export interface Journey extends Message<'journey'> {
+  /** id of the run that it is about; null for all tasks of the present piece of work */
+  readonly run: number | null;
   /** whether this backend records journeys */ readonly known: boolean;
   /** number of the piece of work */ readonly work: number;
   /** number of tasks in the figures */ readonly tasks: number;
@@ -340,6 +383,7 @@ export interface Journey extends Message<'journey'> {
 /** Ask for the single tasks in a part of the timeline; answered by timeline-detail. */
 export interface ZoomTimeline extends Message<'zoom-timeline'> {
   /** a number that the view chooses and the answer has */ readonly request: number;
+  /** a run's id; null for all */ readonly run: number | null;
   /** seconds on the kernel's monotonic clock */ readonly start: number;
   /** seconds on the kernel's monotonic clock */ readonly end: number;
 }
@@ -357,6 +401,8 @@ export interface MapCounts {
 
 /** The state of every task of the present piece of work, in the order of submission. */
 export interface StateMap extends Message<'state-map'> {
+  /** id of the run that it is about; null for all tasks of the present piece of work */
+  readonly run: number | null;
   /** number of the piece of work */ readonly work: number;
   /** position of its first task in the kernel */ readonly origin: number;
   /** position of the first task in the map: earlier ones are forgotten */ readonly start: number;
@@ -371,6 +417,8 @@ export interface StateMap extends Message<'state-map'> {
 /** A part of the state map, the answer to zoom-map. */
 export interface MapPart extends Message<'map-part'> {
   /** request number of the command */ readonly request: number;
+  /** id of a run, whose tasks the positions count then; null for the positions of all */
+  readonly run: number | null;
   /** position of the first task in the map */ readonly start: number;
   /** position after the last task in the map */ readonly end: number;
   /** tasks in a cell, a power of two */ readonly span: number;
@@ -381,6 +429,8 @@ export interface MapPart extends Message<'map-part'> {
 /** Ask for a part of the state map, in full resolution if it is small enough; answered by map-part. */
 export interface ZoomMap extends Message<'zoom-map'> {
   /** a number that the view chooses and the answer has */ readonly request: number;
+  /** id of a run, whose tasks the positions count then; null for the positions of all */
+  readonly run: number | null;
   /** position of the first task wanted */ readonly start: number;
   /** position after the last one */ readonly end: number;
 }
@@ -393,6 +443,8 @@ export interface ListTasks extends Message<'list-tasks'> {
   /** part of a function's name, of a kept failure's error or arguments, or # and a task's number */
   readonly text: string;
   /** a run's id; null for all */ readonly run: number | null;
+  /** id of a FailureGroup: only its tasks, as far as they are kept; null for all */
+  readonly failure: number | null;
   /** number of first rows to skip */ readonly offset: number;
   /** rows wanted, at most 500 */ readonly count: number;
 }
@@ -404,6 +456,7 @@ export interface ShowTask extends Message<'show-task'> {
   readonly task: string;
   /** index of the map's element in its chunk; null for the task */ readonly element: number | null;
   /** position in the state map, if no task is given */ readonly position: number | null;
+  /** id of the run among whose tasks the position counts; null for all */ readonly run: number | null;
 }
 
 /** Cancel one task; a running one is stopped. */
@@ -444,6 +497,7 @@ export interface TaskRow {
 
 /** All failures with the same exception type and traceback. */
 export interface FailureGroup {
+  /** unique in this pool; null in records of earlier releases */ readonly id: number | null;
   /** type of the exception */ readonly type: string;
   /** of the first */ readonly function: string;
   /** of the first */ readonly message: string;
@@ -457,7 +511,8 @@ export interface TaskList extends Message<'task-list'> {
   /** request number of the command */ readonly request: number;
   /** number of tasks and elements that match, of those still known */ readonly matched: number;
   /** the requested rows, in order */ readonly rows: readonly TaskRow[];
-  /** all failures of this pool, grouped, the latest first */ readonly failures: readonly FailureGroup[];
+  /** all failures of this pool or of the run, grouped, the latest first */
+  readonly failures: readonly FailureGroup[];
 }
 
 /** One attempt at a task that is over, or the present state of one that is not. */
@@ -520,7 +575,7 @@ export interface TaskRerun extends Message<'task-rerun'> {
 
 /** What the kernel sends. */
 export type Frame =
-    Hello | Goodbye | Snapshot | Course | Workers | Refused | Show | Graph | GraphStates | Timeline |
+    Hello | Goodbye | Snapshot | Course | Runs | Workers | Refused | Show | Graph | GraphStates | Timeline |
     TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords;
 
 /** What a view sends. */
@@ -537,6 +592,10 @@ const runState = record<RunState>({
     cancelled: nullable(integer), priority: integer
 });
 const timeLeft = record<TimeLeft>({ seconds: number, unknown: list(string) });
+const runRecord = record<RunRecord>({
+    id: integer, cell: string, name: string, began: number, wall: nullable(number), submitted: integer,
+    succeeded: integer, failed: integer, cancelled: integer, busy: nullable(number), kept: boolean
+});
 const workerState = record<WorkerState>({
     index: integer, pid: nullable(integer), state: string, done: integer, function: nullable(string),
     task: nullable(string), element: nullable(integer), seconds: nullable(number), cpu: nullable(number),
@@ -575,8 +634,8 @@ const taskRow = record<TaskRow>({
     queued: nullable(number), run: nullable(number)
 });
 const failureGroup = record<FailureGroup>({
-    type: string, function: string, message: string, count: integer, tasks: list(string),
-    elements: list(integer)
+    id: nullable(integer), type: string, function: string, message: string, count: integer,
+    tasks: list(string), elements: list(integer)
 });
 const taskAttempt = record<TaskAttempt>({
     state: string, worker: nullable(integer), element: nullable(integer), attempt: integer,
@@ -592,14 +651,15 @@ export const parseFrame = union<Frame>('Frame', {
   'hello': message<Hello>('Hello', { cellmill: version, kind: literal('hello'), release: string }),
   'goodbye': message<Goodbye>('Goodbye', { cellmill: version, kind: literal('goodbye') }),
   'snapshot': message<Snapshot>('Snapshot', {
-      cellmill: version, kind: literal('snapshot'), time: number, work: integer, began: number, elapsed: number,
-      backend: string, workers: integer, wanted: integer, paused: boolean, left: nullable(timeLeft),
-      counts: counts, runs: list(runState)
+      cellmill: version, kind: literal('snapshot'), run: nullable(integer), time: number, work: integer,
+      began: number, elapsed: number, backend: string, workers: integer, wanted: integer, paused: boolean,
+      left: nullable(timeLeft), counts: counts, runs: list(runState)
   }),
   'course': message<Course>('Course', {
-      cellmill: version, kind: literal('course'), work: integer, began: number, time: list(number),
-      ran: list(integer), queued: list(integer), running: list(integer)
+      cellmill: version, kind: literal('course'), run: nullable(integer), work: integer, began: number,
+      time: list(number), ran: list(integer), queued: list(integer), running: list(integer)
   }),
+  'runs': message<Runs>('Runs', { cellmill: version, kind: literal('runs'), runs: list(runRecord) }),
   'workers': message<Workers>('Workers', {
       cellmill: version, kind: literal('workers'), restarts: integer, workers: list(workerState),
       ends: list(workerEnd), machine: nullable(machine)
@@ -609,25 +669,27 @@ export const parseFrame = union<Frame>('Frame', {
   }),
   'show': message<Show>('Show', { cellmill: version, kind: literal('show'), request: integer }),
   'graph': message<Graph>('Graph', {
-      cellmill: version, kind: literal('graph'), structure: integer, tasks: integer, dependencies: integer,
-      partial: boolean, folded: boolean, span: integer, names: list(string), functions: bytes(0),
-      depths: bytes(1), states: bytes(2), seconds: bytes(3), tickets: bytes(4), edges: bytes(5)
+      cellmill: version, kind: literal('graph'), run: nullable(integer), structure: integer, tasks: integer,
+      own: nullable(integer), dependencies: integer, partial: boolean, folded: boolean, span: integer,
+      names: list(string), functions: bytes(0), depths: bytes(1), states: bytes(2), seconds: bytes(3),
+      tickets: bytes(4), edges: bytes(5)
   }),
   'graph-states': message<GraphStates>('GraphStates', {
-      cellmill: version, kind: literal('graph-states'), structure: integer, states: bytes(0), seconds: bytes(1)
+      cellmill: version, kind: literal('graph-states'), run: nullable(integer), structure: integer,
+      states: bytes(0), seconds: bytes(1)
   }),
   'timeline': message<Timeline>('Timeline', {
-      cellmill: version, kind: literal('timeline'), known: boolean, work: integer, number: integer,
-      follows: integer, now: number, tasks: integer, sampled: integer, dropped: integer, threshold: number,
-      workers: list(integer), names: list(functionName), spans: bytes(0), running: bytes(1)
+      cellmill: version, kind: literal('timeline'), run: nullable(integer), known: boolean, work: integer,
+      number: integer, follows: integer, now: number, tasks: integer, sampled: integer, dropped: integer,
+      threshold: number, workers: list(integer), names: list(functionName), spans: bytes(0), running: bytes(1)
   }),
   'timeline-detail': message<TimelineDetail>('TimelineDetail', {
       cellmill: version, kind: literal('timeline-detail'), request: integer, start: number, end: number,
       found: integer, names: list(functionName), spans: bytes(0)
   }),
   'journey': message<Journey>('Journey', {
-      cellmill: version, kind: literal('journey'), known: boolean, work: integer, tasks: integer,
-      sampled: integer, dropped: integer, hidden: integer, functions: list(functionJourney),
+      cellmill: version, kind: literal('journey'), run: nullable(integer), known: boolean, work: integer,
+      tasks: integer, sampled: integer, dropped: integer, hidden: integer, functions: list(functionJourney),
       slowest: nullable(list(slowTask)), account: nullable(account)
   }),
   'profile': message<Profile>('Profile', {
@@ -636,12 +698,12 @@ export const parseFrame = union<Frame>('Frame', {
       total: list(number), own: list(number), line: list(integer)
   }),
   'state-map': message<StateMap>('StateMap', {
-      cellmill: version, kind: literal('state-map'), work: integer, origin: integer, start: integer,
-      end: integer, total: integer, span: integer, counts: mapCounts, cells: bytes(0)
+      cellmill: version, kind: literal('state-map'), run: nullable(integer), work: integer, origin: integer,
+      start: integer, end: integer, total: integer, span: integer, counts: mapCounts, cells: bytes(0)
   }),
   'map-part': message<MapPart>('MapPart', {
-      cellmill: version, kind: literal('map-part'), request: integer, start: integer, end: integer,
-      span: integer, counts: mapCounts, cells: bytes(0)
+      cellmill: version, kind: literal('map-part'), request: integer, run: nullable(integer), start: integer,
+      end: integer, span: integer, counts: mapCounts, cells: bytes(0)
   }),
   'task-list': message<TaskList>('TaskList', {
       cellmill: version, kind: literal('task-list'), request: integer, matched: integer, rows: list(taskRow),

@@ -279,6 +279,9 @@ class ScheduledBackend:
     def busy_share(self, run: int) -> float | None:
         return accounts.busy_share(self.scheduler, run)
 
+    def last_end(self, run: int) -> int | None:
+        return int(accounts.sums_of(self.scheduler, run).ended) or None
+
     def cancel_run(self, run: int) -> int:
         count = sum(s.cancel_all() for s in list(self.streams(run)))
         return count + self.cancel_sent(run)

@@ -14,7 +14,7 @@ import time
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...by_value import pickling
@@ -34,6 +34,7 @@ from .scheduler import Scheduler, ffi, with_gil
 
 MOST_FAILURES, FIRST_OF_A_KIND = 256, 8
 MOST_GROUPS = 100
+MOST_RUNS = 256  # whose failures of one kind are counted by themselves
 MOST_KEYS = 4096  # texts of tracebacks whose group is known
 KEPT_BYTES = 16_384  # of one call's arguments
 LOOKED_AT_BYTES = 1 << 20  # larger arguments are only counted
@@ -46,6 +47,7 @@ _OTHER = "(more kinds of failures)"
 class Group:
     """Failures of one type with one traceback."""
 
+    id: int
     type: str
     function: str
     message: str  # of the first
@@ -53,6 +55,7 @@ class Group:
     count: int = 0
     first: list[tuple[int, int]] = field(default_factory=list)  # tasks and their elements
     latest: float = 0.0
+    by_run: dict[int, int] = field(default_factory=dict)  # numbers of failures, of the latest runs
 
 
 @dataclass(slots=True)
@@ -223,13 +226,17 @@ class FailureLog:
         text = (remote_traceback(error) or "").strip('\n"')
         group = self._group(class_name(type(error)), name, text, error)
         group.count += 1
+        run = int(ended.run)
+        group.by_run[run] = group.by_run.pop(run, 0) + 1
+        if len(group.by_run) > MOST_RUNS:
+            del group.by_run[next(iter(group.by_run))]
         group.latest = time.monotonic()
         self.total += 1
         lost = error if is_a(error, WorkerLostError) else None
         made = Failure(
             task=key[0],
             element=element,
-            run=int(ended.run),
+            run=run,
             function=name,
             type=class_name(type(error)),
             message=_cut(text_of(error), MESSAGE),
@@ -264,7 +271,7 @@ class FailureLog:
             group = self._groups.get(key)
         if group is None:
             shown = kind if key[0] != _OTHER else _OTHER
-            group = Group(shown, name, _cut(text_of(error), MESSAGE), _cut(text, TEXT))
+            group = Group(len(self._groups) + 1, shown, name, _cut(text_of(error), MESSAGE), _cut(text, TEXT))
             self._groups[key] = group
         if len(self._by_traceback) >= MOST_KEYS:
             self._by_traceback.clear()
@@ -273,10 +280,29 @@ class FailureLog:
 
     # -- queries
 
-    def groups(self, most: int) -> list[Group]:
-        """The kinds of failures, the latest first."""
+    def groups(self, most: int, run: int | None = None) -> list[Group]:
+        """The kinds of failures, of one run or of all, the latest first."""
         with self._lock:
-            return sorted(self._groups.values(), key=lambda group: -group.latest)[:most]
+            found = sorted(self._groups.values(), key=lambda group: -group.latest)
+            if run is not None:
+                found = [self._part(group, run) for group in found if run in group.by_run]
+            return found[:most]
+
+    def _part(self, group: Group, run: int) -> Group:
+        """Return what of a group is of one run."""
+        kept = [failure for failure in self._kept.values() if failure.group is group and failure.run == run]
+        kept.sort(key=lambda failure: failure.at)
+        return replace(
+            group,
+            message=kept[0].message if kept else group.message,
+            count=group.by_run[run],
+            first=[(failure.task, failure.element) for failure in kept[:FIRST_OF_A_KIND]],
+        )
+
+    def of_group(self, number: int) -> set[tuple[int, int]]:
+        """Tasks and elements of the kept failures of one group."""
+        with self._lock:
+            return {key for key, failure in self._kept.items() if failure.group.id == number}
 
     def find(self, task: int, element: int | None = None) -> Failure | None:
         """A failure by its task (ticket or serial number), and element; without one the task's first."""

@@ -35,6 +35,8 @@ _REASONS = (
 _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
 _NAME = {bit: kind for kind, bit in _BIT.items()}
 _OVER = ("done", "failed", "lost", "cancelled", "not-run", "retried")
+_FAILED = ("failed", "lost", "not-run")
+MOST_OF_GROUP = 4000  # rows among which those of a group of failures are picked: its chunks may have others
 _REMEMBERED = 64  # results of calls that were made again
 
 
@@ -72,6 +74,7 @@ class Inspector:
         run: int | None = None,
         text: str = "",
         task: int | None = None,
+        failure: int | None = None,
         order: str = "news",
         offset: int = 0,
         most: int = 100,
@@ -79,8 +82,11 @@ class Inspector:
         """The best rows by an order, and how many there are in all.
 
         ``run`` is the scheduler's number. ``text``: a part of the function's name, or of the error or the arguments of
-        a failure that is kept. ``task``: a ticket or a serial number.
+        a failure that is kept. ``task``: a ticket or a serial number. ``failure``: a group of failures, of which those
+        are found that are kept.
         """
+        if failure is not None:
+            return self._find_failed(failure, kinds, run, order, offset, most)
         query = nogil_ffi.new("csched_query_t *")
         query.kinds = sum(_BIT[kind] for kind in kinds)
         query.order = ORDERS.index(order)
@@ -111,6 +117,30 @@ class Inspector:
             ]
             matched -= every - len(found)
         return found, matched
+
+    def _find_failed(
+        self, group: int, kinds: tuple[str, ...], run: int | None, order: str, offset: int, most: int
+    ) -> tuple[list[Row], int]:
+        """The rows of a group's kept failures, which are fewer than fit into an answer."""
+        wanted = self._host.failures.of_group(group)
+        tickets = sorted({ticket for ticket, _ in wanted})
+        query = nogil_ffi.new("csched_query_t *")
+        query.kinds = sum(_BIT[kind] for kind in kinds if kind in _FAILED)
+        query.order = ORDERS.index(order)
+        if run is not None:
+            query.by_run, query.run = 1, run
+        named = nogil_ffi.new("uint64_t[]", tickets)
+        query.by_text, query.tickets, query.ticket_count = 1, named, len(tickets)
+        rows = nogil_ffi.new("csched_row_t[]", MOST_ROWS)
+        found: list[Row] = []
+        for start in range(0, MOST_OF_GROUP, MOST_ROWS):
+            query.offset = start
+            count = nogil.csched_find(self._host.scheduler.nogil_handle, query, MOST_ROWS, rows)
+            found += [self._row(rows[i]) for i in range(count)]
+            if count < MOST_ROWS:
+                break
+        found = [row for row in found if (row.task, row.element or 0) in wanted]
+        return found[offset : offset + max(1, min(most, MOST_ROWS))], len(found)
 
     def at(self, position: int) -> tuple[int, int | None] | None:
         """The task at a position of the state map, and which element of it, if it has several; None: unknown."""
@@ -232,9 +262,9 @@ class Inspector:
         """The one that came last, of those that are kept."""
         return self._host.failures.latest()
 
-    def failures(self, most: int) -> list[Group]:
-        """All of them, folded; the latest first."""
-        return self._host.failures.groups(most)
+    def failures(self, most: int, run: int | None = None) -> list[Group]:
+        """All of them or those of one run, folded; the latest first."""
+        return self._host.failures.groups(most, run)
 
     def arguments(self, task: int, element: int | None) -> str | None:
         """Return the arguments of a task that is not over, or whose failure is kept, as short text; None for others."""

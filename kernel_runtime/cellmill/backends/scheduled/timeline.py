@@ -106,9 +106,7 @@ class Timeline:
         return (tuple(edges[0 : bars + 1]), tuple(counts[0:bars])) if bars else ((), ())
 
 
-def window(
-    scheduler: Scheduler, run: int, start_ns: int, end_ns: int, most: int
-) -> tuple[bytes, int]:
+def window(scheduler: Scheduler, run: int, start_ns: int, end_ns: int, most: int) -> tuple[bytes, int]:
     """A span for each task of that run that ran between these times, or for an even choice of `most` of them; how many
     did.
     """

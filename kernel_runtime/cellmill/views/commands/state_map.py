@@ -8,6 +8,7 @@ from typing import Any
 from cellmill.errors import UsageError
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
+from cellmill.views.scope import asked_scope
 from cellmill.views.sections.state_map import MOST_CELLS, counts_of, span_for
 
 MOST_POSITION = 1 << 53  # as far as whole numbers go on a page
@@ -23,12 +24,14 @@ def zoom_map(executor: Executor, command: Mapping[str, Any]) -> schema.MapPart:
     observer = executor._backend.observer
     if observer is None:
         raise UsageError(f"the {executor.backend} backend keeps no state map")
+    scope = asked_scope(executor, command.get("run"))
     span = span_for(end - start)
-    picture = observer.state_map(start, end, span, MOST_CELLS)
+    picture = observer.state_map(start, end, span, MOST_CELLS, None if scope is None else scope.key)
     return {
         "cellmill": schema.VERSION,
         "kind": "map-part",
         "request": request,
+        "run": None if scope is None else scope.run,
         "start": picture.first,
         "end": picture.last,
         "span": span,

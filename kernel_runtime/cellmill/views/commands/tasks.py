@@ -14,6 +14,7 @@ from cellmill.diagnostics.tracebacks import in_cells
 from cellmill.errors import UsageError, text_of
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
+from cellmill.views.scope import asked_scope
 
 if TYPE_CHECKING:
     from cellmill.backends._protocol import TaskQuestions
@@ -36,15 +37,17 @@ def list_tasks(executor: Executor, command: Mapping[str, Any]) -> schema.TaskLis
         raise UsageError(f"tasks cannot be ordered by {order!r}")
     text = str(command["text"]).strip()
     digits = text.removeprefix("#")
-    run, offset = command.get("run"), command.get("offset", 0)
+    scope, offset = asked_scope(executor, command.get("run")), command.get("offset", 0)
+    key, failure = None if scope is None else scope.key, command.get("failure")
     if type(offset) is not int or not 0 <= offset <= MOST_OFFSET:
         raise UsageError(f"a list begins at a row from 0 to {MOST_OFFSET:,}, not {offset!r}")
     rows, matched = questions.find(
         kinds=states,
-        run=None if run is None else _run(executor, run).key,
+        run=key,
         text=text,
         task=int(digits) if digits.isdecimal() and text.startswith("#") and len(digits) < 19 else None,
         order=order,
+        failure=failure if type(failure) is int else None,
         offset=offset,
         most=max(1, min(int(command["count"]), MOST_ROWS)),
     )
@@ -55,14 +58,14 @@ def list_tasks(executor: Executor, command: Mapping[str, Any]) -> schema.TaskLis
         "request": int(command["request"]),
         "matched": matched,
         "rows": [_row(row, now) for row in rows],
-        "failures": _groups(questions),
+        "failures": _groups(questions, key),
     }
 
 
 def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | None:
     """One task in full."""
     questions = questions_of(executor)
-    task, element = _meant(questions, command)
+    task, element = _meant(executor, questions, command)
     rows, _ = questions.find(task=task, order="newest", most=MOST_ROWS)
     if element is not None:
         rows = [row for row in rows if row.element in (element, None)] or rows
@@ -166,14 +169,19 @@ def rerun_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame |
     }
 
 
-def _meant(questions: TaskQuestions, command: Mapping[str, Any]) -> tuple[int, int | None]:
+def _meant(
+    executor: Executor, questions: TaskQuestions, command: Mapping[str, Any]
+) -> tuple[int, int | None]:
     """The task that is named, or the one at a position of the state map."""
     position = command.get("position")
     if command.get("task") or position is None:
         return _named(command)
     if type(position) is not int or not 0 <= position < 1 << 53:
         raise UsageError(f"a position in the state map is a whole number of at least 0, not {position!r}")
-    found = questions.at(position)
+    scope, observer = asked_scope(executor, command.get("run")), executor._backend.observer
+    if scope is not None and observer is not None:
+        position = observer.position_in(scope.key, position)
+    found = None if position is None else questions.at(position)
     if found is None:
         raise UsageError(
             "of that task nothing is kept but its place in the map: it was cancelled with its run, or ended long ago"
@@ -233,9 +241,10 @@ def _seconds(nanoseconds: int) -> float:
     return float(f"{nanoseconds / 1e9:.7g}")
 
 
-def _groups(questions: TaskQuestions) -> list[schema.FailureGroup]:
+def _groups(questions: TaskQuestions, run: int | None) -> list[schema.FailureGroup]:
     return [
         {
+            "id": group.id,
             "type": group.type,
             "function": group.function,
             "message": text_of(group.message)[:300],
@@ -243,7 +252,7 @@ def _groups(questions: TaskQuestions) -> list[schema.FailureGroup]:
             "tasks": [str(task) for task, _ in group.first],
             "elements": [element for _, element in group.first],
         }
-        for group in questions.failures(MOST_GROUPS)
+        for group in questions.failures(MOST_GROUPS, run)
     ]
 
 

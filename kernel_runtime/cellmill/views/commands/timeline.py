@@ -9,6 +9,7 @@ from typing import Any
 from cellmill.errors import UsageError
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
+from cellmill.views.scope import asked_scope
 from cellmill.views.sections.work_fold import functions_in, named
 
 MOST_TASKS = 4000
@@ -26,7 +27,9 @@ def zoom(executor: Executor, command: Mapping[str, Any]) -> schema.TimelineDetai
     observer = executor._backend.observer
     if observer is None:
         raise UsageError(f"the {executor.backend} backend does not tell when its tasks ran")
-    spans, found = observer.spans_between(int(start * 1e9), int(end * 1e9), MOST_TASKS)
+    scope = asked_scope(executor, command.get("run"))
+    key = None if scope is None else scope.key
+    spans, found = observer.spans_between(int(start * 1e9), int(end * 1e9), MOST_TASKS, key)
     names = observer.function_names
     return {
         "cellmill": schema.VERSION,

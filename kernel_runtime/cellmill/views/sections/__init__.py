@@ -12,9 +12,11 @@ from typing import Protocol, runtime_checkable
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
 
+from ..scope import Scope
 from .graph import GraphSection
 from .journey import JourneySection
 from .profile import ProfileSection
+from .runs import CountersSection, RunsSection
 from .state_map import StateMapSection
 from .tasks import RecordsSection, TasksSection
 from .timeline import TimelineSection
@@ -55,10 +57,20 @@ SECTIONS: dict[str, Callable[[], Section]] = {
     "profile": ProfileSection,
     "timeline": TimelineSection,
     "workers": WorkersSection,
+    "runs": RunsSection,
     "graph": GraphSection,
     "task-list": TasksSection,
     "task-records": RecordsSection,
 }
+
+SCOPED: dict[str, Callable[[Scope], Section]] = {
+    "counters": CountersSection,
+    "state-map": StateMapSection,
+    "journey": JourneySection,
+    "timeline": TimelineSection,
+    "graph": GraphSection,
+}
+"""Sections that views may ask for of one run."""
 
 FOR_RECORDINGS = frozenset({"task-list", "task-records"})
 """Sections that no view is sent: views ask."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from typing import Any
 
 from cellmill.backends._protocol import Picture
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
+from cellmill.views.scope import Scope
 
 # Above these a frame would be larger than what a tab may send in a second, and a picture more than eyes can follow.
 MOST_TASKS = 4000
@@ -23,7 +25,9 @@ class GraphSection:
 
     interval = 1.0
 
-    def __init__(self) -> None:
+    def __init__(self, scope: Scope | None = None) -> None:
+        self._run = None if scope is None else scope.run
+        self._key = None if scope is None else scope.key
         self._executor: Executor | None = None
         self._picture: Picture | None = None
         self._structure = self._changes = -1
@@ -34,7 +38,7 @@ class GraphSection:
     def frame(self, executor: Executor) -> schema.Graph | schema.GraphStates | None:
         if executor is not self._executor:
             observer = executor._backend.observer
-            self._executor, self._picture = executor, observer.dependencies() if observer else None
+            self._executor, self._picture = executor, observer.dependencies(self._key) if observer else None
             self.restart()
         picture = self._picture
         if picture is None:
@@ -45,25 +49,29 @@ class GraphSection:
         self._changes = picture.changes
         if picture.tasks > MOST_TASKS or picture.dependencies > MOST_DEPENDENCIES:
             self._structure = -1
-            return _folded(picture)
+            return {**_folded(picture), **self._whose(picture)}
         if picture.structure == self._structure:
             states, seconds = picture.states()
             return {
                 "cellmill": schema.VERSION,
                 "kind": "graph-states",
+                "run": self._run,
                 "structure": picture.structure,
                 "states": states,
                 "seconds": seconds,
             }
         self._structure = picture.structure
-        return _whole(picture)
+        return {**_whole(picture), **self._whose(picture)}
+
+    def _whose(self, picture: Picture) -> Any:
+        return {} if self._run is None else {"run": self._run, "own": picture.own}
 
     def _nothing(self) -> schema.Graph | None:
         """Return an empty graph once: where calls run at once, nothing waits."""
         if self._changes == 0:
             return None
         self._changes = 0
-        return _frame(None, [], array("H"), array("H"), b"", b"", b"", array("H"))
+        return {**_frame(None, [], array("H"), array("H"), b"", b"", b"", array("H")), "run": self._run}
 
 
 def _whole(picture: Picture) -> schema.Graph:
@@ -126,8 +134,10 @@ def _frame(
     return {
         "cellmill": schema.VERSION,
         "kind": "graph",
+        "run": None,
         "structure": picture.structure if picture else 0,
         "tasks": picture.tasks if picture else 0,
+        "own": None,
         "dependencies": picture.dependencies if picture else 0,
         "partial": picture.partial if picture else False,
         "folded": False,

@@ -6,6 +6,7 @@ from cellmill.executor import Executor
 from cellmill.telemetry import schema
 from cellmill.telemetry.account import Account
 from cellmill.telemetry.profile import shown_name
+from cellmill.views.scope import Scope
 from cellmill.views.sections.work_fold import WorkFold, journeys_of
 
 MOST_FUNCTIONS = 24
@@ -16,13 +17,15 @@ class JourneySection:
 
     interval = 0.5
 
-    def __init__(self) -> None:
-        self._fold = WorkFold()
-        self._work = (0, 0.0)
+    def __init__(self, scope: Scope | None = None) -> None:
+        self._scope = scope
+        self._fold = WorkFold(None if scope is None else scope.key)
+        self._work = (0, 0.0) if scope is None else (scope.run, scope.began)
         self._last: object = None
 
     def begin(self, work: tuple[int, float]) -> None:
-        self._work = work
+        if self._scope is None:
+            self._work = work
 
     def restart(self) -> None:
         self._last = None
@@ -34,15 +37,17 @@ class JourneySection:
         if seen == self._last:
             return None
         self._last = seen
+        key = None if self._scope is None else self._scope.key
         account = (
             None
             if folded is None or executor._backend.observer is None
-            else executor._backend.observer.account(None, advice=True)
+            else executor._backend.observer.account(key, advice=True)
         )
         functions = [] if folded is None else journeys_of(folded.timeline.figures(), folded.function_names)
         return {
             "cellmill": schema.VERSION,
             "kind": "journey",
+            "run": None if self._scope is None else self._scope.run,
             "known": folded is not None,
             "work": self._work[0],
             "tasks": int(state.tasks) if state is not None else 0,
@@ -50,7 +55,7 @@ class JourneySection:
             "dropped": int(state.dropped) if state is not None else 0,
             "hidden": max(0, len(functions) - MOST_FUNCTIONS),
             "functions": functions[:MOST_FUNCTIONS],
-            "slowest": slowest_of(executor),
+            "slowest": slowest_of(executor) if self._scope is None else None,  # they are kept by work
             "account": None if account is None or not account.tasks else told(account),
         }
 

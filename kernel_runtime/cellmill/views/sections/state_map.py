@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from cellmill import run_registry
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
+from cellmill.views.scope import Scope
 
 MOST_CELLS = 16384
 MOST_SPAN = 65536
@@ -18,7 +20,8 @@ class StateMapSection:
 
     interval = 0.1
 
-    def __init__(self) -> None:
+    def __init__(self, scope: Scope | None = None) -> None:
+        self._scope = scope
         self._bounds: Callable[[], tuple[int, int, int]] = lambda: (0, 0, 0)
         self._last: schema.StateMap | None = None
         self._due = 0.0
@@ -36,14 +39,20 @@ class StateMapSection:
         now = time.monotonic()
         if observer is None or now < self._due:
             return None
-        work, origin, total = self._bounds()
-        end = observer.next_position
+        scope, key = self._scope, None
+        if scope is None:
+            work, origin, total = self._bounds()
+            end = observer.next_position
+        else:
+            work, origin, key = scope.run, 0, scope.key
+            end, total = observer.positions_of(key), expected_of(scope)
         total = max(total, end - origin)
         span = span_for(total)
-        picture = observer.state_map(origin, end, span, MOST_CELLS)
+        picture = observer.state_map(origin, end, span, MOST_CELLS, key)
         frame: schema.StateMap = {
             "cellmill": schema.VERSION,
             "kind": "state-map",
+            "run": None if scope is None else scope.run,
             "work": work,
             "origin": origin,
             "start": picture.first,
@@ -58,6 +67,12 @@ class StateMapSection:
         self._last = frame
         self._due = now + len(picture.cells) / BYTES_PER_SECOND
         return frame
+
+
+def expected_of(scope: Scope) -> int:
+    """Return how many tasks a run will have, as far as that is known."""
+    going = any(run.id == scope.run for run in run_registry.active_runs())
+    return scope.expected if going and scope.expected is not None else 0
 
 
 def span_for(tasks: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
+from cellmill.views.scope import Scope
 from cellmill.views.sections.work_fold import Folded, WorkFold, functions_in, named
 
 BYTES_PER_SECOND = 120_000  # after a frame with all spans the next one waits so long that this holds
@@ -19,9 +20,10 @@ class TimelineSection:
 
     interval = 0.2
 
-    def __init__(self) -> None:
-        self._fold = WorkFold()
-        self._work = (0, 0.0)
+    def __init__(self, scope: Scope | None = None) -> None:
+        self._run = None if scope is None else scope.run
+        self._fold = WorkFold(None if scope is None else scope.key)
+        self._work = (0, 0.0) if scope is None else (scope.run, scope.began)
         self._number = 0
         self._told: set[int] = set()  # functions whose names were sent
         self._place: tuple[int, int] | None = None  # work and generation of the spans sent last
@@ -30,7 +32,8 @@ class TimelineSection:
         self._free_at = 0.0
 
     def begin(self, work: tuple[int, float]) -> None:
-        self._work = work
+        if self._run is None:
+            self._work = work
 
     def restart(self) -> None:
         self._place = None
@@ -70,6 +73,7 @@ class TimelineSection:
         return {
             "cellmill": schema.VERSION,
             "kind": "timeline",
+            "run": self._run,
             "known": True,
             "work": folded.work,
             "number": self._number,
@@ -94,6 +98,7 @@ class TimelineSection:
         return {
             "cellmill": schema.VERSION,
             "kind": "timeline",
+            "run": self._run,
             "known": False,
             "work": self._work[0],
             "number": self._number,

@@ -73,7 +73,9 @@ class Folded:
 class WorkFold:
     """One fold for one reader; one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, run: int | None = None) -> None:
+        """``run``: only its tasks, by the backend's number."""
+        self._run = run
         self._timeline: Timeline | None = None
         self._of: weakref.ref[Observer] | None = None
         self._work = (0, 0.0)
@@ -96,7 +98,10 @@ class WorkFold:
 
     def _begin(self, timeline: Timeline, work: tuple[int, float]) -> None:
         self._work = work
-        timeline.begin(int(work[1] * 1e9))
+        if self._run is None:
+            timeline.begin(int(work[1] * 1e9))
+        else:
+            timeline.begin(0, self._run)
 
 
 def fold_all(timeline: Timeline) -> Any:

@@ -10,6 +10,7 @@ export function snapshot(
   return {
     cellmill: 1,
     kind: 'snapshot',
+    run: null,
     time,
     work: 1,
     began: 0,

@@ -14,6 +14,8 @@ export function frame(size: number, edges: readonly (readonly [number, number])[
   return {
     cellmill: 1,
     kind: 'graph',
+    run: null,
+    own: null,
     structure: 7,
     tasks: size,
     dependencies: edges.length,

@@ -44,6 +44,7 @@ export function frame(
   return {
     cellmill: 1,
     kind: 'timeline',
+    run: null,
     known: true,
     work: 1,
     number,

@@ -213,6 +213,7 @@ class Timeline(Message):
 class TimelineDetail(Message):
     """Single tasks in a part of the timeline, if their journeys are still known."""
     kind: Literal["timeline-detail"]
+    run: int | None  # id of the run whose tasks these are; null for all
     request: int  # request number of the command
     start: float  # seconds on the kernel's monotonic clock
     end: float  # seconds on the kernel's monotonic clock

@@ -15,7 +15,7 @@ import { CONTROL_TARGET, FRAME_TARGET, VERSION, parseFrame } from '../protocol/m
 import type { Command, Frame, Refresh, Shown, Watch } from '../protocol/messages';
 
 /** The subscription of a page whose views show the counters only. */
-export const NOTHING: Watch = { cellmill: VERSION, kind: 'watch', sections: [] };
+export const NOTHING: Watch = { cellmill: VERSION, kind: 'watch', sections: [], scopes: [] };
 
 const REFRESH: Refresh = { cellmill: VERSION, kind: 'refresh' };
 

@@ -163,5 +163,15 @@ export class Sessions implements IDisposable {
 /** The union of several subscriptions to the same kernel. */
 function together(watches: readonly Watch[]): Watch {
   const sections = new Set(watches.flatMap(watch => watch.sections));
-  return { ...Object.assign({}, NOTHING, ...watches), sections: [...sections] } as Watch;
+  const runs = new Map<number, Set<string>>();
+  for (const scope of watches.flatMap(watch => watch.scopes)) {
+    const wanted = runs.get(scope.run) ?? new Set();
+    scope.sections.forEach(section => wanted.add(section));
+    runs.set(scope.run, wanted);
+  }
+  return {
+    ...NOTHING,
+    sections: [...sections],
+    scopes: [...runs].map(([run, wanted]) => ({ run, sections: [...wanted] }))
+  };
 }

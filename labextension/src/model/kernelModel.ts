@@ -7,15 +7,23 @@ import type {
   Course as CourseFrame,
   Frame,
   Refused,
+  RunRecord,
   Snapshot,
   TimeLeft
 } from '../protocol/messages';
+import { RunsModel, snapshotOf } from './runs';
 import { Sections } from './sections';
 
 /** Everything that a view draws of one kernel. */
 export interface KernelState {
   readonly presence: Presence;
   readonly snapshot: Snapshot | null;
+  /** id of the run that this is the state of; null for all tasks */
+  readonly run: number | null;
+  /** the latest runs, newest first */
+  readonly runs: readonly RunRecord[];
+  /** the state of one run; null if it is not among the latest */
+  readonly scoped: (run: number) => KernelState | null;
   /** tasks per second: of the last seconds while tasks run, of the whole piece of work once they are done */
   readonly rate: number;
   /** seconds since the work began; once it is over, what it took */
@@ -42,6 +50,8 @@ export interface KernelState {
 
 /** Seconds for which a refusal or an unreadable frame is reported. */
 const NOTICE_TIME = 10;
+/** The most runs whose states are kept: as many as the kernel tells of at once. */
+const MOST_SCOPES = 8;
 /** Seconds over which the rate is computed while tasks run. */
 const RATE_WINDOW = 3;
 /** Seconds by which a sum of times may be too small because of rounding. */
@@ -58,8 +68,17 @@ interface Point {
 
 /** One kernel's frames in, its state out. Times are seconds; `now` is any clock of the page that only goes forward. */
 export class KernelModel {
+  /** `all`: the kernel's sections, if this is the state of one run. */
+  constructor(all: Sections | null = null) {
+    this._sections = new Sections(all);
+  }
+
   /** Take one frame; `now` is when it arrived. */
   push(frame: Frame, now: number): void {
+    if ('run' in frame && frame.run !== null && this._run === null) {
+      this._scope(frame.run).push(frame, now);
+      return;
+    }
     switch (frame.kind) {
       case 'hello':
         if (this._presence !== 'live') {
@@ -77,6 +96,9 @@ export class KernelModel {
         return;
       case 'course':
         this._pushCourse(frame);
+        return;
+      case 'runs':
+        this._runs.push(frame);
         return;
       default:
         this._sections.push(frame);
@@ -98,6 +120,8 @@ export class KernelModel {
     this._refused = null;
     this._unreadable = null;
     this._sections.reset();
+    this._runs.clear();
+    this._scopes.clear();
   }
 
   get presence(): Heard {
@@ -121,6 +145,9 @@ export class KernelModel {
     return {
       presence: this._presence,
       snapshot: this._snapshot,
+      run: this._run,
+      runs: this._runs.latest,
+      scoped: run => this._scoped(run, now),
       rate: this._rate(time),
       elapsed: this._elapsed(time),
       left: this._left(time),
@@ -139,6 +166,51 @@ export class KernelModel {
       now,
       recorded: false
     };
+  }
+
+  private _scoped(run: number, now: number): KernelState | null {
+    const record = this._runs.find(run);
+    const all = this._snapshot;
+    if (record === undefined || all === null) {
+      return null;
+    }
+    const state = this._scope(run).state(now);
+    const whole = this.state(now);
+    const snapshot = state.snapshot ?? snapshotOf(record, all);
+    return {
+      ...whole,
+      ...state,
+      presence: whole.presence,
+      refusal: whole.refusal,
+      unreadable: whole.unreadable,
+      runs: whole.runs,
+      // pool and pause are the kernel's, and known better from the frames about all tasks
+      snapshot: {
+        ...snapshot,
+        backend: all.backend,
+        workers: all.workers,
+        wanted: all.wanted,
+        paused: all.paused
+      },
+      elapsed: state.snapshot === null ? snapshot.elapsed : state.elapsed
+    };
+  }
+
+  /** What is known of one run; that which was asked for first makes room for another one. */
+  private _scope(run: number): KernelModel {
+    let found = this._scopes.get(run);
+    if (found === undefined) {
+      found = new KernelModel(this._sections);
+      found._run = run;
+      for (const first of this._scopes.keys()) {
+        if (this._scopes.size < MOST_SCOPES) {
+          break;
+        }
+        this._scopes.delete(first);
+      }
+      this._scopes.set(run, found);
+    }
+    return found;
   }
 
   private _pushSnapshot(frame: Snapshot, now: number): void {
@@ -265,7 +337,10 @@ export class KernelModel {
   }
 
   private readonly _record = new History();
-  private readonly _sections = new Sections();
+  private readonly _sections: Sections;
+  private readonly _runs = new RunsModel();
+  private readonly _scopes = new Map<number, KernelModel>();
+  private _run: number | null = null;
   private _presence: Heard = 'unknown';
   private _snapshot: Snapshot | null = null;
   private _points: Point[] = [];

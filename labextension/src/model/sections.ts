@@ -31,8 +31,14 @@ export class TaskAnswers {
 
 /** The sections of one kernel; frames change them, views read them. */
 export class Sections {
+  /** `all`: of the kernel, if these are of one run; they have the workers and the answers about single tasks */
+  constructor(private readonly _all: Sections | null = null) {}
+
   /** the worker processes; null before the first request */
-  workers: Workers | null = null;
+  get workers(): Workers | null {
+    return this._all?.workers ?? this._workers;
+  }
+
   /** the tasks with dependencies; null before the first request */
   graph: TaskGraph | null = null;
   /** how long the intervals of the tasks' journeys took; null before the first request */
@@ -49,13 +55,15 @@ export class Sections {
   readonly mapParts = new Map<number, MapPart>();
 
   /** answers about single tasks */
-  tasks = new TaskAnswers();
+  get tasks(): TaskAnswers {
+    return this._all?.tasks ?? this._tasks;
+  }
 
   /** Take one frame. Frames of no section change nothing. */
   push(frame: Frame): void {
     switch (frame.kind) {
       case 'workers':
-        this.workers = frame;
+        this._workers = frame;
         return;
       case 'graph':
         this.graph = readGraph(frame);
@@ -109,13 +117,16 @@ export class Sections {
 
   /** Forget everything, for example because the kernel restarted. */
   reset(): void {
-    this.workers = null;
+    this._workers = null;
     this.graph = null;
     this.journey = null;
     this.profile = null;
     this.timeline = new TimelineModel();
     this.stateMap = null;
     this.mapParts.clear();
-    this.tasks = new TaskAnswers();
+    this._tasks = new TaskAnswers();
   }
+
+  private _workers: Workers | null = null;
+  private _tasks = new TaskAnswers();
 }

@@ -21,6 +21,8 @@ export interface TaskGraph {
   readonly structure: number;
   /** tasks with inputs or dependents, and pairs of a task and an input of it */
   readonly tasks: number;
+  /** how many of these are tasks of the run that it shows; the others are their inputs and dependents */
+  readonly own: number;
   readonly dependencies: number;
   /** the oldest dependencies are missing */
   readonly partial: boolean;
@@ -126,6 +128,7 @@ export function readGraph(frame: Graph): TaskGraph {
   return {
     structure: frame.structure,
     tasks: frame.tasks,
+    own: frame.own ?? frame.tasks,
     dependencies: frame.dependencies,
     partial: frame.partial,
     folded: frame.folded,

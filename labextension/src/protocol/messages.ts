@@ -269,6 +269,7 @@ export interface Timeline extends Message<'timeline'> {
 
 /** Single tasks in a part of the timeline, if their journeys are still known. */
 export interface TimelineDetail extends Message<'timeline-detail'> {
+  /** id of the run whose tasks these are; null for all */ readonly run: number | null;
   /** request number of the command */ readonly request: number;
   /** seconds on the kernel's monotonic clock */ readonly start: number;
   /** seconds on the kernel's monotonic clock */ readonly end: number;
@@ -684,8 +685,8 @@ export const parseFrame = union<Frame>('Frame', {
       threshold: number, workers: list(integer), names: list(functionName), spans: bytes(0), running: bytes(1)
   }),
   'timeline-detail': message<TimelineDetail>('TimelineDetail', {
-      cellmill: version, kind: literal('timeline-detail'), request: integer, start: number, end: number,
-      found: integer, names: list(functionName), spans: bytes(0)
+      cellmill: version, kind: literal('timeline-detail'), run: nullable(integer), request: integer,
+      start: number, end: number, found: integer, names: list(functionName), spans: bytes(0)
   }),
   'journey': message<Journey>('Journey', {
       cellmill: version, kind: literal('journey'), run: nullable(integer), known: boolean, work: integer,

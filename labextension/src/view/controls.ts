@@ -1,9 +1,10 @@
 /** Buttons that work while a cell runs: pause, cancel, more and fewer workers. */
 
 import { outstanding } from '../model/counts';
-import { VERSION, type Command, type Snapshot } from '../protocol/messages';
+import { VERSION, type Command, type RunRecord, type Snapshot } from '../protocol/messages';
 import { button, child, setName, setText } from './dom';
 import { count } from './format';
+import { titleOf } from './scope';
 import type { Translator } from './translator';
 
 /** Milliseconds for which a requested number is shown before the kernel confirms it. */
@@ -21,10 +22,9 @@ export class ControlsView {
       send({ cellmill: VERSION, kind: this._paused ? 'resume' : 'pause' });
     });
     this._cancel = button(bar, 'cellmill-button cellmill-cancel', () => {
-      send({ cellmill: VERSION, kind: 'cancel-run', run: null });
+      send({ cellmill: VERSION, kind: 'cancel-run', run: this._run?.id ?? null });
     });
     setText(this._cancel, trans.__('Cancel'));
-    setName(this._cancel, trans.__('Cancel all tasks'));
     const workers = child(bar, 'div', 'cellmill-resize');
     workers.setAttribute('role', 'group');
     workers.setAttribute('aria-label', trans.__('Workers'));
@@ -39,9 +39,14 @@ export class ControlsView {
     this._refusal.setAttribute('role', 'alert');
   }
 
-  /** Draw the buttons that are possible now, and why the last command was refused. */
-  draw(snapshot: Snapshot, refusal: string): void {
+  /** Draw the buttons that are possible now, and why the last command was refused; `run` is what Cancel cancels. */
+  draw(snapshot: Snapshot, refusal: string, run: RunRecord | null): void {
     const trans = this._trans;
+    this._run = run;
+    setName(
+      this._cancel,
+      run === null ? trans.__('Cancel all tasks') : trans.__('Cancel %1', titleOf(run))
+    );
     this._paused = snapshot.paused;
     setText(this._pause, snapshot.paused ? trans.__('Resume') : trans.__('Pause'));
     setName(
@@ -77,6 +82,7 @@ export class ControlsView {
   private readonly _number: HTMLElement;
   private readonly _more: HTMLButtonElement;
   private readonly _refusal: HTMLElement;
+  private _run: RunRecord | null = null;
   private _paused = false;
   private _wanted = 0;
   private _asked: number | null = null;

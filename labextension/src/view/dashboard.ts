@@ -9,6 +9,7 @@ import { child, setText } from './dom';
 import { count, duration, rate, wholeSeconds } from './format';
 import { messageOf } from './message';
 import { RunsView } from './runs';
+import { ScopeView } from './scope';
 import { Sparkline } from './sparkline';
 import { TabStrip } from './tabStrip';
 import { leftText, unknownText } from './timeLeft';
@@ -36,6 +37,7 @@ export class DashboardView {
     this._notice = child(this._root, 'p', 'cellmill-notice');
     this._notice.setAttribute('role', 'alert');
     this._body = child(this._root, 'div', 'cellmill-body');
+    this._scope = new ScopeView(this._body, trans, run => this._choose(run));
     const track = child(this._body, 'div', 'cellmill-bar');
     track.setAttribute('role', 'progressbar');
     track.setAttribute('aria-valuemin', '0');
@@ -58,24 +60,32 @@ export class DashboardView {
     this._queued = term(list, trans.__('Queued'), 'cellmill-queued');
     this._workers = term(list, trans.__('Workers'), 'cellmill-workers');
     this._controls = new ControlsView(this._body, trans, send);
-    this._runs = new RunsView(this._body, trans, send);
+    this._runs = new RunsView(this._body, trans, send, run => this._choose(run));
     this._tabs = new TabStrip(this._body, trans, send, runLine);
     this._spoken = child(this._root, 'p', 'cellmill-spoken');
     this._spoken.setAttribute('role', 'status');
+    this._root.addEventListener('cellmill-run', event =>
+      this._choose((event as CustomEvent<number | null>).detail)
+    );
   }
 
   /** Draw a state. If there is none (null), `missing` says why, for example that no notebook is open. */
   draw(input: DashboardInput | null, missing = ''): void {
-    const snapshot = input?.state.snapshot ?? null;
+    const all = input?.state.snapshot ?? null;
+    this._input = input;
+    const state = this._shown();
+    const snapshot = state?.snapshot ?? null;
     setText(this._title, input?.title ?? '');
     this._title.title = input?.title ?? '';
     this._title.hidden = input === null;
     this._drawMessage(input, missing);
     this._drawNotice(input?.state ?? null);
     this._body.hidden = input?.state.presence !== 'live';
-    this._setData(input, snapshot);
-    if (input !== null && snapshot !== null) {
-      this._drawSnapshot(snapshot, input.state);
+    this._setData(state, snapshot);
+    if (state !== null && snapshot !== null) {
+      this._scope.draw(state.recorded ? [] : state.runs, state.run);
+      this._drawSnapshot(snapshot, state);
+      this._runs.draw(all?.runs ?? [], state.run);
     } else {
       setText(this._spoken, '');
     }
@@ -135,10 +145,31 @@ export class DashboardView {
     setText(this._notice, text);
   }
 
-  private _setData(input: DashboardInput | null, snapshot: Snapshot | null): void {
+  /** The state that is drawn: of all tasks or of the chosen run. A kernel without that run has another scope. */
+  private _shown(): KernelState | null {
+    const all = this._input?.state ?? null;
+    const state = all === null || this._run === null ? all : all.scoped(this._run);
+    if (state === null && all !== null) {
+      this._run = null;
+      this._tabs.scope(null);
+    }
+    return state ?? all;
+  }
+
+  /** Show one run, by its id; null for all tasks. */
+  private _choose(run: number | null): void {
+    if (run !== this._run) {
+      this._run = run;
+      this._tabs.scope(run);
+      this.draw(this._input);
+    }
+  }
+
+  private _setData(state: KernelState | null, snapshot: Snapshot | null): void {
     const counts = snapshot?.counts;
     const data = this._root.dataset;
-    data.presence = input?.state.presence ?? 'none';
+    data.presence = state?.presence ?? 'none';
+    data.run = String(state?.run ?? '');
     data.work = String(snapshot?.work ?? 0);
     data.done = String(counts === undefined ? 0 : ran(counts));
     data.over = String(counts?.done ?? 0);
@@ -149,7 +180,7 @@ export class DashboardView {
     data.queued = String(counts?.queued ?? 0);
     data.workers = String(snapshot?.workers ?? 0);
     data.paused = String(snapshot?.paused ?? false);
-    data.rate = (input?.state.rate ?? 0).toFixed(2);
+    data.rate = (state?.rate ?? 0).toFixed(2);
   }
 
   private _drawSnapshot(snapshot: Snapshot, state: KernelState): void {
@@ -174,8 +205,9 @@ export class DashboardView {
     this._times.hidden = counts.total === 0;
     setText(this._elapsed, elapsedText(state, counts, trans));
     setText(this._left, state.left === null ? '' : leftText(state.left, trans));
-    this._unknown.hidden = (state.left?.unknown.length ?? 0) === 0;
-    setText(this._unknown, state.left === null ? '' : unknownText(state.left, trans));
+    const unknown = whyUnknown(state, counts, trans);
+    this._unknown.hidden = unknown === '';
+    setText(this._unknown, unknown);
     this._sparkline.draw(
       state.history,
       trans.__('Tasks per second over the last half minute, now %1', perSecond)
@@ -187,8 +219,8 @@ export class DashboardView {
     setText(this._running, count(counts.running));
     setText(this._queued, count(counts.queued));
     setText(this._workers, `${count(snapshot.workers)} ${snapshot.backend}`);
-    this._controls.draw(snapshot, state.refusal);
-    this._runs.draw(snapshot.runs);
+    const run = state.runs.find(one => one.id === state.run);
+    this._controls.draw(snapshot, state.refusal, run ?? null);
     this._tabs.draw(state);
     this._speak(snapshot);
   }
@@ -221,6 +253,10 @@ export class DashboardView {
   }
 
   private readonly _trans: Translator;
+  private readonly _scope: ScopeView;
+  private _input: DashboardInput | null = null;
+  /** the run that is shown; null for all tasks */
+  private _run: number | null = null;
   private readonly _root: HTMLElement;
   private readonly _title: HTMLElement;
   private readonly _message: HTMLElement;
@@ -253,6 +289,14 @@ function elapsedText(state: KernelState, counts: Counts, trans: Translator): str
   return outstanding(counts)
     ? trans.__('%1 so far', wholeSeconds(Math.floor(state.elapsed)))
     : trans.__('took %1', duration(state.elapsed));
+}
+
+/** Why the time that is left is no more than a bound, or not known; empty if it is. */
+function whyUnknown({ left, run }: KernelState, counts: Counts, trans: Translator): string {
+  if (left !== null) {
+    return unknownText(left, trans);
+  }
+  return run !== null && outstanding(counts) ? trans.__('time left: see all of this work') : '';
 }
 
 /** How many of how many ran to their end, and how many will not. */

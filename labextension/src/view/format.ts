@@ -60,3 +60,8 @@ export function bytes(value: number): string {
   const giga = value / 1e9;
   return `${giga < 99.95 ? giga.toFixed(1) : Math.round(giga)} GB`;
 }
+
+/** A moment as the time of day; `seconds` since 1970. */
+export function clock(seconds: number): string {
+  return new Date(1000 * seconds).toLocaleTimeString([], { hourCycle: 'h23' });
+}

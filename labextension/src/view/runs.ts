@@ -11,7 +11,7 @@ const PATIENCE = 2000;
 
 interface Row {
   readonly item: HTMLElement;
-  readonly name: HTMLElement;
+  readonly name: HTMLButtonElement;
   readonly count: HTMLElement;
   readonly raise: HTMLButtonElement;
   readonly priority: HTMLElement;
@@ -21,20 +21,29 @@ interface Row {
 
 /** Keeps the elements of rows between pictures: a press on a button lasts longer than a picture. */
 export class RunsView {
-  constructor(parent: HTMLElement, trans: Translator, send: (command: Command) => void) {
+  /** `choose` shows one run, by its id; null shows all tasks. */
+  constructor(
+    parent: HTMLElement,
+    trans: Translator,
+    send: (command: Command) => void,
+    choose: (run: number | null) => void
+  ) {
     this._trans = trans;
     this._send = send;
+    this._choose = choose;
     this._root = child(parent, 'ul', 'cellmill-runs');
     this._root.setAttribute('aria-label', trans.__('Runs in progress'));
   }
 
-  /** Draw the runs in progress, oldest first. */
-  draw(runs: readonly RunState[]): void {
+  /** Draw the runs in progress, oldest first; `chosen` is the one that is shown. */
+  draw(runs: readonly RunState[], chosen: number | null): void {
+    this._chosen = chosen;
     this._root.hidden = runs.length === 0;
     const gone = new Set(this._rows.keys());
     for (const run of runs) {
       gone.delete(run.id);
       const row = this._rows.get(run.id) ?? this._add(run);
+      row.name.setAttribute('aria-pressed', String(run.id === chosen));
       const total = run.total === null ? '?' : count(run.total);
       const cancelled = run.cancelled ?? 0;
       const done = this._trans.__('%1 of %2', count(Math.max(0, run.done - cancelled)), total);
@@ -78,8 +87,11 @@ export class RunsView {
 
   private _add(run: RunState): Row {
     const item = child(this._root, 'li', 'cellmill-run');
-    const name = child(item, 'span', 'cellmill-run-name');
-    name.textContent = name.title = run.name;
+    const name = button(item, 'cellmill-run-name', () =>
+      this._choose(this._chosen === run.id ? null : run.id)
+    );
+    name.textContent = run.name;
+    name.title = this._trans.__('Show only the tasks of %1', run.name);
     const row: Row = {
       item,
       name,
@@ -102,7 +114,9 @@ export class RunsView {
 
   private readonly _trans: Translator;
   private readonly _send: (command: Command) => void;
+  private readonly _choose: (run: number | null) => void;
   private readonly _root: HTMLElement;
+  private _chosen: number | null = null;
   private readonly _rows = new Map<number, Row>();
   /** requested priorities by run, and until when each is shown before it is confirmed */
   private readonly _asked = new Map<number, { readonly is: number; readonly until: number }>();

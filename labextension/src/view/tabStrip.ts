@@ -9,6 +9,12 @@ import type { Translator } from './translator';
 
 let strips = 0;
 
+/** Sections that the kernel can send of one run; the others are about all tasks whatever is chosen. */
+const SCOPED: ReadonlySet<string> = new Set(['state-map', 'journey', 'timeline', 'graph']);
+/** The section with the counters of one run, and that with the list of runs. */
+const COUNTERS = 'counters';
+const RUNS = 'runs';
+
 /** Makes a tab when it is first selected, keeps it, and subscribes to its sections. */
 export class TabStrip {
   constructor(
@@ -62,10 +68,16 @@ export class TabStrip {
       }
     });
     this._make(kind);
-    this._send({ cellmill: VERSION, kind: 'watch', sections: kind.sections });
+    this._watch();
     if (this._state !== null) {
       this.draw(this._state);
     }
+  }
+
+  /** Show one run, by its id; null for all tasks. */
+  scope(run: number | null): void {
+    this._run = run;
+    this._watch();
   }
 
   /** Move the keyboard's focus to the head of the selected tab. */
@@ -84,6 +96,20 @@ export class TabStrip {
       tab.dispose();
     }
     this._made.clear();
+  }
+
+  /** Subscribe to what the selected tab shows. */
+  private _watch(): void {
+    const run = this._run;
+    const wanted = TABS.find(one => one.id === this._chosen)?.sections ?? [];
+    const shared = run === null ? wanted : wanted.filter(section => !SCOPED.has(section));
+    const own = [COUNTERS, ...wanted.filter(section => SCOPED.has(section))];
+    this._send({
+      cellmill: VERSION,
+      kind: 'watch',
+      sections: [RUNS, ...shared],
+      scopes: run === null ? [] : [{ run, sections: own }]
+    });
   }
 
   private _addButton(kind: TabKind): HTMLButtonElement {
@@ -142,5 +168,6 @@ export class TabStrip {
   private readonly _buttons: readonly HTMLButtonElement[];
   private readonly _made = new Map<string, { readonly page: HTMLElement; readonly tab: Tab }>();
   private _chosen = '';
+  private _run: number | null = null;
   private _state: KernelState | null = null;
 }

@@ -131,6 +131,7 @@ test('a page that comes late has the whole course of the work', () => {
   const frame = {
     cellmill: 1,
     kind: 'course',
+    run: null,
     work: 1,
     began: 0,
     time,
@@ -166,6 +167,7 @@ test('short work that is told long after its end is drawn where it was', () => {
     {
       cellmill: 1,
       kind: 'course',
+      run: null,
       work: 2,
       began: 6,
       time: [6.1, 6.2],
@@ -186,6 +188,7 @@ test('a page that comes long after the work shows it whole', () => {
     {
       cellmill: 1,
       kind: 'course',
+      run: null,
       work: 1,
       began: 0,
       time: [...time, 99],

@@ -61,6 +61,7 @@ function list(more: Partial<ListTasks>): readonly number[] {
   const command: ListTasks = {
     cellmill: 1,
     kind: 'list-tasks',
+    failure: null,
     request: 7,
     states: [],
     order: 'news',
@@ -79,6 +80,7 @@ function show(more: Partial<ShowTask>): ReturnType<RecordedTasks['answer']> {
   const command = {
     cellmill: 1,
     kind: 'show-task',
+    run: null,
     request: 8,
     task: '',
     element: null,

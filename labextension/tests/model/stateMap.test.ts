@@ -32,6 +32,7 @@ function frame(more: Partial<StateMap>): StateMap {
   return {
     cellmill: 1,
     kind: 'state-map',
+    run: null,
     work: 1,
     origin: 100,
     start: 100,
@@ -46,7 +47,18 @@ function frame(more: Partial<StateMap>): StateMap {
 
 function part(request: number, more: Partial<MapPart>): MapPart {
   const { cellmill, start, end, span, counts, cells } = frame({});
-  return { cellmill, kind: 'map-part', request, start, end, span, counts, cells, ...more };
+  return {
+    cellmill,
+    kind: 'map-part',
+    run: null,
+    request,
+    start,
+    end,
+    span,
+    counts,
+    cells,
+    ...more
+  };
 }
 
 test('packed bytes are literals and runs, and never more than there is room for', () => {

@@ -12,6 +12,7 @@ test('states that belong to another graph are not taken', () => {
   const update = {
     cellmill: 1,
     kind: 'graph-states',
+    run: null,
     structure: 7,
     states,
     seconds: bytes(new Float32Array(3))

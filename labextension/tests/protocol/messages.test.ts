@@ -25,7 +25,7 @@ test('they are left out at any depth, and of the copy alone', () => {
 });
 
 test('binary parts come from the buffers, whatever the JSON has', () => {
-  const data = { cellmill: 1, kind: 'graph-states', structure: 1 };
+  const data = { cellmill: 1, kind: 'graph-states', run: null, structure: 1 };
   const bytes = new Uint8Array([7, 8, 9]);
   const buffers = [bytes.buffer, new DataView(bytes.buffer, 1, 2)];
   const frame = {
@@ -69,6 +69,7 @@ test('a record of an earlier release has no account of its journeys', () => {
   const frame = {
     cellmill: 1,
     kind: 'journey',
+    run: null,
     known: true,
     work: 1,
     tasks: 0,

@@ -22,7 +22,7 @@ function journal(...records: Buffer[]): Uint8Array {
 }
 
 test('frames come with their times and buffers', () => {
-  const states = { cellmill: 1, kind: 'graph-states', structure: 4 };
+  const states = { cellmill: 1, kind: 'graph-states', run: null, structure: 4 };
   const data = journal(
     record(HEAD),
     record({ at: 0.5, frame: snapshot(1, 2, 3), buffers: [] }),

@@ -19,6 +19,7 @@ test('single tasks of an answer stand where slices were, and nowhere twice', () 
   model.pushDetail({
     cellmill: 1,
     kind: 'timeline-detail',
+    run: null,
     request: 1,
     start: 1.5,
     end: 4,
@@ -41,6 +42,7 @@ test('single tasks of an answer stand where slices were, and nowhere twice', () 
   model.pushDetail({
     cellmill: 1,
     kind: 'timeline-detail',
+    run: null,
     request: 2,
     start: 1.5,
     end: 4,

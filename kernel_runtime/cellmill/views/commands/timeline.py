@@ -34,6 +34,7 @@ def zoom(executor: Executor, command: Mapping[str, Any]) -> schema.TimelineDetai
     return {
         "cellmill": schema.VERSION,
         "kind": "timeline-detail",
+        "run": None if scope is None else scope.run,
         "request": request,
         "start": start,
         "end": end,

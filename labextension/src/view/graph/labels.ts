@@ -21,7 +21,9 @@ export function stateName(trans: Translator, state: GraphState): string {
 
 /** The graph's size, and what is left out of it. */
 export function summary(trans: Translator, graph: TaskGraph): string {
-  const tasks = trans._n('%2 task', '%2 tasks', graph.tasks, count(graph.tasks));
+  const near = graph.tasks - graph.own; // of other runs
+  const all = trans._n('%2 task', '%2 tasks', graph.own, count(graph.own));
+  const tasks = near === 0 ? all : trans.__('%1 and %2 of other runs', all, count(near));
   const links = trans._n(
     '%2 dependency',
     '%2 dependencies',

@@ -62,7 +62,7 @@ class GraphTab implements Tab {
       return;
     }
     this._graph = graph;
-    this._alone = Math.max(0, (state.snapshot?.counts.total ?? graph.tasks) - graph.tasks);
+    this._alone = Math.max(0, (state.snapshot?.counts.total ?? graph.own) - graph.own);
     this._drawWords(graph);
     this._picture.show(graph);
   }

@@ -5,6 +5,7 @@ import { journeyTab } from './journey';
 import { mapTab } from './map';
 import { nowTab } from './now';
 import { profileTab } from './profile';
+import { runsTab } from './runs';
 import type { TabKind } from './tab';
 import { tasksTab } from './tasks';
 import { timelineTab } from './timeline';
@@ -18,5 +19,6 @@ export const TABS: readonly TabKind[] = [
   profileTab,
   tasksTab,
   graphTab,
-  workersTab
+  workersTab,
+  runsTab
 ];

@@ -63,8 +63,9 @@ class JourneyTab implements Tab {
   }
 
   draw(state: KernelState): void {
-    if (state.sections.journey !== this._journey) {
+    if (state.sections.journey !== this._journey || state.run !== this._run) {
       this._journey = state.sections.journey;
+      this._run = state.run;
       this._redraw();
     }
   }
@@ -104,7 +105,9 @@ class JourneyTab implements Tab {
         this._words,
         unknown
           ? trans.__('This backend does not tell what its tasks went through.')
-          : trans.__('No task of this piece of work is over yet.')
+          : this._run === null
+            ? trans.__('No task of this piece of work is over yet.')
+            : trans.__('No task of this run is over, or the records of those are gone.')
       );
       return;
     }
@@ -282,6 +285,7 @@ class JourneyTab implements Tab {
   private readonly _note: HTMLElement;
   /** what is drawn; undefined before the first picture */
   private _journey: Journey | null | undefined = undefined;
+  private _run: number | null = null;
   private _wanted = '';
   private _log = false;
 }

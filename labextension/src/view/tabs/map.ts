@@ -23,8 +23,10 @@ import type { Tab, TabKind, TabOptions } from './tab';
 export interface TaskChosen {
   /** its number in the present piece of work, from 1 */
   readonly task: number;
-  /** its position in the kernel, as journeys name it */
+  /** its position in the kernel, as journeys name it, or in the run */
   readonly position: number;
+  /** the run's id; null for a position in the kernel */
+  readonly run: number | null;
 }
 
 /** Name of that event, which bubbles. */
@@ -95,11 +97,12 @@ class MapTab implements Tab {
       );
       return;
     }
-    if (this._zoom !== null && this._zoom.work !== frame.work) {
-      this._zoom = null; // another piece of work has other tasks
-      this._cursor = null;
+    if (state.run !== this._run || (this._zoom !== null && this._zoom.work !== frame.work)) {
+      this._zoom = null; // another run or piece of work has other tasks
+      this._part = this._shown = this._cursor = null;
     }
     this._work = frame.work;
+    this._run = state.run;
     if (this._zoom !== null) {
       this._look(this._zoom, frame);
       const part = state.sections.mapParts.get(this._request);
@@ -185,7 +188,7 @@ class MapTab implements Tab {
     }
     if (picture.span === 1) {
       const position = picture.start + cell;
-      const detail: TaskChosen = { task: position - picture.origin + 1, position };
+      const detail: TaskChosen = { task: position - picture.origin + 1, position, run: this._run };
       this._root.dispatchEvent(new CustomEvent(TASK_CHOSEN, { detail, bubbles: true }));
       return;
     }
@@ -228,7 +231,8 @@ class MapTab implements Tab {
     }
     this._asked = performance.now() / 1000;
     this._askedAt = frame;
-    this._send({ cellmill: VERSION, kind: 'zoom-map', request: this._request, start, end });
+    const { _request: request, _run: run } = this;
+    this._send({ cellmill: VERSION, kind: 'zoom-map', request, run, start, end });
   }
 
   private _paint(): void {
@@ -357,6 +361,7 @@ class MapTab implements Tab {
   private _zoom: Zoom | null = null;
   private _cursor: number | null = null;
   private _work = 0;
+  private _run: number | null = null;
   private _asked = 0;
   private _askedAt: StateMap | null = null;
   private _timer = 0;

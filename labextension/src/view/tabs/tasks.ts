@@ -2,9 +2,16 @@
 
 import { outstanding } from '../../model/counts';
 import type { KernelState } from '../../model/kernelModel';
-import { VERSION, type Command, type TaskDetail, type TaskList } from '../../protocol/messages';
+import {
+  VERSION,
+  type Command,
+  type FailureGroup,
+  type TaskDetail,
+  type TaskList
+} from '../../protocol/messages';
 import { button, child, setName, setText } from '../dom';
 import { count } from '../format';
+import { partText } from '../partText';
 import { DetailView } from '../tasks/detail';
 import { FailuresView } from '../tasks/failures';
 import { nextRequest, PAGE, Query } from '../tasks/query';
@@ -28,6 +35,8 @@ interface Named {
   readonly task?: unknown;
   readonly position?: unknown;
   readonly element?: unknown;
+  /** the run whose tasks the position counts */
+  readonly run?: unknown;
 }
 
 class TasksTab implements Tab {
@@ -35,7 +44,7 @@ class TasksTab implements Tab {
     this._parent = parent;
     this._trans = trans;
     this._send = send;
-    this._failures = new FailuresView(parent, trans, (task, element) => this._show(task, element));
+    this._failures = new FailuresView(parent, trans, group => this._unfold(group));
     const bar = child(parent, 'div', 'cellmill-task-bar');
     this._chips = this._addChips(bar);
     this._addSearch(bar);
@@ -77,7 +86,10 @@ class TasksTab implements Tab {
   draw(state: KernelState): void {
     const { tasks } = state.sections;
     if (state.sections !== this._sections) {
-      this._sections = state.sections; // of another kernel, whose tasks have the same numbers
+      this._sections = state.sections; // of another kernel, whose tasks have the same numbers, or of a run
+      this._query.run = state.run;
+      this._query.offset = 0;
+      this._query.failure = null;
       if (!state.recorded) {
         this._close();
       }
@@ -86,6 +98,7 @@ class TasksTab implements Tab {
       this._ask(); // a recording answers at once
     }
     this._recordedVersion = tasks.recorded.version;
+    this._recorded = state.recorded;
     this._changing(state);
     const rerun = tasks.rerun;
     if (rerun !== null && rerun.request === this._rerun) {
@@ -107,14 +120,14 @@ class TasksTab implements Tab {
       this._waiting = 0;
       this._drawn = list;
       this._marked = this._chosen;
-      this._failures.draw(list.failures);
+      this._failures.draw(list.failures, this._query.failure);
       this._table.draw(list.rows, this._query.order, this._chosen);
       this._drawFoot(list);
-      this._drawNote(state);
+      this._drawNote(state, list);
       this._empty.hidden = list.rows.length > 0;
       setText(
         this._empty,
-        this._query.filters.size > 0 || this._query.text !== ''
+        this._query.filters.size > 0 || this._query.text !== '' || this._query.failure !== null
           ? this._trans.__('No task fits.')
           : this._trans.__('No tasks so far.')
       );
@@ -123,11 +136,12 @@ class TasksTab implements Tab {
 
   /** Show the task that another tab names. */
   open(named: unknown): void {
-    const { task, element, position } = (named ?? {}) as Named;
+    const { task, element, position, run } = (named ?? {}) as Named;
     if (typeof task === 'string' && /^\d+$/.test(task)) {
       this._show(task, typeof element === 'number' ? element : null);
     } else if (typeof position === 'number') {
       this._position = position;
+      this._positionRun = typeof run === 'number' ? run : null;
       this._name('', null);
       this._ask();
     }
@@ -218,18 +232,37 @@ class TasksTab implements Tab {
     this._after.disabled = !this._query.more(matched);
   }
 
-  /** Say what a recording has left out. */
-  private _drawNote({ recorded, sections }: KernelState): void {
+  /** List the tasks of a line of failures and show the first of them; all again if they are listed already. */
+  private _unfold(group: FailureGroup): void {
+    const { id, tasks, elements } = group;
+    const listed = id !== null && this._query.failure === id;
+    this._query.failure = listed || this._recorded ? null : id;
+    this._query.offset = 0;
+    if (listed) {
+      this._close();
+    } else if (tasks[0] !== undefined) {
+      this._position = null;
+      this._name(tasks[0], elements[0] ?? null);
+    }
+    this._ask();
+  }
+
+  /** Say what a recording, or the list of a line of failures, has left out. */
+  private _drawNote({ recorded, sections }: KernelState, list: TaskList): void {
     const { size, total } = sections.tasks.recorded;
-    this._note.hidden = !recorded || size >= total;
-    setText(
-      this._note,
-      this._trans.__(
-        'The recording holds %1 of %2 tasks: the first of each order, and what failed.',
-        count(size),
-        count(total)
-      )
-    );
+    const group = list.failures.find(one => one.id === this._query.failure);
+    const filtered = this._query.filters.size > 0;
+    const words = recorded
+      ? this._trans.__(
+          'The recording holds %1 of %2 tasks: the first of each order, and what failed.',
+          count(size),
+          count(total)
+        )
+      : group === undefined || filtered
+        ? ''
+        : partText(list.matched, group.count, this._trans);
+    this._note.hidden = recorded ? size >= total : words === '';
+    setText(this._note, words);
   }
 
   private _show(task: string, element: number | null): void {
@@ -295,7 +328,8 @@ class TasksTab implements Tab {
         request,
         task: this._task,
         element: this._element,
-        position: this._position
+        position: this._position,
+        run: this._positionRun
       });
     }
   }
@@ -325,6 +359,7 @@ class TasksTab implements Tab {
   private _element: number | null = null;
   /** position in the state map of the task to show, until its ticket is known */
   private _position: number | null = null;
+  private _positionRun: number | null = null;
   private _chosen = '';
   private _listed = 0;
   private _detailed = 0;
@@ -334,6 +369,7 @@ class TasksTab implements Tab {
   private _seen = '';
   private _fresh = false;
   private _recordedVersion = -1;
+  private _recorded = false;
   private _busy = false;
   private _rate = 0;
 }

@@ -68,11 +68,13 @@ class TimelineTab implements Tab {
     if (model === this._model && model.version === this._version) {
       return;
     }
+    const other = model !== this._model; // of another kernel or run
     this._model = model;
     this._version = model.version;
+    this._run = state.run;
     const { frame } = model;
-    if (frame !== null && frame.work !== this._work) {
-      this._work = frame.work;
+    if (other || (frame !== null && frame.work !== this._work)) {
+      this._work = frame?.work ?? -1;
       this._chart.forget();
     }
     const known = frame?.known !== false;
@@ -178,6 +180,7 @@ class TimelineTab implements Tab {
         cellmill: VERSION,
         kind: 'zoom-timeline',
         request: ++this._requests,
+        run: this._run,
         start: Math.max(0, from - beside),
         end: to + beside
       });
@@ -203,6 +206,7 @@ class TimelineTab implements Tab {
   private _version = -1;
   /** time of the last full picture */
   private _work = -1;
+  private _run: number | null = null;
   private _timer = 0;
   private _requests = Math.floor(Math.random() * 1e9);
 }

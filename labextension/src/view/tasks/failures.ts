@@ -6,18 +6,16 @@ import { count } from '../format';
 import type { Translator } from '../translator';
 
 export class FailuresView {
-  constructor(
-    parent: HTMLElement,
-    trans: Translator,
-    open: (task: string, element: number) => void
-  ) {
+  /** `open` is called with the line that is pressed. */
+  constructor(parent: HTMLElement, trans: Translator, open: (group: FailureGroup) => void) {
     this._trans = trans;
     this._open = open;
     this._list = child(parent, 'ul', 'cellmill-failures');
     this._list.setAttribute('aria-label', trans.__('Failures by kind'));
   }
 
-  draw(groups: readonly FailureGroup[]): void {
+  /** Draw the groups; `chosen` is the id of the one whose tasks are listed. */
+  draw(groups: readonly FailureGroup[], chosen: number | null): void {
     this._list.hidden = groups.length === 0;
     while (this._list.children.length > groups.length) {
       this._list.lastElementChild?.remove();
@@ -32,10 +30,9 @@ export class FailuresView {
         setText(name, `${group.type} · ${group.function}`);
         setText(message, group.message);
       }
-      line.firstElementChild?.setAttribute(
-        'title',
-        this._trans.__('%1: show the first of them', group.message)
-      );
+      const head = line.firstElementChild;
+      head?.setAttribute('title', this._trans.__('%1: list these tasks', group.message));
+      head?.setAttribute('aria-pressed', String(group.id !== null && group.id === chosen));
     });
   }
 
@@ -43,9 +40,8 @@ export class FailuresView {
     const line = child(this._list, 'li', '');
     const head = button(line, 'cellmill-failure', () => {
       const group = this._groups[index];
-      const [task, element] = [group?.tasks[0], group?.elements[0]];
-      if (task !== undefined && element !== undefined) {
-        this._open(task, element);
+      if (group !== undefined) {
+        this._open(group);
       }
     });
     child(head, 'span', 'cellmill-failure-count');
@@ -56,7 +52,7 @@ export class FailuresView {
   }
 
   private readonly _trans: Translator;
-  private readonly _open: (task: string, element: number) => void;
+  private readonly _open: (group: FailureGroup) => void;
   private readonly _list: HTMLElement;
   private _groups: readonly FailureGroup[] = [];
 }

@@ -21,6 +21,10 @@ export class Query {
   text = '';
   /** number of rows before the page */
   offset = 0;
+  /** id of the run whose tasks are listed; null for all */
+  run: number | null = null;
+  /** id of the group of failures that is listed; null for none */
+  failure: number | null = null;
   readonly filters = new Set<string>();
 
   /** Turn a filter on or off. */
@@ -47,7 +51,8 @@ export class Query {
       states,
       order: this.order,
       text: this.text,
-      run: null,
+      run: this.run,
+      failure: this.failure,
       offset: this.offset,
       count: PAGE
     };

@@ -169,7 +169,7 @@ export class DashboardView {
     const counts = snapshot?.counts;
     const data = this._root.dataset;
     data.presence = state?.presence ?? 'none';
-    data.run = String(state?.run ?? '');
+    data.run = String(state?.run ?? 'all');
     data.work = String(snapshot?.work ?? 0);
     data.done = String(counts === undefined ? 0 : ran(counts));
     data.over = String(counts?.done ?? 0);

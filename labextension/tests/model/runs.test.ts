@@ -46,8 +46,7 @@ test('a run is drawn from its record until the kernel tells more', () => {
   model.push(told(record(1)), 0);
   const state = model.state(0).scoped(1);
   assert.equal(state?.run, 1);
-  assert.equal(state.snapshot.workers, 2);
-  assert.deepEqual(state.snapshot.counts, {
+  assert.deepEqual(state.snapshot?.counts, {
     total: 10,
     done: 10,
     failed: 2,
@@ -83,7 +82,7 @@ test('single tasks and workers are the same in every scope, the map is not', () 
   const one = all.scoped(1);
   assert.notEqual(one?.sections, all.sections);
   assert.equal(one?.sections.tasks, all.sections.tasks);
-  assert.equal(one.sections, model.state(1).scoped(1).sections);
+  assert.ok(model.state(1).scoped(1)?.sections === one.sections);
   model.reset('unknown');
   assert.equal(model.state(2).runs.length, 0);
 });

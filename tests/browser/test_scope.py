@@ -70,8 +70,12 @@ def check_tabs(page: Any, name: str, failed: int) -> None:
     tab(page, "journey").locator(".cellmill-journey-time").get_by_text("20 tasks").wait_for()
     assert page.locator(f"{PANEL} .cellmill-journey-name").all_inner_texts() == [name]
     tab(page, "tasks").locator(".cellmill-task-foot").get_by_text("20 tasks", exact=True).wait_for()
-    tab(page, "workers").get_by_text("All workers, with the tasks of every run").wait_for()
-    tab(page, "graph").get_by_text("No task takes the result of another one").wait_for()
+    for shared in ("workers", "profile"):
+        tab(page, shared)
+        page.locator(f"{PANEL} .cellmill-shared").wait_for()
+    tab(page, "graph")
+    assert page.locator(f"{PANEL} .cellmill-shared").is_hidden()
+    page.locator(f"{PANEL} .cellmill-page-graph").get_by_text("No task takes the result of another one").wait_for()
 
 
 def test_one_run_rules_the_header_and_every_tab(lab: OpenLab, tmp_path: Path) -> None:

@@ -31,6 +31,11 @@ export class TabStrip {
     this._list.setAttribute('role', 'tablist');
     this._list.setAttribute('aria-label', trans.__('Views of the tasks'));
     this._list.addEventListener('keydown', event => this._move(event));
+    this._shared = child(parent, 'p', 'cellmill-note cellmill-faint cellmill-shared');
+    this._shared.textContent = trans.__(
+      'What this tab shows is of all tasks: runs share the workers.'
+    );
+    this._shared.hidden = true;
     this._pages = child(parent, 'div', 'cellmill-pages');
     this._buttons = TABS.map(kind => this._addButton(kind));
     // A task that is chosen in any tab is shown in the tasks tab.
@@ -103,6 +108,7 @@ export class TabStrip {
     const run = this._run;
     const wanted = TABS.find(one => one.id === this._chosen)?.sections ?? [];
     const shared = run === null ? wanted : wanted.filter(section => !SCOPED.has(section));
+    this._shared.hidden = run === null || shared.length === 0;
     const own = [COUNTERS, ...wanted.filter(section => SCOPED.has(section))];
     this._send({
       cellmill: VERSION,
@@ -164,6 +170,8 @@ export class TabStrip {
   private readonly _runLine: ((line: string) => void) | undefined;
   private readonly _prefix: string;
   private readonly _list: HTMLElement;
+  /** says that the selected tab is about all tasks although a run is chosen */
+  private readonly _shared: HTMLElement;
   private readonly _pages: HTMLElement;
   private readonly _buttons: readonly HTMLButtonElement[];
   private readonly _made = new Map<string, { readonly page: HTMLElement; readonly tab: Tab }>();

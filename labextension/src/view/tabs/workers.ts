@@ -122,8 +122,6 @@ class WorkersTab implements Tab {
     this._trans = trans;
     this._send = send;
     this._root = child(parent, 'div', 'cellmill-workers-tab');
-    this._scope = child(this._root, 'p', 'cellmill-note cellmill-faint');
-    setText(this._scope, trans.__('All workers, with the tasks of every run: runs share them.'));
     this._table = child(this._root, 'table', 'cellmill-table cellmill-workers-table');
     this._table.setAttribute('role', 'table');
     const head = child(child(this._table, 'thead', ''), 'tr', 'cellmill-workers-head');
@@ -153,7 +151,6 @@ class WorkersTab implements Tab {
   draw(state: KernelState): void {
     const trans = this._trans;
     const told = state.sections.workers;
-    this._scope.hidden = state.run === null;
     if (told === this._told) {
       return;
     }
@@ -238,7 +235,6 @@ class WorkersTab implements Tab {
   private readonly _body: HTMLElement;
   private readonly _kernel: Row;
   private readonly _machine: HTMLElement;
-  private readonly _scope: HTMLElement;
   private readonly _restarts: HTMLElement;
   private readonly _ends: HTMLElement;
   private readonly _empty: HTMLElement;

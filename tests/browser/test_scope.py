@@ -75,7 +75,9 @@ def check_tabs(page: Any, name: str, failed: int) -> None:
         page.locator(f"{PANEL} .cellmill-shared").wait_for()
     tab(page, "graph")
     assert page.locator(f"{PANEL} .cellmill-shared").is_hidden()
-    page.locator(f"{PANEL} .cellmill-page-graph").get_by_text("No task takes the result of another one").wait_for()
+    page.locator(f"{PANEL} .cellmill-page-graph").get_by_text(
+        "No task takes the result of another one"
+    ).wait_for()
 
 
 def test_one_run_rules_the_header_and_every_tab(lab: OpenLab, tmp_path: Path) -> None:

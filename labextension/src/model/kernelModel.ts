@@ -248,15 +248,20 @@ export class KernelModel {
 
   /** Take what happened in the present work before the first frame of counters that was seen here. */
   private _pushCourse(frame: CourseFrame): void {
-    if (frame.work !== this._snapshot?.work) {
+    const snapshot = this._snapshot;
+    if (frame.work !== snapshot?.work) {
       return;
     }
-    const points = frame.time.map((time, index) => ({
-      time,
-      done: this._earlier + (frame.ran[index] ?? 0),
-      queued: frame.queued[index] ?? 0,
-      running: frame.running[index] ?? 0
-    }));
+    // The kernel looks now and then: the end of what is over is known better from its counters.
+    const end = this.busy ? Infinity : snapshot.began + snapshot.elapsed;
+    const points = frame.time
+      .map((time, index) => ({
+        time,
+        done: this._earlier + (frame.ran[index] ?? 0),
+        queued: frame.queued[index] ?? 0,
+        running: frame.running[index] ?? 0
+      }))
+      .filter(point => point.time < end);
     points.unshift({ time: frame.began, done: this._earlier, queued: 0, running: 0 });
     this._record.fill(points);
     const first = this._points[0]?.time ?? Infinity;

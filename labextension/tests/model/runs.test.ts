@@ -86,3 +86,14 @@ test('single tasks and workers are the same in every scope, the map is not', () 
   model.reset('unknown');
   assert.equal(model.state(2).runs.length, 0);
 });
+
+test('the course of a run that is over ends with its last task, not with the look after it', () => {
+  const model = new KernelModel();
+  model.push(snapshot(9, 40, 40), 0);
+  model.push(told(record(1)), 0);
+  model.push(snapshot(9, 10, 10, { run: 1, work: 1, began: 1, elapsed: 2 }), 0);
+  const course = { time: [2, 3.05], ran: [0, 10], queued: [10, 0], running: [0, 0] };
+  model.push({ cellmill: 1, kind: 'course', run: 1, work: 1, began: 1, ...course }, 0);
+  const whole = model.state(0).scoped(1)?.course(null, 4);
+  assert.equal(whole?.queued.at(-1), 0);
+});

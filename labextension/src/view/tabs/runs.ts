@@ -21,7 +21,7 @@ class RunsTab implements Tab {
     setText(
       this._note,
       trans.__(
-        "Busy: the share of the workers' time in your code, without what other runs used. A press shows a run by itself; cellmill.compare compares two."
+        "Busy: the share of the workers' time in your code, without what other runs used. A press shows a run by itself."
       )
     );
   }

@@ -150,7 +150,7 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
             'cellmill-task', event => { window.chosen = event.detail; event.stopPropagation(); }, true)"""
     )
     canvas.click(position={"x": 3, "y": 3})
-    assert page.evaluate("() => window.chosen") == {"task": 1, "position": 0}
+    assert page.evaluate("() => window.chosen") == {"task": 1, "position": 0, "run": None}
     gate.touch()
     wait_map(one, "m.done === 72 && m.failed === 8")
 
@@ -170,7 +170,7 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
         page.keyboard.press("ArrowRight")
     assert words(one) == "Task 8: failed"
     page.keyboard.press("Enter")
-    assert page.evaluate("() => window.chosen") == {"task": 8, "position": 87}
+    assert page.evaluate("() => window.chosen") == {"task": 8, "position": 87, "run": None}
     one.screenshot("map-zoomed-light")
     page.keyboard.press("Escape")
     wait_map(one, "m.span === 8 && m.cells === 12500")

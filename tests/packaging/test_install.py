@@ -68,9 +68,9 @@ def fresh_environment(version: str, target: Path) -> Path:
 
 
 def install(python: Path, *wanted: str | Path) -> None:
-    """Install into the environment of this Python, by the pip of the tests; modules are compiled when imported."""
-    pip = (sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-compile")
-    run(*pip, *wanted, cwd=python.parent, env=clean_environment())
+    """Install into the environment of this Python; modules are compiled when they are imported."""
+    uv = (sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python)
+    run(*uv, *wanted, cwd=python.parent, env=clean_environment())
 
 
 # The oldest and the newest; a forge runs every test with each of the three.
@@ -116,7 +116,8 @@ def run_post_build(tmp_path: Path, python: Path, *, panel: bool, flags: str = ""
     """Run binder/postBuild with this Python in a fresh checkout."""
     tree = checkout(tmp_path / "tree", panel=panel)
     path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
-    env = clean_environment(PATH=path, PIP_QUIET="1", PIP_NO_COMPILE="1", CELLMILL_CFLAGS=flags)
+    more = {"PIP_NO_BUILD_ISOLATION": "0"} if panel else {}  # the environment has what builds it; "0" means none
+    env = clean_environment(PATH=path, PIP_QUIET="1", PIP_NO_COMPILE="1", CELLMILL_CFLAGS=flags, **more)
     run(python, "-m", "pip", "install", "-r", tree / "binder" / "requirements.txt", cwd=tree, env=env)
     assert "cellmill" in run("bash", "binder/postBuild", cwd=tree, env=env)
 

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
-from tests.packaging.conftest import PLAINLY, Distributions, checkout, clean_environment, run
+from tests.packaging.conftest import Distributions, checkout, clean_environment, run
 
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(900)]  # pip may wait long for what it downloads
 
@@ -112,38 +111,16 @@ def test_panel_in_an_older_jupyterlab(
     assert re.search(r"\b[1-9]\d* passed", outcome), outcome
 
 
-def run_post_build(tmp_path: Path, python: Path, *, panel: bool, flags: str = "") -> None:
-    """Run binder/postBuild with this Python in a fresh checkout."""
-    tree = checkout(tmp_path / "tree", panel=panel)
-    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
-    more = {"PIP_NO_BUILD_ISOLATION": "0"} if panel else {}  # the environment has what builds it; "0" means none
-    env = clean_environment(PATH=path, PIP_QUIET="1", PIP_NO_COMPILE="1", CELLMILL_CFLAGS=flags, **more)
-    run(python, "-m", "pip", "install", "-r", tree / "binder" / "requirements.txt", cwd=tree, env=env)
-    assert "cellmill" in run("bash", "binder/postBuild", cwd=tree, env=env)
-
-
-def test_binder_post_build(tmp_path: Path) -> None:
-    """In a new environment that borrows pip and the dependencies of this one, and with the panel built before."""
-    python = tmp_path / "env" / "bin" / "python"
-    run(
-        sys.executable, "-m", "venv", "--without-pip", tmp_path / "env", cwd=tmp_path, env=clean_environment()
-    )
-    (site,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
-    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    run_post_build(tmp_path, python, panel=True, flags=PLAINLY)
-    where = run(
-        python, "-c", "import cellmill; print(cellmill.__file__)", cwd=tmp_path, env=clean_environment()
-    )
-    assert where.startswith(str(site))
-    assert first_page(python, tmp_path / "tree").endswith("/lab/tree/examples/02_docking_inference.ipynb")
-
-
 @pytest.mark.long
-def test_binder_post_build_from_nothing(tmp_path: Path) -> None:
+def test_binder_post_build(tmp_path: Path) -> None:
     """As Binder does it: every dependency installed, the panel built."""
     python = fresh_environment("3.11", tmp_path / "env")
     install(python, "pip")
-    run_post_build(tmp_path, python, panel=False)
+    tree = checkout(tmp_path / "tree", panel=False)
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    env = clean_environment(PATH=path, PIP_QUIET="1", PIP_NO_COMPILE="1")
+    run(python, "-m", "pip", "install", "-r", tree / "binder" / "requirements.txt", cwd=tree, env=env)
+    assert "cellmill" in run("bash", "binder/postBuild", cwd=tree, env=env)
     assert (tmp_path / "env/share/jupyter/labextensions/cellmill/package.json").exists()
     assert first_page(python, tmp_path / "tree").endswith("/lab/tree/examples/02_docking_inference.ipynb")
 

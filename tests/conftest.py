@@ -145,6 +145,7 @@ def kernel() -> Iterator[Notebook]:
     try:
         notebook.run("%load_ext cellmill").ok()
         notebook.run("%cellmill workers 2").ok()
+        notebook.run("import gc; gc.freeze()").ok()  # each %reset collects: without what was loaded, 10 times as fast
         yield notebook
     finally:
         notebook.close()

@@ -60,6 +60,24 @@ LATER = {
 APART = {"a lost worker": "ex.submit(leave).result()"}
 
 
+EACH = """
+lines = []
+def line(function):
+    lines.append(function)
+{lines}
+if __name__ == "__main__":
+    for number, function in enumerate(lines):
+        ex = Executor(2, backend=sys.argv[1])
+        cellmill.set_default_executor(ex)
+        print(f"== {{number}} ==", file=sys.stderr, flush=True)
+        try:
+            function()
+        except Exception:
+            sys.excepthook(*sys.exc_info())
+        ex.shutdown(wait=False, cancel_futures=True)
+"""
+
+
 def _run(folder: Path, line: str, backend: str, **env: str) -> str:
     with start_script(
         folder, f"{PROGRAM}\n{line}  # the user's line\n", backend, env={**os.environ, **env}
@@ -74,23 +92,33 @@ def _shown(err: str) -> str:
     return err[err.index("Traceback (most recent call last)") :]
 
 
-@pytest.mark.parametrize(
-    ("line", "backend"),
-    [
-        *((line, backend) for line in ENDINGS.values() for backend in ("local", "threads", "inline")),
-        *((line, backend) for line in LATER.values() for backend in ("local", "threads")),
-        *((line, "local") for line in APART.values()),
-    ],
-)
-def test_an_uncaught_error_ends_at_the_users_line(tmp_path: Path, line: str, backend: str) -> None:
-    if "_getframe" in line and backend == "threads":
-        pytest.skip("nothing is sent to a thread")
-    err = _run(tmp_path, line, backend)
+def _check_ends_at_the_users_line(err: str, script: Path) -> None:
     package = str(Path(cellmill.__file__).parent)
     assert f'File "{package}' not in err, err
     assert "the user's line" in _shown(err), err
     frames = re.findall(r'^  File "([^"]+)", line \d+', _shown(err), re.MULTILINE)
-    assert set(frames) <= {str(tmp_path / "script.py")}, err
+    assert set(frames) <= {str(script)}, err
+
+
+@pytest.mark.parametrize("backend", ["local", "threads", "inline"])
+def test_an_uncaught_error_ends_at_the_users_line(tmp_path: Path, backend: str) -> None:
+    _check_ends_at_the_users_line(_run(tmp_path, ENDINGS["a call"], backend), tmp_path / "script.py")
+
+
+@pytest.mark.parametrize("backend", ["local", "threads", "inline"])
+def test_every_error_ends_at_the_users_line(tmp_path: Path, backend: str) -> None:
+    cases = ENDINGS | (LATER if backend != "inline" else {}) | (APART if backend == "local" else {})
+    if backend == "threads":
+        del cases["something that cannot be sent"]  # nothing is sent to a thread
+    lines = "\n".join(f"@line\ndef _():\n    {line}  # the user's line" for line in cases.values())
+    with start_script(tmp_path, PROGRAM + EACH.format(lines=lines), backend) as made:
+        _, err = made.communicate(timeout=2 * SECONDS)
+    assert made.returncode == 0, err
+    _, *told = re.split(r"^== \d+ ==\n", err, flags=re.MULTILINE)
+    assert len(told) == len(cases)
+    for what, each in zip(cases, told, strict=True):
+        assert "Traceback (most recent call last)" in each, f"{what} did not fail"
+        _check_ends_at_the_users_line(each, tmp_path / "script.py")
 
 
 def test_an_interrupt_ends_at_the_users_line(tmp_path: Path) -> None:

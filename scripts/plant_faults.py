@@ -138,7 +138,7 @@ FAULTS = {
     ),
     "failures-bounded": Fault(
         f"{CELLMILL}/backends/scheduled/failure_log.py",
-        "while len(self._latest) > MOST_FAILURES:",
+        "while len(self._latest) > MOST_FAILURES or self._bytes > MOST_BYTES:",
         "while False:",
         "tests/executor/test_single_tasks.py",
     ),

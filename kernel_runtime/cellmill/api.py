@@ -13,6 +13,7 @@ from .diagnostics.boundary import bounded
 from .diagnostics.questions import Waits, number
 from .errors import BackendError, DependencyError, UsageError
 from .executor import Executor, default_executor, peek_default_executor
+from .failure_folds import Failures, folds_of
 from .futures import OVER, Future
 from .history import Runs
 from .run_registry import Run
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "account",
     "cancel",
+    "failures",
     "journey_rows",
     "journeys",
     "output",
@@ -37,6 +39,8 @@ __all__ = [
     "set_priority",
     "why",
 ]
+
+MOST_FOLDS = 1000
 
 # -- work as a whole
 
@@ -144,6 +148,23 @@ def set_priority(what: Future | Run | int, priority: int) -> int:
     return int(questions.set_priority(ticket, priority))
 
 
+@bounded
+def failures(run: Run | int | None = None, executor: Executor | None = None) -> list[Failures]:
+    """All failures of a run (itself, or its number), or of all tasks of these workers, folded by error; the latest
+    first.
+
+    Each is a sequence of its calls, as far as they are remembered: the first eight of a kind, and the latest 2,048 of
+    all. ``fold[0].call()`` has function, arguments and keyword arguments, ``fold.python()`` the arguments as a list in
+    Python, ``fold.retry()`` makes exactly these calls again. Raises `UsageError` for an unknown run, `BackendError`
+    where tasks are not watched.
+    """
+    found = executor if executor is not None else peek_default_executor()
+    if found is None:
+        return []
+    key = None if run is None else _known(found, run).key
+    return folds_of(questions_of(found), MOST_FOLDS, key)
+
+
 def questions_of(executor: Executor | None = None) -> TaskQuestions:
     """Return the part that answers questions about single tasks; raises `BackendError` where there is none."""
     return _observer(executor).tasks
@@ -242,10 +263,14 @@ def account(run: Run | int | None = None, executor: Executor | None = None) -> A
     observer = _observer(found)
     if run is None:
         return observer.account(None, advice=True)
+    return observer.account(_known(found, run).key)
+
+
+def _known(executor: Executor, run: Run | int) -> run_registry.Known:
     wanted = run.id if isinstance(run, Run) else run
     for known in reversed(run_registry.recent_runs()):
-        if known.id == wanted and known.backend() is found._backend:
-            return observer.account(known.key)
+        if known.id == wanted and known.backend() is executor._backend:
+            return known
     raise UsageError(f"{wanted!r} is the number of no run of this executor that is remembered")
 
 

@@ -51,6 +51,7 @@ LAYERS = [
         "serialization.fixed",
         "diagnostics.signatures",
         "diagnostics.short_text",
+        "diagnostics.literals",
         "diagnostics.inner_calls",
         "by_value.sentinels",
         "by_value.molecules",
@@ -107,7 +108,7 @@ LAYERS = [
         "worker_process.zygote",
     },
     {"backends"},
-    {"registry", "executor", "api", "profiling", "randomness.seeds"},
+    {"registry", "executor", "api", "failure_folds", "profiling", "randomness.seeds"},
     {"parallel"},
     {
         "magics",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..cell_output.transcript import Settings
@@ -87,6 +87,47 @@ class Timeline(Protocol):
         """A span for each task that runs now."""
 
 
+class FailureFold(Protocol):
+    """Failures of one type with one traceback."""
+
+    id: int
+    type: str
+    function: str
+    message: str
+    traceback: str
+    count: int
+
+
+class RerunRecord(Protocol):
+    """A later run of a failed call."""
+
+    task: int
+    state: str  # running, or how it ended: done, failed, cancelled
+
+
+class FailureRecord(Protocol):
+    """One task or element that failed for good."""
+
+    task: int
+    element: int
+    function: str
+    message: str
+    at: float  # when it was noted, in monotonic seconds
+
+    @property
+    def again(self) -> Sequence[RerunRecord]: ...
+
+    @property
+    def arguments(self) -> str: ...
+
+    @property
+    def is_kept(self) -> bool: ...
+
+    def source(self) -> tuple[str, str] | None: ...
+
+    def call(self) -> tuple[Any, tuple[Any, ...], dict[str, Any]]: ...
+
+
 class TaskQuestions(Protocol):
     """Questions about single tasks, and what may be done to one. Tasks are named by ticket or serial number."""
 
@@ -115,6 +156,10 @@ class TaskQuestions(Protocol):
 
     def failures(self, most: int, run: int | None = None) -> list[Any]: ...
 
+    def failed_calls(
+        self, group: int, run: int | None = None
+    ) -> tuple[FailureFold, Sequence[FailureRecord]] | None: ...
+
     def arguments(self, task: int, element: int | None) -> str | None: ...
 
     def output(self, task: int, element: int | None) -> str: ...
@@ -126,6 +171,8 @@ class TaskQuestions(Protocol):
     def cancel(self, task: int) -> bool: ...
 
     def again(self, task: int, element: int | None = None) -> Future: ...
+
+    def call_again(self, found: Any) -> Future: ...
 
     def result(self, task: int) -> Future | None: ...
 

@@ -370,6 +370,37 @@ class FailureGroup(TypedDict):
     tasks: list[str]  # tickets of the first few tasks
     elements: list[int]  # index of each of these tasks' element in its chunk
 
+class FailureCall(TypedDict):
+    """One failed task or element of a FailureGroup."""
+    task: str  # its ticket, in decimal digits
+    number: int  # its serial number, as shown to people
+    element: int  # index of the element in its chunk
+    arguments: str  # as short text; empty if not known
+    kept: bool  # whether the call can be made again
+    # state of its latest run again: running, done, failed or cancelled; null if there is none
+    again: str | None
+
+class FailureCalls(Message):
+    """The calls of one FailureGroup, the answer to list-failure."""
+    kind: Literal["failure-calls"]
+    request: int  # request number of the command
+    failure: int  # id of the FailureGroup
+    count: int  # number of failures
+    known: int  # how many of them are remembered
+    open: int  # how many of these retry-failure submits: their calls can be made again and have not been
+    until: float  # when the latest of them was noted, in seconds on the kernel's monotonic clock
+    calls: list[FailureCall]  # the first of those that are remembered, in the order in which they failed
+    python: str | None  # their arguments as a list in Python; null if not asked for
+
+class FailureRetried(Message):
+    """The calls of a FailureGroup were submitted again."""
+    kind: Literal["failure-retried"]
+    request: int  # request number of the command
+    failure: int  # id of the FailureGroup
+    submitted: int  # number of new tasks
+    refused: int  # number of calls that could not be made again
+    reason: str  # why the first of these could not; empty if there is none
+
 class TaskList(Message):
     """The answer to list-tasks."""
     kind: Literal["task-list"]
@@ -436,5 +467,6 @@ class TaskRerun(Message):
 # What the kernel sends.
 Frame = (
     Hello | Goodbye | Snapshot | Course | Runs | Workers | Refused | Show | Graph | GraphStates | Timeline |
-    TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords
+    TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | FailureCalls | FailureRetried |
+    TaskDetail | TaskRerun | TaskRecords
 )

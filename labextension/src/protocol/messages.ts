@@ -507,6 +507,56 @@ export interface FailureGroup {
   /** index of each of these tasks' element in its chunk */ readonly elements: readonly number[];
 }
 
+/** One failed task or element of a FailureGroup. */
+export interface FailureCall {
+  /** its ticket, in decimal digits */ readonly task: string;
+  /** its serial number, as shown to people */ readonly number: number;
+  /** index of the element in its chunk */ readonly element: number;
+  /** as short text; empty if not known */ readonly arguments: string;
+  /** whether the call can be made again */ readonly kept: boolean;
+  /** state of its latest run again: running, done, failed or cancelled; null if there is none */
+  readonly again: string | null;
+}
+
+/** The calls of one FailureGroup, the answer to list-failure. */
+export interface FailureCalls extends Message<'failure-calls'> {
+  /** request number of the command */ readonly request: number;
+  /** id of the FailureGroup */ readonly failure: number;
+  /** number of failures */ readonly count: number;
+  /** how many of them are remembered */ readonly known: number;
+  /** how many of these retry-failure submits: their calls can be made again and have not been */
+  readonly open: number;
+  /** when the latest of them was noted, in seconds on the kernel's monotonic clock */ readonly until: number;
+  /** the first of those that are remembered, in the order in which they failed */
+  readonly calls: readonly FailureCall[];
+  /** their arguments as a list in Python; null if not asked for */ readonly python: string | null;
+}
+
+/** The calls of a FailureGroup were submitted again. */
+export interface FailureRetried extends Message<'failure-retried'> {
+  /** request number of the command */ readonly request: number;
+  /** id of the FailureGroup */ readonly failure: number;
+  /** number of new tasks */ readonly submitted: number;
+  /** number of calls that could not be made again */ readonly refused: number;
+  /** why the first of these could not; empty if there is none */ readonly reason: string;
+}
+
+/** Ask for the calls of one FailureGroup; answered by failure-calls. */
+export interface ListFailure extends Message<'list-failure'> {
+  /** a number that the view chooses and the answer has */ readonly request: number;
+  /** id of the FailureGroup */ readonly failure: number;
+  /** a run's id; null for all */ readonly run: number | null;
+  /** whether the arguments are wanted as Python, too */ readonly python: boolean;
+}
+
+/** Submit the calls of a FailureGroup again, each as a new task; answered by failure-retried. */
+export interface RetryFailure extends Message<'retry-failure'> {
+  /** a number that the view chooses and the answer has */ readonly request: number;
+  /** id of the FailureGroup */ readonly failure: number;
+  /** a run's id; null for all */ readonly run: number | null;
+  /** of the failure-calls that it is about: later failures are left */ readonly until: number;
+}
+
 /** The answer to list-tasks. */
 export interface TaskList extends Message<'task-list'> {
   /** request number of the command */ readonly request: number;
@@ -577,12 +627,14 @@ export interface TaskRerun extends Message<'task-rerun'> {
 /** What the kernel sends. */
 export type Frame =
     Hello | Goodbye | Snapshot | Course | Runs | Workers | Refused | Show | Graph | GraphStates | Timeline |
-    TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | TaskDetail | TaskRerun | TaskRecords;
+    TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | FailureCalls | FailureRetried |
+    TaskDetail | TaskRerun | TaskRecords;
 
 /** What a view sends. */
 export type Command =
     Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ApplyAdvice |
-    SetProfile | ZoomTimeline | ZoomMap | ListTasks | ShowTask | CancelTask | SetPriority | RerunTask;
+    SetProfile | ZoomTimeline | ZoomMap | ListTasks | ShowTask | CancelTask | SetPriority | RerunTask |
+    ListFailure | RetryFailure;
 
 const version = literal(VERSION);
 const counts = record<Counts>({
@@ -637,6 +689,9 @@ const taskRow = record<TaskRow>({
 const failureGroup = record<FailureGroup>({
     id: nullable(integer), type: string, function: string, message: string, count: integer,
     tasks: list(string), elements: list(integer)
+});
+const failureCall = record<FailureCall>({
+    task: string, number: integer, element: integer, arguments: string, kept: boolean, again: nullable(string)
 });
 const taskAttempt = record<TaskAttempt>({
     state: string, worker: nullable(integer), element: nullable(integer), attempt: integer,
@@ -709,6 +764,14 @@ export const parseFrame = union<Frame>('Frame', {
   'task-list': message<TaskList>('TaskList', {
       cellmill: version, kind: literal('task-list'), request: integer, matched: integer, rows: list(taskRow),
       failures: list(failureGroup)
+  }),
+  'failure-calls': message<FailureCalls>('FailureCalls', {
+      cellmill: version, kind: literal('failure-calls'), request: integer, failure: integer, count: integer,
+      known: integer, open: integer, until: number, calls: list(failureCall), python: nullable(string)
+  }),
+  'failure-retried': message<FailureRetried>('FailureRetried', {
+      cellmill: version, kind: literal('failure-retried'), request: integer, failure: integer,
+      submitted: integer, refused: integer, reason: string
   }),
   'task-detail': message<TaskDetail>('TaskDetail', {
       cellmill: version, kind: literal('task-detail'), request: integer, task: string, number: integer,

@@ -1,139 +1,45 @@
 """Failures, for queries: the latest in full, all of them folded by type and traceback.
 
-Everything here is on the failing path alone, called by the resolver. What is kept is bounded: some hundred calls, their
-arguments as the bytes that were sent, where these are few.
+Everything here is on the failing path alone, called by the resolver. What is kept is bounded: the first calls of each
+kind and the latest two thousand, their arguments as the bytes that were sent, where these are few.
 """
 
 from __future__ import annotations
 
-import io
-import pickle
 import re
 import threading
 import time
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from ...by_value import pickling
 from ...diagnostics.naming import name_call
 from ...diagnostics.questions import number
-from ...diagnostics.short_text import short_arguments
-from ...errors import UsageError, WorkerLostError, class_name, is_a, text_of
+from ...errors import WorkerLostError, class_name, is_a, text_of
 from ...futures import Future
-from ...serialization import payload
 from ...serialization.exceptions import function_that_raised, remote_traceback
 from ...serialization.function_code import function_name
 from ...serialization.functions import FunctionTable
-from ...serialization.preview import preview
 from ...serialization.shared import packing
-from ...serialization.unpacked import function_of
+from .failure_records import Failure, Group, cut, keep_bytes, keep_item
 from .scheduler import Scheduler, ffi, with_gil
 
-MOST_FAILURES, FIRST_OF_A_KIND = 256, 8
+MOST_FAILURES, FIRST_OF_A_KIND = 2048, 8
+MOST_BYTES = 16 << 20  # of the latest, with their arguments
 MOST_GROUPS = 100
 MOST_RUNS = 256  # whose failures of one kind are counted by themselves
 MOST_KEYS = 4096  # texts of tracebacks whose group is known
-KEPT_BYTES = 16_384  # of one call's arguments
-LOOKED_AT_BYTES = 1 << 20  # larger arguments are only counted
 TEXT, MESSAGE = 16_384, 2_000  # characters
 _FRAME = re.compile(r'^ +File "[^"]*", line \d+, in .*$', re.MULTILINE)
 _OTHER = "(more kinds of failures)"
 
 
-@dataclass(slots=True)
-class Group:
-    """Failures of one type with one traceback."""
-
-    id: int
-    type: str
-    function: str
-    message: str  # of the first
-    traceback: str  # of the first
-    count: int = 0
-    first: list[tuple[int, int]] = field(default_factory=list)  # tasks and their elements
-    latest: float = 0.0
-    by_run: dict[int, int] = field(default_factory=dict)  # numbers of failures, of the latest runs
-
-
-@dataclass(slots=True)
-class Failure:
-    """One task or element that failed for good."""
-
-    task: int
-    element: int
-    run: int
-    function: str
-    type: str
-    message: str
-    traceback: str
-    attempts: int
-    worker: int
-    at: float
-    group: Group
-    output: str = ""
-    peak_rss: int | None = None
-    shown: str | None = None  # its arguments, where they are not kept
-    data: bytes | None = None  # its arguments as they were sent
-    form: str = "call"  # what `data` is: call, element, star or batch
-    code: Any = None
-    inputs: tuple[Any, ...] = ()  # weak references to the futures whose results it took
-    again: list[Any] = field(default_factory=list)  # futures of later runs of this call
-
-    @property
-    def arguments(self) -> str:
-        """Arguments as short text; none of their code is run."""
-        if self.shown is None and self.data is not None:
-            try:
-                self.shown = _shown(preview(memoryview(self.data)), self.form)
-            except Exception:
-                self.shown = "<arguments that cannot be shown>"
-        return self.shown or ""
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the call can be made again."""
-        return self.data is not None and (
-            self.code is not None or self.form == "call"
-        )  # else it is in the data
-
-    def call(self) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-        """Function, arguments and keyword arguments, unpickled here: code of theirs may run. Raises `UsageError`."""
-        if not self.is_kept:
-            raise UsageError(
-                f"the call {self.function}({self.arguments}) is not kept: only arguments of up to {KEPT_BYTES:,} bytes "
-                "are; call the function here yourself"
-            )
-        assert self.data is not None
-        payload.inputs.loading = self._input
-        try:
-            body = pickle.loads(self.data)
-        finally:
-            payload.inputs.loading = None
-        if self.form == "call":
-            if type(body) is list:
-                args, kwargs = body[-2:]
-                function = function_of(body)
-                return (self.code if function is None else function), args, kwargs
-            return self.code, body, {}
-        if self.form == "batch":
-            return self.code, ([body],), {}
-        return self.code, (tuple(body) if self.form == "star" else (body,)), {}
-
-    def _input(self, position: int) -> Any:
-        future = self.inputs[position]() if position < len(self.inputs) else None
-        if future is None:
-            raise UsageError(
-                f"the call {self.function}(...) took the result of another task, which is gone: keep its future in a "
-                "variable, or make the call here yourself"
-            )
-        return future.result()
-
-
 class FailureLog:
     """The failures of one backend."""
+
+    late = False  # whether arguments are looked at after the call: see `Failure.late`
 
     def __init__(
         self, scheduler: Scheduler, functions: FunctionTable, refer: Callable[[Any, set[int]], Any]
@@ -147,6 +53,7 @@ class FailureLog:
         self._by_traceback: dict[tuple[str, str], Group] = {}
         self._kept: dict[tuple[int, int], Failure] = {}
         self._latest: deque[tuple[int, int]] = deque()  # keys of those that make room for later ones
+        self._bytes = 0  # of these
         self._code: tuple[int, Any] = (0, None)
         self.total = 0
 
@@ -184,7 +91,8 @@ class FailureLog:
             made.inputs = tuple(map(weakref.ref, future._inputs))
             made.shown = shown
             if arguments is not None:
-                _keep_bytes(made, arguments)
+                keep_bytes(made, arguments)
+            self._make_room(made)
         known = made.data is not None or made.shown is not None
         name_call(error, f"{name}({made.arguments if known else '…'})", number(made.task))
 
@@ -212,7 +120,8 @@ class FailureLog:
                 return
             made.attempts, made.code, made.form = attempts, function, form
             with packing(lambda part: self._refer(part, set())):
-                _keep_item(made, item)
+                keep_item(made, item)
+            self._make_room(made)
 
     def _ended(self, slot: int) -> Any:
         ended = ffi.new("csched_ended_t *")
@@ -239,23 +148,30 @@ class FailureLog:
             run=run,
             function=name,
             type=class_name(type(error)),
-            message=_cut(text_of(error), MESSAGE),
-            traceback=group.traceback if text == group.traceback else _cut(text, TEXT),
+            message=cut(text_of(error), MESSAGE),
+            traceback=group.traceback if text == group.traceback else cut(text, TEXT),
             attempts=int(ended.attempt) + 1,
             worker=int(ended.worker),
             at=group.latest,
             group=group,
             output=lost.output if lost else "",
             peak_rss=lost.peak_rss if lost else None,
+            late=self.late,
         )
         self._kept[key] = made
+        return made
+
+    def _make_room(self, made: Failure) -> None:
+        """Count a record that is filled in; drop the oldest ones that are not the first of their kind."""
+        key, group = (made.task, made.element), made.group
         if len(group.first) < FIRST_OF_A_KIND and group.type != _OTHER:
             group.first.append(key)
-        else:
-            self._latest.append(key)
-            while len(self._latest) > MOST_FAILURES:
-                self._kept.pop(self._latest.popleft(), None)
-        return made
+            return
+        self._latest.append(key)
+        self._bytes += made.size
+        while len(self._latest) > MOST_FAILURES or self._bytes > MOST_BYTES:
+            old = self._kept.pop(self._latest.popleft(), None)
+            self._bytes -= old.size if old is not None else 0
 
     def _group(self, kind: str, name: str, text: str, error: BaseException) -> Group:
         head = text[: text.rstrip().rfind("\n")]  # without the message
@@ -271,7 +187,7 @@ class FailureLog:
             group = self._groups.get(key)
         if group is None:
             shown = kind if key[0] != _OTHER else _OTHER
-            group = Group(len(self._groups) + 1, shown, name, _cut(text_of(error), MESSAGE), _cut(text, TEXT))
+            group = Group(len(self._groups) + 1, shown, name, cut(text_of(error), MESSAGE), cut(text, TEXT))
             self._groups[key] = group
         if len(self._by_traceback) >= MOST_KEYS:
             self._by_traceback.clear()
@@ -299,10 +215,15 @@ class FailureLog:
             first=[(failure.task, failure.element) for failure in kept[:FIRST_OF_A_KIND]],
         )
 
-    def of_group(self, number: int) -> set[tuple[int, int]]:
-        """Tasks and elements of the kept failures of one group."""
+    def of_group(self, number: int, run: int | None = None) -> list[Failure]:
+        """Return the kept failures of one group, of one run or of all, in the order in which they came."""
         with self._lock:
-            return {key for key, failure in self._kept.items() if failure.group.id == number}
+            kept = list(self._kept.values())
+        return [each for each in kept if each.group.id == number and run in (None, each.run)]
+
+    def group(self, number: int, run: int | None = None) -> Group | None:
+        """Return a group by its number, as much of it as is of a run; None if there is none."""
+        return next((group for group in self.groups(MOST_GROUPS + 1, run) if group.id == number), None)
 
     def find(self, task: int, element: int | None = None) -> Failure | None:
         """A failure by its task (ticket or serial number), and element; without one the task's first."""
@@ -339,60 +260,3 @@ def _parts(failure: Failure) -> Iterator[str]:
     yield failure.type
     yield failure.function
     yield failure.arguments
-
-
-def _cut(text: str, most: int) -> str:
-    """Its beginning and its end, where it is long."""
-    if len(text) <= most:
-        return text
-    part = most // 2
-    return f"{text[:part]}\n… {len(text) - 2 * part:,} characters …\n{text[-part:]}"
-
-
-def _keep_bytes(failure: Failure, view: memoryview) -> None:
-    if len(view) <= KEPT_BYTES and not payload.has_buffers(view):
-        failure.data = bytes(view)
-    elif len(view) <= LOOKED_AT_BYTES or payload.has_buffers(view):
-        try:
-            failure.shown = _shown(preview(view), "call")
-        except Exception:
-            failure.shown = "<arguments that cannot be shown>"
-    else:
-        failure.shown = f"<{len(view):,} bytes>"
-
-
-class _Full(Exception):
-    pass
-
-
-class _Few(io.BytesIO):
-    """A buffer that raises `_Full` beyond `KEPT_BYTES`."""
-
-    def write(self, data: Any) -> int:
-        if self.tell() + len(memoryview(data)) > KEPT_BYTES:
-            raise _Full
-        return super().write(data)
-
-
-def _keep_item(failure: Failure, item: Any) -> None:
-    """An element as bytes, if they are few; it was pickled before, so that works, or nearly."""
-    for pickler in (pickle.Pickler, pickling.Pickler):
-        file = _Few()
-        try:
-            pickler(file, 5).dump(item)
-        except _Full:
-            break
-        except BaseException:
-            continue
-        if pickler is pickling.Pickler or b"__main__" not in file.getvalue():
-            failure.data = file.getvalue()
-            return
-    failure.shown = f"<{type(item).__qualname__} of more than {KEPT_BYTES:,} bytes>"
-
-
-def _shown(body: Any, form: str) -> str:
-    if form == "call":
-        return short_arguments(*body[-2:]) if type(body) is list else short_arguments(body, {})
-    if form == "star":
-        return short_arguments(tuple(body), {})
-    return short_arguments((body,), {})

@@ -15,7 +15,8 @@ from ...serialization.preview import preview
 from ...task import NO_RUN, PRIORITIES, check_whole
 from ..resources import Resources
 from .cancellations import Cancellations
-from .failure_log import LOOKED_AT_BYTES, Failure, FailureLog, Group
+from .failure_log import FailureLog
+from .failure_records import LOOKED_AT_BYTES, Failure, Group, Rerun
 from .previews import shown
 from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, Scheduler, ffi, nogil, nogil_ffi, with_gil
 from .stream import Stream
@@ -36,7 +37,7 @@ _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
 _NAME = {bit: kind for kind, bit in _BIT.items()}
 _OVER = ("done", "failed", "lost", "cancelled", "not-run", "retried")
 _FAILED = ("failed", "lost", "not-run")
-MOST_OF_GROUP = 4000  # rows among which those of a group of failures are picked: its chunks may have others
+MOST_OF_GROUP = 8000  # rows among which those of a group of failures are picked: its chunks may have others
 _REMEMBERED = 64  # results of calls that were made again
 
 
@@ -121,8 +122,8 @@ class Inspector:
     def _find_failed(
         self, group: int, kinds: tuple[str, ...], run: int | None, order: str, offset: int, most: int
     ) -> tuple[list[Row], int]:
-        """The rows of a group's kept failures, which are fewer than fit into an answer."""
-        wanted = self._host.failures.of_group(group)
+        """The rows of a group's kept failures."""
+        wanted = {(each.task, each.element) for each in self._host.failures.of_group(group)}
         tickets = sorted({ticket for ticket, _ in wanted})
         query = nogil_ffi.new("csched_query_t *")
         query.kinds = sum(_BIT[kind] for kind in kinds if kind in _FAILED)
@@ -266,6 +267,13 @@ class Inspector:
         """All of them or those of one run, folded; the latest first."""
         return self._host.failures.groups(most, run)
 
+    def failed_calls(self, group: int, run: int | None = None) -> tuple[Group, list[Failure]] | None:
+        """Return a fold by its number, and its failures that are kept, in the order in which they came; None if there
+        is no such fold in the run.
+        """
+        found = self._host.failures.group(group, run)
+        return None if found is None else (found, self._host.failures.of_group(group, run))
+
     def arguments(self, task: int, element: int | None) -> str | None:
         """Return the arguments of a task that is not over, or whose failure is kept, as short text; None for others."""
         found = self.failure(task, element)
@@ -338,11 +346,17 @@ class Inspector:
             raise UsageError(
                 "of this task nothing is kept: only the calls of failures are, of the latest ones"
             )
+        return self.call_again(found)
+
+    def call_again(self, found: Failure) -> Future:
+        """The same where the failure is at hand."""
         function, args, kwargs = found.call()
         if found.form == "batch":
             function = _OneOfBatch(function, found.function)
         future = self._host.submit_plain(function, args, kwargs)
-        found.again.append(future)
+        rerun = Rerun(future._ticket)
+        future.add_done_callback(rerun.ended)
+        found.again.append(rerun)
         del found.again[:-4]
         self._again[future._ticket] = future
         while len(self._again) > _REMEMBERED:

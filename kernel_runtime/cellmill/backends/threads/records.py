@@ -11,7 +11,8 @@ from typing import Any
 from ...futures import Future
 from ...serialization.functions import FunctionTable
 from ..scheduled.cancellations import Cancellations
-from ..scheduled.failure_log import KEPT_BYTES, FailureLog
+from ..scheduled.failure_log import FailureLog
+from ..scheduled.failure_records import KEPT_BYTES
 from ..scheduled.inspecting import Inspected, Inspector
 from ..scheduled.scheduler import Scheduler
 from ..scheduled.slots import SlotTable
@@ -31,6 +32,8 @@ class _Few(io.BytesIO):
 
 class ThreadFailures(FailureLog):
     """Keeps failed calls as pickles of their arguments, where they can be pickled; the objects are released."""
+
+    late = True  # the call had these objects
 
     def __init__(
         self,

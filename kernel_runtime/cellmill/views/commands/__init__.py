@@ -14,11 +14,11 @@ from cellmill.errors import CellmillError, UsageError
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
 
-from . import control, state_map, tasks, timeline
+from . import control, failures, state_map, tasks, timeline
 
 __all__ = ["QUESTIONS", "obey", "refused"]
 
-QUESTIONS = frozenset({"zoom-timeline", "zoom-map", "list-tasks", "show-task"})
+QUESTIONS = frozenset({"zoom-timeline", "zoom-map", "list-tasks", "list-failure", "show-task"})
 """What changes nothing: the answer is all that is to be said."""
 
 
@@ -59,6 +59,8 @@ _ACTS: dict[str, Callable[[Executor, Mapping[str, Any]], schema.Frame | None]] =
     "zoom-timeline": timeline.zoom,
     "zoom-map": state_map.zoom_map,
     "list-tasks": tasks.list_tasks,
+    "list-failure": failures.list_failure,
+    "retry-failure": failures.retry_failure,
     "show-task": tasks.show_task,
     "cancel-task": tasks.cancel_task,
     "set-priority": tasks.set_priority,

@@ -96,7 +96,7 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
         "traceback": in_cells(found.traceback) if found is not None else "",
         "memory": found.peak_rss if found is not None else None,
         "result": short_repr(again.result(), 400) if again is not None and over else None,
-        "reruns": [str(future._ticket) for future in found.again] if found is not None else [],
+        "reruns": [str(rerun.task) for rerun in found.again] if found is not None else [],
         "can": _possible(state, found is not None and found.is_kept),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from .diagnostics.questions import number
 from .errors import UsageError
@@ -91,7 +91,7 @@ class Failures(Sequence[FailedCall]):
 
     def python(self) -> str:
         """Return the arguments as a list in Python; a comment stands for what has no exact source."""
-        return source_of(self._records, self.type, self.total)
+        return source_of(self._records, self.type, self.total).text
 
     def retry(self, *, part: bool = False) -> list[Future]:
         """Submit exactly these calls anew; the futures, in their order.
@@ -106,13 +106,20 @@ class Failures(Sequence[FailedCall]):
         return [call.again() for call in calls]
 
 
+class Source(NamedTuple):
+    """The arguments of failed calls as a list in Python."""
+
+    text: str
+    exact: int  # calls that have an entry
+
+
 def folds_of(questions: TaskQuestions, most: int, run: int | None) -> list[Failures]:
     """Return the folds of a run (by the pool's number) or of all, the latest first."""
     found = (questions.failed_calls(fold.id, run) for fold in questions.failures(most, run))
     return [Failures(questions, *each) for each in found if each is not None]
 
 
-def source_of(records: Sequence[FailureRecord], kind: str, count: int, most: int | None = None) -> str:
+def source_of(records: Sequence[FailureRecord], kind: str, count: int, most: int | None = None) -> Source:
     """Return the arguments of failed calls as a list in Python, of at most so many characters.
 
     An entry is a tuple of positional arguments; where a call has keyword arguments, all are pairs of a tuple and a
@@ -123,7 +130,7 @@ def source_of(records: Sequence[FailureRecord], kind: str, count: int, most: int
     name = shortened(records[0].function) if records else "?"
     form = "(args, kwargs)" if pairs else "args"
     lines = [f"# {form} of {_calls(count)} of {name} that failed with {shortened(kind)}", "["]
-    size = 0
+    size = exact = 0
     for told, (record, source) in enumerate(zip(records, sources, strict=True)):
         if source is None:
             line = f"    # {name_of(record)}: no exact source of {shortened(record.arguments) or 'its arguments'}"
@@ -134,9 +141,10 @@ def source_of(records: Sequence[FailureRecord], kind: str, count: int, most: int
             lines.append(f"    # {len(records) - told:,} more have no room here: see cellmill.failures()")
             break
         lines.append(line)
+        exact += source is not None
     if count > len(records):
         lines.append(f"    # the arguments of {count - len(records):,} more are not kept")
-    return "\n".join([*lines, "]"]) + "\n"
+    return Source("\n".join([*lines, "]"]) + "\n", exact)
 
 
 def shortened(text: str) -> str:

@@ -11,10 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 MOST_DEPTH = 20  # of containers in containers; the interpreter refuses source that is nested much deeper
-_LONGEST_DECIMAL = (
-    4000  # bits of an integer: longer ones are written in base 16, which has no limit of digits
-)
-_BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), frozenset: ("frozenset({", "})")}
+_LONGEST_DECIMAL = 4000  # bits of an integer: longer ones are in base 16, which has no limit of digits
+_BRACKETS: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+}
 _EMPTY: dict[type, str] = {set: "set()", frozenset: "frozenset()"}
 
 

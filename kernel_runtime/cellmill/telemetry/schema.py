@@ -391,6 +391,7 @@ class FailureCalls(Message):
     until: float  # when the latest of them was noted, in seconds on the kernel's monotonic clock
     calls: list[FailureCall]  # the first of those that are remembered, in the order in which they failed
     python: str | None  # their arguments as a list in Python; null if not asked for
+    exact: int | None  # how many calls have an entry in that list: comments stand for the others
 
 class FailureRetried(Message):
     """The calls of a FailureGroup were submitted again."""

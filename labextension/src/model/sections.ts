@@ -2,6 +2,8 @@
 
 import { readGraph, withStates, type TaskGraph } from './taskGraph';
 import type {
+  FailureCalls,
+  FailureRetried,
   Frame,
   Journey,
   Profile,
@@ -27,6 +29,10 @@ export class TaskAnswers {
   readonly recorded = new RecordedTasks();
   detail: TaskDetail | null = null;
   rerun: TaskRerun | null = null;
+  /** the calls of a line of failures, and the same with their arguments as Python */
+  fold: FailureCalls | null = null;
+  copy: FailureCalls | null = null;
+  retried: FailureRetried | null = null;
 }
 
 /** The sections of one kernel; frames change them, views read them. */
@@ -110,6 +116,12 @@ export class Sections {
         return;
       case 'task-rerun':
         this.tasks.rerun = frame;
+        return;
+      case 'failure-calls':
+        this.tasks[frame.python === null ? 'fold' : 'copy'] = frame;
+        return;
+      case 'failure-retried':
+        this.tasks.retried = frame;
         return;
       default:
     }

@@ -530,6 +530,8 @@ export interface FailureCalls extends Message<'failure-calls'> {
   /** the first of those that are remembered, in the order in which they failed */
   readonly calls: readonly FailureCall[];
   /** their arguments as a list in Python; null if not asked for */ readonly python: string | null;
+  /** how many calls have an entry in that list: comments stand for the others */
+  readonly exact: number | null;
 }
 
 /** The calls of a FailureGroup were submitted again. */
@@ -767,7 +769,8 @@ export const parseFrame = union<Frame>('Frame', {
   }),
   'failure-calls': message<FailureCalls>('FailureCalls', {
       cellmill: version, kind: literal('failure-calls'), request: integer, failure: integer, count: integer,
-      known: integer, open: integer, until: number, calls: list(failureCall), python: nullable(string)
+      known: integer, open: integer, until: number, calls: list(failureCall), python: nullable(string),
+      exact: nullable(integer)
   }),
   'failure-retried': message<FailureRetried>('FailureRetried', {
       cellmill: version, kind: literal('failure-retried'), request: integer, failure: integer,

@@ -6,6 +6,7 @@ import type { KernelState } from '../model/kernelModel';
 import type { Command, Counts, Snapshot } from '../protocol/messages';
 import { ControlsView } from './controls';
 import { child, setText } from './dom';
+import { FailedLine } from './failedLine';
 import { count, duration, rate, wholeSeconds } from './format';
 import { messageOf } from './message';
 import { RunsView } from './runs';
@@ -38,6 +39,9 @@ export class DashboardView {
     this._notice.setAttribute('role', 'alert');
     this._body = child(this._root, 'div', 'cellmill-body');
     this._scope = new ScopeView(this._body, trans, run => this._choose(run));
+    this._failures = new FailedLine(this._body, trans, () =>
+      this._tabs.open('tasks', { failures: true })
+    );
     const track = child(this._body, 'div', 'cellmill-bar');
     track.setAttribute('role', 'progressbar');
     track.setAttribute('aria-valuemin', '0');
@@ -212,6 +216,7 @@ export class DashboardView {
       state.history,
       trans.__('Tasks per second over the last half minute, now %1', perSecond)
     );
+    this._failures.draw(counts.failed);
     setText(this._failed, count(counts.failed));
     this._failed.classList.toggle('cellmill-bad', counts.failed > 0);
     setText(this._cancelled, count(counts.cancelled));
@@ -262,6 +267,7 @@ export class DashboardView {
   private readonly _message: HTMLElement;
   private readonly _notice: HTMLElement;
   private readonly _body: HTMLElement;
+  private readonly _failures: FailedLine;
   private readonly _bar: HTMLElement;
   private readonly _fill: HTMLElement;
   private readonly _fillFailed: HTMLElement;

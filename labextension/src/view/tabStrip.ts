@@ -39,10 +39,9 @@ export class TabStrip {
     this._pages = child(parent, 'div', 'cellmill-pages');
     this._buttons = TABS.map(kind => this._addButton(kind));
     // A task that is chosen in any tab is shown in the tasks tab.
-    this._pages.addEventListener('cellmill-task', event => {
-      this.choose('tasks');
-      this._made.get('tasks')?.tab.open?.((event as CustomEvent<unknown>).detail);
-    });
+    this._pages.addEventListener('cellmill-task', event =>
+      this.open('tasks', (event as CustomEvent<unknown>).detail)
+    );
     const first = TABS[0];
     if (first !== undefined) {
       this.choose(first.id);
@@ -77,6 +76,12 @@ export class TabStrip {
     if (this._state !== null) {
       this.draw(this._state);
     }
+  }
+
+  /** Select a tab and show there what is named. */
+  open(id: string, named: unknown): void {
+    this.choose(id);
+    this._made.get(id)?.tab.open?.(named);
   }
 
   /** Show one run, by its id; null for all tasks. */

@@ -3,7 +3,18 @@ import { test } from 'node:test';
 
 import { MOST_OFFSET, nextRequest, PAGE, Query } from '../../src/view/tasks/query';
 import { parts } from '../../src/view/tasks/stages';
-import { FILTERS, span, STATES, stateName, taskName, tone } from '../../src/view/tasks/labels';
+import type { FailureCalls } from '../../src/protocol/messages';
+import { foldText } from '../../src/view/tasks/fold';
+import {
+  debugLine,
+  FILTERS,
+  span,
+  STATES,
+  stateName,
+  taskName,
+  tone
+} from '../../src/view/tasks/labels';
+import { untranslated } from '../../src/view/translator';
 
 const trans = {
   __: (text: string): string => text,
@@ -78,4 +89,36 @@ void test('tasks are named by number, place and size', () => {
   assert.equal(taskName(17, 0, 1), '#17');
   assert.equal(taskName(17, 3, 1), '#17.3');
   assert.equal(taskName(17, null, 40), '#17 ×40');
+});
+
+function fold(all: number, known: number): FailureCalls {
+  return {
+    cellmill: 1,
+    kind: 'failure-calls',
+    request: 1,
+    failure: 1,
+    count: all,
+    known,
+    open: known,
+    until: 0,
+    calls: [],
+    python: null,
+    exact: null
+  };
+}
+
+void test('a line of failures says which part of its calls is shown, and what is gone', () => {
+  assert.equal(foldText(fold(1, 1), 1, untranslated), '1 call');
+  assert.equal(foldText(fold(12, 12), 12, untranslated), '12 calls');
+  assert.equal(foldText(fold(1234, 1234), 50, untranslated), 'First 50 of 1,234 calls');
+  assert.equal(
+    foldText(fold(9000, 2056), 50, untranslated),
+    '50 of 9,000 calls; 6,944 are not kept any more'
+  );
+});
+
+void test('the debugger is given the element where there are several', () => {
+  assert.equal(debugLine(17, 0), '%cellmill debug 17');
+  assert.equal(debugLine(17, null), '%cellmill debug 17');
+  assert.equal(debugLine(17, 3), '%cellmill debug 17 3');
 });

@@ -23,6 +23,7 @@ _ARGUMENTS = 200  # characters of one call's arguments in the list
 def list_failure(executor: Executor, command: Mapping[str, Any]) -> schema.FailureCalls:
     """The first calls of a fold, and on request the arguments of all that are remembered, as Python."""
     fold, records = _asked(executor, command)
+    source = source_of(records, fold.type, fold.count, MOST_SOURCE) if command.get("python") else None
     return {
         "cellmill": schema.VERSION,
         "kind": "failure-calls",
@@ -33,7 +34,8 @@ def list_failure(executor: Executor, command: Mapping[str, Any]) -> schema.Failu
         "open": len(to_retry(records)),
         "until": max((record.at for record in records), default=0.0),
         "calls": [_call(record) for record in records[:MOST_CALLS]],
-        "python": source_of(records, fold.type, fold.count, MOST_SOURCE) if command.get("python") else None,
+        "python": None if source is None else source.text,
+        "exact": None if source is None else source.exact,
     }
 
 

@@ -14,6 +14,7 @@ import { count } from '../format';
 import { partText } from '../partText';
 import { DetailView } from '../tasks/detail';
 import { FailuresView } from '../tasks/failures';
+import { FoldView } from '../tasks/fold';
 import { nextRequest, PAGE, Query } from '../tasks/query';
 import { TaskTable } from '../tasks/table';
 import { FILTERS } from '../tasks/labels';
@@ -37,6 +38,8 @@ interface Named {
   readonly element?: unknown;
   /** the run whose tasks the position counts */
   readonly run?: unknown;
+  /** true for the lines of failures instead of one task */
+  readonly failures?: unknown;
 }
 
 class TasksTab implements Tab {
@@ -45,6 +48,12 @@ class TasksTab implements Tab {
     this._trans = trans;
     this._send = send;
     this._failures = new FailuresView(parent, trans, group => this._unfold(group));
+    this._fold = new FoldView(parent, {
+      trans,
+      send,
+      runLine,
+      open: (task, element) => this._show(task, element)
+    });
     const bar = child(parent, 'div', 'cellmill-task-bar');
     this._chips = this._addChips(bar);
     this._addSearch(bar);
@@ -93,6 +102,7 @@ class TasksTab implements Tab {
       if (!state.recorded) {
         this._close();
       }
+      this._fold.show(null, state.run);
       this._ask();
     } else if (state.recorded && tasks.recorded.version !== this._recordedVersion) {
       this._ask(); // a recording answers at once
@@ -115,6 +125,7 @@ class TasksTab implements Tab {
       this._name(detail.task, detail.element);
       this._detail.draw(detail, state.recorded);
     }
+    this._fold.draw(tasks);
     const list = tasks.list?.request === this._listed ? tasks.list : null;
     if (list !== null && (list !== this._drawn || this._chosen !== this._marked)) {
       this._waiting = 0;
@@ -134,10 +145,12 @@ class TasksTab implements Tab {
     }
   }
 
-  /** Show the task that another tab names. */
+  /** Show the task that another tab names, or the lines of failures. */
   open(named: unknown): void {
-    const { task, element, position, run } = (named ?? {}) as Named;
-    if (typeof task === 'string' && /^\d+$/.test(task)) {
+    const { task, element, position, run, failures } = (named ?? {}) as Named;
+    if (failures === true) {
+      this._failures.focus();
+    } else if (typeof task === 'string' && /^\d+$/.test(task)) {
       this._show(task, typeof element === 'number' ? element : null);
     } else if (typeof position === 'number') {
       this._position = position;
@@ -238,6 +251,7 @@ class TasksTab implements Tab {
     const listed = id !== null && this._query.failure === id;
     this._query.failure = listed || this._recorded ? null : id;
     this._query.offset = 0;
+    this._fold.show(this._query.failure, this._query.run);
     if (listed) {
       this._close();
     } else if (tasks[0] !== undefined) {
@@ -320,6 +334,7 @@ class TasksTab implements Tab {
     this._askedAt = performance.now();
     this._listed = this._waiting = nextRequest();
     this._send(this._query.command(this._listed));
+    this._fold.ask();
     if (this._task !== '' || this._position !== null) {
       const request = (this._detailed = nextRequest());
       this._send({
@@ -339,6 +354,7 @@ class TasksTab implements Tab {
   private readonly _send: (command: Command) => void;
   private readonly _query = new Query();
   private readonly _failures: FailuresView;
+  private readonly _fold: FoldView;
   private readonly _chips: ReadonlyMap<string, HTMLButtonElement>;
   private readonly _table: TaskTable;
   private readonly _empty: HTMLElement;

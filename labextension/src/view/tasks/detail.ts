@@ -5,7 +5,7 @@ import { button, child, setText } from '../dom';
 import { count } from '../format';
 import type { Translator } from '../translator';
 import { drawStages } from './stages';
-import { stateName, taskName, tone } from './labels';
+import { debugLine, stateName, taskName, tone } from './labels';
 
 export interface DetailOptions {
   readonly trans: Translator;
@@ -220,8 +220,7 @@ export class DetailView {
   /** Draw the line that starts the debugger, to copy or to run. */
   private _debug(detail: TaskDetail): void {
     const { trans, runLine } = this._options;
-    const element = detail.element !== null && detail.element > 0 ? ` ${detail.element}` : '';
-    const line = `%cellmill debug ${detail.number}${element}`;
+    const line = debugLine(detail.number, detail.element);
     const part = this._part(
       trans.__('Run again here, under the debugger'),
       'cellmill-detail-debug'

@@ -34,6 +34,17 @@ export class FailuresView {
       head?.setAttribute('title', this._trans.__('%1: list these tasks', group.message));
       head?.setAttribute('aria-pressed', String(group.id !== null && group.id === chosen));
     });
+    this.focus(this._wanted);
+  }
+
+  /** Move the keyboard's focus to the first line, or as soon as there is one. */
+  focus(wanted = true): void {
+    const first = this._list.querySelector('button');
+    this._wanted = wanted && first === null;
+    if (wanted && first !== null) {
+      first.focus();
+      first.scrollIntoView({ block: 'nearest' });
+    }
   }
 
   private _add(index: number): Element {
@@ -55,4 +66,5 @@ export class FailuresView {
   private readonly _open: (group: FailureGroup) => void;
   private readonly _list: HTMLElement;
   private _groups: readonly FailureGroup[] = [];
+  private _wanted = false;
 }

@@ -144,3 +144,8 @@ export function taskName(number: number, element: number | null, count: number):
   const place = element !== null && element > 0 ? `.${element}` : '';
   return count > 1 ? `#${number} ×${count}` : `#${number}${place}`;
 }
+
+/** The line that makes a failed call again in the kernel, under the debugger. */
+export function debugLine(number: number, element: number | null): string {
+  return `%cellmill debug ${number}${element !== null && element > 0 ? ` ${element}` : ''}`;
+}

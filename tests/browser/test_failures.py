@@ -1,0 +1,115 @@
+"""Failures first: the header says that there are some, and their calls are looked at, copied, debugged and made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.axe import grave_findings
+
+pytestmark = pytest.mark.browser
+
+OpenLab = Callable[..., Any]
+PANEL = "#cellmill-panel"
+FOLD = f"{PANEL} .cellmill-fold"
+LOAD = "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')"
+
+
+def define(gate: Path) -> str:
+    """Twelve of a hundred calls fail until the gate is open, one of them with an argument that has no source."""
+    return f"""%%parallel
+def measure(sample, tag='x'):
+    import pathlib
+    if sample % 10 == 3 and not pathlib.Path({str(gate)!r}).exists():
+        raise ValueError(f'sample {{sample}} has no peak')
+    return sample
+"""
+
+
+RUN = (
+    "results = list(measure.map(range(100), return_exceptions=True))\n"
+    "class Tag: pass\n"
+    "import concurrent.futures\n"
+    "calls = [measure(103, tag=Tag())]\n"
+    "concurrent.futures.wait(calls)\n"
+    "calls.append(measure(113, 'it\\'s'))\n"
+    "print('all', len(results), len(concurrent.futures.wait(calls).done))"
+)
+USE = "import cellmill\nprint('folds', [(fold.type, fold.total, len(fold)) for fold in cellmill.failures()])"
+
+
+def test_failures_are_seen_copied_debugged_and_made_again(lab: OpenLab, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    one = lab(LOAD, define(gate), RUN, USE)
+    page = one.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    one.open_panel()
+    one.run_cell(0)
+    one.wait_output(0, "loaded now")
+    assert page.locator(f"{PANEL} .cellmill-failed-line").is_hidden()
+    one.run_cell(1)
+    one.run_cell(2)
+    one.wait_output(2, "all 100 2")
+    one.wait_panel("d.done === 102 && d.failed === 12")
+
+    # From any tab one press leads to the lines of failures, and Enter opens the first.
+    line = page.get_by_role("button", name="12 tasks failed")
+    line.focus()
+    page.keyboard.press("Enter")
+    fold = page.locator(f"{PANEL} .cellmill-failure")
+    page.wait_for_function(
+        f"() => document.activeElement === document.querySelector('{PANEL} .cellmill-failure')"
+    )
+    assert fold.count() == 1
+    page.keyboard.press("Enter")
+    page.locator(f"{FOLD} .cellmill-fold-count").get_by_text("First 8 of 12 calls").wait_for()
+    page.locator(FOLD).get_by_role("button", name="Show 4 more").click()
+    shown = page.locator(f"{FOLD} .cellmill-fold-call")
+    page.locator(f"{FOLD} .cellmill-fold-count").get_by_text("12 calls", exact=True).wait_for()
+    arguments = page.locator(f"{FOLD} .cellmill-fold-arguments").all_inner_texts()
+    assert sorted(arguments[:10], key=int) == [str(sample) for sample in range(3, 100, 10)]
+    assert arguments[10].startswith("103, tag=Tag(")
+    assert arguments[11] == '113, "it\'s"'
+    one.screenshot("failures-light")
+
+    # As Python: eleven entries and a comment.
+    page.get_by_role("button", name="Copy arguments").click()
+    page.locator(FOLD).get_by_text("Comments stand for 1 of 12 calls").wait_for()
+    copied = page.evaluate("() => navigator.clipboard.readText()")
+    assert sorted(eval(copied)) == sorted([*((sample,) for sample in range(3, 100, 10)), (113, "it's")])
+    assert "no exact source of 103, tag=Tag(" in copied
+
+    # One under the debugger, in a new cell below the active one.
+    shown.nth(11).get_by_role("button", name="under the debugger").click()
+    page.wait_for_selector(".jp-Stdin-input")
+    page.locator(".jp-Stdin-input").last.fill("p 'sample', sample, tag")
+    page.keyboard.press("Enter")
+    page.get_by_text("('sample', 113, \"it's\")").wait_for()
+    page.locator(".jp-Stdin-input").last.fill("q")
+    page.keyboard.press("Enter")
+    page.get_by_text("debugged", exact=True).wait_for()
+
+    # Exactly these again: none failed in between, so that the gate lets twelve more tasks through.
+    gate.touch()
+    page.get_by_role("button", name="Retry these 12").click()
+    page.locator(FOLD).get_by_text("12 calls were submitted again").wait_for()
+    page.wait_for_function(
+        f"""() => [...document.querySelectorAll('{FOLD} .cellmill-fold-again')]
+            .filter(each => each.textContent === 'again: done').length === 12"""
+    )
+    assert page.locator(FOLD).get_by_role("button", name="Retry", exact=True).is_disabled()
+    assert grave_findings(page, PANEL) == []
+    one.command("apputils:change-theme", theme="JupyterLab Dark")
+    page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
+    page.wait_for_selector("#jupyterlab-splash", state="detached")
+    one.screenshot("failures-dark")
+    one.command("apputils:change-theme", theme="JupyterLab Light")
+    page.wait_for_selector("body[data-jp-theme-light='true']", state="attached")
+
+    # The same without the panel.
+    one.run_cell(3)
+    page.get_by_text("folds [('ValueError', 12, 12)]").wait_for()
+    assert one.errors == []

@@ -1,4 +1,4 @@
-"""Failures first: the header says that there are some, and their calls are looked at, copied, debugged and made again."""
+"""Failures first: the header says that there are some; their calls are listed, copied, debugged and made again."""
 
 from __future__ import annotations
 

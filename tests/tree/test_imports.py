@@ -32,6 +32,7 @@ LAYERS = [
         "by_value.import_log",
         "cell_output.origin",
         "cell_output.printed",
+        "cell_output.recent",
         "cell_output.tail",
         "process_context.reporting",
         "process_context.native_threads",

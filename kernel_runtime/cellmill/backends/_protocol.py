@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from ..cell_output.recent import Recent
 from ..cell_output.transcript import Settings
 from ..diagnostics.questions import Row, SlowTask, Waits
 from ..futures import Future
@@ -186,6 +187,10 @@ class Observer(Protocol):
     @property
     def function_names(self) -> Mapping[int, str]:
         """Names of the functions by number."""
+
+    @property
+    def recent_output(self) -> Recent:
+        """The newest output of all tasks."""
 
     @property
     def next_position(self) -> int:

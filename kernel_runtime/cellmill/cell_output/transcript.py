@@ -16,6 +16,7 @@ from ..errors import UsageError
 from ..run_registry import Run
 from .origin import STREAMS, Origin, is_notebooks
 from .printed import Printed
+from .recent import Speaker
 from .tail import Tail
 
 TASK_TAIL, RUN_TAIL = 1 << 16, 1 << 20  # bytes kept of each
@@ -172,9 +173,14 @@ def _labelled(label: str, text: str) -> str:
 class TaskOutput:
     """The output of one task."""
 
-    def __init__(self, transcript: Transcript, key: tuple[int, int, int], name: str) -> None:
+    def __init__(
+        self, transcript: Transcript, key: tuple[int, int, int], name: str, worker: int | None = None
+    ) -> None:
+        """``key``: backend, ticket and element; ``worker``: its index in the pool."""
         self.transcript = transcript
         self.name = name
+        run = transcript.run
+        self.speaker = Speaker(name, key[1], key[2], worker, run.id if run is not None else None)
         self.tail = kept.tail_of(key)
         self._partial = {1: b"", 2: b""}
         self._last = {1: b"", 2: b""}

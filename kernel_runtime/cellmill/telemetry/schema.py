@@ -145,6 +145,28 @@ class Workers(Message):
     ends: list[WorkerEnd]  # the last few unexpected ends, oldest first
     machine: Machine | None  # null where there are no worker processes
 
+class Speaker(TypedDict):
+    """A task, or element of a map, that has printed something."""
+    name: str  # function and task, as a cell's output has it
+    task: str | None  # its ticket, in decimal digits; null for output of a worker that belongs to no task
+    element: int  # index of the element in its chunk
+    worker: int | None  # the worker's index in the pool; null if unknown
+
+class Output(Message):
+    """What tasks have printed, logged and displayed since the last such frame, as pieces of text."""
+    kind: Literal["output"]
+    run: int | None  # id of the run that it is about; null for all tasks
+    known: bool  # whether this backend collects what its tasks print
+    feed: int  # number of the pool: the pieces of another one are numbered anew
+    lines: int  # ends of lines that have been printed up to here, also those that are not kept
+    gap: bool  # pieces between the last frame and this one are not kept
+    speakers: list[Speaker]  # whose output it is
+    speaker: list[int]  # index of the piece's speaker
+    number: list[int]  # the piece's number, ascending; a page that has it already leaves it out
+    stream: list[int]  # 1 stdout, 2 stderr, 3 log record, 4 display
+    time: list[float]  # when it came, in seconds since 1970
+    text: list[str]  # the text
+
 class Graph(Message):
     """Tasks with inputs or dependents, or groups of such tasks, in columns of little-endian numbers."""
     kind: Literal["graph"]
@@ -467,7 +489,7 @@ class TaskRerun(Message):
 
 # What the kernel sends.
 Frame = (
-    Hello | Goodbye | Snapshot | Course | Runs | Workers | Refused | Show | Graph | GraphStates | Timeline |
-    TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | FailureCalls | FailureRetried |
-    TaskDetail | TaskRerun | TaskRecords
+    Hello | Goodbye | Snapshot | Course | Runs | Workers | Output | Refused | Show | Graph | GraphStates |
+    Timeline | TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | FailureCalls |
+    FailureRetried | TaskDetail | TaskRerun | TaskRecords
 )

@@ -150,6 +150,31 @@ export interface Workers extends Message<'workers'> {
   /** null where there are no worker processes */ readonly machine: Machine | null;
 }
 
+/** A task, or element of a map, that has printed something. */
+export interface Speaker {
+  /** function and task, as a cell's output has it */ readonly name: string;
+  /** its ticket, in decimal digits; null for output of a worker that belongs to no task */
+  readonly task: string | null;
+  /** index of the element in its chunk */ readonly element: number;
+  /** the worker's index in the pool; null if unknown */ readonly worker: number | null;
+}
+
+/** What tasks have printed, logged and displayed since the last such frame, as pieces of text. */
+export interface Output extends Message<'output'> {
+  /** id of the run that it is about; null for all tasks */ readonly run: number | null;
+  /** whether this backend collects what its tasks print */ readonly known: boolean;
+  /** number of the pool: the pieces of another one are numbered anew */ readonly feed: number;
+  /** ends of lines that have been printed up to here, also those that are not kept */ readonly lines: number;
+  /** pieces between the last frame and this one are not kept */ readonly gap: boolean;
+  /** whose output it is */ readonly speakers: readonly Speaker[];
+  /** index of the piece's speaker */ readonly speaker: readonly number[];
+  /** the piece's number, ascending; a page that has it already leaves it out */
+  readonly number: readonly number[];
+  /** 1 stdout, 2 stderr, 3 log record, 4 display */ readonly stream: readonly number[];
+  /** when it came, in seconds since 1970 */ readonly time: readonly number[];
+  /** the text */ readonly text: readonly string[];
+}
+
 /** Tasks with inputs or dependents, or groups of such tasks, in columns of little-endian numbers. */
 export interface Graph extends Message<'graph'> {
   /** id of the run that it is about; null for all tasks of the present piece of work */
@@ -628,9 +653,9 @@ export interface TaskRerun extends Message<'task-rerun'> {
 
 /** What the kernel sends. */
 export type Frame =
-    Hello | Goodbye | Snapshot | Course | Runs | Workers | Refused | Show | Graph | GraphStates | Timeline |
-    TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | FailureCalls | FailureRetried |
-    TaskDetail | TaskRerun | TaskRecords;
+    Hello | Goodbye | Snapshot | Course | Runs | Workers | Output | Refused | Show | Graph | GraphStates |
+    Timeline | TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | FailureCalls |
+    FailureRetried | TaskDetail | TaskRerun | TaskRecords;
 
 /** What a view sends. */
 export type Command =
@@ -659,6 +684,9 @@ const workerState = record<WorkerState>({
 const workerEnd = record<WorkerEnd>({ index: integer, how: string, memory: nullable(integer) });
 const machine = record<Machine>({
     cpus: integer, memory: integer, free: integer, pid: integer, cpu: nullable(number), used: integer
+});
+const speaker = record<Speaker>({
+    name: string, task: nullable(string), element: integer, worker: nullable(integer)
 });
 const functionName = record<FunctionName>({ number: integer, name: string, colour: integer });
 const intervalFigures = record<IntervalFigures>({
@@ -721,6 +749,11 @@ export const parseFrame = union<Frame>('Frame', {
   'workers': message<Workers>('Workers', {
       cellmill: version, kind: literal('workers'), restarts: integer, workers: list(workerState),
       ends: list(workerEnd), machine: nullable(machine)
+  }),
+  'output': message<Output>('Output', {
+      cellmill: version, kind: literal('output'), run: nullable(integer), known: boolean, feed: integer,
+      lines: integer, gap: boolean, speakers: list(speaker), speaker: list(integer), number: list(integer),
+      stream: list(integer), time: list(number), text: list(string)
   }),
   'refused': message<Refused>('Refused', {
       cellmill: version, kind: literal('refused'), command: string, reason: string

@@ -115,6 +115,7 @@ class ScheduledBackend:
             self.work_began,
             self._adviser,
             self.payloads,
+            lambda: self.listener.recent,
         )
         self._cell_began = 0
         self._works = (0, 0)  # serial numbers at which the last two pieces of work may have begun

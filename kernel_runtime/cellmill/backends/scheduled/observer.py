@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from ...cell_output.recent import Recent
 from ...diagnostics.questions import SlowTask
 from ...run_registry import Run
 from ...telemetry.account import Account
@@ -30,8 +31,10 @@ class Observer:
         work_began: Callable[[], int],
         adviser: Adviser,
         payloads: bool,
+        recent: Callable[[], Recent],
     ) -> None:
-        """``work_began``, ``payloads``: see `ScheduledBackend`."""
+        """``work_began``, ``payloads``: see `ScheduledBackend`; ``recent``: what tasks print."""
+        self._recent = recent
         self._scheduler = scheduler
         self._states = states
         self._work_began = work_began
@@ -40,6 +43,10 @@ class Observer:
         self._slowest = Slowest(scheduler, function_names, payloads)
         self.function_names = function_names
         self.tasks = tasks
+
+    @property
+    def recent_output(self) -> Recent:
+        return self._recent()
 
     @property
     def next_position(self) -> int:

@@ -308,7 +308,9 @@ class OutputReader(Transcripts):
         output = pipes.outputs.get((ticket, element))
         if output is None:
             run = self._run_of(pipes, ticket) if ticket else NO_RUN
-            output = pipes.outputs[ticket, element] = self.new_output(run, element, function, ticket)
+            output = pipes.outputs[ticket, element] = self.new_output(
+                run, element, function, ticket, pipes.index
+            )
         return output
 
     def _end(self, pipes: WorkerPipes, ticket: int | None) -> None:

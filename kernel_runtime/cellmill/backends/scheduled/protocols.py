@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from ...by_value.import_log import Loaded
 from ...cell_output.origin import Origin
+from ...cell_output.recent import Recent
 from ...errors import CellmillError
 from ...futures import Future
 from ...process_context.settings import Settings as ProcessSettings
@@ -99,6 +100,8 @@ class TaskStopper(Protocol):
 
 class OutputListener(Protocol):
     """Receives the output of tasks."""
+
+    recent: Recent
 
     def end_of_task(self, worker: int, ticket: int, run: int) -> None: ...
 

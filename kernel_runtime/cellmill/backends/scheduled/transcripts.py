@@ -17,6 +17,7 @@ from typing import Any
 
 from ... import run_registry
 from ...cell_output import log_records, origin
+from ...cell_output.recent import DISPLAY, LOG, Recent
 from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput, Transcript
 from ...serialization.function_code import function_name
 from ...serialization.functions import FunctionTable
@@ -46,6 +47,7 @@ class Transcripts:
         self._slots = slots
         self._names = functions.names
         self.settings = settings
+        self.recent = Recent()
         self._cells: list[tuple[int, origin.Origin]] = [(0, origin.latest)]  # by the first serial number
         self._transcripts: OrderedDict[Any, Transcript] = OrderedDict()
         self._lock = threading.RLock()
@@ -56,23 +58,25 @@ class Transcripts:
 
     # -- what is told
 
-    def new_output(self, run: int, element: int, function: int, ticket: int) -> TaskOutput:
+    def new_output(
+        self, run: int, element: int, function: int, ticket: int, worker: int | None = None
+    ) -> TaskOutput:
         """Begin the output of a task or element; ticket 0: of something that is no task."""
         with self._lock:
-            transcript = self._transcript(run, ticket)
-            return TaskOutput(
-                transcript, (id(self._owner), ticket, element), self._name(element, function, ticket)
-            )
+            transcript, key = self._transcript(run, ticket), (id(self._owner), ticket, element)
+            return TaskOutput(transcript, key, self._name(element, function, ticket), worker)
 
     def hear(self, output: TaskOutput, kind: int, data: bytes) -> None:
         """More of its text."""
         with self._lock:
+            self.recent.add(output.speaker, kind, data)
             output.hear(kind, data)
 
     def end(self, outputs: Iterable[TaskOutput]) -> None:
         """These have nothing more to say: unfinished lines are shown."""
         with self._lock:
             for output in outputs:
+                self.recent.end(output.speaker)
                 output.end()
                 output.transcript.flush()
 
@@ -83,7 +87,9 @@ class Transcripts:
         except Exception as error:
             data = {"text/plain": f"<a display that cannot be read here: {type(error).__name__}: {error}>"}
             metadata, transient, update = {}, {}, False
+        text = str(data.get("text/plain", "")).encode("utf-8", "backslashreplace") + b"\n"
         with self._lock:
+            self.recent.add(output.speaker, DISPLAY, text)
             output.transcript.flush()
             if _has_shell():
                 from IPython import display
@@ -93,9 +99,7 @@ class Transcripts:
                     lambda: publish(data, metadata, transient=transient, update=update)
                 )
             else:
-                output.hear(
-                    STDOUT, str(data.get("text/plain", "")).encode("utf-8", "backslashreplace") + b"\n"
-                )
+                output.hear(STDOUT, text)
 
     def log(self, output: TaskOutput, message: bytes) -> None:
         """A log record: the kernel's loggers handle it, as if the cell had made it."""
@@ -103,8 +107,10 @@ class Transcripts:
         stderr = cell.stream(STDERR)
         try:
             record, until, heard = log_records.unpacked(message, output.name)
+            text = log_records.TEXT.format(record) + "\n"
             with self._lock:
-                output.keep(log_records.TEXT.format(record) + "\n")
+                self.recent.add(output.speaker, LOG, text.encode("utf-8", "backslashreplace"))
+                output.keep(text)
                 output.transcript.flush()
             cell.do(lambda: log_records.handle(record, until, heard, stderr))
         except Exception:  # of a handler or a filter; the task has gone on

@@ -72,12 +72,19 @@ class ThreadListener(Transcripts):
         with self._lock:
             while printed.waiting:
                 number, place, text = printed.waiting.popleft()
+                while printed.waiting and printed.waiting[0][:2] == (
+                    number,
+                    place,
+                ):  # print() writes word by word
+                    text += printed.waiting.popleft()[2]
                 output = printed.outputs.get(place)
                 if output is None:
                     element, function, ticket = place
                     run = int(with_gil.csched_task_run(self._scheduler.handle, ticket)) if ticket else NO_RUN
-                    output = printed.outputs[place] = self.new_output(run, element, function, ticket)
-                output.hear(number, text.encode("utf-8", "backslashreplace"))
+                    output = printed.outputs[place] = self.new_output(
+                        run, element, function, ticket, printed.worker
+                    )
+                self.hear(output, number, text.encode("utf-8", "backslashreplace"))
 
     def end_of(self, printed: Printed) -> None:
         """A thread's task is over, before its result is settled; or the thread is."""

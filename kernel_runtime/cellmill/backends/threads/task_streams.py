@@ -16,7 +16,9 @@ Place = tuple[int, int, int]  # element, function, ticket
 class Printed:
     """The output of one thread: text not reported yet, and the output of its task."""
 
-    def __init__(self) -> None:
+    def __init__(self, worker: int) -> None:
+        """``worker``: the thread's index in the pool."""
+        self.worker = worker
         self.waiting: deque[tuple[int, Place, str]] = deque()
         self.outputs: dict[Place, TaskOutput] = {}
 

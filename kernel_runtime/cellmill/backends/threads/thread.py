@@ -57,7 +57,7 @@ class WorkerThread:
         self.pid = os.getpid()
         self.handle = handle
         self.retiring = False
-        self.printed = Printed()
+        self.printed = Printed(index)
         self.telling = False  # what this thread writes is for the stream itself
         self._calls = calls  # the form borrows it
         self._scheduler = scheduler  # outlives this thread

@@ -15,6 +15,7 @@ from cellmill.telemetry import schema
 from ..scope import Scope
 from .graph import GraphSection
 from .journey import JourneySection
+from .output import OutputSection
 from .profile import ProfileSection
 from .runs import CountersSection, RunsSection
 from .state_map import StateMapSection
@@ -57,6 +58,7 @@ SECTIONS: dict[str, Callable[[], Section]] = {
     "profile": ProfileSection,
     "timeline": TimelineSection,
     "workers": WorkersSection,
+    "output": OutputSection,
     "runs": RunsSection,
     "graph": GraphSection,
     "task-list": TasksSection,
@@ -69,6 +71,7 @@ SCOPED: dict[str, Callable[[Scope], Section]] = {
     "journey": JourneySection,
     "timeline": TimelineSection,
     "graph": GraphSection,
+    "output": OutputSection,
 }
 """Sections that views may ask for of one run."""
 

@@ -14,6 +14,7 @@ import type {
   TaskRerun,
   Workers
 } from '../protocol/messages';
+import { OutputModel } from './output';
 import { RecordedTasks } from './recordedTasks';
 import { TimelineModel } from './timeline';
 
@@ -51,6 +52,8 @@ export class Sections {
   journey: Journey | null = null;
   /** what workers executed while they were sampled; null before the first request */
   profile: Profile | null = null;
+  /** what tasks print */
+  output = new OutputModel();
   /** the spans of the workers over time */
   timeline = new TimelineModel();
 
@@ -82,6 +85,9 @@ export class Sections {
         return;
       case 'profile':
         this.profile = frame;
+        return;
+      case 'output':
+        this.output.push(frame);
         return;
       case 'timeline':
         this.timeline.push(frame);
@@ -133,6 +139,7 @@ export class Sections {
     this.graph = null;
     this.journey = null;
     this.profile = null;
+    this.output = new OutputModel();
     this.timeline = new TimelineModel();
     this.stateMap = null;
     this.mapParts.clear();

@@ -37,10 +37,10 @@ export class ScopeView {
     }
     wanted.forEach(([value, text], index) => {
       const option = options[index] ?? this._select.appendChild(document.createElement('option'));
+      setText(option, text); // before the value: without one, the text is the value
       if (option.value !== value) {
         option.value = value;
       }
-      setText(option, text);
     });
     const value = chosen === null ? ALL : String(chosen);
     if (this._select.value !== value) {

@@ -10,7 +10,13 @@ import type { Translator } from './translator';
 let strips = 0;
 
 /** Sections that the kernel can send of one run; the others are about all tasks whatever is chosen. */
-const SCOPED: ReadonlySet<string> = new Set(['state-map', 'journey', 'timeline', 'graph']);
+const SCOPED: ReadonlySet<string> = new Set([
+  'state-map',
+  'journey',
+  'timeline',
+  'graph',
+  'output'
+]);
 /** The section with the counters of one run, and that with the list of runs. */
 const COUNTERS = 'counters';
 const RUNS = 'runs';

@@ -4,6 +4,7 @@ import { graphTab } from './graph';
 import { journeyTab } from './journey';
 import { mapTab } from './map';
 import { nowTab } from './now';
+import { outputTab } from './output';
 import { profileTab } from './profile';
 import { runsTab } from './runs';
 import type { TabKind } from './tab';
@@ -18,6 +19,7 @@ export const TABS: readonly TabKind[] = [
   journeyTab,
   profileTab,
   tasksTab,
+  outputTab,
   graphTab,
   workersTab,
   runsTab

@@ -1,0 +1,129 @@
+"""The tab Output: what tasks print, as it comes, by task and worker; searched, filtered, and of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.axe import grave_findings
+
+pytestmark = pytest.mark.browser
+
+OpenLab = Callable[..., Any]
+PANEL = "#cellmill-panel"
+OUTPUT = f"{PANEL} .cellmill-page-output"
+LOAD = "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')"
+HTML = '<img src=x onerror="window.hacked = true">'
+DEFINE = f"""%%parallel
+def fit(sample, gate=''):
+    import logging, pathlib, sys, time
+    print(f'sample {{sample}} begins')
+    while gate and not pathlib.Path(gate).exists():
+        time.sleep(0.01)
+    if sample % 4 == 1:
+        print(f'sample {{sample}} is odd', {HTML!r}, file=sys.stderr)
+        logging.getLogger('fits').warning('channel %d is noisy', sample)
+    print(f'sample {{sample}} ends')
+    return sample
+
+def chat(number):
+    for line in range(4000):
+        print(f'call {{number}} line {{line}}')
+"""
+
+
+def run(gate: Path) -> str:
+    return (
+        f"held = [fit(100, {str(gate)!r}), fit(101, {str(gate)!r})]\n"
+        "import concurrent.futures\n"
+        "print('all', len(concurrent.futures.wait(held).done))"
+    )
+
+
+def wait_lines(page: Any, condition: str) -> None:
+    """Wait until an expression over the lines `l` (time, task, worker, text, stream) holds."""
+    page.wait_for_function(
+        f"""() => {{
+            const l = [...document.querySelectorAll('{OUTPUT} li.cellmill-output-line')].map(item => {{
+                const [time, task, worker, text] = [...item.children].map(each => each.textContent);
+                return {{ time, task, worker, text, stream: item.dataset.stream }};
+            }});
+            return {condition};
+        }}"""
+    )
+
+
+def test_output_of_all_tasks_is_seen_as_it_comes(lab: OpenLab, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    one = lab(
+        LOAD, DEFINE, run(gate), "print('mapped', len(list(fit.map(range(8)))))", "done = chat(7).result()"
+    )
+    page = one.page
+    one.open_panel()
+    for cell in range(3):
+        one.run_cell(cell)
+    one.wait_panel("d.running === 2")
+    page.locator(f'{PANEL} [data-tab="output"]').click()
+
+    # While the tasks run, also what was printed before the tab was opened.
+    wait_lines(page, "l.length === 2 && l.every(line => /^sample 10[01] begins$/.test(line.text))")
+    wait_lines(page, r"l.every(line => /^fit #\d+$/.test(line.task) && /^[01]$/.test(line.worker))")
+    gate.touch()
+    one.wait_output(2, "all 2")
+    wait_lines(page, "l.some(line => line.stream === '2' && line.text.startsWith('sample 101 is odd'))")
+    wait_lines(page, "l.some(line => line.stream === '3' && line.text.includes('channel 101 is noisy'))")
+    assert page.locator(f"{PANEL} img").count() == 0
+    assert page.evaluate("() => window.hacked") is None
+    one.run_cell(3)
+    one.wait_output(3, "mapped 8")
+    wait_lines(page, "l.length === 26")
+    page.locator(f"{OUTPUT} .cellmill-output-count").get_by_text("26 lines", exact=True).wait_for()
+    one.screenshot("output-light")
+
+    # By text, stream, worker and task.
+    search = page.get_by_role("searchbox", name="Search output")
+    search.fill("SAMPLE 5")
+    wait_lines(page, "l.length === 3 && l.every(line => line.task === 'fit 5')")
+    search.fill("")
+    page.locator(OUTPUT).get_by_role("button", name="log", exact=True).click()
+    wait_lines(page, "l.length === 3 && l.every(line => line.stream === '3')")
+    page.locator(OUTPUT).get_by_role("button", name="log", exact=True).click()
+    page.locator(OUTPUT).get_by_role("button", name="Only output of worker 1").first.click()
+    wait_lines(page, "l.length > 0 && l.length < 26 && l.every(line => line.worker === '1')")
+    page.locator(OUTPUT).get_by_role("combobox", name="Worker").select_option(label="All workers")
+    page.locator(OUTPUT).get_by_role("combobox", name="Task").select_option(label="fit 1")
+    wait_lines(page, "l.length === 4 && l.every(line => line.task === 'fit 1')")
+    assert grave_findings(page, PANEL) == []
+
+    # A line's task opens; the choice of one run holds here, too.
+    page.locator(OUTPUT).get_by_role("button", name="Show task fit 1").first.click()
+    detail = page.locator(f"{PANEL} .cellmill-task-detail")
+    detail.get_by_text("sample 1 ends").wait_for()
+    assert detail.get_attribute("data-state") == "done"
+    choice = page.locator(f"{PANEL} .cellmill-scope-choice")
+    option = choice.locator("option", has_text="8 tasks").first
+    option.wait_for(state="attached")
+    choice.select_option(value=option.get_attribute("value"))
+    page.locator(f'{PANEL} [data-tab="output"]').click()
+    wait_lines(page, "l.length === 20 && l.every(line => !line.task.includes('#'))")
+    choice.select_option(value="")
+    wait_lines(page, "l.length === 26")
+
+    # More than is drawn and kept: it is said.
+    one.run_cell(4)
+    page.locator(f"{OUTPUT} .cellmill-output-count").get_by_text("The newest 300 of 4,026 lines").wait_for()
+    page.get_by_role("button", name="Show more").click()
+    wait_lines(page, "l.length === 600 && l.at(-1).text === 'call 7 line 3999'")
+    assert page.locator(f"{OUTPUT} .cellmill-output").evaluate(
+        "one => one.scrollHeight - one.scrollTop - one.clientHeight < 12"
+    )
+    one.command("apputils:change-theme", theme="JupyterLab Dark")
+    page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
+    page.wait_for_selector("#jupyterlab-splash", state="detached")
+    one.screenshot("output-dark")
+    one.command("apputils:change-theme", theme="JupyterLab Light")
+    page.wait_for_selector("body[data-jp-theme-light='true']", state="attached")
+    assert one.errors == []

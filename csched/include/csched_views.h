@@ -219,6 +219,19 @@ typedef struct { /* where the time of workers went, in one run or piece of work:
         partial; /* 1: some inputs were over so long ago that their chains are not known: `span` is at least that */
 } csched_account_t;
 
+enum { CSCHED_RUN_STEPS = 672 };
+
+typedef struct { /* what the tasks of a run took that ended by themselves, also with an error: nanoseconds */
+    uint64_t tasks; /* elements of chunks one by one */
+    uint64_t waited, queued, delivered; /* for inputs, for a worker, on the way there: sums over these */
+    uint64_t unpacked, packed, pickled; /* of chunks once: arguments, results, and arguments in the kernel */
+    uint64_t ran;
+} csched_run_times_t;
+
+typedef struct { /* tasks that ran for `start` to `end` nanoseconds, a range of a sixteenth of an octave */
+    uint64_t start, end, count;
+} csched_run_step_t;
+
 enum { CSCHED_SLOWEST = 10 };
 
 typedef struct { /* one of the tasks that ran longest, 40 bytes */
@@ -290,6 +303,9 @@ int csched_timeline_window(csched_t *s, int64_t run, uint64_t from, uint64_t to,
 int csched_account_begin(csched_t *s);
 /* of one run, whose number must not have been closed long ago, or (CSCHED_EVERY_RUN) the present piece of work */
 int csched_account(csched_t *s, int64_t run, csched_account_t *account);
+/* What the tasks of a run took that has not been closed: their sums, and how many ran how long, the shortest first, in
+ * at most CSCHED_RUN_STEPS steps; returns the number of steps. */
+int csched_run_times(csched_t *s, uint32_t run, csched_run_times_t *sums, csched_run_step_t *steps);
 /* The longest chain that ends with this task, backwards, as far as it is kept; returns the number of its tasks. */
 int csched_account_chain(csched_t *s, uint64_t ticket, uint32_t most, uint64_t *tickets, uint32_t *functions);
 

@@ -168,6 +168,7 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     lineage_close(&s->lineage);
     state_map_close(&s->state_map);
     accounts_close(&s->accounts);
+    run_times_close(&s->run_times);
     if (s->doorbell >= 0)
         close(s->doorbell);
     free(s->workers);
@@ -253,6 +254,8 @@ CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
     if (!rc)
         rc = account_open(&s->accounts, *run);
     if (!rc)
+        rc = run_times_open(&s->run_times, *run);
+    if (!rc)
         rc = state_map_open_run(&s->state_map, *run);
     if (!rc)
         s->runs[*run] = (csched_run_t){0};
@@ -297,8 +300,10 @@ CSCHED_EXPORT int csched_run_close(csched_t *s, uint32_t run)
 {
     pthread_mutex_lock(&s->lock);
     int rc = run < s->run_count && s->run_free_count < s->run_count ? CSCHED_OK : CSCHED_EINVAL;
-    if (!rc)
+    if (!rc) {
+        run_times_forget(&s->run_times, run);
         s->run_free[s->run_free_count++] = run;
+    }
     pthread_mutex_unlock(&s->lock);
     return rc;
 }

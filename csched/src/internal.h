@@ -14,6 +14,7 @@
 #include "own.h"
 #include "policy.h"
 #include "ring.h"
+#include "run_times.h"
 #include "slowest.h"
 #include "state_map.h"
 
@@ -138,6 +139,7 @@ struct csched {
     uint32_t run_free_count;
     csched_stats_t stats;
     accounts_t accounts;
+    run_times_t run_times;
     slowest_t slowest;
     uint64_t next_tick;
     uint64_t next_trim;

@@ -165,7 +165,7 @@ class Executor(BaseExecutor):
         else:
             if not options.batch:  # no run is begun for what is no call
                 check_call(fn, args, kwargs)
-            run = self._single_run(name)
+            run = self._single_run(name, fn)
         future = self._submit(fn, args, kwargs, options, run.key)
         future._of_call = True
         return future
@@ -174,7 +174,7 @@ class Executor(BaseExecutor):
         self, fn: Any, args: tuple[Any, ...], options: TaskOptions, name: str
     ) -> tuple[Future, Run]:
         """Submit one task as a run of its own; return both."""
-        run = run_registry.begin(self._backend, self._backend.open_run(), name, 1)
+        run = run_registry.begin(self._backend, self._backend.open_run(), name, 1, function=fn)
         try:
             future = self._backend.submit(fn, args, {}, options, run.key)
         except BaseException:
@@ -196,6 +196,7 @@ class Executor(BaseExecutor):
             raise UsageError("map needs at least one iterable after the function")
         if options.batch and (how.star or len(iterables) != 1):
             raise UsageError(f"{function_name(fn)} is a batch function: its map takes one iterable of items")
+        called = fn
         if constants:
             fn, iterables = with_constants(fn, iterables, constants, alone=how.star or options.batch)
         if len(iterables) != 1:
@@ -205,7 +206,12 @@ class Executor(BaseExecutor):
             raise RuntimeError("cannot schedule new futures after shutdown")
         name = options.name or function_name(fn)
         run = run_registry.begin(
-            self._backend, self._backend.open_run(), name, expected, priority=options.priority
+            self._backend,
+            self._backend.open_run(),
+            name,
+            expected,
+            priority=options.priority,
+            function=called,
         )
         try:
             return self._backend.map(fn, iterables, options, run, how)
@@ -215,14 +221,14 @@ class Executor(BaseExecutor):
                 run.finish()
             raise
 
-    def _single_run(self, name: str) -> Run:
+    def _single_run(self, name: str, fn: Any) -> Run:
         """The run that counts single calls of a function in this cell."""
         found = self._single_runs.get(name)
         if found is not None and found[0] == run_registry.epoch() and found[1].finished_ns is None:
             return found[1]
         if self._closed:  # the run would never end
             raise RuntimeError("cannot schedule new futures after shutdown")
-        run = run_registry.begin(self._backend, self._backend.open_run(), name, None, open_ended=True)
+        run = run_registry.begin(self._backend, self._backend.open_run(), name, None, open_ended=True, function=fn)
         self._single_runs[name] = (run_registry.epoch(), run)
         return run
 
@@ -392,7 +398,7 @@ class ExecutorView:
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """`Executor.submit` with these options."""
         executor, options = self._executor, self._options
-        run = executor._single_run(options.name or function_name(fn))
+        run = executor._single_run(options.name or function_name(fn), fn)
         return executor._submit(fn, args, kwargs, options, run.key)
 
     @bounded

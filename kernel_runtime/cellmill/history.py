@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from html import escape
+from types import CodeType
+from typing import Any, NamedTuple
 
 from .diagnostics.short_text import duration_text
+from .errors import OWN_FOLDER
 
-__all__ = ["RunRecord", "Runs"]
+__all__ = ["RunFigures", "RunRecord", "Runs", "Stages", "code_of"]
 
 _COLUMNS = ("run", "cell", "name", "began", "wall", "succeeded", "failed", "cancelled", "your code")
+
+
+class Stages(NamedTuple):
+    """Seconds that the tasks of a run spent outside of user code, in sum.
+
+    The first three count each element of a chunk, which wait together; the others are those of the kernel and the
+    workers, once for a chunk.
+    """
+
+    waited: float  # for inputs
+    queued: float  # for a worker
+    delivered: float  # on the way there, and behind others
+    unpacked: float  # the worker loads the arguments
+    packed: float  # the worker pickles the result
+    pickled: float  # the kernel pickles the arguments
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigures:
+    """What is kept of a run to compare it with others: the figures of its tasks that ended by themselves, also with an
+    error. At most 16 kB, however many tasks there were.
+    """
+
+    backend: str
+    workers: float  # on average, without the part that other runs took; 0: no task has ended
+    work: float  # seconds of workers in user code, with attempts that came to nothing
+    tasks: int  # those that the next two are of
+    stages: Stages
+    steps: array[int]  # how many tasks ran how long: see `telemetry.run_times.TaskTimes`
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +65,8 @@ class RunRecord:
     busy: (
         float | None
     )  # share of the workers' time in user code, without what other runs used; None: not known
+    figures: RunFigures | None = field(default=None, repr=False, compare=False)  # for `cellmill.compare`
+    code: CodeType | None = field(default=None, repr=False, compare=False)  # of the function; None: not known
 
     @property
     def outstanding(self) -> int:
@@ -73,3 +109,14 @@ def _cells(record: RunRecord) -> tuple[str, ...]:
 
 def _row(cells: Iterable[str], tag: str = "td") -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def code_of(function: Any) -> CodeType | None:
+    """Return the code that a call of the function runs first; None for what is not written in Python, and for
+    Cellmill's own.
+    """
+    while type(function) is partial:
+        function = function.func
+    code = getattr(function, "__code__", None) or getattr(function, "code", None)  # of a cell as a body
+    known = isinstance(code, CodeType) and not code.co_filename.startswith(OWN_FOLDER)
+    return code if known else None

@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .cell_output import origin
 from .cell_output.printed import Printed
@@ -19,7 +19,7 @@ from .cell_output.tail import Tail
 from .diagnostics.blame import cancelling
 from .diagnostics.failure_counts import FailureCount, FailureCounts
 from .errors import in_words
-from .history import RunRecord, Runs
+from .history import RunFigures, RunRecord, Runs, code_of
 from .process_context.settings import context_now
 from .task import RunCounts
 
@@ -69,6 +69,9 @@ class _Counter(Protocol):
     def last_end(self, run: int) -> int | None:
         """Return when the last task of a run ended on its worker, in monotonic nanoseconds; None: not known."""
 
+    def run_figures(self, run: int) -> RunFigures | None:
+        """Return what its tasks took; None where it is not known. Before `close_run`."""
+
     def cancel_run(self, run: int) -> int: ...
 
     def stop_run(self, run: int) -> int: ...
@@ -101,7 +104,7 @@ def stop_with_cells(backend: _Cells) -> None:
 class Run:
     """One call and the tasks it made. ``key`` is the backend's number for it."""
 
-    def __init__(self, backend: _Counter, key: int, name: str, expected: int | None) -> None:
+    def __init__(self, backend: _Counter, key: int, name: str, expected: int | None, function: Any) -> None:
         self.id = next(_numbers)
         self.name = name
         self.expected = expected
@@ -118,17 +121,19 @@ class Run:
         self.said: Tail | None = None  # the end of what its tasks printed
         self.printed: Printed | None = None  # where it is shown: the lines of its cell, by task
         self.tell_folded: Callable[[], None] | None = None  # what of it was not shown
+        self._code = code_of(function)
         self._backend: _Counter | None = backend
         self._last = RunCounts()
-        self._busy: float | None = None
-        self._ended: int | None = None
+        self._final: RunRecord | None = None  # when it is over
 
-    def record(self) -> RunRecord:
-        """Return what is known of it now."""
+    def record(self, *, whole: bool = False) -> RunRecord:
+        """Return what is known of it now; ``whole``: with the figures of its tasks, also while it goes on."""
+        if self._final is not None:
+            return self._final
         counts, backend = self.counts(), self._backend
         end = self.finished_ns if self.finished_ns is not None else time.monotonic_ns()
         if self.open_ended and counts.submitted == counts.done:  # it is closed by a later cell
-            end = (self._ended if backend is None else backend.last_end(self.key)) or end
+            end = (backend.last_end(self.key) if backend is not None else None) or end
         return RunRecord(
             self.id,
             self.name,
@@ -140,7 +145,9 @@ class Run:
             counts.succeeded,
             counts.failed,
             counts.cancelled,
-            self._busy if backend is None else backend.busy_share(self.key),
+            backend.busy_share(self.key) if backend is not None else None,
+            backend.run_figures(self.key) if backend is not None and whole else None,
+            self._code,
         )
 
     @property
@@ -209,13 +216,11 @@ class Run:
             backend = self._backend
             if backend is None:
                 return
-            self._last = backend.run_counts(self.key)
-            self._busy = backend.busy_share(self.key)
-            self._ended = backend.last_end(self.key)
-            self._backend = None
             self.finished_ns = time.monotonic_ns()
+            self._final = self.record(whole=True)
+            self._backend = None
             _active.pop(self.id, None)
-            _records.append(self.record())
+            _records.append(self._final)
             _ended.append((self, weakref.ref(backend)))
         backend.close_run(self.key)
         if self.tell_folded is not None:
@@ -230,9 +235,10 @@ def begin(
     *,
     open_ended: bool = False,
     priority: int = 0,
+    function: Any = None,
 ) -> Run:
     """Open a run and notify the watchers. ``open_ended``: single calls of a cell, which may still get more."""
-    run = Run(backend, key, name, expected)
+    run = Run(backend, key, name, expected, function)
     run.open_ended = open_ended
     run.priority = priority
     with _lock:
@@ -262,12 +268,12 @@ def records() -> Runs:
     return Runs(found[number] for number in sorted(found))
 
 
-def record_of(number: int) -> RunRecord | None:
-    """Return the record of a run by its id; None where it is not among the last runs."""
+def record_of(number: int, *, whole: bool = False) -> RunRecord | None:
+    """Return the record of a run by its id; None where it is not among the last runs. ``whole``: see `Run.record`."""
     with _lock:
         run = _active.get(number)
         found = next((record for record in reversed(_records) if record.id == number), None)
-    return found if run is None else run.record()
+    return found if run is None else run.record(whole=whole)
 
 
 def known(number: int) -> Known | None:
@@ -348,8 +354,7 @@ def stop_cell() -> int:
         return sum(run.stop() for run in runs) + sum(backend.stop_cell() for backend in backends)
 
 
-def _leave_to_parent() -> None:
-    """Forget all runs and watchers in a forked child: they belong to the parent."""
+def _leave_to_parent() -> None:  # runs and watchers are the parent's
     _lock._at_fork_reinit()  # type: ignore[attr-defined]
     for run in _active.values():
         run._backend = None
@@ -392,5 +397,5 @@ def bump_epoch(cell: str = "") -> None:
 
 
 def watch_cells(watcher: _Watcher) -> None:
-    """Have ``watcher.new_cell()`` called when a cell begins, as long as the watcher lives."""
+    """Call ``watcher.new_cell()`` when a cell begins, as long as the watcher lives."""
     _watchers.add(watcher)

@@ -70,7 +70,7 @@ def test_failed_calls_are_counted_in_their_run(pool: Executor) -> None:
     view = pool.options(name="failing")
     for _ in range(3):
         assert view.submit(tasks.fail).exception(SECONDS) is not None
-    run = pool._single_run("failing")
+    run = pool._single_run("failing", None)
     (found,) = run.failures()
     assert (found.kind, found.count) == ("LookupError", 3)
 

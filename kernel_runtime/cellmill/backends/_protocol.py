@@ -9,6 +9,7 @@ from ..cell_output.recent import Recent
 from ..cell_output.transcript import Settings
 from ..diagnostics.questions import Row, SlowTask, Waits
 from ..futures import Future
+from ..history import RunFigures
 from ..run_registry import Run
 from ..serialization.shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
@@ -304,6 +305,9 @@ class Backend(Protocol):
 
     def last_end(self, run: int) -> int | None:
         """Return when the last task of a run ended on its worker, in monotonic nanoseconds; None: not known."""
+
+    def run_figures(self, run: int) -> RunFigures | None:
+        """Return what the tasks of a run took that is not closed; None where it is not known."""
 
     def cancel_run(self, run: int) -> int: ...
 

@@ -227,6 +227,9 @@ class InlineBackend:
     def last_end(self, run: int) -> int | None:
         return None
 
+    def run_figures(self, run: int) -> None:
+        return None
+
     def cancel_run(self, run: int) -> int:
         return 0
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from typing import Any
 
+from ...history import RunFigures, Stages
 from ...telemetry.account import Account, chain_of
 from .scheduler import Scheduler, check, ffi, with_gil
 
 NS = 1e-9
 EVERY_RUN = -1
+RUN_STEPS = int(with_gil.CSCHED_RUN_STEPS)
+STEP_BYTES = int(ffi.sizeof("csched_run_step_t"))
 MOST_CHAIN = 65_536  # csched remembers no more tasks that have ended
 
 
@@ -64,3 +68,23 @@ def _chain(scheduler: Scheduler, names: Mapping[int, str], sums: Any) -> tuple[l
     found = with_gil.csched_account_chain(scheduler.handle, sums.span_ticket, most, tickets, functions)
     words = [names.get(number, "a call").rpartition("<locals>.")[2] for number in functions[0:found]]
     return words[::-1], found == sums.span_tasks and not sums.partial
+
+
+def run_figures(scheduler: Scheduler, backend: str, run: int) -> RunFigures:
+    """Return what is kept of a run to compare it with others; of a run that is not closed."""
+    sums, steps = ffi.new("csched_run_times_t *"), ffi.new("csched_run_step_t[]", RUN_STEPS)
+    count = with_gil.csched_run_times(scheduler.handle, run, sums, steps)
+    account = sums_of(scheduler, run)
+    wall = account.ended - account.began
+    capacity = max(account.capacity - account.others, account.busy + account.handling)
+    numbers = array("Q")
+    numbers.frombytes(ffi.buffer(steps, count * STEP_BYTES))
+    waits = (sums.waited, sums.queued, sums.delivered, sums.unpacked, sums.packed, sums.pickled)
+    return RunFigures(
+        backend,
+        capacity / wall if wall else 0.0,
+        account.busy * NS,
+        sums.tasks,
+        Stages(*(each * NS for each in waits)),
+        numbers,
+    )

@@ -15,6 +15,7 @@ from ...by_value.import_log import Loaded
 from ...cell_output.origin import Origin
 from ...errors import CellmillError, PayloadError, UsageError
 from ...futures import Future
+from ...history import RunFigures
 from ...process_context.interrupts import uninterrupted
 from ...run_registry import STOP, Run, epoch, stop_with_cells
 from ...serialization.functions import FunctionTable
@@ -282,6 +283,9 @@ class ScheduledBackend:
 
     def last_end(self, run: int) -> int | None:
         return int(accounts.sums_of(self.scheduler, run).ended) or None
+
+    def run_figures(self, run: int) -> RunFigures:
+        return accounts.run_figures(self.scheduler, self.name, run)
 
     def cancel_run(self, run: int) -> int:
         count = sum(s.cancel_all() for s in list(self.streams(run)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import account as account
     from .api import cancel as cancel
+    from .api import compare as compare
     from .api import failures as failures
     from .api import journey_rows as journey_rows
     from .api import journeys as journeys
@@ -61,6 +62,7 @@ _HOMES = {
         *(
             "account",
             "cancel",
+            "compare",
             "failures",
             "journey_rows",
             "journeys",

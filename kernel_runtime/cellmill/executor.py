@@ -228,7 +228,9 @@ class Executor(BaseExecutor):
             return found[1]
         if self._closed:  # the run would never end
             raise RuntimeError("cannot schedule new futures after shutdown")
-        run = run_registry.begin(self._backend, self._backend.open_run(), name, None, open_ended=True, function=fn)
+        run = run_registry.begin(
+            self._backend, self._backend.open_run(), name, None, open_ended=True, function=fn
+        )
         self._single_runs[name] = (run_registry.epoch(), run)
         return run
 

@@ -41,6 +41,7 @@ class RunFigures:
     """
 
     backend: str
+    size: int  # workers that there were to be at its end
     workers: float  # on average, without the part that other runs took; 0: no task has ended
     work: float  # seconds of workers in user code, with attempts that came to nothing
     tasks: int  # those that the next two are of

@@ -253,9 +253,7 @@ def begin(
                 if callback in _callbacks:
                     _callbacks.remove(callback)
             warnings.warn(
-                f"a callback for runs was dropped: it raised {in_words(error)}",
-                RuntimeWarning,
-                stacklevel=3,
+                f"a callback for runs was dropped: it raised {in_words(error)}", RuntimeWarning, stacklevel=3
             )
     return run
 

@@ -12,14 +12,15 @@ from cellmill.diagnostics.tracebacks import LENGTHS
 from cellmill.magics import debugging, waiting
 from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
 from cellmill.magics.status import Status, in_words
+from cellmill.telemetry.comparison import Comparison
 from cellmill.views import recording
 
 SWITCH = ("on", "off")
 USAGE = (
     "%cellmill [status | workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
     " | output label|plain|lines N"
-    " | wait SECONDS | traceback full|short | profile [on|off] | record FILE|stop | restart | stop | pause | resume"
-    " | debug [TASK [ELEMENT]] | help]"
+    " | wait SECONDS | traceback full|short | profile [on|off] | record FILE|stop | compare RUN RUN | restart"
+    " | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
 )
 
 HELP = """Show the workers, or change their settings.
@@ -40,6 +41,8 @@ HELP = """Show the workers, or change their settings.
     %cellmill profile              show it; the panel's tab Profile draws it
     %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
     %cellmill record stop          end that
+    %cellmill compare RUN RUN      what changed from one run to another: their numbers in cellmill.runs(), or cells,
+                                   In[3] In[5]
     %cellmill restart              new workers; what runs is finished first
     %cellmill stop                 cancel every task that has not begun
     %cellmill pause | resume       start no more tasks | go on
@@ -52,8 +55,8 @@ The other magics: %%parallel (functions become parallel), %%pfor (a parallel loo
 """
 
 
-def run_control(text: str) -> Status | None:
-    """The magic: `text` is the rest of its line; the status is returned to be displayed."""
+def run_control(text: str) -> Status | Comparison | None:
+    """The magic: `text` is the rest of its line; the status, or a comparison, is returned to be displayed."""
     line = Line("%cellmill", text, USAGE)
     words = line.words()
     if not words:
@@ -65,6 +68,8 @@ def run_control(text: str) -> Status | None:
     if command.text == "status":
         _none(line, command, arguments)
         return Status.now()
+    if command.text == "compare":
+        return _compare(line, command, arguments)
     run = COMMANDS.get(command.text)
     if run is None:
         raise line.at(f"unknown command {command.text!r}{did_you_mean(command.text, SUBCOMMANDS)}", command)
@@ -227,6 +232,17 @@ def _record(line: Line, command: Word, arguments: list[Word]) -> str:
         raise line.at(str(error), word) from None
 
 
+def _compare(line: Line, command: Word, arguments: list[Word]) -> Comparison:
+    if len(arguments) != 2:
+        problem = "compare takes two runs: their numbers in cellmill.runs(), or cells such as In[3]"
+        raise line.at(problem, arguments[2] if len(arguments) > 2 else command)
+    before, after = (int(word.text) if word.text.isdecimal() else word.text for word in arguments)
+    try:
+        return cellmill.compare(before, after)
+    except cellmill.UsageError as error:
+        raise line.error(str(error), arguments[0].start, arguments[-1].stop) from None
+
+
 def _restart(line: Line, command: Word, arguments: list[Word]) -> str:
     _none(line, command, arguments)
     executor = cellmill.default_executor()
@@ -274,4 +290,4 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "resume": _resume,
     "debug": debugging.debug,
 }
-SUBCOMMANDS = (*COMMANDS, "help", "status")
+SUBCOMMANDS = (*COMMANDS, "compare", "help", "status")

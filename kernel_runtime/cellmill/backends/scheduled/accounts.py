@@ -70,7 +70,7 @@ def _chain(scheduler: Scheduler, names: Mapping[int, str], sums: Any) -> tuple[l
     return words[::-1], found == sums.span_tasks and not sums.partial
 
 
-def run_figures(scheduler: Scheduler, backend: str, run: int) -> RunFigures:
+def run_figures(scheduler: Scheduler, run: int, backend: str, size: int) -> RunFigures:
     """Return what is kept of a run to compare it with others; of a run that is not closed."""
     sums, steps = ffi.new("csched_run_times_t *"), ffi.new("csched_run_step_t[]", RUN_STEPS)
     count = with_gil.csched_run_times(scheduler.handle, run, sums, steps)
@@ -82,6 +82,7 @@ def run_figures(scheduler: Scheduler, backend: str, run: int) -> RunFigures:
     waits = (sums.waited, sums.queued, sums.delivered, sums.unpacked, sums.packed, sums.pickled)
     return RunFigures(
         backend,
+        size,
         capacity / wall if wall else 0.0,
         account.busy * NS,
         sums.tasks,

@@ -285,7 +285,7 @@ class ScheduledBackend:
         return int(accounts.sums_of(self.scheduler, run).ended) or None
 
     def run_figures(self, run: int) -> RunFigures:
-        return accounts.run_figures(self.scheduler, self.name, run)
+        return accounts.run_figures(self.scheduler, run, self.name, self.max_workers)
 
     def cancel_run(self, run: int) -> int:
         count = sum(s.cancel_all() for s in list(self.streams(run)))

@@ -464,6 +464,28 @@ class TaskDetail(Message):
     reruns: list[str]  # tickets of later runs of this call
     can: list[str]  # possible actions: cancel, priority, rerun, debug
 
+class ComparedFigure(TypedDict):
+    """One figure of two runs, as text."""
+    what: str  # what it is
+    before: str  # of the first run; empty where it has none
+    after: str  # of the second run; empty where it has none
+    change: str  # how the second differs; empty where that is not told
+
+class ComparedTable(TypedDict):
+    """Figures of two runs: of each as a whole, or of one function."""
+    title: str  # the function's name; empty for the runs as a whole
+    rows: list[ComparedFigure]  # in the order in which they are shown
+
+class Comparison(Message):
+    """Two runs beside each other."""
+    kind: Literal["comparison"]
+    request: int  # request number of the command
+    before: str  # what the first run is called
+    after: str  # what the second run is called
+    sentence: str  # the conclusion
+    tables: list[ComparedTable]  # of the whole, then by function
+    notes: list[str]  # what has to be known of the figures
+
 class TaskRecord(TypedDict):
     """One attempt at a task or element that is over, for recordings."""
     row: TaskRow  # its row in the table of tasks
@@ -491,5 +513,5 @@ class TaskRerun(Message):
 Frame = (
     Hello | Goodbye | Snapshot | Course | Runs | Workers | Output | Refused | Show | Graph | GraphStates |
     Timeline | TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | FailureCalls |
-    FailureRetried | TaskDetail | TaskRerun | TaskRecords
+    FailureRetried | TaskDetail | TaskRerun | TaskRecords | Comparison
 )

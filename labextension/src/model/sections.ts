@@ -2,6 +2,7 @@
 
 import { readGraph, withStates, type TaskGraph } from './taskGraph';
 import type {
+  Comparison,
   FailureCalls,
   FailureRetried,
   Frame,
@@ -68,6 +69,11 @@ export class Sections {
     return this._all?.tasks ?? this._tasks;
   }
 
+  /** the newest comparison of two runs that was asked for; null before the first */
+  get comparison(): Comparison | null {
+    return this._all?.comparison ?? this._comparison;
+  }
+
   /** Take one frame. Frames of no section change nothing. */
   push(frame: Frame): void {
     switch (frame.kind) {
@@ -129,6 +135,9 @@ export class Sections {
       case 'failure-retried':
         this.tasks.retried = frame;
         return;
+      case 'comparison':
+        this._comparison = frame;
+        return;
       default:
     }
   }
@@ -144,8 +153,10 @@ export class Sections {
     this.stateMap = null;
     this.mapParts.clear();
     this._tasks = new TaskAnswers();
+    this._comparison = null;
   }
 
   private _workers: Workers | null = null;
   private _tasks = new TaskAnswers();
+  private _comparison: Comparison | null = null;
 }

@@ -485,6 +485,13 @@ export interface ShowTask extends Message<'show-task'> {
   /** id of the run among whose tasks the position counts; null for all */ readonly run: number | null;
 }
 
+/** Compare two runs; answered by comparison. */
+export interface CompareRuns extends Message<'compare-runs'> {
+  /** a number that the view chooses and the answer has */ readonly request: number;
+  /** a run's id */ readonly before: number;
+  /** a run's id */ readonly after: number;
+}
+
 /** Cancel one task; a running one is stopped. */
 export interface CancelTask extends Message<'cancel-task'> {
   /** its ticket, in decimal digits */ readonly task: string;
@@ -627,6 +634,30 @@ export interface TaskDetail extends Message<'task-detail'> {
   /** possible actions: cancel, priority, rerun, debug */ readonly can: readonly string[];
 }
 
+/** One figure of two runs, as text. */
+export interface ComparedFigure {
+  /** what it is */ readonly what: string;
+  /** of the first run; empty where it has none */ readonly before: string;
+  /** of the second run; empty where it has none */ readonly after: string;
+  /** how the second differs; empty where that is not told */ readonly change: string;
+}
+
+/** Figures of two runs: of each as a whole, or of one function. */
+export interface ComparedTable {
+  /** the function's name; empty for the runs as a whole */ readonly title: string;
+  /** in the order in which they are shown */ readonly rows: readonly ComparedFigure[];
+}
+
+/** Two runs beside each other. */
+export interface Comparison extends Message<'comparison'> {
+  /** request number of the command */ readonly request: number;
+  /** what the first run is called */ readonly before: string;
+  /** what the second run is called */ readonly after: string;
+  /** the conclusion */ readonly sentence: string;
+  /** of the whole, then by function */ readonly tables: readonly ComparedTable[];
+  /** what has to be known of the figures */ readonly notes: readonly string[];
+}
+
 /** One attempt at a task or element that is over, for recordings. */
 export interface TaskRecord {
   /** its row in the table of tasks */ readonly row: TaskRow;
@@ -655,13 +686,13 @@ export interface TaskRerun extends Message<'task-rerun'> {
 export type Frame =
     Hello | Goodbye | Snapshot | Course | Runs | Workers | Output | Refused | Show | Graph | GraphStates |
     Timeline | TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | FailureCalls |
-    FailureRetried | TaskDetail | TaskRerun | TaskRecords;
+    FailureRetried | TaskDetail | TaskRerun | TaskRecords | Comparison;
 
 /** What a view sends. */
 export type Command =
     Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ApplyAdvice |
-    SetProfile | ZoomTimeline | ZoomMap | ListTasks | ShowTask | CancelTask | SetPriority | RerunTask |
-    ListFailure | RetryFailure;
+    SetProfile | ZoomTimeline | ZoomMap | ListTasks | ShowTask | CompareRuns | CancelTask | SetPriority |
+    RerunTask | ListFailure | RetryFailure;
 
 const version = literal(VERSION);
 const counts = record<Counts>({
@@ -727,6 +758,10 @@ const taskAttempt = record<TaskAttempt>({
     state: string, worker: nullable(integer), element: nullable(integer), attempt: integer,
     stamps: list(number), pack: number
 });
+const comparedFigure = record<ComparedFigure>({
+    what: string, before: string, after: string, change: string
+});
+const comparedTable = record<ComparedTable>({ title: string, rows: list(comparedFigure) });
 const taskRecord = record<TaskRecord>({
     row: taskRow, position: integer, attempt: taskAttempt, arguments: nullable(string), output: string,
     error: string, message: string, traceback: string, memory: nullable(number)
@@ -821,5 +856,9 @@ export const parseFrame = union<Frame>('Frame', {
   }),
   'task-records': message<TaskRecords>('TaskRecords', {
       cellmill: version, kind: literal('task-records'), records: list(taskRecord)
+  }),
+  'comparison': message<Comparison>('Comparison', {
+      cellmill: version, kind: literal('comparison'), request: integer, before: string, after: string,
+      sentence: string, tables: list(comparedTable), notes: list(string)
   }),
 });

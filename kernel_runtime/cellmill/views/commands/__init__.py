@@ -14,11 +14,13 @@ from cellmill.errors import CellmillError, UsageError
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
 
-from . import control, failures, state_map, tasks, timeline
+from . import control, failures, runs, state_map, tasks, timeline
 
 __all__ = ["QUESTIONS", "obey", "refused"]
 
-QUESTIONS = frozenset({"zoom-timeline", "zoom-map", "list-tasks", "list-failure", "show-task"})
+QUESTIONS = frozenset(
+    {"zoom-timeline", "zoom-map", "list-tasks", "list-failure", "show-task", "compare-runs"}
+)
 """What changes nothing: the answer is all that is to be said."""
 
 
@@ -62,6 +64,7 @@ _ACTS: dict[str, Callable[[Executor, Mapping[str, Any]], schema.Frame | None]] =
     "list-failure": failures.list_failure,
     "retry-failure": failures.retry_failure,
     "show-task": tasks.show_task,
+    "compare-runs": runs.compare_runs,
     "cancel-task": tasks.cancel_task,
     "set-priority": tasks.set_priority,
     "rerun-task": tasks.rerun_task,

@@ -3,6 +3,7 @@
 import type { KernelState } from '../../model/kernelModel';
 import { outstandingIn } from '../../model/runs';
 import type { RunRecord } from '../../protocol/messages';
+import { ComparisonView } from '../comparison';
 import { button, child, setName, setText } from '../dom';
 import { clock, count, duration } from '../format';
 import { titleOf } from '../scope';
@@ -10,11 +11,12 @@ import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
 class RunsTab implements Tab {
-  constructor({ parent, trans }: TabOptions) {
+  constructor({ parent, trans, send }: TabOptions) {
     this._parent = parent;
     this._trans = trans;
     this._empty = child(parent, 'p', 'cellmill-message');
     setText(this._empty, trans.__('No run so far.'));
+    this._comparison = new ComparisonView(parent, trans, send);
     this._list = child(parent, 'ol', 'cellmill-history');
     this._list.setAttribute('aria-label', trans.__('Runs, newest first'));
     this._note = child(parent, 'p', 'cellmill-note cellmill-faint');
@@ -27,6 +29,7 @@ class RunsTab implements Tab {
   }
 
   draw(state: KernelState): void {
+    this._comparison.draw(state);
     if (state.runs === this._runs && state.run === this._chosen) {
       return;
     }
@@ -106,6 +109,7 @@ class RunsTab implements Tab {
   private readonly _parent: HTMLElement;
   private readonly _trans: Translator;
   private readonly _empty: HTMLElement;
+  private readonly _comparison: ComparisonView;
   private readonly _list: HTMLElement;
   private readonly _note: HTMLElement;
   private _runs: readonly RunRecord[] = [];

@@ -112,3 +112,14 @@ def test_the_debugger_stands_at_the_users_line(notebook: Notebook) -> None:
     assert notebook.run("half(3).result()").status == "error"
     notebook.run("import sys, traceback").ok()
     assert "half(3).result()" in notebook.value("traceback.extract_tb(sys.last_traceback)[-1].line")
+
+
+@pytest.mark.parametrize("magic", ["speedup", "parallel"])
+def test_a_magic_that_runs_the_cell_does_not_stand_between(notebook: Notebook, magic: str) -> None:
+    failed = notebook.run(f"%%{magic}\ndef bad(x):\n    return 1 / x\n\ny = bad.__name__\n1 / 0")
+    assert "----> 6 1 / 0" in failed.traceback
+    assert "run_cell_magic" not in failed.traceback
+    notebook.run("import sys, traceback").ok()
+    names = notebook.value("[frame.name for frame in traceback.extract_tb(sys.last_traceback)]")
+    assert "run_cell_magic" not in names
+    assert names.count("<module>") == 1

@@ -20,6 +20,7 @@ _HERE = OWN_FOLDER + os.sep
 _STANDARD = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 _INSTALLED = tuple(sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib"))
 _PICKLER = os.path.join(sysconfig.get_path("purelib"), "cloudpickle", "")
+_SHELL = os.path.join("IPython", "core", "interactiveshell.py")
 _GET_CAUSE: Any = BaseException.__dict__["__cause__"]
 _GET_CONTEXT: Any = BaseException.__dict__["__context__"]
 _TRACEBACK: Any = BaseException.__dict__["__traceback__"]
@@ -72,19 +73,35 @@ def shorten(error: BaseException | None) -> None:
 
 
 def _of_others(traceback: TracebackType | None) -> TracebackType | None:
-    """The entries of other code. What code of ours calls in the standard library is left out with it."""
-    kept, within = [], False
+    """The entries of other code. What code of ours calls in the standard library is left out with it, and the way to a
+    magic of ours that runs the user's lines.
+    """
+    kept: list[TracebackType] = []
+    within, way = False, 0  # entries that lead to a magic
     for entry in _entries(traceback):
         name = entry.tb_frame.f_code.co_filename
         if name.startswith(tuple(_ours)):
+            way = way if within else _way_to_magic(kept)
             within = True
         elif not (within and _is_standard(name)):
-            within = False
+            del kept[len(kept) - way :]
+            within, way = False, 0
             kept.append(entry)
     made = None
     for entry in reversed(kept):
         made = TracebackType(made, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return made
+
+
+def _way_to_magic(entries: list[TracebackType]) -> int:
+    """Return how many of the last entries are the shell's own call of a cell magic, and the line that the shell makes of
+    ``%%name``.
+    """
+    codes = [entry.tb_frame.f_code for entry in entries[-2:]]
+    if not codes or codes[-1].co_name != "run_cell_magic" or not codes[-1].co_filename.endswith(_SHELL):
+        return 0
+    made = codes[0].co_name == "<module>" and {line for *_, line in codes[0].co_lines() if line} == {1}
+    return 2 if made else 1
 
 
 def _is_standard(name: str) -> bool:

@@ -9,12 +9,13 @@ from datetime import datetime
 from functools import partial
 from html import escape
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .diagnostics.short_text import duration_text
 from .errors import OWN_FOLDER
+from .task import RunCounts
 
-__all__ = ["RunFigures", "RunRecord", "Runs", "Stages", "code_of"]
+__all__ = ["RunCounter", "RunFigures", "RunRecord", "Runs", "Stages", "code_of"]
 
 _COLUMNS = ("run", "cell", "name", "began", "wall", "succeeded", "failed", "cancelled", "your code")
 
@@ -110,6 +111,32 @@ def _cells(record: RunRecord) -> tuple[str, ...]:
 
 def _row(cells: Iterable[str], tag: str = "td") -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+class RunCounter(Protocol):
+    """What a run asks of its backend."""
+
+    def run_counts(self, run: int) -> RunCounts: ...
+
+    def running_in_run(self, run: int) -> int: ...
+
+    def busy_share(self, run: int) -> float | None:
+        """Return the share of the workers' time in user code, 0 to 1; None where it is not known."""
+
+    def last_end(self, run: int) -> int | None:
+        """Return when the last task of a run ended on its worker, in monotonic nanoseconds; None: not known."""
+
+    def run_figures(self, run: int) -> RunFigures | None:
+        """Return what its tasks took; None where it is not known. Before `close_run`."""
+
+    def cancel_run(self, run: int) -> int: ...
+
+    def stop_run(self, run: int) -> int: ...
+
+    def set_run_priority(self, run: int, priority: int) -> int | None:
+        """Set the priority; return how many tasks of the run waited, or None where the backend has no priorities."""
+
+    def close_run(self, run: int) -> None: ...
 
 
 def code_of(function: Any) -> CodeType | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
@@ -9,7 +10,8 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -19,7 +21,7 @@ from .cell_output.tail import Tail
 from .diagnostics.blame import cancelling
 from .diagnostics.failure_counts import FailureCount, FailureCounts
 from .errors import in_words
-from .history import RunFigures, RunRecord, Runs, code_of
+from .history import RunCounter, RunRecord, Runs, code_of
 from .process_context.settings import context_now
 from .task import RunCounts
 
@@ -40,11 +42,12 @@ _callbacks: list[Callable[[Run], None]] = []
 _active: dict[int, Run] = {}
 _recent: deque[Known] = deque(maxlen=REMEMBERED)
 _records: deque[RunRecord] = deque(maxlen=REMEMBERED)  # of runs that are over
-_ended: deque[tuple[Run, weakref.ref[_Counter]]] = deque(maxlen=32)  # what they printed may be heard late
+_ended: deque[tuple[Run, weakref.ref[RunCounter]]] = deque(maxlen=32)  # what they printed may be heard late
 _lock = threading.Lock()
 _epoch = 0
 _cell = ""  # the present cell as a person calls it: In[3]
 _watchers: weakref.WeakSet[_Watcher] = weakref.WeakSet()
+_own: ContextVar[bool] = ContextVar("cellmill_own_runs", default=False)
 
 
 class Known(NamedTuple):
@@ -53,33 +56,9 @@ class Known(NamedTuple):
     id: int
     key: int  # the backend's number for it, which others get long after
     name: str
-    backend: weakref.ref[_Counter]
+    backend: weakref.ref[RunCounter]
     started_ns: int  # on the monotonic clock
     expected: int | None  # tasks that it was to have; None: not known, or single calls
-
-
-class _Counter(Protocol):
-    def run_counts(self, run: int) -> RunCounts: ...
-
-    def running_in_run(self, run: int) -> int: ...
-
-    def busy_share(self, run: int) -> float | None:
-        """Return the share of the workers' time in user code, 0 to 1; None where it is not known."""
-
-    def last_end(self, run: int) -> int | None:
-        """Return when the last task of a run ended on its worker, in monotonic nanoseconds; None: not known."""
-
-    def run_figures(self, run: int) -> RunFigures | None:
-        """Return what its tasks took; None where it is not known. Before `close_run`."""
-
-    def cancel_run(self, run: int) -> int: ...
-
-    def stop_run(self, run: int) -> int: ...
-
-    def set_run_priority(self, run: int, priority: int) -> int | None:
-        """Set the priority; return how many tasks of the run waited, or None where the backend has no priorities."""
-
-    def close_run(self, run: int) -> None: ...
 
 
 class _Watcher(Protocol):
@@ -104,10 +83,11 @@ def stop_with_cells(backend: _Cells) -> None:
 class Run:
     """One call and the tasks it made. ``key`` is the backend's number for it."""
 
-    def __init__(self, backend: _Counter, key: int, name: str, expected: int | None, function: Any) -> None:
+    def __init__(self, backend: RunCounter, key: int, name: str, expected: int | None, function: Any) -> None:
         self.id = next(_numbers)
         self.name = name
         self.expected = expected
+        self.listed = not _own.get()  # it is the user's
         self.priority = 0  # that its tasks were given, or that was set last
         self.cell = _cell
         self.epoch = _epoch  # number of the cell execution in which it began
@@ -122,7 +102,7 @@ class Run:
         self.printed: Printed | None = None  # where it is shown: the lines of its cell, by task
         self.tell_folded: Callable[[], None] | None = None  # what of it was not shown
         self._code = code_of(function)
-        self._backend: _Counter | None = backend
+        self._backend: RunCounter | None = backend
         self._last = RunCounts()
         self._final: RunRecord | None = None  # when it is over
 
@@ -220,7 +200,8 @@ class Run:
             self._final = self.record(whole=True)
             self._backend = None
             _active.pop(self.id, None)
-            _records.append(self._final)
+            if self.listed:
+                _records.append(self._final)
             _ended.append((self, weakref.ref(backend)))
         backend.close_run(self.key)
         if self.tell_folded is not None:
@@ -228,7 +209,7 @@ class Run:
 
 
 def begin(
-    backend: _Counter,
+    backend: RunCounter,
     key: int,
     name: str,
     expected: int | None,
@@ -243,8 +224,9 @@ def begin(
     run.priority = priority
     with _lock:
         _active[run.id] = run
-        _recent.append(Known(run.id, key, name, weakref.ref(backend), run.started_ns, expected))
-        callbacks = list(_callbacks)
+        if run.listed:
+            _recent.append(Known(run.id, key, name, weakref.ref(backend), run.started_ns, expected))
+        callbacks = list(_callbacks) if run.listed else []
     for callback in callbacks:
         try:
             callback(run)
@@ -258,10 +240,20 @@ def begin(
     return run
 
 
+@contextlib.contextmanager
+def unlisted() -> Iterator[None]:
+    """Runs that this thread begins meanwhile are Cellmill's own: neither listed nor shown."""
+    before = _own.set(True)
+    try:
+        yield
+    finally:
+        _own.reset(before)
+
+
 def records() -> Runs:
     """Return the records of the last runs, oldest first, also of those that go on."""
     with _lock:
-        over, going = list(_records), list(_active.values())
+        over, going = list(_records), [run for run in _active.values() if run.listed]
     found = {record.id: record for record in [*over, *(run.record() for run in going)]}
     return Runs(found[number] for number in sorted(found))
 

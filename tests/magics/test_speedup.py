@@ -232,3 +232,13 @@ def test_completion_and_help(notebook: Notebook) -> None:
     assert notebook.complete("%%speedup --d") == ["--dry"]
     assert notebook.complete("%%speedup ") == ["->"]
     assert "what each would bring" in notebook.inspect("%%speedup")
+
+
+def test_what_it_measures_is_no_run_of_the_users(notebook: Notebook) -> None:
+    notebook.run("import cellmill\ncellmill.magics.speedup._measured.cache_clear()").ok()
+    before = notebook.value("len(cellmill.runs())")
+    output = notebook.run("%%speedup\nout = [sum(range(200_000)) for x in range(12)]").ok()
+    assert "independent" in "".join(output.texts())
+    assert notebook.value("len(cellmill.runs())") == before
+    notebook.run("list(cellmill.default_executor().map(lambda x: x, [1]))").ok()
+    assert int(notebook.value("len(cellmill.runs())")) == int(before) + 1

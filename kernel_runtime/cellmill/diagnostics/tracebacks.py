@@ -94,9 +94,7 @@ def _of_others(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _way_to_magic(entries: list[TracebackType]) -> int:
-    """Return how many of the last entries are the shell's own call of a cell magic, and the line that the shell makes of
-    ``%%name``.
-    """
+    """Return how many of the last entries are the shell's call of a cell magic, and the line it makes of ``%%name``."""
     codes = [entry.tb_frame.f_code for entry in entries[-2:]]
     if not codes or codes[-1].co_name != "run_cell_magic" or not codes[-1].co_filename.endswith(_SHELL):
         return 0

@@ -40,6 +40,8 @@ def take_run_samples(executor: Executor) -> list[RunSample]:
     """The counters of this executor's runs in progress, oldest first."""
     samples = []
     for run in run_registry.runs_of(executor._backend):
+        if not run.listed:
+            continue
         counts = run.counts()
         done = counts.succeeded + counts.failed + counts.cancelled
         sample = RunSample(

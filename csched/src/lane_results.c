@@ -161,6 +161,7 @@ static void put_back(csched_t *s, held_t *held, uint32_t index, bool alone)
     }
     if (task->flags & FLAG_ALLOCATED)
         allocation_return(s, task);
+    task->flags &= (uint8_t)~FLAG_OVERDUE; /* it has not run: its limit holds for the next place, too */
     if (alone)
         task->flags |= FLAG_ALONE;
     ready_push_front(&s->graph, slot);

@@ -211,6 +211,24 @@ static void what_was_not_begun_goes_elsewhere(void)
     close_scene(w, &e);
 }
 
+static void what_goes_elsewhere_has_its_limit_anew(void)
+{
+    end_t e;
+    world_t *w = open_scene(0, &e);
+    csched_options_t options = plain();
+    options.timeout_ns = 1000000;
+    submit_with(w, (job_t){JOB_NONE, 0, 0}, &options);
+    for (int place = 0; place < 2; place++) {
+        take_tasks(&e, 1);
+        only_message(w, CSCHED_OVERDUE);
+        if (!place)
+            OK(csched_lane_give_back(e.lane, 1, 0));
+    }
+    answer_all(&e);
+    finish(w, 1);
+    close_scene(w, &e);
+}
+
 static void suspects_have_a_lane_for_themselves(void)
 {
     end_t first;
@@ -356,6 +374,7 @@ static void a_wake_is_never_missed(void)
 
 MAIN(TEST(tasks_pass_in_packs), TEST(stamps_are_by_our_clock), TEST(large_results_lie_in_blocks),
      TEST(inputs_travel_along), TEST(what_does_not_fit_says_how_much_it_takes), TEST(what_was_not_begun_goes_elsewhere),
-     TEST(suspects_have_a_lane_for_themselves), TEST(the_newest_can_be_taken_back), TEST(the_one_to_blame_is_lost),
+     TEST(what_goes_elsewhere_has_its_limit_anew), TEST(suspects_have_a_lane_for_themselves),
+     TEST(the_newest_can_be_taken_back), TEST(the_one_to_blame_is_lost),
      TEST(a_stopped_task_that_comes_back_is_cancelled), TEST(requests_are_answered),
      TEST(an_outcome_of_another_task_is_refused), TEST(a_wake_is_never_missed))

@@ -66,13 +66,15 @@ class Recent:
 
     def add(self, speaker: Speaker, stream: int, data: bytes) -> None:
         """More output of a task."""
+        if not data:
+            return
         with self._lock:
-            if self._cut:
+            if self._cut or data[-1] >= 0x80:
                 data = self._cut.pop((speaker, stream), b"") + data
-            cut = _cut_off(data)
-            if cut:
-                self._cut[speaker, stream] = data[-cut:]
-                data = data[:-cut]
+                cut = _cut_off(data)
+                if cut:
+                    self._cut[speaker, stream] = data[-cut:]
+                    data = data[:-cut]
             if data:
                 self._add(speaker, stream, data)
 
@@ -88,9 +90,13 @@ class Recent:
     def _add(self, speaker: Speaker, stream: int, data: bytes) -> None:
         lines, run = data.count(b"\n"), speaker.run
         self._lines += lines
-        self._lines_of[run] = self._lines_of.get(run, 0) + lines
-        if len(self._lines_of) > MOST_RUNS:
-            del self._lines_of[next(iter(self._lines_of))]
+        of_run = self._lines_of
+        if run in of_run:
+            of_run[run] += lines
+        else:
+            of_run[run] = lines
+            if len(of_run) > MOST_RUNS:
+                del of_run[next(iter(of_run))]
         if len(data) > PIECE_BYTES:
             data = data[-PIECE_BYTES:]
             data = CUT + (data[data.find(b"\n") + 1 :] or data)

@@ -82,7 +82,7 @@ def test_a_borrowed_cluster_is_left_as_it_was_found(client: Any, cluster: Any, w
     _comes(lambda: not [key for key in client.who_has() if str(key).startswith("cellmill")])
 
 
-def test_fewer_places_than_a_cluster_has(client: Any) -> None:
+def test_fewer_workers_than_a_cluster_has(client: Any) -> None:
     with Executor(1, backend=client) as ex:
         assert len(set(ex.run_on_workers(os.getpid))) == 1
 
@@ -141,26 +141,26 @@ class Ear:
 
 
 def test_a_reply_that_goes_with_its_worker(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dask has it, and loses it while it is fetched: the place is lost, which is no failure of its tasks."""
+    """Dask has it, and loses it while it is fetched: the remote worker is lost, which is no failure of its tasks."""
     monkeypatch.setattr(dask, "LEAVING_SECONDS", SECONDS)
     engine, ear = dask.DaskEngine(client), Ear()
     engine.open(ear, None)  # type: ignore[arg-type]
     try:
-        place = next(what for verb, what in ear.told if verb == "came")
+        remote = next(what for verb, what in ear.told if verb == "came")
 
         class Reply:
             status = "finished"
 
             def result(self, timeout: float) -> Any:
-                os.kill(client.run(os.getpid)[place.key[0]], signal.SIGKILL)
+                os.kill(client.run(os.getpid)[remote.key[0]], signal.SIGKILL)
                 raise CancelledError
 
             def release(self) -> None:
                 pass
 
-        engine._futures[1] = (Reply(), place.key[0])
+        engine._futures[1] = (Reply(), remote.key[0])
         engine._take(1, Reply())
-        _comes(lambda: ("gone", place.key) in ear.told)
+        _comes(lambda: ("gone", remote.key) in ear.told)
         assert "failed" not in {verb for verb, _ in ear.told}
         _comes(lambda: len(client.scheduler_info()["workers"]) == 2)
     finally:

@@ -1,4 +1,4 @@
-"""Lanes over an engine of threads: what packs hold, what comes back of them, and what becomes of it when places go."""
+"""Lanes over an engine of threads: what packs hold, what comes back of them, and what becomes of it when workers go."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.helpers import SECONDS, Gate
 
 
 class Threads:
-    """An engine whose places are threads of this process."""
+    """An engine whose remote workers are threads of this process."""
 
     name = "threads-of-a-test"
     owns = True
@@ -91,7 +91,7 @@ class Threads:
 
 
 class Line:
-    """To a place; while it is bad the next pack of tasks does not get there."""
+    """To a remote worker; while it is bad the next pack of tasks does not get there."""
 
     bad = False
 
@@ -163,7 +163,7 @@ def test_what_waits_at_a_place_can_be_cancelled(opened: Any, gate: Gate) -> None
 
 
 def _behind(backend: ClusterBackend, first: Any) -> Any:
-    """Of a function that the place has not had yet; with those of `first` they share a pack."""
+    """Of a function that the remote worker has not had yet; with those of `first` they share a pack."""
     backend.pause(True)
     before = first()
     rest = [backend.submit_plain(_negative, (i,), {}) for i in range(5)]
@@ -189,7 +189,7 @@ def test_functions_are_heard_behind_tasks_for_which_there_was_no_time(
 
 @pytest.mark.parametrize("packs", [1, 2], ids=["in hand", "on its way"])
 def test_a_function_behind_a_long_task_is_heard(opened: Any, gate: Gate, packs: int) -> None:
-    """A function is in a pack whose tasks go elsewhere: the place has it nevertheless."""
+    """A function is in a pack whose tasks go elsewhere: the remote worker has it nevertheless."""
     backend, engine = opened()
     for i in range(100):
         backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
@@ -254,7 +254,7 @@ def test_a_place_that_is_lost_while_its_reply_makes_no_sense(
 
 
 def test_without_a_page_suspects_run_alone(opened: Any, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> None:
-    """A place on another machine: which task of its pack ran is not known."""
+    """A remote worker on another machine: which task of its pack ran is not known."""
     monkeypatch.setattr(page, "opened", lambda *_: None)
     backend, engine = opened()
     for i in range(100):
@@ -309,7 +309,7 @@ def test_other_versions_are_refused(opened: Any, monkeypatch: pytest.MonkeyPatch
     assert isinstance(raised.value.__cause__, BackendError)
 
 
-def test_places_without_cellmill(opened: Any) -> None:
+def test_remote_workers_without_cellmill(opened: Any) -> None:
     def nowhere(data: list[Any]) -> bytes:
         raise ModuleNotFoundError("No module named 'cellmill'")
 

@@ -11,7 +11,7 @@ from cellmill.backends.cluster.engines.raybridge.head import LONGEST_FOLDER
 from cellmill.backends.cluster.engines.raybridge.link import search_path
 
 DIED = (
-    "The actor died unexpectedly before finishing this task.\n\tclass_name: PlaceActor\nThe actor is dead because its "
+    "The actor died unexpectedly before finishing this task.\n\tclass_name: PackActor\nThe actor is dead because its "
     "worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a "
     "connection error code 2. End of file. Some common causes include: (1) the process was killed by the OOM killer"
 )
@@ -26,7 +26,7 @@ LEFT = (
     [
         (DIED, "its process ended from one moment to the next"),
         (LEFT, r"Worker exits by an user request.*\(INTENDED_USER_EXIT\)"),
-        ("ray::PlaceActor was killed by the memory monitor\nmore", "ran out of memory"),
+        ("ray::PackActor was killed by the memory monitor\nmore", "ran out of memory"),
         ("something else", "Ray says: something else"),
     ],
 )

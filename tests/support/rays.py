@@ -27,7 +27,7 @@ class OwnRay:
     @property
     def actors(self) -> set[int]:
         """Process ids of the actors on this Ray, of all executors."""
-        return {pid for pid, line in processes(self.bridge).items() if "PlaceActor" in line}
+        return {pid for pid, line in processes(self.bridge).items() if "PackActor" in line}
 
 
 @contextlib.contextmanager

@@ -2,9 +2,9 @@
 
 `engines/` are the clusters: `protocol.py` says what is asked of one, and there is one file per engine.
 
-In the kernel: `pool.py` has the lanes that the scheduler sees as its workers; each place has a `lane.py`, which begins
-with `handshake.py`. `packs_in_flight.py` and `tasks_in_flight.py` know what was sent; `rebalancing.py` has tasks come
-back, `retiring.py` ends lanes, `output.py` hears what tasks print, `diagnostics.py` says what goes wrong.
+In the kernel: `pool.py` has the lanes that the scheduler sees as its workers; each remote worker has a `lane.py`, which
+begins with `handshake.py`. `packs_in_flight.py` and `tasks_in_flight.py` know what was sent; `rebalancing.py` has tasks
+come back, `retiring.py` ends lanes, `output.py` hears what tasks print, `diagnostics.py` says what goes wrong.
 
 At the other end, in `remote/`: engines call `entry.py`; a `runner.py` runs packs (`work.py`, `functions.py`) with the
 settings of its caller (`context.py`), and gathers what is printed (`output.py`).

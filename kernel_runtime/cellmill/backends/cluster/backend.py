@@ -18,23 +18,23 @@ from .output import PlaceListener
 from .pool import LanePool
 from .results import ClusterResults, ClusterSender
 from .sharing import ClusterSharing
-from .stopping import PlaceStopper
+from .stopping import RemoteStopper
 from .values.proxies import Keeper
 from .values.proxies import keeper as make_keeper
 
 __all__ = ["ClusterBackend"]
 
 RING_BYTES = 4 << 20  # a pack and its results fit
-MOST_TRIES = 10  # to cancel a task that goes to a place again and again
+MOST_TRIES = 10  # to cancel a task that goes to a remote worker again and again
 CHUNK_TIMES = 8.0  # a chunk of a map is so much longer than on this machine: it has further to go
 
 
 class ClusterBackend(ScheduledBackend):
-    """Tasks at the places of an engine."""
+    """Tasks on the remote workers of an engine."""
 
     needs_threads = True
     pool: LanePool
-    stopper: PlaceStopper
+    stopper: RemoteStopper
     listener: PlaceListener
 
     def __init__(
@@ -59,7 +59,7 @@ class ClusterBackend(ScheduledBackend):
             window_ns=2 * PACK_NS,
             window_most=2 * MOST_TASKS,
         )
-        self.stopper = PlaceStopper(self.scheduler, self.gate)
+        self.stopper = RemoteStopper(self.scheduler, self.gate)
         with contextlib.ExitStack() as undo:
             undo.callback(self.resolver.stop)
             self.keeper = make_keeper(os.urandom(16), proxies, proxy_above, engine.owns)
@@ -106,7 +106,7 @@ class ClusterBackend(ScheduledBackend):
         return self.keeper
 
     def cancel(self, future: Future) -> bool:
-        """Cancel a task, also one that waits at a place: tasks that have not begun there are called back first.
+        """Cancel a task, also one that waits on a remote worker: what has not begun there is called back first.
 
         It may be on its way there again before it can be cancelled: then it is asked for once more.
         """

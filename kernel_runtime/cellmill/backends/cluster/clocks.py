@@ -1,4 +1,4 @@
-"""Clocks: that of the process, whether a place reads the same, and how far another one is ahead."""
+"""Clocks: that of the process, whether a remote worker reads the same, and how far another one is ahead."""
 
 from __future__ import annotations
 

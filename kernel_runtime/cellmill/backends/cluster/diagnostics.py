@@ -1,4 +1,4 @@
-"""Warnings about a cluster and its places."""
+"""Warnings about a cluster and its remote workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def describe(error: BaseException) -> CellmillError:
 
 
 def explain(error: BaseException) -> CellmillError:
-    """Why a place could not run a pack."""
+    """Why a remote worker could not run a pack."""
     text = f"{type(error).__name__}: {error}"
     if "cellmill" in text and isinstance(error, (ModuleNotFoundError, ImportError, AttributeError)):
         found = BackendError(
@@ -30,29 +30,29 @@ def explain(error: BaseException) -> CellmillError:
     return describe(error)
 
 
-def warn_slow(place: RemoteWorker) -> None:
-    """Warn that a place has not answered for a minute."""
+def warn_slow(remote: RemoteWorker) -> None:
+    """Warn that a remote worker has not answered for a minute."""
     _warn(
-        f"cellmill: the worker {place.label} has not answered for a minute; it may be busy with other work "
+        f"cellmill: the worker {remote.label} has not answered for a minute; it may be busy with other work "
         "of this cluster. Tasks wait for it."
     )
 
 
-def warn_without(place: RemoteWorker, error: BaseException) -> None:
-    """Warn that a place cannot be used; others still can."""
-    _warn(f"cellmill goes on without {place.label}: {error}")
+def warn_without(remote: RemoteWorker, error: BaseException) -> None:
+    """Warn that a remote worker cannot be used; others still can."""
+    _warn(f"cellmill goes on without {remote.label}: {error}")
 
 
-def warn_unending(place: RemoteWorker, error: BaseException) -> None:
+def warn_unending(remote: RemoteWorker, error: BaseException) -> None:
     """The cluster gives no way to end what runs there."""
     _warn(
-        f"cellmill: what runs at {place.label} cannot be ended: {error}. It is left alone, and its place "
+        f"cellmill: what runs at {remote.label} cannot be ended: {error}. It is left alone, and the worker "
         "is used again when it is through."
     )
 
 
 def warn_empty(cluster: str) -> None:
-    """Warn that the cluster has no places."""
+    """Warn that the cluster has no remote workers."""
     _warn(
         f"cellmill waits for workers: the {cluster} cluster has none so far. Tasks start as soon "
         "as one comes; scale the cluster, or look at what keeps its jobs from starting."

@@ -1,4 +1,4 @@
-"""The first exchange with a place, before any task goes there, and the last."""
+"""The first exchange with a remote worker, before any task goes there, and the last."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .remote import entry
 from .values.proxies import Keeper
 
 GREETING_SECONDS = 60.0
-HELLOS = 4  # to a place on another machine, for the clock
+HELLOS = 4  # to a remote worker on another machine, for the clock
 SLICE_MS = 500  # of a wait
 CLOSING_SECONDS = 5.0
 
 
 class Settings:
-    """Settings that a place receives before its first task."""
+    """Settings that a remote worker receives before its first task."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Settings:
         self._outside = None if keeper is None else dumps(keeper.outside)
 
     def encode(self, page: str, settings: Habits) -> bytes:
-        """Pickle the present settings for the place that writes this page."""
+        """Pickle the present settings for the remote worker that writes this page."""
         return pickle.dumps(
             {
                 "page": page,
@@ -58,9 +58,9 @@ class Settings:
 
 
 class Greeter(Protocol):
-    """The lane that meets its place."""
+    """The lane that meets its remote worker."""
 
-    place: RemoteWorker
+    remote: RemoteWorker
     handle: Any
     page: Page
     clock: clocks.Clock
@@ -95,7 +95,7 @@ def greet(lane: Greeter, settings: bytes) -> bool:
             if lane.closed or lane.retiring:
                 return False
             if time.monotonic() > deadline:
-                diagnostics.warn_slow(lane.place)
+                diagnostics.warn_slow(lane.remote)
                 deadline = time.monotonic() + GREETING_SECONDS
         if lane.lost is not None:
             return False
@@ -121,7 +121,7 @@ def _meet(lane: Greeter, answer: dict[str, Any]) -> bool:
             f"{k} {theirs.get(k, '?')} (here: {v})" for k, v in mine.items() if theirs.get(k) != v
         )
         raise BackendError(
-            f"the worker {lane.place.label} has {differ}. Tasks and results cannot be exchanged between them: "
+            f"the worker {lane.remote.label} has {differ}. Tasks and results cannot be exchanged between them: "
             "install the same versions at both ends."
         )
     lane.page.known = bool(answer["page"])
@@ -133,12 +133,12 @@ def _meet(lane: Greeter, answer: dict[str, Any]) -> bool:
     return True
 
 
-def take_leave(engine: Engine, token: bytes, places: Iterable[Hashable]) -> None:
-    """Have each place put back what it was like, and wait for its word for a moment: the way there ends next."""
+def take_leave(engine: Engine, token: bytes, remotes: Iterable[Hashable]) -> None:
+    """Have each remote worker put back what it was like, and wait a moment for its word: the way there ends next."""
     message = pickle.dumps((pack.LEAVE, token))
     threads = [
         threading.Thread(target=_leave, args=(engine, key, message), name="cellmill-leave", daemon=True)
-        for key in places
+        for key in remotes
     ]
     for thread in threads:
         thread.start()
@@ -148,5 +148,5 @@ def take_leave(engine: Engine, token: bytes, places: Iterable[Hashable]) -> None
 
 
 def _leave(engine: Engine, key: Hashable, message: bytes) -> None:
-    with contextlib.suppress(Exception):  # a place that is going, or does not hear
+    with contextlib.suppress(Exception):  # a remote worker that is going, or does not hear
         engine.ask(key, message)

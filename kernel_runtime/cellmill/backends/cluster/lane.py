@@ -1,4 +1,4 @@
-"""One lane in the kernel: a worker of the scheduler whose tasks go to a place of a cluster, and its relay thread.
+"""One lane in the kernel: a worker of the scheduler whose tasks go to a remote worker, and its relay thread.
 
 The relay takes tasks from the lane's ring, sends it as a pack, and publishes what comes back. It waits in C, without
 the GIL. Two packs at most are outstanding: one runs, one waits there, and only while tasks are so short that the way
@@ -30,7 +30,7 @@ MOST_RECORDS = MOST_TASKS + 256  # with functions and requests
 FIRST_ROOM = 1 << 18
 MOST_ROOM = 4 << 20  # bytes of a pack of several tasks; a larger one travels alone
 SLICE_MS = 500  # of a wait
-TAKEN_SECONDS = 1.0  # for the relay to take back what a place gave up
+TAKEN_SECONDS = 1.0  # for the relay to take back what a remote worker gave up
 STUCK_SECONDS = 0.15  # after which what waits behind a task may go elsewhere
 
 
@@ -50,7 +50,7 @@ class LaneHost(Protocol):
         """Whether completions are not settled any more."""
 
     def settings_for(self, page: str) -> bytes:
-        """Return the settings that a place needs before its first task."""
+        """Return the settings that a remote worker needs before its first task."""
 
     def hear(self, index: int, frames: memoryview) -> None:
         """Take what tasks of this lane have printed."""
@@ -69,11 +69,11 @@ class LaneHost(Protocol):
 class Lane:
     """See the module. All but the section "from other threads" is called by its relay thread."""
 
-    def __init__(self, pool: LaneHost, place: RemoteWorker, number: int) -> None:
+    def __init__(self, pool: LaneHost, remote: RemoteWorker, number: int) -> None:
         self.pool = pool
-        self.place = place
+        self.remote = remote
         self.number = number
-        self.pid = place.pid
+        self.pid = remote.pid
         scheduler = pool.scheduler
         index, out = nogil_ffi.new("uint32_t *"), nogil_ffi.new("csched_lane_t **")
         check(nogil.csched_lane_open(scheduler.nogil_handle, index, out), "opening a lane")
@@ -90,7 +90,9 @@ class Lane:
         self.packs: deque[SentPack] = deque()  # outstanding, in the order they were sent
         self._mean_ns = 0.0  # of the latest tasks; 0: unknown
         self._unheard: list[pack.Word] = []  # for the next pack: the one that had them failed
-        self._withdrawn: deque[tuple[dict[int, int], threading.Event]] = deque()  # answers of the place
+        self._withdrawn: deque[tuple[dict[int, int], threading.Event]] = (
+            deque()
+        )  # answers of the remote worker
         self._patient = False  # nothing more is sent until what runs there has come back
         self._alone = False  # what is outstanding has the lane for itself
         self._room = nogil_ffi.new("char[]", FIRST_ROOM)
@@ -121,7 +123,7 @@ class Lane:
         self.wake()
 
     def lose(self, reason: str) -> None:
-        """Mark the place as lost."""
+        """Mark the remote worker as lost."""
         if self.lost is None:
             self.lost = reason
         self.wake()
@@ -142,16 +144,18 @@ class Lane:
         return True
 
     def runs(self, ticket: int) -> bool:
-        """Whether the place is known to run this task now."""
+        """Whether the remote worker is known to run this task now."""
         return self.page.known and self.page.read()[0] == ticket
 
     def ask_back(self) -> None:
-        """Have what has not begun there go elsewhere; waits for the place's answer."""
+        """Have what has not begun there go elsewhere; waits for the remote worker's answer."""
         taken = threading.Event()
         numbers = [p.number for p in list(self.packs)]
         message = pickle.dumps((pack.WITHDRAW, self.pool.token, self.number, numbers))
-        with contextlib.suppress(Exception):  # a place that is going, or does not hear: they stay there
-            answer = self.pool.engine.ask(self.place.key, message)
+        with contextlib.suppress(
+            Exception
+        ):  # a remote worker that is going, or does not hear: they stay there
+            answer = self.pool.engine.ask(self.remote.key, message)
             if isinstance(answer, dict):
                 self._withdrawn.append((answer, taken))
                 self.wake()
@@ -219,12 +223,12 @@ class Lane:
     def _may_send(self) -> bool:
         if not self.packs:
             return True
-        if len(self.packs) >= self.place.packs or self._alone or self._patient:
+        if len(self.packs) >= self.remote.packs or self._alone or self._patient:
             return False
         return 0 < self._mean_ns < PACK_NS
 
     def _take_back(self) -> None:
-        """Take back the tasks that a place has promised not to begin."""
+        """Take back the tasks that a remote worker has promised not to begin."""
         while self._withdrawn:
             begun, taken = self._withdrawn.popleft()
             for sent in reversed(self.packs):
@@ -263,7 +267,7 @@ class Lane:
         self.packs.append(sent)
         head = pack.PackHead(pack.PROTOCOL, kind, self.pool.token, self.number, number, BUDGET_NS)
         try:
-            self.pool.engine.send(self.place.key, number, [head.encode(), *body])
+            self.pool.engine.send(self.remote.key, number, [head.encode(), *body])
         except Exception as error:
             sent.error = error
             self.pool.sent.take(number)
@@ -281,7 +285,7 @@ class Lane:
                 self._publish(first, reply)
             elif self.lost is not None:
                 return  # its tasks go elsewhere
-            else:  # the engine could not run it, and the place exists: each of its tasks fails with the reason
+            else:  # the engine could not run it, and the worker exists: each of its tasks fails with the reason
                 self.packs.popleft()
                 self._alone = False
                 problem = diagnostics.explain(reply)
@@ -310,7 +314,7 @@ class Lane:
     # -- the end
 
     def _end(self) -> None:
-        """Close the lane. Outstanding tasks are sent elsewhere; one that was alone in its pack has killed its place."""
+        """Close the lane. Outstanding tasks are sent elsewhere; one that was alone in its pack has killed it."""
         if not self.pool.stopped or self.packs:
             self._give_back()
         self.pool.ended(self)  # not under our lock: the pool wakes lanes under its own

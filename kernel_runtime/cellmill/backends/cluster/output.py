@@ -1,4 +1,4 @@
-"""Output of tasks at places: it arrives with the replies of their packs."""
+"""Output of tasks on remote workers: it arrives with the replies of their packs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..scheduled.output_reader import LAST_WORDS, OutputReader
 
 
 class PlaceListener(OutputReader):
-    """Shows output of tasks at places as that of worker processes is shown."""
+    """Shows output of tasks on remote workers as that of worker processes is shown."""
 
     def hear_lane(self, index: int, frames: memoryview) -> None:
         """Frames of tasks whose results follow."""

@@ -1,4 +1,4 @@
-"""The bytes between kernel and places: packs of tasks one way, replies the other, messages beside them.
+"""The bytes between kernel and remote workers: packs of tasks one way, replies the other, messages beside them.
 
 A pack is a list of buffers: a head, records (csched_packed_t) and what they point to. A reply is one buffer: a head,
 records (csched_outcome_t), what was printed (as in `output_frames`), and the results one after another.
@@ -75,7 +75,7 @@ def with_words(first: list[Word], records: bytes, data: bytes) -> tuple[bytes, b
 
 
 class Reply(NamedTuple):
-    """``begun`` and ``ended``: when the pack came there and its reply left, by the clock of the place."""
+    """``begun`` and ``ended``: when the pack came there and its reply left, by the clock of the remote worker."""
 
     records: memoryview
     frames: memoryview

@@ -1,4 +1,4 @@
-"""Packs on their way: sent to a place, and not replied to."""
+"""Packs on their way: sent to a remote worker, and not replied to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .pack import Word
 class PackOwner(Protocol):
     """The lane that a pack was sent by."""
 
-    place: RemoteWorker
+    remote: RemoteWorker
 
     def answered(self, number: int, answer: Any, error: BaseException | None) -> None: ...
 
@@ -59,18 +59,18 @@ class SentPacks:
         return number
 
     def take(self, number: int) -> tuple[PackOwner | None, RemoteWorker | None]:
-        """Forget a pack that is over; return its owner and the place that becomes free by its end."""
+        """Forget a pack that is over; return its owner and the remote worker that becomes free by its end."""
         with self._lock:
             return self._lanes.pop(number, None), self._abandoned.pop(number, None)
 
     def abandon(self, lane: PackOwner) -> None:
-        """Note that the lane's place becomes free when the last pack that was sent there is over."""
+        """Note that the lane's remote worker becomes free when the last pack that was sent there is over."""
         with self._lock:
             left = [number for number, sent in self._lanes.items() if sent is lane]
             if left:
-                self._abandoned[left[-1]] = lane.place
+                self._abandoned[left[-1]] = lane.remote
 
     def gone(self, key: Hashable) -> None:
-        """Forget abandoned packs of a lost place, which never becomes free."""
+        """Forget abandoned packs of a lost remote worker, which never becomes free."""
         with self._lock:
-            self._abandoned = {n: place for n, place in self._abandoned.items() if place.key != key}
+            self._abandoned = {n: remote for n, remote in self._abandoned.items() if remote.key != key}

@@ -1,4 +1,4 @@
-"""The page of a lane: what runs at its place, for a kernel on the same machine."""
+"""The page of a lane: what runs on its remote worker, for a kernel on the same machine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .pack import PAGE
 
 
 class Page:
-    """A small file in which a place of this machine notes the task it runs now, and which this process reads."""
+    """A small file in which a remote worker of this machine notes the task it runs, and which this process reads."""
 
     def __init__(self, folder: str, number: int) -> None:
         self.path = os.path.join(folder, f"lane-{number}")
-        self.known = False  # whether the place writes it
+        self.known = False  # whether the remote worker writes it
         with open(self.path, "w+b") as file:
             file.write(bytes(PAGE.size))
             file.flush()
@@ -33,7 +33,7 @@ class Page:
 
 
 def opened(path: str, boot_of_caller: str) -> Any:
-    """Map the page that this place is to write; None where the caller is on another machine."""
+    """Map the page that this remote worker is to write; None where the caller is on another machine."""
     if not boot_of_caller or boot_of_caller != clocks.boot():
         return None
     try:

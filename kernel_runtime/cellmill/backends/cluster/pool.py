@@ -1,4 +1,4 @@
-"""The pool of a cluster's lanes: places come and go, and each has a lane of the scheduler while it is there."""
+"""The pool of a cluster's lanes: remote workers come and go, and each has a lane while it is there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .retiring import Retiring
 from .values import folders
 from .values.proxies import Keeper
 
-WAITING_SECONDS = 10.0  # without any place, before that is said
+WAITING_SECONDS = 10.0  # without any remote worker, before that is said
 
 
 class LanePoolHost(PoolHost, Protocol):
@@ -70,8 +70,8 @@ class LanePool:
         self.closed = False
         self.context = ContextWatch(base)
         self.settings = Settings(self.preloaded, options.pickled_initializer(), keeper)
-        self.places: dict[Hashable, RemoteWorker] = {}
-        self.lanes: dict[Hashable, Lane] = {}  # by their places
+        self.remotes: dict[Hashable, RemoteWorker] = {}
+        self.lanes: dict[Hashable, Lane] = {}  # by their remote workers
         self._numbers = itertools.count(1)
         self.sent = SentPacks()
         self.retiring = Retiring(self)
@@ -83,14 +83,14 @@ class LanePool:
 
     # -- what the engine tells
 
-    def came(self, place: RemoteWorker) -> None:
+    def came(self, remote: RemoteWorker) -> None:
         with self.lock:
-            self.places[place.key] = place
+            self.remotes[remote.key] = remote
         self.open_lanes()
 
     def gone(self, key: Hashable, reason: str) -> None:
         with self.lock:
-            self.places.pop(key, None)
+            self.remotes.pop(key, None)
             lane = self.lanes.get(key)
             self.sent.gone(key)
         if lane is not None:
@@ -108,17 +108,17 @@ class LanePool:
             return
         self._host.break_down(error)
         with self.lock:
-            self.places.clear()
+            self.remotes.clear()
             lanes = list(self.lanes.values())
         for lane in lanes:
             lane.lose(str(error))
 
     def _answer(self, number: int, reply: Any, error: BaseException | None) -> None:
-        lane, place = self.sent.take(number)
+        lane, remote = self.sent.take(number)
         if lane is not None:
             lane.answered(number, reply, error)
-        if place is not None and not self.closed:
-            self.came(place)  # what could not be ended there is over
+        if remote is not None and not self.closed:
+            self.came(remote)  # what could not be ended there is over
 
     # -- what lanes tell
 
@@ -128,12 +128,12 @@ class LanePool:
             return
         lane.lost = str(error)
         with self.lock:
-            self.places.pop(lane.place.key, None)
+            self.remotes.pop(lane.remote.key, None)
         if isinstance(error, BackendError):
             if not any(other.ready for other in list(self.members.values()) if other is not lane):
                 self._host.break_down(error)
             else:
-                diagnostics.warn_without(lane.place, error)
+                diagnostics.warn_without(lane.remote, error)
         else:
             self._host.report(error)
             if not any(other.ready for other in list(self.members.values()) if other is not lane):
@@ -145,7 +145,7 @@ class LanePool:
         return self._host.resolver.stopped
 
     def settings_for(self, page: str) -> bytes:
-        """Return the pickled settings that the place with this page receives before its first task."""
+        """Return the pickled settings that the remote worker with this page receives before its first task."""
         return self.settings.encode(page, self.context.settings)
 
     def hear(self, index: int, frames: memoryview) -> None:
@@ -161,12 +161,12 @@ class LanePool:
         """Just before the scheduler hears of it."""
         with self.lock:
             self.members.pop(lane.index, None)
-            if self.lanes.get(lane.place.key) is lane:
-                del self.lanes[lane.place.key]
+            if self.lanes.get(lane.remote.key) is lane:
+                del self.lanes[lane.remote.key]
             if lane.lost is None or self.closed:
                 return
             how = Exit(None, None)
-            how.reason = f"was lost: {lane.lost} ({lane.place.label})"
+            how.reason = f"was lost: {lane.lost} ({lane.remote.label})"
             how.task = info_of(self.scheduler, lane.index).ticket or None
             how.output = self._listener.ended_lane(lane.index, how.task or 0)
             self.exits[lane.index] = how
@@ -175,23 +175,23 @@ class LanePool:
     def after_end(self, lane: Lane) -> None:
         self.open_lanes()
 
-    # -- places and lanes
+    # -- remote workers and lanes
 
     def open_lanes(self) -> None:
-        """A lane for each place without one, as many as wanted."""
+        """A lane for each remote worker without one, as many as wanted."""
         with self.lock:
             if self.closed or self._host.gate.broken is not None:
                 return
-            free = [place for key, place in self.places.items() if key not in self.lanes]
+            free = [remote for key, remote in self.remotes.items() if key not in self.lanes]
             room = self.size - sum(not lane.retiring for lane in self.lanes.values())
-            for place in free[: max(0, room)]:
-                lane = Lane(self, place, next(self._numbers))
-                self.lanes[place.key] = lane
+            for remote in free[: max(0, room)]:
+                lane = Lane(self, remote, next(self._numbers))
+                self.lanes[remote.key] = lane
                 self.members[lane.index] = lane
                 lane.start()
 
     def open(self, workers: int | None) -> int:
-        """Reach the cluster; the number of places that it is to have."""
+        """Reach the cluster; the number of remote workers that it is to have."""
         self.size = workers or 1 << 30
         expected = self.engine.open(self, workers)
         if self.engine.owns:
@@ -211,7 +211,7 @@ class LanePool:
                 return
 
     def resize(self, count: int) -> None:
-        """So many places; of a borrowed cluster at most that many are used."""
+        """So many remote workers; of a borrowed cluster at most that many are used."""
         self.retiring.resize(count)
 
     def restart(self) -> None:
@@ -225,7 +225,7 @@ class LanePool:
         self.retiring.replace(index)
 
     def kill(self, index: int, reason: str = "") -> None:
-        """End a place at once; what else it held goes elsewhere."""
+        """End a remote worker at once; what else it held goes elsewhere."""
         self.retiring.kill(index, reason)
 
     def withdraw(self, ticket: int) -> bool:
@@ -233,7 +233,7 @@ class LanePool:
         return self.rebalancing.withdraw(ticket)
 
     def preload(self, modules: Iterable[str]) -> None:
-        """Import these modules at places that are set up from now on; `restart` follows."""
+        """Import these modules on remote workers that are set up from now on; `restart` follows."""
         for name in [modules] if isinstance(modules, str) else modules:
             if name not in self.preloaded:
                 self.preloaded.append(name)
@@ -254,20 +254,20 @@ class LanePool:
         for lane in lanes:
             lane.join(2)
         if not self.engine.owns:
-            take_leave(self.engine, self.token, list(self.places))
+            take_leave(self.engine, self.token, list(self.remotes))
         self.engine.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._keeper is not None:
             self._keeper.close()
 
-    # -- talking to places
+    # -- talking to remote workers
 
     def touched(self) -> bool:
-        """Whether something may have to be sent to the places; a fast check."""
+        """Whether something may have to be sent to the remote workers; a fast check."""
         return self.context.touched()
 
     def sync_context(self) -> None:
-        """Send places what changed in the kernel's context since the last look."""
+        """Send remote workers what changed in the kernel's context since the last look."""
         if not self.context.changed():
             return
         context = current_context()._replace(settings=self.context.settings)
@@ -275,31 +275,31 @@ class LanePool:
             self.requests.send(index, 0, (CONTEXT, context))
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
-        """Call ``function()`` once at each place; their values, in the order of the workers."""
+        """Call ``function()`` once on each remote worker; their values, in the order of the workers."""
         self.sync_context()
         return self.requests.call(function, self._settled())
 
     def _settled(self) -> Iterator[int]:
-        """Numbers of the lanes, once the places that are there are ready or some time has passed."""
+        """Numbers of the lanes, once the remote workers that are there are ready or some time has passed."""
         deadline = time.monotonic() + REPLY_SECONDS
         while time.monotonic() < deadline and self._host.gate.broken is None:
             lanes = list(self.members.values())
             wanted = min(self._host.max_workers, self.size)
             if not self.engine.refills:
-                wanted = min(wanted, len(self.places))
+                wanted = min(wanted, len(self.remotes))
             if lanes and len(lanes) >= wanted and all(lane.ready for lane in lanes):
                 break
             time.sleep(0.01)
         yield from sorted(lane.index for lane in list(self.members.values()) if not lane.retiring)
 
     def reply(self, index: int, number: int, data: bytes) -> None:
-        """A place's answer to a request."""
+        """A remote worker's answer to a request."""
         self.requests.reply(number, data)
 
     # -- figures
 
     def infos(self) -> list[WorkerInfo]:
-        """One record per place."""
+        """One record per remote worker."""
         self.scheduler.poll()
         with self.lock:
             members = list(self.members.values())
@@ -307,7 +307,7 @@ class LanePool:
 
     @property
     def loads(self) -> tuple[()]:
-        return ()  # places do not tell
+        return ()  # remote workers do not tell
 
     def processor_seconds(self) -> dict[int, float]:
-        return {}  # places are on other machines
+        return {}  # remote workers are on other machines

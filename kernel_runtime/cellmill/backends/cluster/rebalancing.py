@@ -1,4 +1,4 @@
-"""Moves tasks that wait behind long ones to places that are idle."""
+"""Moves tasks that wait behind long ones to remote workers that are idle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 from ..scheduled.scheduler import Scheduler
 from .engines.protocol import Engine
 from .lane import Lane
-from .stopping import place_of
+from .stopping import worker_of
 
 SPREAD_SECONDS = 0.1  # between looks
 
@@ -27,7 +27,7 @@ class Lanes(Protocol):
 
 
 class Rebalancing:
-    """Rebalances the tasks of one pool: places are asked to give back tasks that have not begun."""
+    """Rebalances the tasks of one pool: remote workers are asked to give back tasks that have not begun."""
 
     def __init__(self, pool: Lanes) -> None:
         self._pool = pool
@@ -48,8 +48,8 @@ class Rebalancing:
 
     def withdraw(self, ticket: int) -> bool:
         """Have a task that was sent come back, with all that has not begun there; False: it runs, or did."""
-        place = place_of(self._pool.scheduler.handle, ticket)
-        lane = self._pool.members.get(place) if place is not None else None
+        number = worker_of(self._pool.scheduler.handle, ticket)
+        lane = self._pool.members.get(number) if number is not None else None
         if lane is None or lane.runs(ticket):
             return False
         lane.ask_back()

@@ -24,12 +24,12 @@ class Lanes(Protocol):
     lock: Any
     members: dict[int, Lane]
     lanes: dict[Hashable, Lane]
-    places: dict[Hashable, RemoteWorker]
+    remotes: dict[Hashable, RemoteWorker]
     sent: SentPacks
 
     def open_lanes(self) -> None: ...
 
-    def came(self, place: RemoteWorker) -> None: ...
+    def came(self, remote: RemoteWorker) -> None: ...
 
 
 class Retiring:
@@ -40,7 +40,7 @@ class Retiring:
         self._resizing = threading.Lock()
 
     def resize(self, count: int) -> None:
-        """Change the number of places; of a borrowed cluster at most that many are used."""
+        """Change the number of remote workers; of a borrowed cluster at most that many are used."""
         check_worker_count(count)
         with self._pool.lock:
             before, self._pool.size = self._pool.size, count
@@ -58,17 +58,17 @@ class Retiring:
             lane.over.wait()
         with self._resizing:
             with self._pool.lock:  # by now another number may be wanted
-                places = self._pool.places
-                free = [key for key in places if key not in self._pool.lanes]
-                spare = min(len(free), max(0, len(places) - self._pool.size))
-                gone = {key: places.pop(key) for key in free[len(free) - spare :]}
-                count = max(self._pool.size, len(places))  # what still runs goes later, by the next of these
+                remotes = self._pool.remotes
+                free = [key for key in remotes if key not in self._pool.lanes]
+                spare = min(len(free), max(0, len(remotes) - self._pool.size))
+                gone = {key: remotes.pop(key) for key in free[len(free) - spare :]}
+                count = max(self._pool.size, len(remotes))  # what still runs goes later, by the next of these
             try:
                 self._pool.engine.resize(count, gone)
             except Exception as error:
                 diagnostics.warn_same_size(error)
-                for place in gone.values():
-                    self._pool.came(place)
+                for remote in gone.values():
+                    self._pool.came(remote)
 
     def retire(self, lane: Lane) -> None:
         """End a lane: it gets no new tasks, and closes when it has none left."""
@@ -107,7 +107,7 @@ class Retiring:
             ).start()
 
     def kill(self, index: int, reason: str = "") -> None:
-        """End a place at once; what else it held goes elsewhere."""
+        """End a remote worker at once; what else it held goes elsewhere."""
         lane = self._pool.members.get(index)
         if lane is None or lane.lost is not None:
             return
@@ -116,10 +116,10 @@ class Retiring:
 
     def _kill_place(self, lane: Lane, reason: str) -> None:
         try:
-            self._pool.engine.kill(lane.place.key, reason)
+            self._pool.engine.kill(lane.remote.key, reason)
         except Exception as error:
             with self._pool.lock:
-                self._pool.places.pop(lane.place.key, None)
+                self._pool.remotes.pop(lane.remote.key, None)
                 self._pool.sent.abandon(lane)
-            diagnostics.warn_unending(lane.place, error)
+            diagnostics.warn_unending(lane.remote, error)
             lane.lose(reason)

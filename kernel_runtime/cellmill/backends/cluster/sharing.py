@@ -1,6 +1,6 @@
 """Shared objects on a cluster: put into the store once, read once by each worker process.
 
-Without a store they travel as functions do, once to each place.
+Without a store they travel as functions do, once to each remote worker.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IN_STORE = "the store"
 
 
 class ClusterSharing(Sharing):
-    """The lease of one ends when no task needs it any more: a place that comes late may have to read it still."""
+    """The lease of one ends when no task needs it any more: a worker that comes late may have to read it still."""
 
     def __init__(
         self,

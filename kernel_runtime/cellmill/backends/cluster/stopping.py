@@ -1,4 +1,4 @@
-"""Ending tasks that run elsewhere: their place hears of it first, and is ended when they go on."""
+"""Ending tasks that run elsewhere: the remote worker hears of it first, and is ended when they go on."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LOOK_SECONDS = 0.02
 MOST_TARGETS = 1 << 16
 
 
-def place_of(handle: Any, ticket: int) -> int | None:
+def worker_of(handle: Any, ticket: int) -> int | None:
     """The lane that has taken a task, or has it in its ring."""
     why = ffi.new("csched_why_t *")
     with_gil.csched_why(handle, ticket, why)
     return int(why.worker) if why.worker != NO_RUN else None
 
 
-class Places(Protocol):
+class LanePool(Protocol):
     """The pool of lanes."""
 
     engine: Engine
@@ -40,13 +40,13 @@ class Places(Protocol):
     def kill(self, index: int, reason: str = "") -> None: ...
 
 
-class PlaceStopper:
+class RemoteStopper:
     """Ends tasks of one backend, in threads of its own that last as long as there is something to end."""
 
     def __init__(self, scheduler: Scheduler, gate: Gate) -> None:
         self._handle = scheduler.handle
         self._gate = gate
-        self.pool: Places  # set once there is one
+        self.pool: LanePool  # set once there is one
 
     def stop_run(self, run: int, after: int = 0) -> int:
         """Cancel the tasks of a run (those later than the serial number) and stop those that run; how many."""
@@ -86,14 +86,14 @@ class PlaceStopper:
             if lane is not None:
                 with contextlib.suppress(
                     Exception
-                ):  # a place that is going; else its grace will be over soon
+                ):  # a remote worker that is going; else its grace will be over soon
                     pool.engine.tell(
-                        lane.place.key, pickle.dumps((INTERRUPT, pool.token, lane.number, tickets))
+                        lane.remote.key, pickle.dumps((INTERRUPT, pool.token, lane.number, tickets))
                     )
         end = time.monotonic() + GRACE_SECONDS
         while by_worker and not self._gate.foreign:
             for worker, tickets in list(by_worker.items()):
-                if not any(place_of(self._handle, ticket) == worker for ticket in tickets):
+                if not any(worker_of(self._handle, ticket) == worker for ticket in tickets):
                     del by_worker[worker]
                 elif time.monotonic() > end:
                     del by_worker[worker]

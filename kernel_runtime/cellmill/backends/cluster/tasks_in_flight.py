@@ -70,8 +70,8 @@ class Taken:
         check(nogil.csched_lane_take_back(self._handle, count), "tasks that come back")
 
     def give_back_suspects(self, count: int, dead: bool) -> None:
-        """All go back; among so many of the oldest is the one that ran. ``dead``: it may have killed its place, so each
-        of them is sent alone.
+        """All go back; among so many of the oldest is the one that ran. ``dead``: it may have killed its worker, so
+        each of them is sent alone.
         """
         outstanding = len(self)
         suspects = min(count, outstanding)

@@ -51,7 +51,7 @@ class DaskEngine:
         self._own_client = True
         self._folder = ""
         self._lanes: Lanes | None = None
-        self._workers: dict[str, tuple[str, list[RemoteWorker]]] = {}  # by address: identity, places
+        self._workers: dict[str, tuple[str, list[RemoteWorker]]] = {}  # by address: identity, remote workers
         self._futures: dict[int, tuple[Any, str]] = {}  # by pack: future, address
         self._prefix = f"cellmill-{os.getpid()}-{id(self):x}"
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
@@ -136,7 +136,7 @@ class DaskEngine:
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    # -- places
+    # -- remote workers
 
     def _identity(self) -> dict[str, Any]:
         client = self._client
@@ -189,20 +189,20 @@ class DaskEngine:
                     continue
                 host, threads = str(w.get("host", address)), int(w["nthreads"])
                 if threads == 1:
-                    places = [RemoteWorker((address, 0), address, host, 0)]
+                    remotes = [RemoteWorker((address, 0), address, host, 0)]
                 else:
-                    places = [
+                    remotes = [
                         RemoteWorker((address, i), f"{address} thread {i}", host, 0, packs=1)
                         for i in range(threads)
                     ]
-                self._workers[address] = (now[address], places)
-                came += places
-        for address, places in lost:
+                self._workers[address] = (now[address], remotes)
+                came += remotes
+        for address, remotes in lost:
             self._forget(address)
-            for place in places:
-                self._lanes.gone(place.key, "its Dask worker left the cluster")
-        for place in came:
-            self._lanes.came(place)
+            for remote in remotes:
+                self._lanes.gone(remote.key, "its Dask worker left the cluster")
+        for remote in came:
+            self._lanes.came(remote)
 
     def _refill(self) -> None:
         """Start workers anew that Dask has dropped from an own cluster.
@@ -318,7 +318,7 @@ class DaskEngine:
         if not self.owns:
             raise UsageError("this Dask cluster is not Cellmill's: scale it by its own means")
         with self._lock:
-            idle = {a for a, (_, places) in self._workers.items() if all(p.key in gone for p in places)}
+            idle = {a for a, (_, remotes) in self._workers.items() if all(p.key in gone for p in remotes)}
         cluster = self._cluster
         first = [n for n, w in list(cluster.workers.items()) if getattr(w, "worker_address", None) in idle]
         with self._scaling:

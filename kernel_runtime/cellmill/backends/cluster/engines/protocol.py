@@ -1,8 +1,8 @@
-"""The interface of an engine (Dask, Ray): packs of tasks are sent to places, and replies come back.
+"""The interface of an engine (Dask, Ray): packs of tasks are sent to remote workers, and replies come back.
 
-A *place* runs one pack at a time: a worker of Dask, an actor of Ray.  A *pack* is a list of buffers that
-`cellmill.backends.cluster.remote.entry.run` takes at the place; its reply is what that returned.  Which tasks are in
-a pack, and what becomes of them when a place is lost, is no business of the engine.
+A *remote worker* runs one pack at a time: a worker of Dask, an actor of Ray.  A *pack* is a list of buffers that
+`cellmill.backends.cluster.remote.entry.run` takes there; its reply is what that returned.  Which tasks are in a
+pack, and what becomes of them when a remote worker is lost, is no business of the engine.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class RemoteWorker:
 class Lanes(Protocol):
     """Receives an engine's events, from any thread, also within a call of the engine; never blocks for long."""
 
-    def came(self, place: RemoteWorker) -> None:
-        """The place takes packs from now on."""
+    def came(self, remote: RemoteWorker) -> None:
+        """The remote worker takes packs from now on."""
 
     def gone(self, key: Hashable, reason: str) -> None:
-        """The place is lost, and with it every pack that was sent there and has not been replied to."""
+        """The remote worker is lost, and with it every pack that was sent there and has not been replied to."""
 
     def replied(self, pack: int, reply: Any) -> None:
         """`remote.run` returned ``reply`` for this pack."""
 
     def failed(self, pack: int, error: BaseException) -> None:
-        """The engine could not run the pack; its place still exists."""
+        """The engine could not run the pack; the remote worker still exists."""
 
     def broken(self, error: BackendError) -> None:
         """The cluster is gone for good: nothing will come any more."""
@@ -49,35 +49,35 @@ class Engine(Protocol):
 
     name: str  # "dask", "ray"
     owns: bool  # whether the cluster ends with us
-    refills: bool  # whether it sees to it that there are as many places as wanted; others come and go as they please
+    refills: bool  # whether it keeps as many remote workers as wanted; others come and go as they please
 
     def open(self, lanes: Lanes, workers: int | None) -> int:
-        """Connect or start, within a bound; the number of places expected, each of which `came` tells of.
+        """Connect or start, within a bound; the number of remote workers expected, each of which `came` tells of.
 
         Raises:
             BackendError: it cannot be reached or started; says the likely cause and the next step.
         """
 
     def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
-        """Run `remote.run(data)` at the place. Its packs run one after another, in the order in which they were sent: a
-        place where the cluster does not see to that says so by `RemoteWorker.packs`.
+        """Run `remote.run(data)` on the remote worker. Its packs run one after another, in the order in which they were
+        sent: one for which the cluster does not see to that says so by `RemoteWorker.packs`.
         """
 
     def tell(self, key: Hashable, message: bytes) -> None:
-        """Call `remote.hear(message)` at the place, also while a pack runs there."""
+        """Call `remote.hear(message)` on the remote worker, also while a pack runs there."""
 
     def ask(self, key: Hashable, message: bytes) -> Any:
-        """Call `remote.hear(message)` at the place, also while a pack runs there, and return its result."""
+        """Call `remote.hear(message)` on the remote worker, also while a pack runs there, and return its result."""
 
     def kill(self, key: Hashable, reason: str) -> None:
-        """End the worker at that place at once; `gone` follows, and `came` where it is replaced.
+        """End that remote worker at once; `gone` follows, and `came` where it is replaced.
 
         Raises:
             BackendError: the cluster gives no way to end it.
         """
 
     def resize(self, workers: int, gone: Collection[Hashable] = ()) -> None:
-        """Ask for that many places. Those in ``gone`` have nothing to do any more: they go first.
+        """Ask for that many remote workers. Those in ``gone`` have nothing to do any more: they go first.
 
         Raises:
             UsageError: the cluster is borrowed.

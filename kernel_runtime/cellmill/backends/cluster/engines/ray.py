@@ -1,4 +1,4 @@
-"""Ray as an engine: an actor for each place, reached over a process that is Ray's driver.
+"""Ray as an engine: an actor is a remote worker, reached over a process that is Ray's driver.
 
 Ray ends a driver whose head node is lost, takes over signals and the environment, and knows one cluster a process:
 so the driver is not the kernel but a small process beside it (``raybridge``). A Ray of our own lives below that
@@ -63,7 +63,7 @@ class RayEngine:
         self._lanes: Lanes | None = None
         self._link: Link | None = None
         self._life = 0  # which Ray it is, where an own one was lost: part of each key
-        self._places: set[tuple[int, int]] = set()
+        self._actors: set[tuple[int, int]] = set()
         self._workers = 0
         self._expected = 0
         self._opened = threading.Event()
@@ -78,7 +78,7 @@ class RayEngine:
     # -- the beginning
 
     def open(self, lanes: Lanes, workers: int | None) -> int:
-        """Start or join a cluster and ask for places; how many are expected. At least one has come by then.
+        """Start or join a cluster and ask for remote workers; how many are expected. At least one has come by then.
 
         Raises:
             BackendError: none can be had; says why, and the next step.
@@ -123,14 +123,14 @@ class RayEngine:
             pack, text = rest
             self._lanes.failed(pack, BackendError(f"Ray could not run a pack of tasks: {text}"))
         elif verb == "came":
-            number, *place = rest
+            number, *told = rest
             key = (self._life, number)
-            self._places.add(key)
-            self._lanes.came(RemoteWorker(key, *place))
+            self._actors.add(key)
+            self._lanes.came(RemoteWorker(key, *told))
         elif verb == "gone":
             number, reason = rest
             key = (self._life, number)
-            self._places.discard(key)
+            self._actors.discard(key)
             self._lanes.gone(key, reason)
         elif verb == "note":
             warnings.warn(f"Ray: {rest[0]}", RuntimeWarning, stacklevel=2)
@@ -156,8 +156,8 @@ class RayEngine:
             self._opened.set()
             return
         text = f"{self._what()} is lost: {reason or 'the process that drives it has ended'}.{last}"
-        for key in list(self._places):
-            self._places.discard(key)
+        for key in list(self._actors):
+            self._actors.discard(key)
             self._lanes.gone(key, text)
         before, self._lost_at = self._lost_at, time.monotonic()
         if self.owns and self._lost_at - before > AGAIN_SECONDS:
@@ -172,15 +172,15 @@ class RayEngine:
     # -- what is asked
 
     def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
-        """A pack for this place. To one that is gone nothing is sent: `gone` tells of its packs."""
+        """A pack for this remote worker. To one that is gone nothing is sent: `gone` tells of its packs."""
         self._say(key, "send", pack, buffers=data)
 
     def tell(self, key: Hashable, message: bytes) -> None:
-        """Call `remote.hear(message)` at the place, also while a pack runs there."""
+        """Call `remote.hear(message)` on the remote worker, also while a pack runs there."""
         self._say(key, "tell", buffers=[message])
 
     def ask(self, key: Hashable, message: bytes) -> Any:
-        """Call `remote.hear(message)` at the place, and return its result.
+        """Call `remote.hear(message)` on the remote worker, and return its result.
 
         Raises:
             BackendError: there was none within seconds.
@@ -199,11 +199,11 @@ class RayEngine:
         return value
 
     def kill(self, key: Hashable, reason: str) -> None:
-        """End the actor at this place; another one follows."""
+        """End this actor; another one follows."""
         self._say(key, "kill", reason)
 
     def resize(self, workers: int, gone: Collection[Hashable] = ()) -> None:
-        """So many places: actors are ours on any cluster. Those for which it has no room join when there is some."""
+        """So many actors: they are ours on any cluster. Those for which it has no room join when there is some."""
         self._workers = workers
         first = [key[1] for key in gone if isinstance(key, tuple)]
         if self._link is not None and os.getpid() == self._home:

@@ -1,7 +1,8 @@
-"""Process context of tasks at a place: the caller's directory, environment, path, filters and levels.
+"""Process context of tasks on a remote worker: the caller's directory, environment, path, filters and levels.
 
-A place is a process of the cluster's. Only what has changed at the caller since the lanes were opened is applied,
-and taken back when the caller leaves. Entries of the caller's path are added where they exist; so is its directory.
+A remote worker is a process of the cluster's. Only what has changed at the caller since the lanes were opened is
+applied, and taken back when the caller leaves. Entries of the caller's path are added where they exist; so is its
+directory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The other end of a lane: what engines call in a worker of the cluster.
 
-`run` and `hear` are all that an engine calls. Nothing here needs the C scheduler; what a place knows (functions by
-number, the caller's context) it keeps in a `RemoteRunner`, one for each lane.
+`run` and `hear` are all that an engine calls. Nothing here needs the C scheduler; what a remote worker knows (functions
+by number, the caller's context) it keeps in a `RemoteRunner`, one for each lane.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def versions() -> dict[str, str]:
 
 
 def _greet(data: list[Any], begun: int) -> bytes:
-    """The first exchange: the place's identity. With a setting, also the initializer; without one only the clock."""
+    """The first exchange: who the worker is. With a setting, also the initializer; without one only the clock."""
     answer: dict[str, Any] = {
         "page": False,
         "versions": versions(),

@@ -1,4 +1,4 @@
-"""The functions that a place knows for one lane, and what its tasks share, by their numbers."""
+"""The functions that a remote worker knows for one lane, and what its tasks share, by their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output of tasks at a place: framed by task and stream, and gathered until the pack's reply.
+"""Output of tasks on a remote worker: framed by task and stream, and gathered until the pack's reply.
 
 sys.stdout and sys.stderr of the process are routed by thread: the thread that runs tasks, and threads that tasks have
 started while no other kernel's do, write into frames; other code writes where it did before.
@@ -22,7 +22,7 @@ _records: list[Callable[[], None]] = []  # what has log records stay here again
 
 
 class TaskInHand(Protocol):
-    """The task that runs at this place."""
+    """The task that runs on this remote worker."""
 
     element: int
     function: int

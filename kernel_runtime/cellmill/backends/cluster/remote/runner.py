@@ -1,4 +1,4 @@
-"""Runs the packs of one lane at one place, and keeps their state.
+"""Runs the packs of one lane on one remote worker, and keeps their state.
 
 Nothing here needs the C scheduler. A reply comes back soon even where tasks turn out to be slow: when the budget of a
 pack is used up, what has not begun goes back with it.
@@ -37,7 +37,7 @@ _raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
 
 class RemoteRunner:
-    """State of one lane at one place. `run` belongs to one thread at a time."""
+    """State of one lane on one remote worker. `run` belongs to one thread at a time."""
 
     def __init__(self, token: bytes) -> None:
         self.known = KnownFunctions(token)
@@ -261,7 +261,7 @@ class RemoteRunner:
     # -- beside the pack
 
     def settle_in(self, settings: dict[str, Any]) -> bool:
-        """Prepare the place before its first task. Returns whether it notes in a page what runs."""
+        """Prepare the remote worker before its first task. Returns whether it notes in a page what runs."""
         told = page.opened(settings["page"], settings["boot"])
         if told is not None:
             self._page = told

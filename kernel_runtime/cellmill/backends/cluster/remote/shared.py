@@ -1,4 +1,4 @@
-"""Shared objects at the places of a cluster: one copy for all places of a process."""
+"""Shared objects on the remote workers of a cluster: one copy for all remote workers of a process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _lock = threading.Lock()
 
 
 class _Object:
-    """A shared object in this process; the first place that needs it loads it."""
+    """A shared object in this process; the first remote worker that needs it loads it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -23,12 +23,12 @@ class _Object:
 
 
 class Borrowed(Loaded):
-    """Shared objects as one place knows them."""
+    """Shared objects as one remote worker knows them."""
 
     def __init__(self, token: bytes, blobs: Mapping[int, memoryview | bytes]) -> None:
         super().__init__(blobs)
         self._token = token
-        self._held: dict[int, _Object] = {}  # for as long as this place knows them
+        self._held: dict[int, _Object] = {}  # for as long as this remote worker knows them
 
     def pop(self, number: int, default: Any = None) -> None:
         """See `Loaded`."""

@@ -1,4 +1,4 @@
-"""Work of a place in hand: a pack whose tasks run one after another, and their outcomes."""
+"""Work of a remote worker in hand: a pack whose tasks run one after another, and their outcomes."""
 
 from __future__ import annotations
 

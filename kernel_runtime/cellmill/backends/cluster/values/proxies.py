@@ -6,7 +6,8 @@ reference unpickles to the value. Of a single call's result the kernel keeps the
 that take it as an input read it where they run.
 
 Ownership: what was put for a call goes when the call is over, a result when its future is gone (dependents hold theirs
-until they are over), everything at the executor's end. Places put only results, and hand them over with the reply.
+until they are over), everything at the executor's end. Remote workers put only results, and hand them over with the
+reply.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Settings by which a place puts values into the store and finds them."""
+    """Settings by which a remote worker puts values into the store and finds them."""
 
     token: bytes
     source: Source
@@ -68,7 +69,7 @@ class Outside:
         return Encoded(data.ljust(BUFFER_MIN, b"\0") if kept else data, [])
 
     def prepare(self) -> None:
-        """Connect to the store, at a place, before its first task; raises `BackendError` where it cannot be reached.
+        """Connect to the store, on a remote worker, before its first task; raises `BackendError` if it is out of reach.
 
         Where values are files of this machine, they are removed should their owner die.
         """

@@ -91,7 +91,7 @@ def put(made: Any, encoded: Encoded, token: bytes) -> Any:
         if not hasattr(made, "set"):
             return made.put(joined(encoded))
         key = made.new_key()
-        # by the beginning of its name it is known to be ours, should its place die before it handed it over
+        # by the beginning of its name it is known to be ours, should its worker die before it handed it over
         key = key._replace(**{key._fields[0]: f"{token.hex()}-{uuid.uuid4().hex}"})
         if hasattr(made, "set_parts"):
             made.set_parts(key, encoded.parts())

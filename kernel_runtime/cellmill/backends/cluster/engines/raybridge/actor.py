@@ -1,4 +1,4 @@
-"""The actor of a place. It runs in a worker process of Ray, which needs Cellmill but not its scheduler."""
+"""The actor that is a remote worker. It runs in a worker process of Ray, which needs Cellmill but not its scheduler."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def wrap(buffers: Any, copied: bool = False) -> list[Any]:
     ]
 
 
-class PlaceActor:
+class PackActor:
     """Made into an actor by the bridge; its methods run in the thread of their group. ``client``: that of Ray takes
     copies alone, and knows no groups.
     """

@@ -2,7 +2,7 @@
 
 Messages from the kernel: (open, address, workers, folder, init, actor), (send, key, pack) with the pack's buffers,
 (tell, key) and (ask, key, number) with one, (kill, key, reason), (resize, workers, first), (close,). To the kernel:
-(opened, places), (came, key, label, host, pid), (gone, key, reason), (replied, pack, single) with buffers,
+(opened, actors), (came, key, label, host, pid), (gone, key, reason), (replied, pack, single) with buffers,
 (failed, pack, text), (answered, number, good, value), (broken, text), (note, text).
 
 The main thread obeys, one receives, and Ray's own call back. The main one lives as long as the process: the
@@ -25,7 +25,7 @@ import time
 from typing import Any
 
 from . import head
-from .places import Places
+from .actors import Actors
 from .trouble import in_plain_words
 from .wire import Wire
 
@@ -41,7 +41,7 @@ class Bridge:
         self.wire = wire
         self._kernel = kernel
         self._inbox: queue.SimpleQueue[tuple[tuple[Any, ...], list[memoryview]]] = queue.SimpleQueue()
-        self._places: Places | None = None
+        self._actors: Actors | None = None
         self._ray: Any = None
         self._own = True
         self._folder = ""
@@ -68,27 +68,27 @@ class Bridge:
         verb, *rest = what
         if verb == "open":
             self._open(*rest)
-        elif self._places is None:
+        elif self._actors is None:
             return
         elif verb == "send":
             key, pack = rest
-            self._places.send(key, pack, buffers)
+            self._actors.send(key, pack, buffers)
         elif verb == "tell":
             (key,) = rest
-            self._places.tell(key, bytes(buffers[0]))
+            self._actors.tell(key, bytes(buffers[0]))
         elif verb == "ask":
             key, number = rest
-            self._places.ask(key, number, bytes(buffers[0]))
+            self._actors.ask(key, number, bytes(buffers[0]))
         elif verb == "kill":
-            self._places.kill(*rest)
+            self._actors.kill(*rest)
         elif verb == "resize":
-            self._places.resize(*rest)
+            self._actors.resize(*rest)
         elif verb == "end":
             self._give_up(*rest)
         elif verb == "watch":
-            self._places.watch(*rest)
+            self._actors.watch(*rest)
         elif verb == "fill":
-            self._places.fill()
+            self._actors.fill()
 
     # -- the beginning
 
@@ -98,8 +98,8 @@ class Bridge:
         self._own = address is None
         try:
             self._ray = self._connect(address, workers, folder, init)
-            self._places = Places(self._ray, self._own, actor, self.wire, self._call_soon)
-            self._places.open(workers)
+            self._actors = Actors(self._ray, self._own, actor, self.wire, self._call_soon)
+            self._actors.open(workers)
         except BaseException as error:
             self._give_up(in_plain_words(error, address))
 
@@ -162,8 +162,8 @@ class Bridge:
 
     def _take_leave(self) -> None:
         with contextlib.suppress(Exception):
-            if self._places is not None:
-                self._places.close()
+            if self._actors is not None:
+                self._actors.close()
             self._ray.shutdown()
 
     # -- while it lasts
@@ -176,8 +176,8 @@ class Bridge:
             self._give_up(f"its server process {gone[0]} has ended" + (f" ({said})" if said else ""))
         if self._own:
             head.reap()
-        if self._places is not None:
-            self._places.look()
+        if self._actors is not None:
+            self._actors.look()
 
 
 def main() -> None:

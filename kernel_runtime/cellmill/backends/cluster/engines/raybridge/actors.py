@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import head, trouble
-from .actor import GROUPS, THREADS, PlaceActor, process_space, wrap
+from .actor import GROUPS, THREADS, PackActor, process_space, wrap
 from .wire import Wire
 
 OPEN_SECONDS = 60.0  # until the first actor runs
@@ -34,7 +34,7 @@ class Standing:
     packs: int = 0
 
 
-class Places:
+class Actors:
     """Called by the bridge's main thread, and called back by Ray's.
 
     Ray's client waits for the thread that calls back: nothing is asked of Ray with the lock held, or from a callback.
@@ -67,11 +67,11 @@ class Places:
         else:
             beside = {"concurrency_groups": GROUPS}
             for name, group in _GROUP_OF.items():
-                ray.method(concurrency_group=group)(getattr(PlaceActor, name))
-        # An own Ray has no other use for its CPUs, and places may become more than it began with.
+                ray.method(concurrency_group=group)(getattr(PackActor, name))
+        # An own Ray has no other use for its CPUs, and actors may become more than it began with.
         chosen = {"num_cpus": 0 if own else 1} | options
         self._cpus = float(chosen["num_cpus"])
-        self._class = ray.remote(max_restarts=0, max_task_retries=0, **beside, **chosen)(PlaceActor)
+        self._class = ray.remote(max_restarts=0, max_task_retries=0, **beside, **chosen)(PackActor)
 
     def open(self, workers: int) -> None:
         """Ask for actors: so many, or with 0 as many as the cluster has CPUs to give now."""
@@ -160,7 +160,7 @@ class Places:
     # -- what is asked of them
 
     def send(self, key: int, pack: int, buffers: list[memoryview]) -> None:
-        """A pack for this place; the actor runs them in order."""
+        """A pack for this actor, which runs them in order."""
         with self._lock:
             one = self._standing.get(key)
             if one is None:
@@ -188,7 +188,7 @@ class Places:
             self._tell(key, ("failed", pack, f"{type(error).__name__}: {trouble.last_lines(str(error), 12)}"))
 
     def _tell(self, key: int, what: tuple[Any, ...], buffers: list[memoryview] | None = None) -> None:
-        """Only for a place that exists: packs of a lost place are lost, whatever comes back."""
+        """Only for an actor that exists: packs of a lost one are lost, whatever comes back."""
         with self._lock:
             one = self._standing.get(key)
             if one is not None:

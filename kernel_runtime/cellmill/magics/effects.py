@@ -52,7 +52,7 @@ class Rewriter(Flow):
         body: list[ast.stmt],
         targets: set[str],
         made: set[str],
-        world: Mapping[str, Any],
+        namespace: Mapping[str, Any],
         *,
         valued: bool,
     ) -> None:
@@ -61,7 +61,7 @@ class Rewriter(Flow):
         self.reads = Reads()
         self.refused: list[Refusal] = []
         self._targets = targets - self.bound
-        self._world = world
+        self._namespace = namespace
         self._valued = body[-1] if body and valued else None  # whose value is wanted
         self._operands: list[ast.expr] = []
         self.body = self.block(body)
@@ -73,11 +73,11 @@ class Rewriter(Flow):
         root = root_of(node)
         if root is None or not self.is_outer(root.id) or root.id in self.bound | self._targets:
             return False
-        return root.id in self._world or not hasattr(builtins, root.id)
+        return root.id in self._namespace or not hasattr(builtins, root.id)
 
     def _is_free(self, node: ast.expr) -> bool:
         """A name from outside, whose value can be looked up when the statement is done."""
-        known = isinstance(node, ast.Name) and node.id in self._world and self.is_outer(node.id)
+        known = isinstance(node, ast.Name) and node.id in self._namespace and self.is_outer(node.id)
         return known and node.id not in self.bound | self._targets  # type: ignore[attr-defined]
 
     # -- operands
@@ -147,7 +147,7 @@ class Rewriter(Flow):
     def note(self, place: ast.expr, node: Any) -> None:
         """Remember what is changed."""
         effect = Effect.of(place, node)
-        value = self._world.get(effect.name)
+        value = self._namespace.get(effect.name)
         if isinstance(value, types.ModuleType):
             cure = "change it before the loop, where workers see it"
             self._refuse(
@@ -215,7 +215,7 @@ class Rewriter(Flow):
         if isinstance(target, ast.Attribute):
             return False
         return isinstance(target.slice, ast.Slice) or not keeps_reference(
-            standing_for(target.value, self._world)
+            standing_for(target.value, self._namespace)
         )
 
     def _accumulation(self, name: str, value: Any) -> Any:
@@ -279,7 +279,7 @@ class Rewriter(Flow):
         if self._is_at(call) and self._from_outside(call.args[0]):  # type: ignore[attr-defined]
             return self._record_at(call, node)
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            receiver = standing_for(call.func.value, self._world)
+            receiver = standing_for(call.func.value, self._namespace)
             method = call.func.attr
             silent = receiver is UNKNOWN or returns_none(receiver, method)
             wanted = changes(receiver, method) and (silent or node is not self._valued)
@@ -293,7 +293,7 @@ class Rewriter(Flow):
         """`np.add.at(a, i, v)`: it changes its first argument, also one that is read-only."""
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
             return False
-        kind = type(standing_for(call.func.value, self._world))
+        kind = type(standing_for(call.func.value, self._namespace))
         return (kind.__module__, kind.__name__, call.func.attr) == ("numpy", "ufunc", "at")
 
     def _record_at(self, call: Any, node: ast.Expr) -> ast.Expr:
@@ -315,7 +315,7 @@ class Rewriter(Flow):
             node.args[0] = self._read(node.args[0], how)  # type: ignore[arg-type]
             node.args[1:] = [self.visit(each) for each in node.args[1:]]
             return node
-        receiver = standing_for(func.value, self._world) if isinstance(func, ast.Attribute) else None
+        receiver = standing_for(func.value, self._namespace) if isinstance(func, ast.Attribute) else None
         if isinstance(func, ast.Attribute) and changes(receiver, func.attr) and self._from_outside(func):
             if returns_none(receiver, func.attr):
                 outer = self._begin()
@@ -332,7 +332,9 @@ class Rewriter(Flow):
         func = node.func
         if not isinstance(func, ast.Name) or func.id not in ("len", "isinstance", "type") or not node.args:
             return False
-        return isinstance(node.args[0], ast.Name) and self.is_outer(func.id) and func.id not in self._world
+        return (
+            isinstance(node.args[0], ast.Name) and self.is_outer(func.id) and func.id not in self._namespace
+        )
 
     def visit_Name(self, node: ast.Name) -> Any:
         """A name that is read."""

@@ -63,14 +63,14 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
     _check_syntax(cell, loop)
     body = copy.deepcopy(cell.tree.body)
     targets = set(target_names(loop.target)) - starred_names(loop.target)
-    world = ip.user_ns
-    made = Rewriter(body, targets, starred_names(loop.target), world, valued=loop.out is not None)
+    namespace = ip.user_ns
+    made = Rewriter(body, targets, starred_names(loop.target), namespace, valued=loop.out is not None)
     end = made.end()
-    _refuse(cell, loop, made, world)
+    _refuse(cell, loop, made, namespace)
     code = compile_body(cell, copy.deepcopy(loop.target), made.body, jumps=made.jumps)
     captured = capture(ip, cell, code)
     variables = {name: value for name, value in captured.items() if name not in made.bound | targets}
-    heavy = _refuse_hidden(cell, loop, made, variables, world)
+    heavy = _refuse_hidden(cell, loop, made, variables, namespace)
     removed = frozenset(name[1:] for name in end.always if name.startswith("-"))
     return Plan(
         cell=cell,
@@ -84,7 +84,7 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
         deleted=tuple(sorted(made.deleted - removed)),
         targets=frozenset(targets - made.bound),
         doubtful=made.doubtful,
-        things=changed_things(made.reads.effects, world),
+        things=changed_things(made.reads.effects, namespace),
         heavy=heavy and not here,
         here=here,
     )
@@ -101,18 +101,18 @@ def _check_syntax(cell: Cell, loop: Loop) -> None:
     compile(ast.Module([*statements[:first], plain], []), cell.filename, "exec", cell.flags, True)
 
 
-def _refuse(cell: Cell, loop: Loop, made: Rewriter, world: Mapping[str, Any]) -> None:
+def _refuse(cell: Cell, loop: Loop, made: Rewriter, namespace: Mapping[str, Any]) -> None:
     """Raise the first thing that the body cannot do."""
     refused = list(made.refused)
     free = set(target_names(loop.target)) - made.bound
 
     def own(thing: str) -> str:
-        return own_keys(loop.target, loop.iterable, thing, world.get(thing), free)
+        return own_keys(loop.target, loop.iterable, thing, namespace.get(thing), free)
 
     refused += [Refusal(node, _carried(cell, node)) for node in made.carried]
-    refused += [Refusal(node, text) for node, text in made.reads.unsafe(world, own)]
+    refused += [Refusal(node, text) for node, text in made.reads.unsafe(namespace, own)]
     for name, effects in made.reads.effects.items():
-        if name not in world and not hasattr(builtins, name):
+        if name not in namespace and not hasattr(builtins, name):
             refused.append(
                 Refusal(effects[0].node, f"{name} has no value before the loop; give it one, e.g. {name} = 0")
             )
@@ -123,7 +123,7 @@ def _refuse(cell: Cell, loop: Loop, made: Rewriter, world: Mapping[str, Any]) ->
     if refused:
         first = min(refused, key=lambda each: (each.node.lineno, each.node.col_offset))
         raise at_node(cell, first.node, first.message)
-    for node, text in read_by_iterable(loop.iterable, made.reads.effects, own, world):
+    for node, text in read_by_iterable(loop.iterable, made.reads.effects, own, namespace):
         raise _at_line(cell, node, text)
 
 
@@ -153,16 +153,16 @@ def _carried(cell: Cell, node: ast.Name) -> str:
 
 
 def _refuse_hidden(
-    cell: Cell, loop: Loop, made: Rewriter, variables: dict[str, Any], world: Mapping[str, Any]
+    cell: Cell, loop: Loop, made: Rewriter, variables: dict[str, Any], namespace: Mapping[str, Any]
 ) -> bool:
     """Refuse variables that lead to what is changed; whether the rest costs much to compare."""
     effects = made.reads.effects
     named = {node.id for node in ast.walk(loop.iterable) if isinstance(node, ast.Name)}
-    functions = {name: world[name] for name in named if callable(world.get(name))}
-    for variable, name in hidden_reads(functions, effects, world)[0] if effects else ():
+    functions = {name: namespace[name] for name in named if callable(namespace.get(name))}
+    for variable, name in hidden_reads(functions, effects, namespace)[0] if effects else ():
         (node,) = [n for n in ast.walk(loop.iterable) if isinstance(n, ast.Name) and n.id == variable][:1]
         raise _at_line(cell, node, _leads(variable, name, effects[name][0].node.lineno))
-    found, weight = hidden_reads(variables, effects, world)
+    found, weight = hidden_reads(variables, effects, namespace)
     for variable, name in found:
         where = place_of(cell, variable) or cell.tree.body[0]
         raise at_node(cell, where, _leads(variable, name, effects[name][0].node.lineno))

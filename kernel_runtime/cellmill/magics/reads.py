@@ -74,7 +74,9 @@ class Reads:
     found: list[Read] = field(default_factory=list)
     effects: dict[str, list[Effect]] = field(default_factory=dict)
 
-    def unsafe(self, world: Mapping[str, Any], own_keys: Callable[[str], str]) -> list[tuple[ast.Name, str]]:
+    def unsafe(
+        self, namespace: Mapping[str, Any], own_keys: Callable[[str], str]
+    ) -> list[tuple[ast.Name, str]]:
         """The reads that would not give the plain loop's value, and what is to be said of each.
 
         ``own_keys(thing)``: the target whose value no two items share, as the loop runs over the keys of the thing.
@@ -82,7 +84,7 @@ class Reads:
         bad = []
         for read in self.found:
             effects = self.effects.get(read.node.id)
-            if effects and not _is_safe(read, effects, world.get(read.node.id), own_keys(read.node.id)):
+            if effects and not _is_safe(read, effects, namespace.get(read.node.id), own_keys(read.node.id)):
                 bad.append((read.node, _said(read, effects[0])))
         return bad
 
@@ -172,12 +174,12 @@ class Reach(Walk):
 
 
 def hidden_reads(
-    variables: Mapping[str, Any], effects: Mapping[str, list[Effect]], world: Mapping[str, Any]
+    variables: Mapping[str, Any], effects: Mapping[str, list[Effect]], namespace: Mapping[str, Any]
 ) -> tuple[list[tuple[str, str]], int]:
     """Return (variable, changed name) for variables that refer to an object that the loop changes, and the weight
     of all.
     """
-    things = changed_things(effects, world)
+    things = changed_things(effects, namespace)
     found, weight = [], 0
     for variable, value in variables.items():
         if variable in effects:
@@ -185,19 +187,19 @@ def hidden_reads(
         walk = Reach()
         walk.go(value, variable)
         weight += walk.weight
-        named = {key for kind, owner, key, _ in walk.entries if kind == ITEM and owner is world}
+        named = {key for kind, owner, key, _ in walk.entries if kind == ITEM and owner is namespace}
         hidden = sorted(named & set(effects)) or [things[i] for i in things if walk.reaches(i)][:1]
         if hidden:
             found.append((variable, hidden[0]))
     return found, weight
 
 
-def changed_things(effects: Mapping[str, list[Effect]], world: Mapping[str, Any]) -> dict[int, str]:
+def changed_things(effects: Mapping[str, list[Effect]], namespace: Mapping[str, Any]) -> dict[int, str]:
     """The names of what is changed, by the identities of the objects as far as they exist now."""
     things: dict[int, str] = {}
     for name, each in effects.items():
-        if name in world:
-            things |= dict.fromkeys(_changed_ids(world[name], each), name)
+        if name in namespace:
+            things |= dict.fromkeys(_changed_ids(namespace[name], each), name)
     return things
 
 
@@ -250,7 +252,7 @@ def read_by_iterable(
     iterable: ast.expr,
     effects: Mapping[str, list[Effect]],
     own: Callable[[str], str],
-    world: Mapping[str, Any],
+    namespace: Mapping[str, Any],
 ) -> list[tuple[ast.Name, str]]:
     """Names that the iterable reads while a plain loop changes their values."""
     bad = []
@@ -259,7 +261,7 @@ def read_by_iterable(
         node = pending.pop()
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _EAGER:
             continue  # it is done before the first item
-        if isinstance(node, ast.Name) and (text := _changed_while_read(node.id, effects, own, world)):
+        if isinstance(node, ast.Name) and (text := _changed_while_read(node.id, effects, own, namespace)):
             bad.append(
                 (node, f"{text}: a plain loop would meet the changes. Run over a copy: list({node.id})")
             )
@@ -268,7 +270,7 @@ def read_by_iterable(
 
 
 def _changed_while_read(
-    name: str, effects: Mapping[str, list[Effect]], own: Callable[[str], str], world: Mapping[str, Any]
+    name: str, effects: Mapping[str, list[Effect]], own: Callable[[str], str], namespace: Mapping[str, Any]
 ) -> str:
     """Return how the loop changes this object of its iterable, by its name or as a part of another; "" if it does not.
 
@@ -279,7 +281,7 @@ def _changed_while_read(
     if changed and not (key and all(effect.step == "[" and effect.key_name == key for effect in changed)):
         return f"the loop runs over {name} and changes it (line {changed[0].node.lineno})"
     others = {other: each for other, each in effects.items() if other != name}
-    found = changed_things(others, world).get(id(world[name])) if name in world else None
+    found = changed_things(others, namespace).get(id(namespace[name])) if name in namespace else None
     if found is None:
         return ""
     return f"the loop runs over {name}, and changes it as a part of {found} (line {effects[found][0].node.lineno})"

@@ -99,16 +99,16 @@ def _table_type(receiver: Any, method: str) -> type | None:
     return None
 
 
-def standing_for(node: ast.expr, world: Mapping[str, Any]) -> Any:
+def standing_for(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
     """An object like the one that the expression will give, found without running any code of the user's."""
     if isinstance(node, ast.Name):
-        return world.get(node.id, UNKNOWN)
+        return namespace.get(node.id, UNKNOWN)
     if isinstance(node, ast.Attribute):
-        owner = standing_for(node.value, world)
+        owner = standing_for(node.value, namespace)
         members = UNKNOWN if owner is UNKNOWN else getattr(owner, "__dict__", UNKNOWN)
         return members.get(node.attr, UNKNOWN) if members is not UNKNOWN else UNKNOWN
     if isinstance(node, ast.Subscript):
-        return _member(standing_for(node.value, world), node.slice)
+        return _member(standing_for(node.value, namespace), node.slice)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setdefault":
         default = node.args[1] if len(node.args) > 1 else None
         plain = {ast.List: list, ast.Dict: dict, ast.Set: set}

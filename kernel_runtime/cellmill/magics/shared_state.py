@@ -74,11 +74,11 @@ class Told:
     conditions: list[str] = field(default_factory=list)
 
 
-def look(code: CodeType, variables: Mapping[str, Any], world: Mapping[str, Any]) -> Told:
+def look(code: CodeType, variables: Mapping[str, Any], namespace: Mapping[str, Any]) -> Told:
     """Look at the code of a body, and at all functions of the user's that it leads to."""
     told = Told()
     seen: set[int] = set()
-    _names(code, world, told, seen, list(_called(code)))
+    _names(code, namespace, told, seen, list(_called(code)))
     for name, value in variables.items():
         if _own_instance(value):
             _methods(name, value, set(_called(code)), told, seen)
@@ -97,11 +97,13 @@ def _called(code: CodeType) -> Iterator[str]:
             yield from _called(constant)
 
 
-def _names(code: CodeType, world: Mapping[str, Any], told: Told, seen: set[int], names: list[str]) -> None:
+def _names(
+    code: CodeType, namespace: Mapping[str, Any], told: Told, seen: set[int], names: list[str]
+) -> None:
     """The functions and modules that names of the code lead to."""
     for name in names:
-        value = world.get(name)
-        if name in _CONDITIONS and (name not in world or _is_builtin(value, name)):
+        value = namespace.get(name)
+        if name in _CONDITIONS and (name not in namespace or _is_builtin(value, name)):
             told.conditions.append(_CONDITIONS[name])
         elif value is not None:
             _value(value, told, seen)
@@ -133,14 +135,14 @@ def _value(value: Any, told: Told, seen: set[int]) -> None:
 def _function(function: types.FunctionType, name: str, told: Told, seen: set[int]) -> None:
     for effect_line, text, changed in _effects(function, frozenset()):
         told.changes.append(f"{name} changes {changed} (its line {effect_line}: {text})")
-    world = dict(function.__globals__)
+    namespace = dict(function.__globals__)
     for free, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
-            world[free] = cell.cell_contents
+            namespace[free] = cell.cell_contents
         except ValueError:
             continue
     names = [*_called(function.__code__), *function.__code__.co_freevars]
-    _names(function.__code__, world, told, seen, names)
+    _names(function.__code__, namespace, told, seen, names)
 
 
 def _methods(name: str, value: Any, called: set[str], told: Told, seen: set[int]) -> None:
@@ -167,8 +169,8 @@ def _effects(function: types.FunctionType, outer: frozenset[str]) -> Iterator[tu
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     local = set(code.co_varnames) | set(code.co_cellvars)
-    world = {**function.__globals__, **dict.fromkeys(outer, object())}
-    made = Rewriter(definition.body, set(parameters) - outer, set(), world, valued=False)
+    namespace = {**function.__globals__, **dict.fromkeys(outer, object())}
+    made = Rewriter(definition.body, set(parameters) - outer, set(), namespace, valued=False)
     for changed, effects in made.reads.effects.items():
         if changed in outer or changed not in local:
             yield effects[0].node.lineno, ast.unparse(effects[0].node).splitlines()[0], changed

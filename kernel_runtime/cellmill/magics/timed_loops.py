@@ -32,7 +32,7 @@ class Found:
         return int(self.node.lineno)
 
 
-def find_loops(statement: ast.stmt, world: Mapping[str, Any]) -> list[Found]:
+def find_loops(statement: ast.stmt, namespace: Mapping[str, Any]) -> list[Found]:
     """The loops that a statement of the cell runs itself, in the order of their places."""
     if isinstance(statement, (ast.For, ast.While)):
         return [Found(statement)]
@@ -47,7 +47,7 @@ def find_loops(statement: ast.stmt, world: Mapping[str, Any]) -> list[Found]:
         if isinstance(node, _COMPREHENSIONS):
             found.append(Found(node))
             continue
-        inner = _consumed(node, world)
+        inner = _consumed(node, namespace)
         if inner is not None:
             found.append(Found(inner))
             continue
@@ -55,17 +55,17 @@ def find_loops(statement: ast.stmt, world: Mapping[str, Any]) -> list[Found]:
     return sorted(found, key=lambda each: (each.line, each.node.col_offset))
 
 
-def _consumed(node: ast.AST, world: Mapping[str, Any]) -> ast.expr | None:
+def _consumed(node: ast.AST, namespace: Mapping[str, Any]) -> ast.expr | None:
     """The generator expression or `map` whose items this call takes at once."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
         return None
     first = node.args[0]
-    if node.func.id not in CONSUMERS or node.func.id in world:
+    if node.func.id not in CONSUMERS or node.func.id in namespace:
         return None
     if isinstance(first, ast.GeneratorExp):
         return first
     plain = isinstance(first, ast.Call) and isinstance(first.func, ast.Name) and first.func.id == "map"
-    if plain and "map" not in world and len(first.args) == 2 and not first.keywords:  # type: ignore[attr-defined]
+    if plain and "map" not in namespace and len(first.args) == 2 and not first.keywords:  # type: ignore[attr-defined]
         return None if isinstance(first.args[1], ast.Starred) else first  # type: ignore[attr-defined]
     return None
 

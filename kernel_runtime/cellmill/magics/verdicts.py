@@ -156,11 +156,11 @@ def element_of(node: Any) -> tuple[ast.expr, ast.expr]:
     return ast.copy_location(value, node), node.generators[0].target
 
 
-def _states(world: Mapping[str, Any]) -> list[Any]:
+def _states(namespace: Mapping[str, Any]) -> list[Any]:
     """The states of the generators of random numbers: those that each process has, and the notebook's variables."""
     legacy = getattr(sys.modules.get("numpy.random"), "mtrand", None)
     shared = [random, legacy._rand] if legacy is not None else [random]
-    owned = [value for _, value in sorted(world.items()) if type(value).__name__ in _GENERATORS]
+    owned = [value for _, value in sorted(namespace.items()) if type(value).__name__ in _GENERATORS]
     return [_state(each) for each in (*shared, *owned)]
 
 

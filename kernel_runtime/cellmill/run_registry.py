@@ -13,27 +13,26 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from .cell_output import origin
+from .cell_output.listeners import CellListener, CellTasks, CellWatcher
 from .cell_output.printed import Printed
+from .cell_output.request import present_request
 from .cell_output.tail import Tail
 from .diagnostics.blame import cancelling
+from .diagnostics.failing_lines import FailingLine, FailingLines
 from .diagnostics.failure_counts import FailureCount, FailureCounts
-from .errors import in_words
+from .errors import DependencyError, in_words, is_a
 from .history import RunCounter, RunRecord, Runs, code_of
 from .process_context.settings import context_now
+from .serialization.exceptions import remote_traceback
 from .task import RunCounts
 
 __all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "records", "stop_cell"]
 
 REMEMBERED = 256  # runs that are over, and can still be asked about
 STOP = "Stop, which interrupted its cell"
-
-
-class CellListener(Protocol):
-    def new_cell(self, cell: origin.Origin) -> None:
-        """A cell begins: what is submitted from now on is its."""
 
 
 cell_listeners: weakref.WeakSet[CellListener] = weakref.WeakSet()
@@ -46,7 +45,7 @@ _ended: deque[tuple[Run, weakref.ref[RunCounter]]] = deque(maxlen=32)  # what th
 _lock = threading.Lock()
 _epoch = 0
 _cell = ""  # the present cell as a person calls it: In[3]
-_watchers: weakref.WeakSet[_Watcher] = weakref.WeakSet()
+_watchers: weakref.WeakSet[CellWatcher] = weakref.WeakSet()
 _own: ContextVar[bool] = ContextVar("cellmill_own_runs", default=False)
 
 
@@ -61,20 +60,10 @@ class Known(NamedTuple):
     expected: int | None  # tasks that it was to have; None: not known, or single calls
 
 
-class _Watcher(Protocol):
-    def new_cell(self) -> None: ...
+_stopped_with_cells: weakref.WeakSet[CellTasks] = weakref.WeakSet()
 
 
-class _Cells(Protocol):
-    def begin_cell(self) -> None: ...
-
-    def stop_cell(self) -> int: ...
-
-
-_stopped_with_cells: weakref.WeakSet[_Cells] = weakref.WeakSet()
-
-
-def stop_with_cells(backend: _Cells) -> None:
+def stop_with_cells(backend: CellTasks) -> None:
     """Tell it when a cell begins, and when the present one is stopped: for tasks outside of any run."""
     with _lock:
         _stopped_with_cells.add(backend)
@@ -90,6 +79,7 @@ class Run:
         self.listed = not _own.get()  # it is the user's
         self.priority = 0  # that its tasks were given, or that was set last
         self.cell = _cell
+        self.request = present_request()  # msg_id; None where no cell of a notebook is known to have begun it
         self.epoch = _epoch  # number of the cell execution in which it began
         self.began = datetime.now()
         self.started_ns = time.monotonic_ns()
@@ -98,6 +88,7 @@ class Run:
         self.key = key
         self.open_ended = False
         self.failure_counts: FailureCounts | None = None  # made with the first failure
+        self.failing_lines: FailingLines | None = None  # made with it
         self.said: Tail | None = None  # the end of what its tasks printed
         self.printed: Printed | None = None  # where it is shown: the lines of its cell, by task
         self.tell_folded: Callable[[], None] | None = None  # what of it was not shown
@@ -146,6 +137,10 @@ class Run:
     def failures(self) -> list[FailureCount]:
         """The errors its tasks ended with, folded by type, the most frequent first."""
         return self.failure_counts.folded() if self.failure_counts is not None else []
+
+    def lines(self) -> list[FailingLine]:
+        """The lines of cells at which its tasks failed."""
+        return self.failing_lines.found() if self.failing_lines is not None else []
 
     def counts(self) -> RunCounts:
         """Current counts, read from the scheduler's own counters: cheap, from any thread."""
@@ -325,6 +320,11 @@ def note_failure(key: int, backend: object, error: BaseException) -> None:
         if run.failure_counts is None:
             run.failure_counts = FailureCounts()
         run.failure_counts.add(error)
+        traceback = None if is_a(error, DependencyError) else remote_traceback(error)
+        if traceback is not None:
+            if run.failing_lines is None:
+                run.failing_lines = FailingLines()
+            run.failing_lines.add(error, traceback)
 
 
 def finish_all(backend: object) -> None:
@@ -354,6 +354,11 @@ def _leave_to_parent() -> None:  # runs and watchers are the parent's
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+def present_cell() -> str:
+    """Name of the current cell, such as "In[3]"; empty outside notebooks."""
+    return _cell
 
 
 def epoch() -> int:
@@ -386,6 +391,6 @@ def bump_epoch(cell: str = "") -> None:
         watcher.new_cell()
 
 
-def watch_cells(watcher: _Watcher) -> None:
-    """Call ``watcher.new_cell()`` when a cell begins, as long as the watcher lives."""
+def watch_cells(watcher: CellWatcher) -> None:
+    """Have ``watcher.new_cell()`` called when a cell begins, as long as the watcher lives."""
     _watchers.add(watcher)

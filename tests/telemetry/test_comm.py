@@ -83,6 +83,56 @@ def test_frames_flow_while_a_cell_runs(kernel: BlockingKernelClient, tmp_path: P
     }
 
 
+def cell(client: BlockingKernelClient, request: str) -> Iterator[dict[str, Any]]:
+    """The states of one execution of a cell."""
+    for frame in frames(client):
+        if frame["kind"] == "cells":
+            yield from (state for state in frame["cells"] if state["request"] == request)
+
+
+def test_a_cell_knows_its_runs_by_its_request(kernel: BlockingKernelClient, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    finish(kernel, kernel.execute(LOAD))
+    first = kernel.execute(RUN.format(gate=str(gate), tasks=6))
+    state = next(s for s in cell(kernel, first) if s["total"] == 6)
+    assert (state["done"], state["over"], state["seconds"]) == (0, False, None)
+    gate.touch()
+    last = next(s for s in cell(kernel, first) if s["over"])
+    assert (last["total"], last["done"], last["failed"], last["cancelled"]) == (6, 6, 0, 0)
+    assert last["seconds"] >= 0
+    assert len(last["runs"]) == 1
+    # A failure, a cell with two runs, and calls of their own, whose cell is over as soon as they are.
+    bad = kernel.execute(
+        "list(hold.map([None] * 2, return_exceptions=True)), list(hold.map([1, 2], return_exceptions=True))"
+    )
+    last = next(s for s in cell(kernel, bad) if s["over"])
+    assert (last["total"], last["done"], last["failed"], len(last["runs"])) == (4, 4, 4, 2)
+    (line,) = last["lines"]  # of the cell that defines the function
+    assert (line["request"], line["line"], line["error"], line["count"]) == (
+        first,
+        6,
+        "TypeError",
+        4,
+    )  # no empty first line
+    assert line["text"] == "while not pathlib.Path(gate).exists():"
+    single = kernel.execute(f"made = [hold({str(gate)!r}) for _ in range(3)]")
+    last = next(s for s in cell(kernel, single) if s["over"])
+    assert (last["total"], last["done"], last["cell"], state["cell"]) == (3, 3, "In[4]", "In[2]")
+    # A page that joins is told of all.
+    finish(kernel, kernel.execute("made = None"))
+    content = {"comm_id": "late", "target_name": schema.CONTROL_TARGET, "data": {"cellmill": 1}}
+    opened = kernel.session.msg("comm_open", content)
+    kernel.shell_channel.send(opened)
+    answers = [
+        m["content"]["data"]
+        for m in finish(kernel, opened["header"]["msg_id"])
+        if m["msg_type"] == "comm_msg"
+    ]
+    told = next(frame for frame in answers if frame["kind"] == "cells")
+    assert [state["request"] for state in told["cells"]] == [first, bad, single]
+    assert all(state["over"] for state in told["cells"])
+
+
 OTHER = """
 import cellmill
 other = cellmill.Executor(1)

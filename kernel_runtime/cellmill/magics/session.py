@@ -16,6 +16,7 @@ import cellmill.run_registry
 import cellmill.views.comm
 import cellmill_widgets.progress
 from cellmill.by_value import kernel_modules
+from cellmill.cell_output.request import ask_requests
 from cellmill.diagnostics.tracebacks import shorten
 from cellmill.magics import control, dashboard, journeys, parallel, pfor, speedup, task, waiting, why
 from cellmill.magics.completion import matcher
@@ -52,6 +53,7 @@ class Session:
         if ip.Completer is not None:
             ip.Completer.custom_matchers.append(self._matcher)
         kernel_modules.modules.by_autoreload = _autoreload_of(ip)
+        ask_requests(self._request)
         _note_modules()
         show_in(ip)
         cellmill_widgets.progress.enable(ip)
@@ -64,8 +66,19 @@ class Session:
         number = self._ip.execution_count if history is None else len(history.input_hist_parsed)
         cellmill.run_registry.bump_epoch(f"In[{number}]")
 
+    def _request(self) -> str | None:
+        """Return the request of the cell that runs; None for a widget's callback, and in threads: of any cell."""
+        kernel = getattr(self._ip, "kernel", None)
+        if kernel is None or threading.current_thread() is not threading.main_thread():
+            return None
+        header = kernel.get_parent().get("header") or {}
+        if header.get("msg_type") != "execute_request":
+            return None
+        return str(header["msg_id"])
+
     def close(self) -> None:
         """Undo what the constructor did."""
+        ask_requests(None)
         for (kind, name), function in self._magics.items():
             table = self._ip.magics_manager.magics[kind]
             if table.get(name) is function:

@@ -78,6 +78,33 @@ class Snapshot(Message):
     counts: Counts  # tasks of this piece of work
     runs: list[RunState]  # runs in progress, oldest first
 
+class CellRuns(TypedDict):
+    """All runs that one execution of a cell began."""
+    request: str  # msg_id of the execute_request
+    cell: str  # name of the execution, such as In[3]; empty if unknown
+    runs: list[int]  # ids of the last runs, oldest first
+    total: int | None  # tasks expected; null if unknown
+    done: int  # tasks that succeeded, failed or were cancelled
+    failed: int  # ended with an exception
+    cancelled: int  # of `done`, those that will not run
+    over: bool  # the cell has ended, and all its tasks
+    seconds: float | None  # from the first run's beginning to the last one's end; null before that
+    lines: list[FailedLine]  # where its tasks failed
+
+class FailedLine(TypedDict):
+    """A line of a cell at which tasks failed with the same type of error."""
+    request: str  # msg_id of the execute_request with this line in its code
+    line: int  # from 1, as the interpreter counts: without empty lines at the cell's top
+    text: str  # its beginning, without the indentation
+    error: str  # type of the error
+    message: str  # of the first of these errors, shortened
+    count: int  # tasks that failed here
+
+class Cells(Message):
+    """Cells that began runs: all of them for a view that joins, later those that have changed."""
+    kind: Literal["cells"]
+    cells: list[CellRuns]  # in the order of their first runs
+
 class Course(Message):
     """The counters of the present piece of work up to now, for a view that comes late or again."""
     kind: Literal["course"]
@@ -511,7 +538,7 @@ class TaskRerun(Message):
 
 # What the kernel sends.
 Frame = (
-    Hello | Goodbye | Snapshot | Course | Runs | Workers | Output | Refused | Show | Graph | GraphStates |
-    Timeline | TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | FailureCalls |
-    FailureRetried | TaskDetail | TaskRerun | TaskRecords | Comparison
+    Hello | Goodbye | Snapshot | Course | Runs | Cells | Workers | Output | Refused | Show | Graph |
+    GraphStates | Timeline | TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList |
+    FailureCalls | FailureRetried | TaskDetail | TaskRerun | TaskRecords | Comparison
 )

@@ -17,6 +17,7 @@ from typing import Any
 
 from cellmill import executor as executors
 from cellmill.telemetry import schema
+from cellmill.views.cells import CellFold
 from cellmill.views.publisher import Publisher, hello, packed
 
 _log = logging.getLogger("cellmill.views.comm")
@@ -69,7 +70,10 @@ class Link:
         self._order = threading.Lock()  # held to send: nothing follows the goodbye
         self._closed = False
         self._publisher = Publisher(
-            ip, lambda: executors.peek_default_executor(), lambda frame: self._send(self._frames, frame)
+            ip,
+            lambda: executors.peek_default_executor(),
+            lambda frame: self._send(self._frames, frame),
+            cells=CellFold(),
         )
         # Registered with the kernel, so that comm_info_request shows it, but never opened towards a page.
         self._frames: Any = comm.create_comm(target_name=schema.FRAME_TARGET, primary=False)

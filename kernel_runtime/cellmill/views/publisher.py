@@ -23,6 +23,7 @@ from cellmill.executor import Executor
 from cellmill.telemetry import schema
 from cellmill.telemetry.progress import ProgressFold
 from cellmill.views import commands
+from cellmill.views.cells import CellFold
 from cellmill.views.pace import INTERVAL, Pace
 from cellmill.views.samples import left_of, take_run_samples, take_sample
 from cellmill.views.scope import scope_of
@@ -65,8 +66,11 @@ class Publisher:
         rest: Callable[[], None] | None = None,
         ended: Callable[[], None] | None = None,
         progress: Progress | None = None,
+        cells: CellFold | None = None,
     ) -> None:
-        """``progress``: of another publisher of the same executor, whose pieces of work this one's are then."""
+        """``progress``: of another publisher of the same executor, whose pieces of work this one's are then.
+        ``cells``: for views that are beside their cells.
+        """
         self._ip = ip
         self._executor_of = executor_of
         self._deliver = send
@@ -77,6 +81,7 @@ class Publisher:
         self._pace = Pace()
         self.progress = progress or Progress()
         self._sections = SectionSet(self.progress.fold)
+        self._cells = cells
         self._last: schema.Snapshot | None = None
         self._sent_at = 0.0
         self._in_cell = True  # made by a magic or a call, that is inside a cell
@@ -96,6 +101,8 @@ class Publisher:
         """End the thread, take back every registration. The thread itself may call it, too."""
         self._closed = True
         self._wake.set()
+        if self._cells is not None:
+            self._cells.close()
         self._forget_runs()
         for name, callback in self._hooks:
             try:
@@ -145,10 +152,11 @@ class Publisher:
         return [*([] if answer is None else [answer]), *state]
 
     def _course(self) -> list[schema.Frame]:
-        """Return the counters of the present work so far, for a view that may have missed them."""
+        """Return the counters of the present work so far, and the cells, for a view that may have missed them."""
         with self.progress.lock:
             course = self.progress.fold.course()
-        return [] if course is None else [course]
+        cells = self._cells.all() if self._cells is not None else None
+        return [frame for frame in (course, cells) if frame is not None]
 
     def _of_runs(self, listener: str) -> list[schema.Frame]:
         """Return the counters up to now of the runs that a view shows by themselves."""
@@ -246,10 +254,14 @@ class Publisher:
         except Exception:
             _log.debug("no sample at the start of a cell", exc_info=True)
         self._in_cell = True
+        if self._cells is not None:
+            self._cells.cell_started()
         self._wake.set()
 
     def _cell_ended(self, *_: object) -> None:
         self._in_cell = False
+        if self._cells is not None:
+            self._cells.cell_ended()
         self._listeners.cell_ended()
         self._wake.set()
 
@@ -275,8 +287,9 @@ class Publisher:
             self._forget_unheard()
         waiting = self._publish_once()
         self._publish_sections()
+        more = self._cells is not None and self._cells.news(self._deliver)  # a recording has no cells
         self._tell_rest(waiting)
-        return waiting
+        return waiting or more
 
     def _interval(self) -> float:
         """Seconds between frames: active publishers share the frames that a browser is sent."""

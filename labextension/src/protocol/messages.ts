@@ -78,6 +78,36 @@ export interface Snapshot extends Message<'snapshot'> {
   /** runs in progress, oldest first */ readonly runs: readonly RunState[];
 }
 
+/** All runs that one execution of a cell began. */
+export interface CellRuns {
+  /** msg_id of the execute_request */ readonly request: string;
+  /** name of the execution, such as In[3]; empty if unknown */ readonly cell: string;
+  /** ids of the last runs, oldest first */ readonly runs: readonly number[];
+  /** tasks expected; null if unknown */ readonly total: number | null;
+  /** tasks that succeeded, failed or were cancelled */ readonly done: number;
+  /** ended with an exception */ readonly failed: number;
+  /** of `done`, those that will not run */ readonly cancelled: number;
+  /** the cell has ended, and all its tasks */ readonly over: boolean;
+  /** from the first run's beginning to the last one's end; null before that */
+  readonly seconds: number | null;
+  /** where its tasks failed */ readonly lines: readonly FailedLine[];
+}
+
+/** A line of a cell at which tasks failed with the same type of error. */
+export interface FailedLine {
+  /** msg_id of the execute_request with this line in its code */ readonly request: string;
+  /** from 1, as the interpreter counts: without empty lines at the cell's top */ readonly line: number;
+  /** its beginning, without the indentation */ readonly text: string;
+  /** type of the error */ readonly error: string;
+  /** of the first of these errors, shortened */ readonly message: string;
+  /** tasks that failed here */ readonly count: number;
+}
+
+/** Cells that began runs: all of them for a view that joins, later those that have changed. */
+export interface Cells extends Message<'cells'> {
+  /** in the order of their first runs */ readonly cells: readonly CellRuns[];
+}
+
 /** The counters of the present piece of work up to now, for a view that comes late or again. */
 export interface Course extends Message<'course'> {
   /** id of the run that it is about; null for all tasks of the present piece of work */
@@ -684,9 +714,9 @@ export interface TaskRerun extends Message<'task-rerun'> {
 
 /** What the kernel sends. */
 export type Frame =
-    Hello | Goodbye | Snapshot | Course | Runs | Workers | Output | Refused | Show | Graph | GraphStates |
-    Timeline | TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList | FailureCalls |
-    FailureRetried | TaskDetail | TaskRerun | TaskRecords | Comparison;
+    Hello | Goodbye | Snapshot | Course | Runs | Cells | Workers | Output | Refused | Show | Graph |
+    GraphStates | Timeline | TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList |
+    FailureCalls | FailureRetried | TaskDetail | TaskRerun | TaskRecords | Comparison;
 
 /** What a view sends. */
 export type Command =
@@ -703,6 +733,13 @@ const runState = record<RunState>({
     cancelled: nullable(integer), priority: integer
 });
 const timeLeft = record<TimeLeft>({ seconds: number, unknown: list(string) });
+const failedLine = record<FailedLine>({
+    request: string, line: integer, text: string, error: string, message: string, count: integer
+});
+const cellRuns = record<CellRuns>({
+    request: string, cell: string, runs: list(integer), total: nullable(integer), done: integer,
+    failed: integer, cancelled: integer, over: boolean, seconds: nullable(number), lines: list(failedLine)
+});
 const runRecord = record<RunRecord>({
     id: integer, cell: string, name: string, began: number, wall: nullable(number), submitted: integer,
     succeeded: integer, failed: integer, cancelled: integer, busy: nullable(number), kept: boolean
@@ -781,6 +818,7 @@ export const parseFrame = union<Frame>('Frame', {
       time: list(number), ran: list(integer), queued: list(integer), running: list(integer)
   }),
   'runs': message<Runs>('Runs', { cellmill: version, kind: literal('runs'), runs: list(runRecord) }),
+  'cells': message<Cells>('Cells', { cellmill: version, kind: literal('cells'), cells: list(cellRuns) }),
   'workers': message<Workers>('Workers', {
       cellmill: version, kind: literal('workers'), restarts: integer, workers: list(workerState),
       ends: list(workerEnd), machine: nullable(machine)

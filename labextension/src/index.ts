@@ -16,7 +16,10 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { OPEN_DASHBOARD, addCommands } from './lab/commands';
 import { addExamples } from './lab/launcher';
 import { drawSavedDashboards } from './lab/savedDashboard';
-import { Sessions } from './connection/sessions';
+import { Cells } from './lab/cells/cells';
+import { Endings } from './lab/cells/notify';
+import { Sessions, type Entry } from './connection/sessions';
+import type { CellRuns } from './protocol/messages';
 import { Settings } from './lab/settings';
 import { Shell } from './lab/shell';
 
@@ -54,12 +57,24 @@ const dashboard: JupyterFrontEndPlugin<void> = {
       });
     }
     const sessions = new Sessions(consoles === null ? [notebooks] : [notebooks, consoles]);
+    const trans = (translator ?? nullTranslator).load('cellmill');
+    const open = (entry: Entry, cell: CellRuns): void => {
+      app.shell.activateById(entry.widget.id);
+      const run = cell.runs.at(-1);
+      void app.commands.execute(OPEN_DASHBOARD, {
+        ...(run === undefined ? {} : { run }),
+        ...(cell.runs.length > 1 ? { tab: 'runs' } : {})
+      });
+    };
+    const cells = new Cells({ sessions, trans, open });
+    new Endings({ sessions, settings, trans, open });
     const shell = new Shell({
       app,
       labShell,
       settings,
       sessions,
-      trans: (translator ?? nullTranslator).load('cellmill')
+      cells,
+      trans
     });
     addCommands(app, palette, shell);
     sessions.asked.connect((_, { link, request }) => {

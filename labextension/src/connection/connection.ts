@@ -58,6 +58,16 @@ export class KernelLink implements IDisposable {
     return this._asked;
   }
 
+  /** Emitted when the kernel begins to execute a request: its msg_id, and the code. */
+  get executing(): ISignal<this, { readonly request: string; readonly code: string }> {
+    return this._executing;
+  }
+
+  /** The id of the present kernel, which stays when it restarts. */
+  get kernelId(): string | null {
+    return this._kernel?.id ?? null;
+  }
+
   /** Tell the kernel that the panel is open, once the control comm is. */
   answerShown(request: number): void {
     const shown: Shown = { cellmill: VERSION, kind: 'shown', request };
@@ -147,6 +157,11 @@ export class KernelLink implements IDisposable {
   }
 
   private _onMessage(_: ISessionContext, message: KernelMessage.IMessage): void {
+    if (message.header.msg_type === 'execute_input') {
+      const { code } = (message as KernelMessage.IExecuteInputMsg).content;
+      const request = (message.parent_header as Partial<KernelMessage.IHeader>).msg_id ?? '';
+      this._executing.emit({ request, code });
+    }
     if (message.header.msg_type !== 'comm_msg') {
       return;
     }
@@ -344,6 +359,10 @@ export class KernelLink implements IDisposable {
   private readonly _context: ISessionContext;
   private readonly _changed = new Signal<this, void>(this);
   private readonly _asked = new Signal<this, number>(this);
+  private readonly _executing = new Signal<
+    this,
+    { readonly request: string; readonly code: string }
+  >(this);
   private _control: ControlComm | null = null;
   private _pending: Command[] = [];
   private _watch: Watch = NOTHING;

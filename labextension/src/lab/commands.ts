@@ -5,6 +5,7 @@ import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
+import { askToNotify, canNotify, mayNotify } from './cells/notify';
 import { millIcon } from './icon';
 import { VERSION, type Command } from '../protocol/messages';
 import type { Entry } from '../connection/sessions';
@@ -18,6 +19,8 @@ export const PAUSE_RUN = 'cellmill:pause-run';
 export const RESUME_RUN = 'cellmill:resume-run';
 export const MORE_WORKERS = 'cellmill:more-workers';
 export const FEWER_WORKERS = 'cellmill:fewer-workers';
+export const SHOW_CELL = 'cellmill:show-cell';
+export const ALLOW_NOTIFICATIONS = 'cellmill:allow-notifications';
 
 /** What the commands act on. */
 export interface DashboardHost {
@@ -28,8 +31,13 @@ export interface DashboardHost {
   readonly withId: (id: string) => Entry | null;
   /** the one that a command without arguments is for */
   readonly meant: () => Entry | null;
-  /** Show the dashboard where the settings say, with one of its tabs if `tab` is not empty. */
-  readonly open: (tab: string) => void;
+  /** Show the dashboard where the settings say, with one of its tabs if `tab` is not empty, and of one `run` if that
+   * is not null. */
+  readonly open: (tab: string, run: number | null) => void;
+  /** Scroll to the cell that began a run. */
+  readonly showCell: (entry: Entry, run: number) => void;
+  /** Whether its cell is in the notebook. */
+  readonly hasCell: (entry: Entry, run: number) => boolean;
   /** Show the dashboard of one notebook in the main area; null where there is no such area. */
   readonly openInMain: ((path: string) => void) | null;
   /** Bring a notebook to the front. */
@@ -63,6 +71,7 @@ class Registrar {
     this._addOpening();
     this._addControl();
     this._addWorkers();
+    this._addCells();
   }
 
   private _addOpening(): void {
@@ -73,8 +82,15 @@ class Registrar {
       label: trans.__('Cellmill Tasks'),
       caption: trans.__('Show the tasks of the active notebook while they run'),
       icon: true,
-      properties: { tab },
-      execute: args => host.open(typeof args.tab === 'string' ? args.tab : '')
+      properties: {
+        tab,
+        run: { type: 'integer', description: 'Id of the run to show; without it all tasks' }
+      },
+      execute: args =>
+        host.open(
+          typeof args.tab === 'string' ? args.tab : '',
+          typeof args.run === 'number' ? args.run : null
+        )
     });
     const path = { type: 'string', description: 'Whose dashboard; without it the active one' };
     this._add(OPEN_IN_MAIN, {
@@ -152,6 +168,37 @@ class Registrar {
     });
   }
 
+  private _addCells(): void {
+    const { _host: host } = this;
+    const { trans } = host;
+    this._add(SHOW_CELL, {
+      label: trans.__('Show the Cell of a Cellmill Run'),
+      caption: trans.__('Scroll to the cell that began the run, and select it'),
+      properties: { run: { type: 'integer', description: 'Id of the run' } },
+      listed: false,
+      isEnabled: ({ run }) => {
+        const entry = host.meant();
+        return entry !== null && typeof run === 'number' && host.hasCell(entry, run);
+      },
+      execute: ({ run }) => {
+        const entry = host.meant();
+        if (entry !== null && typeof run === 'number') {
+          host.showCell(entry, run);
+        }
+      }
+    });
+    this._add(ALLOW_NOTIFICATIONS, {
+      label: trans.__('Notify When Long Cellmill Runs End'),
+      caption: trans.__(
+        'Ask the browser for the permission to notify you; the settings say what is long'
+      ),
+      properties: {},
+      isEnabled: () => canNotify(),
+      isToggled: () => mayNotify(),
+      execute: () => void askToNotify()
+    });
+  }
+
   /** Register one, and list it in the palette. */
   private _add(
     command: string,
@@ -162,16 +209,20 @@ class Registrar {
       properties: Record<string, { type: string; description: string }>;
       isEnabled?: (args: Arguments) => boolean;
       isVisible?: () => boolean;
+      isToggled?: () => boolean;
+      listed?: boolean;
       execute: (args: Arguments) => void;
     }
   ): void {
-    const { properties, icon, ...rest } = options;
+    const { properties, icon, listed, ...rest } = options;
     this._app.commands.addCommand(command, {
       ...rest,
       describedBy: { args: { type: 'object', properties } },
       ...(icon === true ? { icon: millIcon } : {})
     });
-    this._palette?.addItem({ command, category: this._host.trans.__('Cellmill') });
+    if (listed !== false) {
+      this._palette?.addItem({ command, category: this._host.trans.__('Cellmill') });
+    }
   }
 
   /** The entry that a command is for: that of the line under the context menu, else the one in front. */

@@ -19,6 +19,13 @@ export interface DashboardOptions {
   readonly sessions: Sessions;
   readonly settings: Settings;
   readonly trans: TranslationBundle;
+  readonly cells: CellWays;
+}
+
+/** The way from runs to the cells that began them. */
+export interface CellWays {
+  readonly hasCell: (entry: Entry, run: number) => boolean;
+  readonly showCell: (entry: Entry, run: number) => void;
 }
 
 /** Draws as often as the settings say, and only while it is visible. */
@@ -36,7 +43,15 @@ export abstract class DashboardWidget extends Widget implements Viewer {
       this.node,
       this.trans,
       command => this._command(command),
-      line => runLine(this.entry?.widget ?? null, line)
+      line => runLine(this.entry?.widget ?? null, line),
+      {
+        has: run => this.entry !== null && options.cells.hasCell(this.entry, run),
+        show: run => {
+          if (this.entry !== null) {
+            options.cells.showCell(this.entry, run);
+          }
+        }
+      }
     );
     this._view.showTab(this._tab);
     this.sessions.changed.connect(this._onChanged, this);
@@ -60,6 +75,13 @@ export abstract class DashboardWidget extends Widget implements Viewer {
   /** Show one of the tabs. */
   showTab(id: string): void {
     this._view.showTab(id);
+  }
+
+  /** Show one run, as soon as the kernel has told of it; null changes nothing. */
+  showRun(run: number | null): void {
+    if (run !== null) {
+      this._view.showRun(run);
+    }
   }
 
   /** Move the keyboard's focus to the tab that shows, or to the widget while there are no tabs. */

@@ -14,6 +14,8 @@ export interface Preferences {
   readonly pictures: number;
   /** whether the dashboard opens by itself when tasks begin */
   readonly openByItself: boolean;
+  /** seconds that the tasks of a cell take at least, to notify of their end; 0: never */
+  readonly notifyAfter: number;
 }
 
 const DEFAULTS: Preferences = {
@@ -21,7 +23,8 @@ const DEFAULTS: Preferences = {
   place: 'side',
   statusBar: true,
   pictures: 10,
-  openByItself: false
+  openByItself: false,
+  notifyAfter: 30
 };
 
 /** The preferences of this page. */
@@ -52,6 +55,7 @@ export class Settings {
 /** Preferences from settings of any shape: an invalid value is replaced by its default. */
 export function preferences(settings: Readonly<Record<string, unknown>>): Preferences {
   const { defaultTab, openIn, showInStatusBar, picturesPerSecond, openWhenTasksBegin } = settings;
+  const { notifyAfter } = settings;
   const flag = (value: unknown, otherwise: boolean): boolean =>
     typeof value === 'boolean' ? value : otherwise;
   return {
@@ -62,6 +66,8 @@ export function preferences(settings: Readonly<Record<string, unknown>>): Prefer
       typeof picturesPerSecond === 'number'
         ? Math.min(10, Math.max(1, picturesPerSecond))
         : DEFAULTS.pictures,
-    openByItself: flag(openWhenTasksBegin, DEFAULTS.openByItself)
+    openByItself: flag(openWhenTasksBegin, DEFAULTS.openByItself),
+    notifyAfter:
+      typeof notifyAfter === 'number' && notifyAfter >= 0 ? notifyAfter : DEFAULTS.notifyAfter
   };
 }

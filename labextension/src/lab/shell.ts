@@ -5,6 +5,7 @@ import { WidgetTracker } from '@jupyterlab/apputils';
 import type { IStatusBar } from '@jupyterlab/statusbar';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import type { Cells } from './cells/cells';
 import { OPEN_DASHBOARD, OPEN_IN_MAIN, type DashboardHost } from './commands';
 import { MainView } from './mainView';
 import { CellmillPanel } from './panel';
@@ -19,6 +20,8 @@ export interface ShellOptions {
   readonly labShell: ILabShell | null;
   readonly sessions: Sessions;
   readonly settings: Settings;
+  /** what is shown at the cells of notebooks */
+  readonly cells: Cells;
   readonly trans: TranslationBundle;
 }
 
@@ -30,6 +33,7 @@ export class Shell implements DashboardHost {
     const { app, sessions } = options;
     this._panel = new CellmillPanel({
       ...options,
+      cells: this,
       activate: widget => app.shell.activateById(widget.id)
     });
     app.shell.add(this._panel, 'right', { rank: 700, type: 'Cellmill' });
@@ -50,17 +54,24 @@ export class Shell implements DashboardHost {
 
   readonly show = (entry: Entry): void => this._options.app.shell.activateById(entry.widget.id);
 
+  readonly hasCell = (entry: Entry, run: number): boolean => this._options.cells.has(entry, run);
+
+  readonly showCell = (entry: Entry, run: number): void => {
+    this.show(entry);
+    this._options.cells.show(entry, run);
+  };
+
   /** Show the dashboard. If it is shown already, toggle the keyboard's focus between it and the notebook. */
-  readonly open = (tab: string): void => {
+  readonly open = (tab: string, run: number | null): void => {
     const { app, sessions, settings } = this._options;
     const current = sessions.current;
     if (settings.values.place === 'main' && this.openInMain !== null && current !== null) {
-      this.openInMain(current.widget.sessionContext.path, tab);
+      this.openInMain(current.widget.sessionContext.path, tab, run);
       return;
     }
     const panel = this._panel;
     const wasVisible = panel.isVisible;
-    if (wasVisible && panel.node.contains(document.activeElement) && tab === '') {
+    if (wasVisible && panel.node.contains(document.activeElement) && tab === '' && run === null) {
       if (current !== null) {
         this.show(current);
       }
@@ -68,13 +79,14 @@ export class Shell implements DashboardHost {
     }
     app.shell.activateById(panel.id);
     panel.showTab(tab);
+    panel.showRun(run);
     if (wasVisible) {
       panel.focus();
     }
   };
 
   /** Show the dashboard of one notebook beside it. */
-  get openInMain(): ((path: string, tab?: string) => void) | null {
+  get openInMain(): ((path: string, tab?: string, run?: number | null) => void) | null {
     return this._options.labShell === null ? null : this._openInMain;
   }
 
@@ -118,11 +130,11 @@ export class Shell implements DashboardHost {
     return front instanceof MainView || front === meant?.widget ? meant : null;
   }
 
-  private readonly _openInMain = (path: string, tab = ''): void => {
+  private readonly _openInMain = (path: string, tab = '', run: number | null = null): void => {
     const { app } = this._options;
     let view = this._views.find(one => one.path === path);
     if (view === undefined) {
-      view = new MainView({ ...this._options, path });
+      view = new MainView({ ...this._options, cells: this, path });
       void this._views.add(view);
       const made = view;
       view.title.changed.connect(() => void this._views.save(made)); // its notebook may have been renamed
@@ -131,6 +143,7 @@ export class Shell implements DashboardHost {
     }
     app.shell.activateById(view.id);
     view.showTab(tab);
+    view.showRun(run);
   };
 
   /** Open the dashboard when tasks begin in the notebook in front, once for each piece of work. The focus stays. */

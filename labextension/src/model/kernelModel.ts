@@ -1,5 +1,6 @@
 /** Folds a kernel's frames into the state that a view draws. Independent of the connection and of the page. */
 
+import { CellsModel } from './cells';
 import { outstanding, ran } from './counts';
 import { History, type Course } from './history';
 import type { Heard, Presence } from './presence';
@@ -73,6 +74,9 @@ export class KernelModel {
     this._sections = new Sections(all);
   }
 
+  /** the runs of each cell */
+  readonly cells = new CellsModel();
+
   /** Take one frame; `now` is when it arrived. */
   push(frame: Frame, now: number): void {
     if ('run' in frame && frame.run !== null && this._run === null) {
@@ -100,6 +104,9 @@ export class KernelModel {
       case 'runs':
         this._runs.push(frame);
         return;
+      case 'cells':
+        this.cells.push(frame);
+        return;
       default:
         this._sections.push(frame);
     }
@@ -121,6 +128,7 @@ export class KernelModel {
     this._unreadable = null;
     this._sections.reset();
     this._runs.clear();
+    this.cells.clear();
     this._scopes.clear();
   }
 

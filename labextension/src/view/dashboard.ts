@@ -5,6 +5,7 @@ import { outstanding, ran, succeeded } from '../model/counts';
 import type { KernelState } from '../model/kernelModel';
 import type { Command, Counts, Snapshot } from '../protocol/messages';
 import { ControlsView } from './controls';
+import type { CellWay } from './cellWay';
 import { child, setText } from './dom';
 import { FailedLine } from './failedLine';
 import { count, duration, rate, wholeSeconds } from './format';
@@ -24,12 +25,13 @@ export interface DashboardInput {
 
 /** The root element has the numbers as data attributes, for tests and style sheets. */
 export class DashboardView {
-  /** `runLine` runs a line in a new cell; absent where there is no notebook. */
+  /** `runLine` runs a line in a new cell, `cells` leads to cells; absent where there is no notebook. */
   constructor(
     parent: HTMLElement,
     trans: Translator,
     send: (command: Command) => void,
-    runLine?: (line: string) => void
+    runLine?: (line: string) => void,
+    cells?: CellWay
   ) {
     this._trans = trans;
     this._root = child(parent, 'section', 'cellmill-dashboard');
@@ -38,7 +40,7 @@ export class DashboardView {
     this._notice = child(this._root, 'p', 'cellmill-notice');
     this._notice.setAttribute('role', 'alert');
     this._body = child(this._root, 'div', 'cellmill-body');
-    this._scope = new ScopeView(this._body, trans, run => this._choose(run));
+    this._scope = new ScopeView(this._body, trans, run => this._choose(run), cells);
     this._failures = new FailedLine(this._body, trans, () =>
       this._tabs.open('tasks', { failures: true })
     );
@@ -65,7 +67,7 @@ export class DashboardView {
     this._workers = term(list, trans.__('Workers'), 'cellmill-workers');
     this._controls = new ControlsView(this._body, trans, send);
     this._runs = new RunsView(this._body, trans, send, run => this._choose(run));
-    this._tabs = new TabStrip(this._body, trans, send, runLine);
+    this._tabs = new TabStrip(this._body, trans, send, runLine, cells);
     this._spoken = child(this._root, 'p', 'cellmill-spoken');
     this._spoken.setAttribute('role', 'status');
     this._root.addEventListener('cellmill-run', event =>
@@ -77,6 +79,11 @@ export class DashboardView {
   draw(input: DashboardInput | null, missing = ''): void {
     const all = input?.state.snapshot ?? null;
     this._input = input;
+    if (this._wanted !== null && input?.state.runs.some(run => run.id === this._wanted) === true) {
+      this._run = this._wanted;
+      this._wanted = null;
+      this._tabs.scope(this._run);
+    }
     const state = this._shown();
     const snapshot = state?.snapshot ?? null;
     setText(this._title, input?.title ?? '');
@@ -98,6 +105,12 @@ export class DashboardView {
   /** Show one of the tabs; unknown ids are ignored. */
   showTab(id: string): void {
     this._tabs.choose(id);
+  }
+
+  /** Show one run, as soon as it is among the known ones; another choice before that stands. */
+  showRun(run: number): void {
+    this._wanted = run;
+    this.draw(this._input);
   }
 
   /** Move the keyboard's focus to the first element that can have it. */
@@ -162,6 +175,7 @@ export class DashboardView {
 
   /** Show one run, by its id; null for all tasks. */
   private _choose(run: number | null): void {
+    this._wanted = null;
     if (run !== this._run) {
       this._run = run;
       this._tabs.scope(run);
@@ -262,6 +276,8 @@ export class DashboardView {
   private _input: DashboardInput | null = null;
   /** the run that is shown; null for all tasks */
   private _run: number | null = null;
+  /** the run that is to be shown as soon as it is known */
+  private _wanted: number | null = null;
   private readonly _root: HTMLElement;
   private readonly _title: HTMLElement;
   private readonly _message: HTMLElement;

@@ -2,6 +2,7 @@
 
 import { outstandingIn } from '../model/runs';
 import type { RunRecord } from '../protocol/messages';
+import { cellButton, drawCellButton, type CellWay } from './cellWay';
 import { child, setText } from './dom';
 import { clock, count } from './format';
 import type { Translator } from './translator';
@@ -10,21 +11,29 @@ const ALL = '';
 
 export class ScopeView {
   /** `choose` is called with a run's id, or with null for all tasks. */
-  constructor(parent: HTMLElement, trans: Translator, choose: (run: number | null) => void) {
+  constructor(
+    parent: HTMLElement,
+    trans: Translator,
+    choose: (run: number | null) => void,
+    private readonly _way?: CellWay
+  ) {
     this._trans = trans;
     this._root = child(parent, 'div', 'cellmill-scope');
-    this._select = child(this._root, 'select', 'cellmill-scope-choice') as HTMLSelectElement;
+    const line = child(this._root, 'div', 'cellmill-scope-line');
+    this._select = child(line, 'select', 'cellmill-scope-choice') as HTMLSelectElement;
     this._select.setAttribute('aria-label', trans.__('Tasks shown'));
     this._select.addEventListener('change', () => {
       const { value } = this._select;
       choose(value === ALL ? null : Number(value));
     });
+    this._toCell = _way && cellButton(line, _way, () => this._chosen);
     this._note = child(this._root, 'p', 'cellmill-note cellmill-scope-note');
     this._note.setAttribute('role', 'status');
   }
 
   /** Draw the choice: of the runs whose tasks can be looked at, newest first, and of the chosen one. */
   draw(runs: readonly RunRecord[], chosen: number | null): void {
+    this._chosen = chosen;
     const offered = runs.filter(run => run.kept || run.id === chosen);
     this._root.hidden = offered.length === 0;
     const wanted: (readonly [string, string])[] = [[ALL, this._trans.__('All of this work')]];
@@ -48,6 +57,10 @@ export class ScopeView {
     }
     this._select.title = this._select.selectedOptions[0]?.textContent ?? '';
     const record = runs.find(run => run.id === chosen);
+    if (this._toCell !== undefined) {
+      const there = record !== undefined && this._way?.has(record.id) === true;
+      drawCellButton(this._toCell, there, record === undefined ? '' : titleOf(record), this._trans);
+    }
     const gone = record?.kept === false;
     this._note.hidden = !gone;
     setText(
@@ -64,6 +77,8 @@ export class ScopeView {
   private readonly _root: HTMLElement;
   private readonly _select: HTMLSelectElement;
   private readonly _note: HTMLElement;
+  private readonly _toCell: HTMLButtonElement | undefined;
+  private _chosen: number | null = null;
 }
 
 /** A run in one line: its cell and function, when it began, and its tasks. */

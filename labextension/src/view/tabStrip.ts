@@ -2,6 +2,7 @@
 
 import type { KernelState } from '../model/kernelModel';
 import { VERSION, type Command } from '../protocol/messages';
+import type { CellWay } from './cellWay';
 import { button, child } from './dom';
 import { TABS } from './tabs';
 import type { Tab, TabKind } from './tabs/tab';
@@ -27,7 +28,8 @@ export class TabStrip {
     parent: HTMLElement,
     trans: Translator,
     send: (command: Command) => void,
-    runLine?: (line: string) => void
+    runLine?: (line: string) => void,
+    private readonly _cells?: CellWay
   ) {
     this._trans = trans;
     this._send = send;
@@ -151,7 +153,8 @@ export class TabStrip {
       parent: page,
       trans: this._trans,
       send: this._send,
-      runLine: this._runLine
+      runLine: this._runLine,
+      cells: this._cells
     });
     this._made.set(kind.id, { page, tab });
     this._buttons[TABS.indexOf(kind)]?.setAttribute('aria-controls', page.id);

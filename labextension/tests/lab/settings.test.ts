@@ -12,4 +12,6 @@ test('settings of any shape become preferences', () => {
   assert.equal(preferences({ picturesPerSecond: 99 }).pictures, 10);
   assert.equal(preferences({ picturesPerSecond: 0 }).pictures, 1);
   assert.equal(preferences({ openIn: 'main' }).place, 'main');
+  assert.equal(preferences({ notifyAfter: -1 }).notifyAfter, 30);
+  assert.equal(preferences({ notifyAfter: 0 }).notifyAfter, 0);
 });

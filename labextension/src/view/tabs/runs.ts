@@ -3,6 +3,7 @@
 import type { KernelState } from '../../model/kernelModel';
 import { outstandingIn } from '../../model/runs';
 import type { RunRecord } from '../../protocol/messages';
+import { cellButton, drawCellButton, type CellWay } from '../cellWay';
 import { ComparisonView } from '../comparison';
 import { button, child, setName, setText } from '../dom';
 import { clock, count, duration } from '../format';
@@ -11,7 +12,8 @@ import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
 class RunsTab implements Tab {
-  constructor({ parent, trans, send }: TabOptions) {
+  constructor({ parent, trans, send, cells }: TabOptions) {
+    this._cells = cells;
     this._parent = parent;
     this._trans = trans;
     this._empty = child(parent, 'p', 'cellmill-message');
@@ -30,9 +32,14 @@ class RunsTab implements Tab {
 
   draw(state: KernelState): void {
     this._comparison.draw(state);
-    if (state.runs === this._runs && state.run === this._chosen) {
+    const there = new Set(
+      state.runs.map(run => run.id).filter(id => this._cells?.has(id) === true)
+    );
+    const same = there.size === this._there.size && [...there].every(id => this._there.has(id));
+    if (state.runs === this._runs && state.run === this._chosen && same) {
       return;
     }
+    this._there = there;
     this._runs = state.runs;
     this._chosen = state.run;
     this._empty.hidden = state.runs.length > 0;
@@ -52,7 +59,7 @@ class RunsTab implements Tab {
 
   private _drawRun(item: Element, run: RunRecord, recorded: boolean): void {
     const trans = this._trans;
-    const [name, began, wall, outcome, busy] = Array.from(item.children);
+    const [name, began, wall, outcome, busy, toCell] = Array.from(item.children);
     if (!(name instanceof HTMLButtonElement) || busy === undefined) {
       return;
     }
@@ -76,6 +83,9 @@ class RunsTab implements Tab {
         setText(place, texts[index] ?? '');
       }
     });
+    if (toCell instanceof HTMLButtonElement) {
+      drawCellButton(toCell, this._there.has(run.id), titleOf(run), trans);
+    }
     outcome?.classList.toggle('cellmill-bad', run.failed > 0);
   }
 
@@ -103,6 +113,9 @@ class RunsTab implements Tab {
     child(item, 'span', 'cellmill-history-wall');
     child(item, 'span', 'cellmill-history-outcome');
     child(item, 'span', 'cellmill-history-busy');
+    if (this._cells !== undefined) {
+      cellButton(item, this._cells, () => this._runs[index]?.id ?? null);
+    }
     return item;
   }
 
@@ -114,6 +127,9 @@ class RunsTab implements Tab {
   private readonly _note: HTMLElement;
   private _runs: readonly RunRecord[] = [];
   private _chosen: number | null = null;
+  private readonly _cells: CellWay | undefined;
+  /** the runs whose cells are in the notebook */
+  private _there: ReadonlySet<number> = new Set();
 }
 
 export const runsTab: TabKind = {

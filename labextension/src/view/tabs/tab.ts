@@ -2,6 +2,7 @@
 
 import type { KernelState } from '../../model/kernelModel';
 import type { Command } from '../../protocol/messages';
+import type { CellWay } from '../cellWay';
 import type { Translator } from '../translator';
 
 /** The arguments of a tab's constructor. */
@@ -12,6 +13,8 @@ export interface TabOptions {
   readonly send: (command: Command) => void;
   /** run a line in a new cell; absent where there is no notebook */
   readonly runLine?: ((line: string) => void) | undefined;
+  /** the way to the cells of runs; absent where there is no notebook */
+  readonly cells?: CellWay | undefined;
 }
 
 /** A tab; it is drawn at most ten times a second, and only while it is selected. */

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cellmill.task import RunCounts
 
 INTERVAL = 0.3  # seconds between frames
+PULSE = 2.0  # between those of a cell that runs and does not change, for the page that was just reloaded
 REMEMBERED = 256  # cells
 MOST_RUNS = 64  # of one cell, by their ids
 MOST_LINES = 8  # of one cell
@@ -167,8 +168,14 @@ class CellFold:
             open_cells = {name: cell for name, cell in self._cells.items() if self._unsettled(name, cell)}
             if time.monotonic() - self._told_at < INTERVAL:
                 return bool(open_cells)
+            late = time.monotonic() - self._told_at >= PULSE
             states = {name: cell.state(name == self._present) for name, cell in open_cells.items()}
-            frame = _frame([state for name, state in states.items() if self._told.get(name) != state])
+            news = [
+                state
+                for name, state in states.items()
+                if self._told.get(name) != state or (late and not state["over"])
+            ]
+            frame = _frame(news)
             self._told.update(states)
         if frame is not None:
             self._told_at = time.monotonic()

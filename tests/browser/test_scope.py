@@ -115,7 +115,7 @@ def test_one_run_rules_the_header_and_every_tab(lab: OpenLab, tmp_path: Path) ->
     check_tabs(page, "rank", 0)
     runs = tab(page, "runs").locator(".cellmill-history-run")
     runs.filter(has_text="simulate").get_by_text("18 done, 2 failed").wait_for()
-    assert runs.filter(has_text="rank").locator("button").get_attribute("aria-pressed") == "true"
+    assert runs.filter(has_text="rank").locator(".cellmill-run-name").get_attribute("aria-pressed") == "true"
     assert grave_findings(page, PANEL) == []
 
     # After a reload all tasks are shown, and a run that is over can be chosen.

@@ -51,21 +51,22 @@ export class DashboardView {
     this._fill = child(track, 'div', 'cellmill-bar-fill');
     this._fillFailed = child(track, 'div', 'cellmill-bar-failed');
     this._fillCancelled = child(track, 'div', 'cellmill-bar-cancelled');
-    const headline = child(this._body, 'div', 'cellmill-headline');
+    const figures = child(this._body, 'div', 'cellmill-head-figures');
+    const headline = child(figures, 'div', 'cellmill-headline');
     this._progress = child(headline, 'span', 'cellmill-progress');
     this._rate = child(headline, 'span', 'cellmill-rate');
-    this._times = child(this._body, 'div', 'cellmill-times');
+    this._times = child(figures, 'div', 'cellmill-times');
     this._elapsed = child(this._times, 'span', 'cellmill-elapsed');
     this._left = child(this._times, 'span', 'cellmill-left');
     this._unknown = child(this._times, 'span', 'cellmill-unknown');
-    this._sparkline = new Sparkline(this._body);
-    const list = child(this._body, 'dl', 'cellmill-counts');
+    const list = child(figures, 'dl', 'cellmill-counts');
     this._failed = term(list, trans.__('Failed'), 'cellmill-failed');
     this._cancelled = term(list, trans.__('Cancelled'), 'cellmill-cancelled');
     this._running = term(list, trans.__('Running'), 'cellmill-running');
     this._queued = term(list, trans.__('Queued'), 'cellmill-queued');
     this._workers = term(list, trans.__('Workers'), 'cellmill-workers');
     this._controls = new ControlsView(this._body, trans, send);
+    this._sparkline = new Sparkline(this._body);
     this._runs = new RunsView(this._body, trans, send, run => this._choose(run));
     this._tabs = new TabStrip(this._body, trans, send, runLine, cells);
     this._spoken = child(this._root, 'p', 'cellmill-spoken');
@@ -330,7 +331,7 @@ function progressOf(counts: Counts, trans: Translator): string {
 }
 
 function term(list: HTMLElement, name: string, className: string): HTMLElement {
-  const row = child(list, 'div', 'cellmill-count');
+  const row = child(list, 'div', `cellmill-count ${className}-count`);
   child(row, 'dt', 'cellmill-count-name').textContent = name;
   return child(row, 'dd', className);
 }

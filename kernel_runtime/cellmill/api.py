@@ -113,8 +113,15 @@ def why(task: Future | int) -> str:
     if isinstance(task, BaseFuture):
         early = _of_future(task)
         if early:
-            return early
+            return early + _near_text(task)
     return in_words(*_find(task))
+
+
+def _near_text(future: BaseFuture[Any]) -> str:
+    """Return what its worker's memory was like, where its pool knows that."""
+    executor, ticket = peek_default_executor(), getattr(future, "_ticket", 0)
+    observer = None if executor is None else executor._backend.observer
+    return observer.tasks.why(ticket).near_text if observer is not None and ticket else ""
 
 
 def in_words(questions: TaskQuestions, ticket: int) -> str:
@@ -126,11 +133,13 @@ def in_words(questions: TaskQuestions, ticket: int) -> str:
     if failed is not None:
         return (
             f"It does not wait: task {number(failed.task)}, {failed.function}({failed.arguments}), failed with "
-            f"{failed.type}: {failed.message}"
+            f"{failed.type}: {failed.message}" + ("." + waits.near_text if waits.near_text else "")
         )
     rows = questions.find(task=ticket, order="newest")[0]
     latest = {row.kind for row in rows if row.attempt == max(each.attempt for each in rows)}
-    return f"It does not wait: {_ENDS[latest.pop()]}." if len(latest) == 1 else str(waits)
+    if len(latest) != 1:
+        return str(waits)
+    return f"It does not wait: {_ENDS[latest.pop()]}.{waits.near_text}"
 
 
 def waits(task: int, executor: Executor | None = None) -> Waits:

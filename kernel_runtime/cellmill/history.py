@@ -17,7 +17,18 @@ from .task import RunCounts
 
 __all__ = ["RunCounter", "RunFigures", "RunRecord", "Runs", "Stages", "code_of"]
 
-_COLUMNS = ("run", "cell", "name", "began", "wall", "succeeded", "failed", "cancelled", "your code")
+_COLUMNS = (
+    "run",
+    "cell",
+    "name",
+    "began",
+    "wall",
+    "succeeded",
+    "failed",
+    "cancelled",
+    "your code",
+    "peak memory",
+)
 
 
 class Stages(NamedTuple):
@@ -67,6 +78,9 @@ class RunRecord:
     busy: (
         float | None
     )  # share of the workers' time in user code, without what other runs used; None: not known
+    memory: (
+        int | None
+    )  # bytes: the most of its own that a worker had at a sample while it ran a task of this; None: not known
     figures: RunFigures | None = field(default=None, repr=False, compare=False)  # for `cellmill.compare`
     code: CodeType | None = field(default=None, repr=False, compare=False)  # of the function; None: not known
 
@@ -106,6 +120,7 @@ def _cells(record: RunRecord) -> tuple[str, ...]:
         else f"{duration_text(record.wall)}, {record.outstanding:,} to go",
         *(f"{count:,}" if count else "" for count in counts),
         "" if record.busy is None else f"{100 * record.busy:.0f} %",
+        "" if record.memory is None else f"{record.memory / 1e6:,.0f} MB",
     )
 
 
@@ -122,6 +137,9 @@ class RunCounter(Protocol):
 
     def busy_share(self, run: int) -> float | None:
         """Return the share of the workers' time in user code, 0 to 1; None where it is not known."""
+
+    def peak_memory(self, run: int) -> int | None:
+        """Return the most memory of its own that a worker had while it ran a task of a run; None: not known."""
 
     def last_end(self, run: int) -> int | None:
         """Return when the last task of a run ended on its worker, in monotonic nanoseconds; None: not known."""

@@ -306,7 +306,8 @@ class WorkerInfo:
     """One worker process; ``state`` is "starting", "idle", "busy", "stopping" or "lost".
 
     Of the task it runs: ``function``, ``task`` (its number), ``element`` (place in its chunk) and ``since_ns`` (when
-    it began, on the monotonic clock); None when it runs none.
+    it began, on the monotonic clock); None when it runs none. ``declared``: bytes of memory that it asks for; None: it
+    declares none.
     """
 
     index: int
@@ -318,6 +319,7 @@ class WorkerInfo:
     task: int | None = None
     element: int | None = None
     since_ns: int | None = None
+    declared: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

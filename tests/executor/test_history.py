@@ -84,13 +84,26 @@ def test_as_a_table() -> None:
     began = datetime(2026, 1, 2, 3, 4, 5)
     records = Runs(
         [
-            RunRecord(1, "dock", "In[3]", began, 12.5, True, 2000, 1990, 10, 0, 0.94),
-            RunRecord(2, "<b>", "In[4]", began, 0.25, False, 10, 3, 0, 2, None),
+            RunRecord(1, "dock", "In[3]", began, 12.5, True, 2000, 1990, 10, 0, 0.94, 2 * 10**9),
+            RunRecord(2, "<b>", "In[4]", began, 0.25, False, 10, 3, 0, 2, None, None),
         ]
     )
     head, first, second = repr(records).splitlines()
     assert head.split()[:4] == ["run", "cell", "name", "began"]
-    assert first.split() == ["1", "In[3]", "dock", "03:04:05", "12.5", "s", "1,990", "10", "94", "%"]
+    assert first.split() == [
+        "1",
+        "In[3]",
+        "dock",
+        "03:04:05",
+        "12.5",
+        "s",
+        "1,990",
+        "10",
+        "94",
+        "%",
+        "2,000",
+        "MB",
+    ]
     assert "250 ms, 5 to go" in second
     markup = records._repr_html_()
     assert "<td>94 %</td>" in markup

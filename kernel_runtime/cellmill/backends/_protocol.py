@@ -16,6 +16,7 @@ from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
 from ..telemetry.account import Account
 from ..telemetry.profile import Flame
 from ..telemetry.time_left import TimeLeft
+from ..telemetry.usage import Point
 from .map_iterator import MapIterator
 from .map_options import MapOptions
 from .resources import Resources
@@ -260,6 +261,31 @@ class Profiling(Protocol):
         """
 
 
+class ResourceUse(Protocol):
+    """What workers use, sampled while tasks run. Thread-safe."""
+
+    def points(self, since: float, until: float = ...) -> list[Point]:
+        """Return what was used in that time, in monotonic seconds."""
+
+    def peaks(self, run: int | None) -> Mapping[int, int]:
+        """Return the most memory of its own that a worker had while it ran a task, by function: of a run (by its number
+        here), or of the present piece of work.
+        """
+
+    def near(self, ticket: int) -> Near | None:
+        """Return what is known of a task that came near the memory that it declared."""
+
+
+class Near(Protocol):
+    """A task whose worker came near the memory that the task declared, in bytes."""
+
+    @property
+    def memory(self) -> int: ...
+
+    @property
+    def declared(self) -> int: ...
+
+
 class Backend(Protocol):
     """Runs tasks; every method may be called from any thread."""
 
@@ -274,6 +300,10 @@ class Backend(Protocol):
     @property
     def observer(self) -> Observer | None:
         """None where single tasks cannot be watched."""
+
+    @property
+    def use(self) -> ResourceUse | None:
+        """None where the memory of workers cannot be read."""
 
     @property
     def profiling(self) -> Profiling | None:
@@ -302,6 +332,11 @@ class Backend(Protocol):
 
     def busy_share(self, run: int) -> float | None:
         """Return the share of the workers' time in user code, 0 to 1; None where it is not known."""
+
+    def peak_memory(self, run: int) -> int | None:
+        """Return the most memory of its own, in bytes, that a worker had while it ran a task of the run, of what was
+        sampled; None: not known.
+        """
 
     def last_end(self, run: int) -> int | None:
         """Return when the last task of a run ended on its worker, in monotonic nanoseconds; None: not known."""

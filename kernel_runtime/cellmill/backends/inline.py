@@ -43,6 +43,7 @@ class InlineBackend:
     needs_threads = False
     observer = None
     profiling = None
+    use = None
     policy = "none"
 
     def __init__(
@@ -223,6 +224,9 @@ class InlineBackend:
 
     def busy_share(self, run: int) -> float | None:
         return None
+
+    def peak_memory(self, run: int) -> None:
+        return None  # tasks run in the kernel
 
     def last_end(self, run: int) -> int | None:
         return None

@@ -88,6 +88,10 @@ class Waits:
     holders: tuple[tuple[int, str], ...] = ()  # some of those that have it
     first: tuple[int, str] | None = None  # the task that gets some before it, and how much it asks for
     first_wanted: str = ""
+    memory: str = (
+        ""  # that its worker had, and that it declared, where this came near that; as people write it
+    )
+    declared: str = ""
 
     @property
     def waiting(self) -> bool:
@@ -95,7 +99,14 @@ class Waits:
         return self.reason not in ("over", "running", "stopping")
 
     def __str__(self) -> str:
-        return _WORDS[self.reason](self)
+        return _WORDS[self.reason](self) + self.near_text
+
+    @property
+    def near_text(self) -> str:
+        """A sentence on a task whose worker came near the memory that it declared; "" for others."""
+        if not self.declared:
+            return ""
+        return f" Its worker had {self.memory} of memory while it ran; the task declares {self.declared}."
 
 
 def number(task: int) -> str:

@@ -9,6 +9,7 @@ import cellmill
 from cellmill import run_registry
 from cellmill.diagnostics.short_text import duration_text
 from cellmill.magics.lines import Line, UsageError, did_you_mean
+from cellmill.task import size_text
 from cellmill.telemetry import schema
 from cellmill.telemetry.account import Account
 from cellmill.views.sections.work_fold import INTERVALS, fold_all, journeys_of
@@ -73,6 +74,8 @@ class Journeys:
         parts = [f"{tasks:,} task{'s' if tasks != 1 else ''}"]
         parts += [f"{journey['failed']:,} failed"] if journey["failed"] else []
         parts += [f"{journey['cut']:,} cancelled or lost"] if journey["cut"] else []
+        memory = journey["memory"]
+        parts += [f"a worker had up to {size_text(memory)} of memory"] if memory is not None else []
         return f"{journey['name']}: {', '.join(parts)}"
 
     def __repr__(self) -> str:
@@ -132,7 +135,9 @@ def run_journeys(text: str) -> Journeys:
     else:
         timeline.begin(0, run.key)
     fold_all(timeline)
-    functions = journeys_of(timeline.figures(), observer.function_names)
+    use = executor._backend.use
+    peaks = {} if use is None else use.peaks(None if run is None else run.key)
+    functions = journeys_of(timeline.figures(), observer.function_names, peaks)
     account = observer.account(None if run is None else run.key, advice=True)
     if run is not None:
         return Journeys(f"run {run.id}, {run.name}", tuple(functions), account, account.tasks)

@@ -20,6 +20,8 @@ BUFFERS: dict[str, tuple[str, ...]] = {
     "graph-states": ("states", "seconds"),
     "timeline": ("spans", "running"),
     "timeline-detail": ("spans",),
+    "usage": ("start", "time", "busy", "idle", "memory", "used", "cpu", "kernel"),
+    "worker-usage": ("start", "time", "memory", "cpu"),
     "state-map": ("cells",),
     "map-part": ("cells",),
 }
@@ -148,6 +150,7 @@ class WorkerState(TypedDict):
     seconds: float | None  # seconds for which that task has run
     cpu: float | None  # processors used, averaged over the last second
     memory: int | None  # private memory in bytes
+    declared: int | None  # bytes of memory that its task declares; null if it declares none
 
 class WorkerEnd(TypedDict):
     """A worker process that ended unexpectedly."""
@@ -259,6 +262,34 @@ class Timeline(Message):
     spans: bytes  # csched_span_t, 64 bytes each
     running: bytes  # the same for all tasks that run now
 
+class Usage(Message):
+    """What workers used over time, in columns of little-endian doubles, NaN: not known. Memory is the most that was seen."""
+    kind: Literal["usage"]
+    run: int | None  # id of the run whose time it is about; null for that of the present piece of work
+    work: int  # number of the piece of work
+    known: bool  # false if the backend does not tell
+    cpus: int  # processors that may be used
+    limit: int  # memory of the machine or its control group, in bytes
+    start: bytes  # seconds on the kernel's monotonic clock, ascending
+    time: bytes  # the end of each row, on the same clock
+    busy: bytes  # workers with a task
+    idle: bytes  # workers without one
+    memory: bytes  # private memory of all workers in bytes
+    used: bytes  # memory in use of the machine or its control group, in bytes
+    cpu: bytes  # processors that all workers used
+    kernel: bytes  # processors that the kernel used
+
+class WorkerUsage(Message):
+    """What one worker used over time, in columns as in Usage."""
+    kind: Literal["worker-usage"]
+    run: int | None  # id of the run whose time it is about; null for that of the present piece of work
+    request: int  # request number of the command
+    worker: int  # its index in the pool
+    start: bytes  # seconds on the kernel's monotonic clock, ascending
+    time: bytes  # the end of each row, on the same clock
+    memory: bytes  # its private memory in bytes
+    cpu: bytes  # processors that it used
+
 class TimelineDetail(Message):
     """Single tasks in a part of the timeline, if their journeys are still known."""
     kind: Literal["timeline-detail"]
@@ -289,6 +320,8 @@ class FunctionJourney(TypedDict):
     # the seven intervals, then pickling, then waiting for others of the same chunk
     intervals: list[IntervalFigures]
     times: RunTimes | None  # how long they ran
+    # bytes: the most of its own that a worker had at a sample while it ran a task of this function; null if unknown
+    memory: int | None
 
 class RunTimes(TypedDict):
     """How many tasks of one function ran for how long, in bars of growing width."""
@@ -487,6 +520,7 @@ class TaskDetail(Message):
     message: str  # message of the exception, or empty
     traceback: str  # traceback from the worker, or empty
     memory: float | None  # peak memory of its worker in bytes; null if unknown
+    declared: int | None  # bytes of memory that it declared, where its worker came near that; else null
     result: str | None  # result of a call that was submitted again, as short text; null if there is none
     reruns: list[str]  # tickets of later runs of this call
     can: list[str]  # possible actions: cancel, priority, rerun, debug
@@ -539,6 +573,6 @@ class TaskRerun(Message):
 # What the kernel sends.
 Frame = (
     Hello | Goodbye | Snapshot | Course | Runs | Cells | Workers | Output | Refused | Show | Graph |
-    GraphStates | Timeline | TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList |
-    FailureCalls | FailureRetried | TaskDetail | TaskRerun | TaskRecords | Comparison
+    GraphStates | Timeline | TimelineDetail | Usage | WorkerUsage | Journey | Profile | StateMap | MapPart |
+    TaskList | FailureCalls | FailureRetried | TaskDetail | TaskRerun | TaskRecords | Comparison
 )

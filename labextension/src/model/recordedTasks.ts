@@ -114,6 +114,7 @@ export class RecordedTasks {
       error: latest?.error ?? '',
       message: latest?.message ?? '',
       traceback: latest?.traceback ?? '',
+      declared: null,
       memory: latest?.memory ?? null,
       result: null,
       reruns: [],

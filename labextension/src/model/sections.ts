@@ -18,6 +18,7 @@ import type {
 import { OutputModel } from './output';
 import { RecordedTasks } from './recordedTasks';
 import { TimelineModel } from './timeline';
+import { UsageModel } from './usage';
 
 /** The most parts of the map to keep. Each zoomed view needs one; answers to other pages arrive here too. */
 const MOST_PARTS = 8;
@@ -57,6 +58,8 @@ export class Sections {
   output = new OutputModel();
   /** the spans of the workers over time */
   timeline = new TimelineModel();
+  /** what the workers used over time */
+  usage = new UsageModel();
 
   /** the state of every task; null before the first request */
   stateMap: StateMap | null = null;
@@ -97,6 +100,12 @@ export class Sections {
         return;
       case 'timeline':
         this.timeline.push(frame);
+        return;
+      case 'usage':
+        this.usage.push(frame);
+        return;
+      case 'worker-usage':
+        this.usage.pushWorker(frame);
         return;
       case 'timeline-detail':
         this.timeline.pushDetail(frame);
@@ -150,6 +159,7 @@ export class Sections {
     this.profile = null;
     this.output = new OutputModel();
     this.timeline = new TimelineModel();
+    this.usage = new UsageModel();
     this.stateMap = null;
     this.mapParts.clear();
     this._tasks = new TaskAnswers();

@@ -153,6 +153,7 @@ export interface WorkerState {
   /** seconds for which that task has run */ readonly seconds: number | null;
   /** processors used, averaged over the last second */ readonly cpu: number | null;
   /** private memory in bytes */ readonly memory: number | null;
+  /** bytes of memory that its task declares; null if it declares none */ readonly declared: number | null;
 }
 
 /** A worker process that ended unexpectedly. */
@@ -322,6 +323,36 @@ export interface Timeline extends Message<'timeline'> {
   /** the same for all tasks that run now */ readonly running: Uint8Array;
 }
 
+/** What workers used over time, in columns of little-endian doubles, NaN: not known. Memory is the most that was seen. */
+export interface Usage extends Message<'usage'> {
+  /** id of the run whose time it is about; null for that of the present piece of work */
+  readonly run: number | null;
+  /** number of the piece of work */ readonly work: number;
+  /** false if the backend does not tell */ readonly known: boolean;
+  /** processors that may be used */ readonly cpus: number;
+  /** memory of the machine or its control group, in bytes */ readonly limit: number;
+  /** seconds on the kernel's monotonic clock, ascending */ readonly start: Uint8Array;
+  /** the end of each row, on the same clock */ readonly time: Uint8Array;
+  /** workers with a task */ readonly busy: Uint8Array;
+  /** workers without one */ readonly idle: Uint8Array;
+  /** private memory of all workers in bytes */ readonly memory: Uint8Array;
+  /** memory in use of the machine or its control group, in bytes */ readonly used: Uint8Array;
+  /** processors that all workers used */ readonly cpu: Uint8Array;
+  /** processors that the kernel used */ readonly kernel: Uint8Array;
+}
+
+/** What one worker used over time, in columns as in Usage. */
+export interface WorkerUsage extends Message<'worker-usage'> {
+  /** id of the run whose time it is about; null for that of the present piece of work */
+  readonly run: number | null;
+  /** request number of the command */ readonly request: number;
+  /** its index in the pool */ readonly worker: number;
+  /** seconds on the kernel's monotonic clock, ascending */ readonly start: Uint8Array;
+  /** the end of each row, on the same clock */ readonly time: Uint8Array;
+  /** its private memory in bytes */ readonly memory: Uint8Array;
+  /** processors that it used */ readonly cpu: Uint8Array;
+}
+
 /** Single tasks in a part of the timeline, if their journeys are still known. */
 export interface TimelineDetail extends Message<'timeline-detail'> {
   /** id of the run whose tasks these are; null for all */ readonly run: number | null;
@@ -354,6 +385,8 @@ export interface FunctionJourney {
   /** the seven intervals, then pickling, then waiting for others of the same chunk */
   readonly intervals: readonly IntervalFigures[];
   /** how long they ran */ readonly times: RunTimes | null;
+  /** bytes: the most of its own that a worker had at a sample while it ran a task of this function; null if unknown */
+  readonly memory: number | null;
 }
 
 /** How many tasks of one function ran for how long, in bars of growing width. */
@@ -442,6 +475,14 @@ export interface ZoomTimeline extends Message<'zoom-timeline'> {
   /** a run's id; null for all */ readonly run: number | null;
   /** seconds on the kernel's monotonic clock */ readonly start: number;
   /** seconds on the kernel's monotonic clock */ readonly end: number;
+}
+
+/** Ask what one worker used over time; answered by worker-usage. */
+export interface ShowWorkerUsage extends Message<'show-worker-usage'> {
+  /** a number that the view chooses and the answer has */ readonly request: number;
+  /** id of the run whose time is meant; null for that of the present piece of work */
+  readonly run: number | null;
+  /** its index in the pool */ readonly worker: number;
 }
 
 /** Numbers of tasks in a part of the state map, by state. */
@@ -658,6 +699,8 @@ export interface TaskDetail extends Message<'task-detail'> {
   /** message of the exception, or empty */ readonly message: string;
   /** traceback from the worker, or empty */ readonly traceback: string;
   /** peak memory of its worker in bytes; null if unknown */ readonly memory: number | null;
+  /** bytes of memory that it declared, where its worker came near that; else null */
+  readonly declared: number | null;
   /** result of a call that was submitted again, as short text; null if there is none */
   readonly result: string | null;
   /** tickets of later runs of this call */ readonly reruns: readonly string[];
@@ -715,14 +758,14 @@ export interface TaskRerun extends Message<'task-rerun'> {
 /** What the kernel sends. */
 export type Frame =
     Hello | Goodbye | Snapshot | Course | Runs | Cells | Workers | Output | Refused | Show | Graph |
-    GraphStates | Timeline | TimelineDetail | Journey | Profile | StateMap | MapPart | TaskList |
-    FailureCalls | FailureRetried | TaskDetail | TaskRerun | TaskRecords | Comparison;
+    GraphStates | Timeline | TimelineDetail | Usage | WorkerUsage | Journey | Profile | StateMap | MapPart |
+    TaskList | FailureCalls | FailureRetried | TaskDetail | TaskRerun | TaskRecords | Comparison;
 
 /** What a view sends. */
 export type Command =
     Refresh | Watch | Shown | CancelRun | Pause | Resume | SetWorkers | ReplaceWorker | ApplyAdvice |
-    SetProfile | ZoomTimeline | ZoomMap | ListTasks | ShowTask | CompareRuns | CancelTask | SetPriority |
-    RerunTask | ListFailure | RetryFailure;
+    SetProfile | ZoomTimeline | ShowWorkerUsage | ZoomMap | ListTasks | ShowTask | CompareRuns | CancelTask |
+    SetPriority | RerunTask | ListFailure | RetryFailure;
 
 const version = literal(VERSION);
 const counts = record<Counts>({
@@ -747,7 +790,7 @@ const runRecord = record<RunRecord>({
 const workerState = record<WorkerState>({
     index: integer, pid: nullable(integer), state: string, done: integer, function: nullable(string),
     task: nullable(string), element: nullable(integer), seconds: nullable(number), cpu: nullable(number),
-    memory: nullable(integer)
+    memory: nullable(integer), declared: nullable(integer)
 });
 const workerEnd = record<WorkerEnd>({ index: integer, how: string, memory: nullable(integer) });
 const machine = record<Machine>({
@@ -763,7 +806,7 @@ const intervalFigures = record<IntervalFigures>({
 const runTimes = record<RunTimes>({ edges: list(number), counts: list(integer) });
 const functionJourney = record<FunctionJourney>({
     number: integer, name: string, tasks: integer, failed: integer, cut: integer,
-    intervals: list(intervalFigures), times: nullable(runTimes)
+    intervals: list(intervalFigures), times: nullable(runTimes), memory: nullable(integer)
 });
 const slowTask = record<SlowTask>({
     task: string, element: nullable(integer), function: string, seconds: number, failed: boolean,
@@ -851,6 +894,15 @@ export const parseFrame = union<Frame>('Frame', {
       cellmill: version, kind: literal('timeline-detail'), run: nullable(integer), request: integer,
       start: number, end: number, found: integer, names: list(functionName), spans: bytes(0)
   }),
+  'usage': message<Usage>('Usage', {
+      cellmill: version, kind: literal('usage'), run: nullable(integer), work: integer, known: boolean,
+      cpus: integer, limit: integer, start: bytes(0), time: bytes(1), busy: bytes(2), idle: bytes(3),
+      memory: bytes(4), used: bytes(5), cpu: bytes(6), kernel: bytes(7)
+  }),
+  'worker-usage': message<WorkerUsage>('WorkerUsage', {
+      cellmill: version, kind: literal('worker-usage'), run: nullable(integer), request: integer,
+      worker: integer, start: bytes(0), time: bytes(1), memory: bytes(2), cpu: bytes(3)
+  }),
   'journey': message<Journey>('Journey', {
       cellmill: version, kind: literal('journey'), run: nullable(integer), known: boolean, work: integer,
       tasks: integer, sampled: integer, dropped: integer, hidden: integer, functions: list(functionJourney),
@@ -886,8 +938,8 @@ export const parseFrame = union<Frame>('Frame', {
       cellmill: version, kind: literal('task-detail'), request: integer, task: string, number: integer,
       element: nullable(integer), count: integer, function: string, state: string, priority: nullable(integer),
       why: string, attempts: list(taskAttempt), arguments: nullable(string), output: string, error: string,
-      message: string, traceback: string, memory: nullable(number), result: nullable(string),
-      reruns: list(string), can: list(string)
+      message: string, traceback: string, memory: nullable(number), declared: nullable(integer),
+      result: nullable(string), reruns: list(string), can: list(string)
   }),
   'task-rerun': message<TaskRerun>('TaskRerun', {
       cellmill: version, kind: literal('task-rerun'), request: integer, task: string

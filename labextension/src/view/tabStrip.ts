@@ -15,6 +15,7 @@ const SCOPED: ReadonlySet<string> = new Set([
   'state-map',
   'journey',
   'timeline',
+  'usage',
   'graph',
   'output'
 ]);

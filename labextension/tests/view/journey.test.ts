@@ -24,7 +24,17 @@ function journey(
     };
   });
   const times = { edges: [], counts: [] };
-  return { number: 1, name: 'f', tasks, failed: 0, cut: 0, intervals, times, ...more };
+  return {
+    number: 1,
+    name: 'f',
+    tasks,
+    failed: 0,
+    cut: 0,
+    intervals,
+    times,
+    memory: null,
+    ...more
+  };
 }
 
 test('means are those of one task, and what is unknown stays so', () => {

@@ -11,6 +11,7 @@ from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled.backend import ScheduledBackend
 from ..scheduled.output_reader import OutputReader
 from ..scheduled.profiling import WorkerProfiling
+from ..scheduled.resource_use import ResourceUse
 from . import memory as memory_watch
 from .pool import Pool
 from .stopping import Stopper
@@ -27,6 +28,7 @@ class LocalBackend(ScheduledBackend):
     stopper: Stopper
     listener: OutputReader
     profiling: WorkerProfiling
+    use: ResourceUse
 
     def __init__(
         self,
@@ -69,5 +71,6 @@ class LocalBackend(ScheduledBackend):
             )
             self.stopper.pool = self.pool
             undo.pop_all()
+        self.use = ResourceUse(self)
         self.open()
         memory_watch.watch(self)

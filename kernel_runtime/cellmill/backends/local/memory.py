@@ -1,5 +1,5 @@
-"""Watching the memory of workers, and the zygote: one thread for all executors of a process, which looks every second,
-or a few times a second.
+"""Watching what workers use, and the zygote: one thread for all executors of a process, which looks every second, and
+more often while tasks run.
 
 A worker counts with its private memory: without the shared memory of payloads and the files it maps.
 """
@@ -14,10 +14,12 @@ from functools import partial
 from typing import Protocol
 
 from ...process_context.machine import left_and_total, own_bytes
+from ...run_registry import Run, on_run_started
 from ...serialization.functions import FunctionTable
 from ...task import Stats, size_text
 from ..scheduled.gate import Gate
 from ..scheduled.protocols import OutputListener, WorkerPool
+from ..scheduled.resource_use import OFTEN, ResourceUse
 from ..scheduled.scheduler import NO_ELEMENT, Scheduler, with_gil
 from ..scheduled.worker_infos import info_of
 from . import zygote_client
@@ -36,6 +38,7 @@ class Watched(Protocol):
     gate: Gate
     functions: FunctionTable
     memory_per_worker: int
+    use: ResourceUse
 
     @property
     def pool(self) -> WorkerPool: ...
@@ -48,6 +51,7 @@ class Watched(Protocol):
 
 _watched: weakref.WeakSet[Watched] = weakref.WeakSet()
 _lock = threading.Lock()
+_wake = threading.Event()
 _thread: threading.Thread | None = None
 
 
@@ -57,19 +61,29 @@ def watch(backend: Watched) -> None:
     with _lock:
         _watched.add(backend)
         if _thread is None or not _thread.is_alive():
+            on_run_started(_begun)
             _thread = threading.Thread(target=_run, name="cellmill-memory", daemon=True)
             _thread.start()
 
 
+def _begun(run: Run) -> None:
+    """A run may be over before the next look of an idle thread."""
+    _wake.set()
+
+
 def _run() -> None:
-    machine_at = 0.0
+    machine_at = checked_at = 0.0
     while True:
-        pause, machine_at = _look(machine_at)
-        time.sleep(pause)
+        pause, busy, machine_at, checked_at = _look(machine_at, checked_at)
+        if busy:
+            time.sleep(pause)  # however many runs begin
+        else:
+            _wake.wait(pause)
+        _wake.clear()
 
 
-def _look(machine_at: float) -> tuple[float, float]:
-    """Return how long to sleep, and when to look at the machine again.
+def _look(machine_at: float, checked_at: float) -> tuple[float, bool, float, float]:
+    """Return how long to sleep, whether tasks run, and when to look at the machine and at limits again.
 
     A function of its own: a name in the loop would keep the last pool, with its memory and descriptors, after it was
     shut down and dropped.
@@ -77,15 +91,18 @@ def _look(machine_at: float) -> tuple[float, float]:
     backends = [b for b in list(_watched) if not b.gate.closed and not b.gate.foreign]
     busy = [b for b in backends if b.stats().running]
     limited = any(b.memory_per_worker for b in backends)
-    for backend in backends:
-        if backend.memory_per_worker:
-            check(backend)
     now = time.monotonic()
-    zygote_client.look_after()
+    if now >= checked_at:
+        for backend in backends:
+            if backend.memory_per_worker:
+                check(backend)
+        zygote_client.look_after()
+        checked_at = now + (PERIOD_S if busy and limited else MACHINE_EVERY_S)
+    pauses = [pause for backend in backends if (pause := backend.use.look()) is not None]
     if busy and now >= machine_at:
         warned = _warn_if_scarce(busy)
         machine_at = now + (AGAIN_S if warned else MACHINE_EVERY_S)
-    return PERIOD_S if busy and limited else MACHINE_EVERY_S, machine_at
+    return min([max(OFTEN, checked_at - now), *pauses]), bool(pauses), machine_at, checked_at
 
 
 def check(backend: Watched) -> None:
@@ -135,8 +152,8 @@ def _words(left: int, total: int, pid: int, doing: str, size: int) -> str:
 
 
 def _in_child() -> None:
-    global _lock, _thread
-    _lock, _thread = threading.Lock(), None
+    global _lock, _thread, _wake
+    _lock, _thread, _wake = threading.Lock(), None, threading.Event()
     _watched.clear()
 
 

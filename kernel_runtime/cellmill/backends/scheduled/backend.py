@@ -39,6 +39,7 @@ from .processor_use import ProcessorUse, Used
 from .profiling import Profiling
 from .protocols import OutputListener, TaskStopper, WorkerPool
 from .resolver import Resolver
+from .resource_use import ResourceUse
 from .results import Results
 from .scheduler import Scheduler, StaleInput, check, ffi, with_gil
 from .sender import Sender
@@ -66,6 +67,7 @@ class ScheduledBackend:
     stopper: TaskStopper
     listener: OutputListener
     profiling: Profiling | None = None  # where workers can be sampled
+    use: ResourceUse | None = None  # where their memory can be read
 
     def __init__(
         self,
@@ -270,6 +272,8 @@ class ScheduledBackend:
             with_gil.csched_account_begin(self.scheduler.handle)
         number = ffi.new("uint32_t *")
         check(with_gil.csched_run_open(self.scheduler.handle, number), "opening a run")
+        if self.use is not None:
+            self.use.open_run(int(number[0]))
         return int(number[0])
 
     def run_counts(self, run: int) -> RunCounts:
@@ -280,6 +284,9 @@ class ScheduledBackend:
 
     def busy_share(self, run: int) -> float | None:
         return accounts.busy_share(self.scheduler, run)
+
+    def peak_memory(self, run: int) -> int | None:
+        return self.use.peak(run) if self.use is not None else None
 
     def last_end(self, run: int) -> int | None:
         return int(accounts.sums_of(self.scheduler, run).ended) or None

@@ -12,12 +12,13 @@ from ...futures import Future
 from ...serialization.function_code import check_batch
 from ...serialization.functions import FunctionTable
 from ...serialization.preview import preview
-from ...task import NO_RUN, PRIORITIES, check_whole
+from ...task import NO_RUN, PRIORITIES, check_whole, size_text
 from ..resources import Resources
 from .cancellations import Cancellations
 from .failure_log import FailureLog
 from .failure_records import LOOKED_AT_BYTES, Failure, Group, Rerun
 from .previews import shown
+from .resource_use import ResourceUse
 from .scheduler import JOURNEY, NO_ELEMENT, NO_WORKER, Scheduler, ffi, nogil, nogil_ffi, with_gil
 from .stream import Stream
 
@@ -49,6 +50,7 @@ class Inspected(Protocol):
     failures: FailureLog
     cancellations: Cancellations
     resources: Resources
+    use: ResourceUse | None
     submit_plain: Callable[..., Future]
 
     def streams(self, run: int) -> Iterator[Stream]: ...
@@ -204,8 +206,8 @@ class Inspector:
 
     def why(self, task: int) -> Waits:
         """Why it waits, or what it does instead."""
-        found = nogil_ffi.new("csched_why_t *")
-        nogil.csched_why(self._host.scheduler.nogil_handle, self.ticket(task), found)
+        found, ticket = nogil_ffi.new("csched_why_t *"), self.ticket(task)
+        nogil.csched_why(self._host.scheduler.nogil_handle, ticket, found)
         now = int(with_gil.csched_now())
         runs_there = int(found.ticket)
         return Waits(
@@ -231,7 +233,14 @@ class Inspector:
             since_ns=max(0, now - int(found.since)) if found.since else 0,
             until_ns=int(found.until) - now if found.until else 0,
             **self._resource(found),
+            **self._near(ticket),
         )
+
+    def _near(self, ticket: int) -> dict[str, Any]:
+        near = None if self._host.use is None else self._host.use.near(ticket)
+        if near is None:
+            return {}
+        return {"memory": size_text(near.memory), "declared": size_text(near.declared)}
 
     def _resource(self, found: Any) -> dict[str, Any]:
         if _REASONS[found.reason] != "resource":

@@ -43,7 +43,12 @@ def infos(
             name = names.get(out.function)
             element = None if out.element == NO_ELEMENT else int(out.element)
             info = replace(
-                info, function=name, task=int(out.ticket), element=element, since_ns=int(out.since)
+                info,
+                function=name,
+                task=int(out.ticket),
+                element=element,
+                since_ns=int(out.since),
+                declared=int(out.asked) or None,
             )
         found.append(info)
     return found

@@ -14,12 +14,20 @@ from cellmill.errors import CellmillError, UsageError
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
 
-from . import control, failures, runs, state_map, tasks, timeline
+from . import control, failures, runs, state_map, tasks, timeline, usage
 
 __all__ = ["QUESTIONS", "obey", "refused"]
 
 QUESTIONS = frozenset(
-    {"zoom-timeline", "zoom-map", "list-tasks", "list-failure", "show-task", "compare-runs"}
+    {
+        "zoom-timeline",
+        "zoom-map",
+        "show-worker-usage",
+        "list-tasks",
+        "list-failure",
+        "show-task",
+        "compare-runs",
+    }
 )
 """What changes nothing: the answer is all that is to be said."""
 
@@ -60,6 +68,7 @@ _ACTS: dict[str, Callable[[Executor, Mapping[str, Any]], schema.Frame | None]] =
     "set-profile": control.set_profile,
     "zoom-timeline": timeline.zoom,
     "zoom-map": state_map.zoom_map,
+    "show-worker-usage": usage.show_worker,
     "list-tasks": tasks.list_tasks,
     "list-failure": failures.list_failure,
     "retry-failure": failures.retry_failure,

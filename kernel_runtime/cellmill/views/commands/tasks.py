@@ -75,6 +75,7 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
     state = rows[0].kind if rows else "failed" if found is not None else "unknown"
     function = rows[0].function if rows else found.function if found is not None else "?"
     again = questions.result(ticket)
+    near = None if executor._backend.use is None else executor._backend.use.near(ticket)
     over = again is not None and again.done() and not again.cancelled() and again.exception() is None
     return {
         "cellmill": schema.VERSION,
@@ -94,7 +95,8 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
         "error": found.type if found is not None else "",
         "message": found.message if found is not None else "",
         "traceback": in_cells(found.traceback) if found is not None else "",
-        "memory": found.peak_rss if found is not None else None,
+        "memory": near.memory if near is not None else found.peak_rss if found is not None else None,
+        "declared": None if near is None else near.declared,
         "result": short_repr(again.result(), 400) if again is not None and over else None,
         "reruns": [str(rerun.task) for rerun in found.again] if found is not None else [],
         "can": _possible(state, found is not None and found.is_kept),

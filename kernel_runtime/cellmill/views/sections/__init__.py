@@ -21,6 +21,7 @@ from .runs import CountersSection, RunsSection
 from .state_map import StateMapSection
 from .tasks import RecordsSection, TasksSection
 from .timeline import TimelineSection
+from .usage import UsageSection
 from .workers import WorkersSection
 
 
@@ -57,6 +58,7 @@ SECTIONS: dict[str, Callable[[], Section]] = {
     "journey": JourneySection,
     "profile": ProfileSection,
     "timeline": TimelineSection,
+    "usage": UsageSection,
     "workers": WorkersSection,
     "output": OutputSection,
     "runs": RunsSection,
@@ -70,6 +72,7 @@ SCOPED: dict[str, Callable[[Scope], Section]] = {
     "state-map": StateMapSection,
     "journey": JourneySection,
     "timeline": TimelineSection,
+    "usage": UsageSection,
     "graph": GraphSection,
     "output": OutputSection,
 }

@@ -43,7 +43,11 @@ class JourneySection:
             if folded is None or executor._backend.observer is None
             else executor._backend.observer.account(key, advice=True)
         )
-        functions = [] if folded is None else journeys_of(folded.timeline.figures(), folded.function_names)
+        use = executor._backend.use
+        peaks = {} if use is None else use.peaks(key)
+        functions = (
+            [] if folded is None else journeys_of(folded.timeline.figures(), folded.function_names, peaks)
+        )
         return {
             "cellmill": schema.VERSION,
             "kind": "journey",

@@ -113,8 +113,10 @@ def fold_all(timeline: Timeline) -> Any:
     return state
 
 
-def journey_of(figures: FunctionFigures, names: Mapping[int, str]) -> schema.FunctionJourney:
-    """One function's figures as views read them."""
+def journey_of(
+    figures: FunctionFigures, names: Mapping[int, str], peaks: Mapping[int, int]
+) -> schema.FunctionJourney:
+    """One function's figures as views read them; ``peaks``: see `ResourceUse`."""
     return {
         "number": figures.function,
         "name": name_of(names, figures.function),
@@ -133,10 +135,13 @@ def journey_of(figures: FunctionFigures, names: Mapping[int, str]) -> schema.Fun
             for f in figures.of
         ],
         "times": {"edges": [_seconds(edge) for edge in figures.edges], "counts": list(figures.counts)},
+        "memory": peaks.get(figures.function),
     }
 
 
-def journeys_of(figures: list[FunctionFigures], names: Mapping[int, str]) -> list[schema.FunctionJourney]:
+def journeys_of(
+    figures: list[FunctionFigures], names: Mapping[int, str], peaks: Mapping[int, int]
+) -> list[schema.FunctionJourney]:
     """All functions', those whose tasks took the most time first."""
     by_time = sorted(figures, key=lambda f: sum(part.sum for part in f.of), reverse=True)
-    return [journey_of(f, names) for f in by_time]
+    return [journey_of(f, names, peaks) for f in by_time]

@@ -62,6 +62,7 @@ class WorkersSection:
             "seconds": None if seconds is None else round(seconds, 1),
             "cpu": self._cpu(own, used) if own else None,
             "memory": memory_of(own) if own else None,
+            "declared": info.declared,
         }
 
     def _machine(self, used: dict[int, tuple[float, float]]) -> schema.Machine:

@@ -4,7 +4,7 @@ import type { KernelState } from '../../model/kernelModel';
 import { VERSION } from '../../protocol/messages';
 import type { FunctionJourney, Journey } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
-import { count, percent } from '../format';
+import { bytes, count, percent } from '../format';
 import { AccountBar } from '../journey/account';
 import { Histogram } from '../journey/histogram';
 import { Slowest } from '../journey/slowest';
@@ -215,7 +215,15 @@ class JourneyTab implements Tab {
     const failed = one.failed > 0 ? `, ${trans.__('%1 failed', count(one.failed))}` : '';
     const cut = one.cut > 0 ? `, ${trans.__('%1 cancelled or lost', count(one.cut))}` : '';
     const tasks = trans._n('%2 task', '%2 tasks', one.tasks, count(one.tasks));
-    setText(this._caption, `${one.name}: ${tasks}${failed}${cut}`);
+    const memory =
+      one.memory === null ? '' : `. ${trans.__('Up to %1 of memory', bytes(one.memory))}`;
+    setText(this._caption, `${one.name}: ${tasks}${failed}${cut}${memory}`);
+    this._caption.title =
+      one.memory === null
+        ? ''
+        : trans.__(
+            'The most memory of its own that a worker had while it ran one of these tasks, at the moments it was looked at.'
+          );
     ROWS.forEach((place, index) => {
       const figures = one.intervals[place];
       const row = this._body.children[index] as HTMLElement | undefined;

@@ -6,6 +6,7 @@ import type { Course } from '../../model/history';
 import type { KernelState } from '../../model/kernelModel';
 import { button, child, setText } from '../dom';
 import { count, duration, rate } from '../format';
+import { NearView } from '../near';
 import { onThemeChange } from '../theme';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
@@ -173,6 +174,7 @@ class NowTab implements Tab {
   constructor({ parent, trans }: TabOptions) {
     this._trans = trans;
     this._root = child(parent, 'div', 'cellmill-now');
+    this._near = new NearView(this._root, trans);
     const head = child(this._root, 'div', 'cellmill-now-head');
     const choices = child(head, 'div', 'cellmill-windows');
     choices.setAttribute('role', 'group');
@@ -208,6 +210,7 @@ class NowTab implements Tab {
 
   draw(state: KernelState): void {
     this._state = state;
+    this._near.draw(state.sections.workers);
     const course = state.course(this._seconds, STEPS);
     const last = this._course;
     this._course = course;
@@ -310,6 +313,7 @@ class NowTab implements Tab {
 
   private readonly _trans: Translator;
   private readonly _root: HTMLElement;
+  private readonly _near: NearView;
   private readonly _buttons: readonly {
     readonly seconds: number | null;
     readonly choice: HTMLButtonElement;
@@ -383,6 +387,6 @@ function moment(seconds: number): string {
 export const nowTab: TabKind = {
   id: 'now',
   label: trans => trans.__('Now'),
-  sections: [],
+  sections: ['workers'],
   make: options => new NowTab(options)
 };

@@ -8,6 +8,7 @@ import { button, child, setText } from '../dom';
 import { TimelineChart } from '../timeline/chart';
 import { COLOURS, Colours } from '../timeline/colours';
 import { listen } from '../timeline/gestures';
+import { StripsView } from '../timeline/stripsView';
 import type { Picture } from '../timeline/painter';
 import type { Mode } from '../timeline/range';
 import { caveats, describe, summary } from '../timeline/labels';
@@ -44,6 +45,9 @@ class TimelineTab implements Tab {
     this._frame.append(this._canvas);
     this._tip = child(this._place, 'div', 'cellmill-tip');
     this._tip.hidden = true;
+    this._strips = new StripsView(parent, trans, {
+      ask: worker => this._askForWorker(worker)
+    });
     this._words = child(parent, 'p', 'cellmill-note');
     this._note = child(parent, 'p', 'cellmill-note cellmill-faint');
     this._spoken = child(parent, 'p', 'cellmill-spoken');
@@ -54,6 +58,7 @@ class TimelineTab implements Tab {
       drawn: (model, picture, mode) => this._drawn(model, picture, mode),
       pointed: (span, event) => this._showTip(span, event),
       marked: span => setText(this._spoken, this._describe(span).join(', ')),
+      chosen: worker => this._strips.choose(worker),
       // the rest of the dashboard is told
       open: span =>
         this._canvas.dispatchEvent(
@@ -61,10 +66,12 @@ class TimelineTab implements Tab {
         )
     });
     listen(this._canvas, this._chart);
+    this._strips.follow(this._chart);
   }
 
   draw(state: KernelState): void {
     const model = state.sections.timeline;
+    this._strips.take(state.sections.usage, state.recorded, state.run !== null);
     if (model === this._model && model.version === this._version) {
       return;
     }
@@ -76,10 +83,12 @@ class TimelineTab implements Tab {
     if (other || (frame !== null && frame.work !== this._work)) {
       this._work = frame?.work ?? -1;
       this._chart.forget();
+      this._strips.choose(null);
     }
     const known = frame?.known !== false;
     const some = model.spans.length + model.running.length > 0;
     this._frame.hidden = !known || !some;
+    this._strips.hide(this._frame.hidden);
     this._bar.hidden = this._frame.hidden;
     const words = known
       ? summary(model, this._trans, model.last)
@@ -99,6 +108,7 @@ class TimelineTab implements Tab {
 
   dispose(): void {
     window.clearTimeout(this._timer);
+    this._strips.dispose();
     this._chart.dispose();
     this._parent.replaceChildren();
   }
@@ -160,6 +170,7 @@ class TimelineTab implements Tab {
   private _drawn(model: TimelineModel, picture: Picture, mode: Mode): void {
     this._whole.setAttribute('aria-pressed', String(mode === 'whole'));
     this._follow.setAttribute('aria-pressed', String(mode === 'follow'));
+    this._strips.draw(picture, model.workers());
     this._askForDetail(model, picture, mode);
   }
 
@@ -187,6 +198,18 @@ class TimelineTab implements Tab {
     }, SETTLE);
   }
 
+  /** Request what one worker used. */
+  private _askForWorker(worker: number): void {
+    this._send({
+      cellmill: VERSION,
+      kind: 'show-worker-usage',
+      request: ++this._requests,
+      run: this._run,
+      worker
+    });
+  }
+
+  private readonly _strips: StripsView;
   private readonly _trans: Translator;
   private readonly _send: (command: Command) => void;
   private readonly _parent: HTMLElement;
@@ -214,6 +237,6 @@ class TimelineTab implements Tab {
 export const timelineTab: TabKind = {
   id: 'timeline',
   label: trans => trans.__('Timeline'),
-  sections: ['timeline'],
+  sections: ['timeline', 'usage'],
   make: options => new TimelineTab(options)
 };

@@ -9,6 +9,7 @@ import {
   type WorkerState
 } from '../../protocol/messages';
 import { button, child, setName, setText } from '../dom';
+import { NearView } from '../near';
 import { bytes, count, duration } from '../format';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
@@ -122,6 +123,7 @@ class WorkersTab implements Tab {
     this._trans = trans;
     this._send = send;
     this._root = child(parent, 'div', 'cellmill-workers-tab');
+    this._near = new NearView(this._root, trans);
     this._table = child(this._root, 'table', 'cellmill-table cellmill-workers-table');
     this._table.setAttribute('role', 'table');
     const head = child(child(this._table, 'thead', ''), 'tr', 'cellmill-workers-head');
@@ -155,6 +157,7 @@ class WorkersTab implements Tab {
       return;
     }
     this._told = told;
+    this._near.draw(told);
     const workers = told?.workers ?? [];
     this._table.hidden = workers.length === 0;
     this._empty.hidden = workers.length > 0;
@@ -231,6 +234,7 @@ class WorkersTab implements Tab {
   private readonly _trans: Translator;
   private readonly _send: (command: Command) => void;
   private readonly _root: HTMLElement;
+  private readonly _near: NearView;
   private readonly _table: HTMLElement;
   private readonly _body: HTMLElement;
   private readonly _kernel: Row;

@@ -2,7 +2,7 @@
 
 import { VERSION, type Command, type TaskDetail } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
-import { count } from '../format';
+import { bytes, count } from '../format';
 import type { Translator } from '../translator';
 import { drawStages } from './stages';
 import { debugLine, stateName, taskName, tone } from './labels';
@@ -205,6 +205,9 @@ export class DetailView {
     }
     if (detail.memory !== null) {
       fact(trans.__('Peak memory'), `${count(detail.memory / 1e6)} MB`);
+    }
+    if (detail.declared !== null) {
+      fact(trans.__('Declared memory'), bytes(detail.declared));
     }
     const again = detail.reruns[detail.reruns.length - 1];
     if (again !== undefined) {

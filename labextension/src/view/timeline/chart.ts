@@ -21,6 +21,8 @@ export interface TimelineChartOptions {
   /** called with the span under the pointer, or null */
   readonly pointed: (span: Span | null, event: MouseEvent | null) => void;
   readonly marked: (span: Span) => void;
+  /** called when a worker's name is pressed */
+  readonly chosen: (worker: number) => void;
   /** called to show a span's task */
   readonly open: (span: Span) => void;
 }
@@ -42,6 +44,17 @@ export class TimelineChart implements TimelineActs {
     this.redraw();
   }
 
+  /** The time under the pointer. */
+  timeAt(event: MouseEvent): number {
+    const picture = this._picture;
+    if (picture === null) {
+      return 0;
+    }
+    const x = event.clientX - this._canvas.getBoundingClientRect().left;
+    const share = (x - picture.left) / Math.max(1, picture.width - picture.left);
+    return picture.from + share * (picture.to - picture.from);
+  }
+
   /** Begin another piece of work: unmark the span, and show all of the time. */
   forget(): void {
     this._range.showAll();
@@ -55,7 +68,7 @@ export class TimelineChart implements TimelineActs {
   zoom(factor: number, around?: MouseEvent): void {
     const { first, last } = this._ends();
     const { from, to } = this._range.window(first, last);
-    const at = around === undefined ? (from + to) / 2 : this._timeAt(around);
+    const at = around === undefined ? (from + to) / 2 : this.timeAt(around);
     this._range.zoom(factor, at, first, last);
     this.redraw();
   }
@@ -94,6 +107,15 @@ export class TimelineChart implements TimelineActs {
   }
 
   press(event: MouseEvent): void {
+    const { _picture: picture } = this;
+    const box = this._canvas.getBoundingClientRect();
+    if (picture !== null && event.clientX - box.left < picture.left) {
+      const worker = picture.workers[Math.floor((event.clientY - box.top) / picture.row)];
+      if (worker !== undefined) {
+        this._options.chosen(worker);
+      }
+      return;
+    }
     const found = this._spanAt(event);
     if (found !== null) {
       this._mark(found);
@@ -172,16 +194,6 @@ export class TimelineChart implements TimelineActs {
   private _ends(): { readonly first: number; readonly last: number } {
     const first = this._model?.first ?? 0;
     return { first, last: this._model?.last ?? 0 };
-  }
-
-  private _timeAt(event: MouseEvent): number {
-    const picture = this._picture;
-    if (picture === null) {
-      return 0;
-    }
-    const x = event.clientX - this._canvas.getBoundingClientRect().left;
-    const share = (x - picture.left) / Math.max(1, picture.width - picture.left);
-    return picture.from + share * (picture.to - picture.from);
   }
 
   private _spanAt(event: MouseEvent): Span | null {

@@ -38,7 +38,10 @@ export const AXIS = 20;
 const LEAST = 1;
 
 /** A time's x coordinate. */
-export function place(picture: Picture, time: number): number {
+export function place(
+  picture: Pick<Picture, 'left' | 'width' | 'from' | 'to'>,
+  time: number
+): number {
   const { left, width, from, to } = picture;
   return left + ((time - from) / (to - from)) * (width - left);
 }

@@ -1,0 +1,134 @@
+"""What workers used over time, for views that come late: bounded, however long the work runs."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+MOST = 600  # points of the present piece of work
+MOST_EARLIER, EARLIER = 150, 16  # points of each earlier one, and how many of these are kept
+MOST_WORKERS = 64  # that are kept one by one
+_WORKER = struct.Struct("=Iff")  # index, bytes, processors; NaN: not known
+_UNKNOWN = float("nan")
+
+
+class Point(NamedTuple):
+    """What was used from ``start`` to ``time``, in monotonic seconds.
+
+    Workers and processors are means over that time, memory is the highest that was seen in it. NaN: not known.
+    """
+
+    start: float
+    time: float
+    busy: float  # workers with a task
+    idle: float  # workers without one
+    memory: float  # of all workers, in bytes
+    cpu: float  # processors that all workers used
+    kernel: float  # processors that the kernel used
+    used: float  # memory of the machine, or of the control group, that is in use
+    workers: bytes  # of each worker; see `worker_values`
+
+
+def pack_workers(values: Mapping[int, tuple[float, float]]) -> bytes:
+    """Pack memory and processors by worker, of the first ones."""
+    first = sorted(values.items())[:MOST_WORKERS]
+    return b"".join(_WORKER.pack(index, *pair) for index, pair in first)
+
+
+def worker_values(packed: bytes) -> dict[int, tuple[float, float]]:
+    """Return memory and processors by worker."""
+    return {index: (memory, cpu) for index, memory, cpu in _WORKER.iter_unpack(packed)}
+
+
+def merged(one: Point, other: Point) -> Point:
+    """Return two points that follow one another as one."""
+    before, after = one.time - one.start, other.time - other.start
+
+    def mean(first: float, second: float) -> float:
+        if first != first or second != second:
+            return second if first != first else first
+        whole = before + after
+        return (first * before + second * after) / whole if whole > 0 else second
+
+    mine, theirs = worker_values(one.workers), worker_values(other.workers)
+    nothing = (_UNKNOWN, _UNKNOWN)
+    workers = {
+        index: (
+            _most(mine.get(index, nothing)[0], theirs.get(index, nothing)[0]),
+            mean(mine.get(index, nothing)[1], theirs.get(index, nothing)[1]),
+        )
+        for index in mine.keys() | theirs.keys()
+    }
+    return Point(
+        one.start,
+        other.time,
+        mean(one.busy, other.busy),
+        mean(one.idle, other.idle),
+        _most(one.memory, other.memory),
+        mean(one.cpu, other.cpu),
+        mean(one.kernel, other.kernel),
+        _most(one.used, other.used),
+        pack_workers(workers),
+    )
+
+
+def _most(one: float, other: float) -> float:
+    return other if one != one or other > one else one
+
+
+def _halved(points: list[Point]) -> list[Point]:
+    pairs = zip(points[::2], points[1::2], strict=False)
+    return [*(merged(*pair) for pair in pairs), *points[len(points) & ~1 :]]
+
+
+class UsageHistory:
+    """Points in the order of time. Where those of one piece of work become too many, each two become one, and later
+    ones stand for twice the time.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._earlier: deque[list[Point]] = deque(maxlen=EARLIER)
+        self._points: list[Point] = []
+        self._least = 0.0  # seconds that a point stands for
+
+    def begin(self) -> None:
+        """A new piece of work begins."""
+        if not self._points:
+            return
+        kept = self._points
+        while len(kept) > MOST_EARLIER:
+            kept = _halved(kept)
+        self._earlier.append(kept)
+        self._points, self._least = [], 0.0
+
+    def push(self, point: Point) -> None:
+        """Take the newest point."""
+        kept = self._points
+        if kept and point.time - kept[-1].start <= self._least:
+            kept[-1] = merged(kept[-1], point)
+            return
+        kept.append(point)
+        if len(kept) > self._most:
+            self._least = max(2 * self._least, 2 * (kept[-1].time - kept[0].start) / self._most)
+            self._points = _halved(kept)
+
+    def points(self, since: float, until: float = float("inf")) -> list[Point]:
+        """Return the points of that time, oldest first, at most as many as of one piece of work."""
+        found = [
+            point
+            for part in (*self._earlier, self._points)
+            for point in part
+            if since < point.time and point.start < until
+        ]
+        while len(found) > self._most:
+            found = _halved(found)
+        return found
+
+
+def of_worker(points: Iterable[Point], index: int) -> list[tuple[float, float, float, float]]:
+    """Return start, time, memory and processors of one worker, of the points that have it."""
+    rows = ((point, worker_values(point.workers).get(index)) for point in points)
+    return [(point.start, point.time, *values) for point, values in rows if values is not None]

@@ -263,7 +263,7 @@ class Timeline(Message):
     running: bytes  # the same for all tasks that run now
 
 class Usage(Message):
-    """What workers used over time, in columns of little-endian doubles, NaN: not known. Memory is the most that was seen."""
+    """What workers used over time, in columns of little-endian doubles, NaN: not known. Memory is the most seen."""
     kind: Literal["usage"]
     run: int | None  # id of the run whose time it is about; null for that of the present piece of work
     work: int  # number of the piece of work

@@ -323,7 +323,7 @@ export interface Timeline extends Message<'timeline'> {
   /** the same for all tasks that run now */ readonly running: Uint8Array;
 }
 
-/** What workers used over time, in columns of little-endian doubles, NaN: not known. Memory is the most that was seen. */
+/** What workers used over time, in columns of little-endian doubles, NaN: not known. Memory is the most seen. */
 export interface Usage extends Message<'usage'> {
   /** id of the run whose time it is about; null for that of the present piece of work */
   readonly run: number | null;

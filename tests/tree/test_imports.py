@@ -31,6 +31,7 @@ LAYERS = [
         "process_context.interrupts",
         "by_value.import_log",
         "cell_output.origin",
+        "cell_output.listeners",
         "cell_output.request",
         "cell_output.printed",
         "cell_output.recent",

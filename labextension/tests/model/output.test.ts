@@ -38,7 +38,15 @@ const texts = (model: OutputModel): string[] => model.lines.map(line => line.tex
 
 void test('pieces of tasks that print at once are put together', () => {
   const model = new OutputModel();
-  model.push(frame(0, [[0, 'a'], [1, 'b\nc'], [0, 'd\n'], [0, 'err\n', 2], [1, '!\n\n']]));
+  model.push(
+    frame(0, [
+      [0, 'a'],
+      [1, 'b\nc'],
+      [0, 'd\n'],
+      [0, 'err\n', 2],
+      [1, '!\n\n']
+    ])
+  );
   assert.deepEqual(texts(model), ['ad', 'b', 'c!', 'err', '']);
   assert.deepEqual(
     model.lines.map(line => line.key),
@@ -48,8 +56,23 @@ void test('pieces of tasks that print at once are put together', () => {
 
 void test('a piece that is told again is taken once, and a new pool begins anew', () => {
   const model = new OutputModel();
-  model.push(frame(0, [[0, 'a\n'], [0, 'b\n']]));
-  model.push(frame(0, [[0, 'a\n'], [0, 'b\n'], [0, 'c\n']], { gap: true }));
+  model.push(
+    frame(0, [
+      [0, 'a\n'],
+      [0, 'b\n']
+    ])
+  );
+  model.push(
+    frame(
+      0,
+      [
+        [0, 'a\n'],
+        [0, 'b\n'],
+        [0, 'c\n']
+      ],
+      { gap: true }
+    )
+  );
   assert.deepEqual(texts(model), ['a', 'b', 'c']);
   model.push(frame(0, [[0, 'z\n']], { feed: 2 }));
   assert.deepEqual(texts(model), ['z']);
@@ -65,7 +88,12 @@ void test('what comes after a gap does not continue a line from before it', () =
 
 void test('a line that draws over itself shows its newest state, without colours', () => {
   const model = new OutputModel();
-  model.push(frame(0, [[0, ' 1 %\r'], [0, '\x1b[32m50 %\x1b[0m\r']]));
+  model.push(
+    frame(0, [
+      [0, ' 1 %\r'],
+      [0, '\x1b[32m50 %\x1b[0m\r']
+    ])
+  );
   assert.deepEqual(texts(model), ['50 %\r']);
   model.push(frame(2, [[0, '100 %\n']]));
   assert.deepEqual(texts(model), ['100 %']);
@@ -87,7 +115,13 @@ void test('the newest lines are kept and the others counted', () => {
 
 void test('lines are filtered by text, task, worker and stream', () => {
   const model = new OutputModel();
-  model.push(frame(0, [[0, 'Alpha\n'], [1, 'beta\n'], [2, 'gamma\n', 2]]));
+  model.push(
+    frame(0, [
+      [0, 'Alpha\n'],
+      [1, 'beta\n'],
+      [2, 'gamma\n', 2]
+    ])
+  );
   const none = { text: '', streams: new Set<number>(), worker: null, task: '' };
   const found = (filter: object): string[] =>
     matching(model.lines, { ...none, ...filter }, 10).shown.map(line => line.text);

@@ -11,8 +11,7 @@ const NEAR = 12;
 /** Whether a line has the same time, task and worker as the one above it, which are not shown again then. */
 function continues(line: OutputLine, above: OutputLine | undefined): boolean {
   return (
-    above !== undefined &&
-    line.key === above.key &&
+    line.key === above?.key &&
     line.speaker.worker === above.speaker.worker &&
     clock(line.time) === clock(above.time)
   );

@@ -142,7 +142,8 @@ def test_a_task_near_its_declared_memory(executor: Executor, tmp_path: Path) -> 
     assert "declares" not in str(cellmill.why(far))
     command = {"cellmill": schema.VERSION, "kind": "show-task", "request": 1, "element": None}
     detail: Any = commands.obey({**command, "task": str(near._ticket)}, executor)
-    assert detail["declared"] == BLOCK <= detail["memory"]
+    assert detail["declared"] == BLOCK
+    assert detail["memory"] >= 0.9 * BLOCK  # of its own: what it shares with the zygote is not counted
 
 
 def test_nothing_is_told_where_it_is_not_known() -> None:

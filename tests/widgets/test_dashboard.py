@@ -143,7 +143,7 @@ def test_a_saved_notebook_shows_picture_and_table_without_a_kernel() -> None:
 
 def test_the_view_is_small_and_asks_no_other_host() -> None:
     script, style = (STATIC / "dashboard.js").read_text(), (STATIC / "dashboard.css").read_text()
-    assert len(script) + len(style) < 250_000
+    assert len(script) + len(style) < 300_000
     assert "export" in script
     for text in (script, style):
         assert "https://" not in text

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from collections import deque
+from datetime import datetime
 from typing import NamedTuple
 
 LOG, DISPLAY = 3, 4  # beside the numbers of stdout and stderr
@@ -100,7 +100,7 @@ class Recent:
         if len(data) > PIECE_BYTES:
             data = data[-PIECE_BYTES:]
             data = CUT + (data[data.find(b"\n") + 1 :] or data)
-        self._pieces.append(Piece(self._next, time.time(), speaker, stream, data, lines))
+        self._pieces.append(Piece(self._next, datetime.now().timestamp(), speaker, stream, data, lines))
         self._next += 1
         self._bytes += len(data)
         while len(self._pieces) > MOST_PIECES or self._bytes > MOST_BYTES:

@@ -143,7 +143,8 @@ def set_least(page: Any, seconds: float) -> None:
 
 
 def test_the_end_of_a_long_run_notifies_who_looks_elsewhere(lab: OpenLab, tmp_path: Path) -> None:
-    one = lab(LOAD, DEFINE, run("", 1, 4), run("", 1, 4))
+    gates = [tmp_path / "seen", tmp_path / "unseen"]
+    one = lab(LOAD, DEFINE, *(run(gate, 1, 4) for gate in gates))
     page = one.page
     page.context.grant_permissions(["notifications"])
     page.add_init_script(NOTIFICATIONS)
@@ -152,10 +153,14 @@ def test_the_end_of_a_long_run_notifies_who_looks_elsewhere(lab: OpenLab, tmp_pa
     for cell in range(2):
         one.run_cell(cell)
     one.run_cell(2)
+    wait_badge(page, 2, "d.state === 'running'")
+    gates[0].touch()
     wait_badge(page, 2, "d.state === 'done'")
     assert page.evaluate("window.told.length") == 0  # it is looked at
     page.evaluate("window.away = true")
     one.run_cell(3)
+    wait_badge(page, 3, "d.state === 'running'")
+    gates[1].touch()
     page.wait_for_function("window.told.length === 1")
     assert page.evaluate("window.told[0].title").endswith("In[4]: done")
     assert page.evaluate("window.told[0].body").startswith("4 of 4 done, took ")

@@ -120,7 +120,7 @@ def test_tasks_are_found_looked_at_and_run_again(lab: OpenLab, tmp_path: Path) -
     one.screenshot("tasks-debug-light")
     page.locator(".jp-Stdin-input").last.fill("q")
     page.keyboard.press("Enter")
-    page.get_by_text("debugged").wait_for()
+    page.get_by_text("debugged", exact=True).wait_for()
     # another tab names a task
     task = page.locator(TABLE).first.get_attribute("data-task")
     page.locator('#cellmill-panel [data-tab="workers"]').click()

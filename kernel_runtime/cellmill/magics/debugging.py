@@ -31,10 +31,12 @@ def debug(line: Line, command: Word, arguments: list[Word]) -> str:
     print(f"{found.function}({found.arguments}), here in this process:", flush=True)
     try:
         value = function(*args, **kwargs)
-    except Exception:
+    except Exception as error:
         if ip is None:
             raise
-        ip.showtraceback()
+        # Without this frame, unless it is the only one (arguments that do not fit).
+        only = error.__traceback__ is None or error.__traceback__.tb_next is None
+        ip.showtraceback(tb_offset=0 if only else 1)
         ip.debugger(force=True)  # type: ignore[no-untyped-call]
         return "debugged"
     return f"it did not fail here: {short_repr(value)}"

@@ -8,7 +8,7 @@ import {
   type Comparison,
   type RunRecord
 } from '../protocol/messages';
-import { child, setText } from './dom';
+import { child, setOptions, setText } from './dom';
 import { runText } from './scope';
 import type { Translator } from './translator';
 
@@ -66,17 +66,7 @@ export class ComparisonView {
     for (const run of this._runs) {
       wanted.push([String(run.id), runText(run, this._trans)]);
     }
-    while (select.options.length > wanted.length) {
-      select.options.remove(select.options.length - 1);
-    }
-    wanted.forEach(([value, text], index) => {
-      const option = select.options[index] ?? select.appendChild(document.createElement('option'));
-      if (option.value !== value) {
-        option.value = value;
-      }
-      setText(option, text);
-    });
-    select.value = wanted.some(([value]) => value === chosen) ? chosen : NONE;
+    setOptions(select, wanted, wanted.some(([value]) => value === chosen) ? chosen : NONE);
   }
 
   /** Ask the kernel where both are chosen, and again when one of them has changed. */

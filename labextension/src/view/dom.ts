@@ -41,3 +41,24 @@ export function setName(element: HTMLButtonElement, name: string): void {
     element.setAttribute('aria-label', name);
   }
 }
+
+/** Set the options of a choice, as values and texts; those that stay are kept, so that an open list does too. */
+export function setOptions(
+  select: HTMLSelectElement,
+  wanted: readonly (readonly [string, string])[],
+  chosen: string
+): void {
+  while (select.options.length > wanted.length) {
+    select.options.remove(select.options.length - 1);
+  }
+  wanted.forEach(([value, text], index) => {
+    const option = select.options[index] ?? select.appendChild(document.createElement('option'));
+    setText(option, text); // before the value: without one, the text is the value
+    if (option.value !== value) {
+      option.value = value;
+    }
+  });
+  if (select.value !== chosen) {
+    select.value = chosen;
+  }
+}

@@ -3,7 +3,7 @@
 import { outstandingIn } from '../model/runs';
 import type { RunRecord } from '../protocol/messages';
 import { cellButton, drawCellButton, type CellWay } from './cellWay';
-import { child, setText } from './dom';
+import { child, setOptions, setText } from './dom';
 import { clock, count } from './format';
 import type { Translator } from './translator';
 
@@ -40,21 +40,7 @@ export class ScopeView {
     for (const run of offered) {
       wanted.push([String(run.id), runText(run, this._trans)]);
     }
-    const { options } = this._select;
-    while (options.length > wanted.length) {
-      options.remove(options.length - 1);
-    }
-    wanted.forEach(([value, text], index) => {
-      const option = options[index] ?? this._select.appendChild(document.createElement('option'));
-      setText(option, text); // before the value: without one, the text is the value
-      if (option.value !== value) {
-        option.value = value;
-      }
-    });
-    const value = chosen === null ? ALL : String(chosen);
-    if (this._select.value !== value) {
-      this._select.value = value;
-    }
+    setOptions(this._select, wanted, chosen === null ? ALL : String(chosen));
     this._select.title = this._select.selectedOptions[0]?.textContent ?? '';
     const record = runs.find(run => run.id === chosen);
     if (this._toCell !== undefined) {

@@ -2,7 +2,7 @@
 
 import type { KernelState } from '../../model/kernelModel';
 import type { OutputModel } from '../../model/output';
-import { button, child, setText } from '../dom';
+import { button, child, setOptions, setText } from '../dom';
 import { count } from '../format';
 import { matching, speakers, workersOf, type OutputFilter } from '../output/filter';
 import { OutputLines } from '../output/lines';
@@ -163,19 +163,7 @@ function options(
     const name = Array.from(select.options).find(option => option.value === chosen)?.textContent;
     wanted.push([chosen, name ?? chosen]);
   }
-  while (select.options.length > wanted.length) {
-    select.options.remove(select.options.length - 1);
-  }
-  wanted.forEach(([value, text], index) => {
-    const option = select.options[index] ?? select.appendChild(document.createElement('option'));
-    setText(option, text); // before the value: without one, the text is the value
-    if (option.value !== value) {
-      option.value = value;
-    }
-  });
-  if (select.value !== chosen) {
-    select.value = chosen;
-  }
+  setOptions(select, wanted, chosen);
 }
 
 function streamNames(trans: Translator): readonly string[] {

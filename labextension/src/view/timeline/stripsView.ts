@@ -1,7 +1,7 @@
 /** The strips with their canvas: whose use they show, and the moment under the pointer or the keys. */
 
 import { rowAt, type AllWorkers, type OneWorker, type UsageModel } from '../../model/usage';
-import { child, setText } from '../dom';
+import { child, setOptions, setText } from '../dom';
 import { bytes, count } from '../format';
 import type { Translator } from '../translator';
 import { brief } from './axis';
@@ -102,15 +102,14 @@ export class StripsView {
     const key = workers.join();
     if (this._choice.dataset.workers !== key) {
       this._choice.dataset.workers = key;
-      this._choice.replaceChildren();
-      for (const worker of [null, ...workers]) {
-        const option = document.createElement('option');
-        option.value = worker === null ? '' : String(worker);
-        option.textContent =
-          worker === null ? this._trans.__('all workers') : this._trans.__('worker %1', worker);
-        this._choice.append(option);
-      }
-      this._choice.value = this._worker === null ? '' : String(this._worker);
+      setOptions(
+        this._choice,
+        [
+          ['', this._trans.__('all workers')],
+          ...workers.map(worker => [String(worker), this._trans.__('worker %1', worker)] as const)
+        ],
+        this._worker === null ? '' : String(this._worker)
+      );
     }
     this._choice.disabled = this._recorded;
     this._picture = picture;

@@ -79,6 +79,7 @@ print('ranked', 'all')""",
     "again = list(measure.map(range(60), return_exceptions=True))\nprint('once', 'more')",
 ]
 PANEL = "#cellmill-panel"
+CELL = ".jp-Notebook .jp-Cell >> nth={}"
 OUTPUT = ".jp-Notebook .jp-Cell >> nth={} >> .jp-OutputArea"
 
 
@@ -123,7 +124,18 @@ def test_take_views(lab: Callable[..., Any], theme: str) -> None:
 
     panel.locator("[data-tab='profile']").click()
     panel.locator(".cellmill-profile-switch").click()  # what is sampled comes while the others are taken
-    for tab in ("now", "map", "journey", "workers", "timeline", "tasks", "graph", "profile"):
+    for tab in (
+        "now",
+        "map",
+        "journey",
+        "workers",
+        "timeline",
+        "tasks",
+        "graph",
+        "profile",
+        "runs",
+        "output",
+    ):
         panel.locator(f"[data-tab='{tab}']").click()
         page.mouse.move(5, 5)
         panel.locator(f".cellmill-page-{tab}").wait_for()
@@ -131,6 +143,9 @@ def test_take_views(lab: Callable[..., Any], theme: str) -> None:
         take(tab)
     take("cell", page.locator(OUTPUT.format(2)))
     one.wait_output(2, "ranked all")
+    page.locator(".cellmill-failing").first.wait_for()
+    take("failing-line", page.locator(CELL.format(1)))
+    take("badge", page.locator(CELL.format(2)))
     panel.locator("[data-tab='tasks']").click()
     panel.locator(".cellmill-failure").last.click()
     page.locator(f"{PANEL} .cellmill-task-detail").get_by_text("no peak").first.wait_for()

@@ -18,10 +18,16 @@ OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')"
 DEFINE = """%%parallel
 def inner_a(count):
-    return sum(n * n for n in range(count))
+    total = 0
+    for n in range(count):
+        total += n * n
+    return total
 
 def inner_b(count):
-    return sum(n + n for n in range(count))
+    total = 0
+    for n in range(count):
+        total += n + n
+    return total
 
 def work(number, gate):
     import pathlib

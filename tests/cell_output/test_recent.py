@@ -14,6 +14,7 @@ import cellmill
 from cellmill import Executor, run_registry
 from cellmill.cell_output import recent
 from cellmill.cell_output.recent import Recent, Speaker
+from cellmill.diagnostics.questions import number
 from cellmill.views.scope import scope_of
 from cellmill.views.sections import SCOPED, SECTIONS
 from tests.support.helpers import SECONDS
@@ -125,10 +126,13 @@ def test_frames_tell_of_all_tasks_or_of_one_run(pool: Executor) -> None:
             one = frame["speakers"][speaker]
             key = (one["name"], stream, one["task"])
             whole[key] = whole.get(key, "") + text
-    seen = {(name, stream, line) for (name, stream, _), text in whole.items() for line in text.splitlines()}
-    assert {("speak 1", 1, "out 11"), ("speak 2", 2, "err 2")} < seen  # by their places in the maps
-    logged = {("speak 0", 3, "WARNING:tests.recent:log 10")}
-    assert logged < seen if pool.backend == "local" else not any("log" in line for _, _, line in seen)
+    names = {name for name, _, _ in whole}
+    assert len(names) == 5  # as many as tasks, which are called as in the table of tasks
+    assert names == {f"speak {number(int(ticket))}" for _, _, ticket in whole}
+    seen = {(stream, line) for (_, stream, _), text in whole.items() for line in text.splitlines()}
+    assert {(1, "out 11"), (2, "err 2")} < seen
+    logged = {(3, "WARNING:tests.recent:log 10")}
+    assert logged < seen if pool.backend == "local" else not any("log" in line for _, line in seen)
     assert all(one["worker"] is not None for frame in frames for one in frame["speakers"])
     (run,) = [known for known in run_registry.recent_runs()[-2:] if known.name == "second"]
     scope = scope_of(pool, run.id)

@@ -24,7 +24,7 @@ _feeds = itertools.count(1)
 class Speaker(NamedTuple):
     """Whose output it is."""
 
-    name: str  # function and task, as a cell's output has it
+    name: str  # function and number, as the table of tasks has it
     ticket: int  # 0: of no task
     element: int
     worker: int | None

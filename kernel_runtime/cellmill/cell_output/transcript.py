@@ -174,13 +174,12 @@ class TaskOutput:
     """The output of one task."""
 
     def __init__(
-        self, transcript: Transcript, key: tuple[int, int, int], name: str, worker: int | None = None
+        self, transcript: Transcript, key: tuple[int, int, int], name: str, speaker: Speaker
     ) -> None:
-        """``key``: backend, ticket and element; ``worker``: its index in the pool."""
+        """``key``: backend, ticket and element; ``name``: as the cell's output has it; ``speaker``: as views have it."""
         self.transcript = transcript
         self.name = name
-        run = transcript.run
-        self.speaker = Speaker(name, key[1], key[2], worker, run.id if run is not None else None)
+        self.speaker = speaker
         self.tail = kept.tail_of(key)
         self._partial = {1: b"", 2: b""}
         self._last = {1: b"", 2: b""}

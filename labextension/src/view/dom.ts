@@ -42,6 +42,12 @@ export function setName(element: HTMLButtonElement, name: string): void {
   }
 }
 
+/** Show a remark, or nothing where there is none. */
+export function setNote(element: HTMLElement, text: string): void {
+  element.hidden = text === '';
+  setText(element, text);
+}
+
 /** Set the options of a choice, as values and texts; those that stay are kept, so that an open list does too. */
 export function setOptions(
   select: HTMLSelectElement,

@@ -1,5 +1,6 @@
 /** Tells what part of the tasks a view shows. */
 
+import type { KernelState } from '../model/kernelModel';
 import { count } from './format';
 import type { Translator } from './translator';
 
@@ -11,5 +12,16 @@ export function partText(shown: number, all: number, trans: Translator): string 
         count(shown),
         count(all)
       )
+    : '';
+}
+
+/** For a view of all that is kept, while the counters above it are of the present work; empty where both are the same. */
+export function earlierText(
+  state: Pick<KernelState, 'run' | 'runs' | 'snapshot'>,
+  trans: Translator
+): string {
+  const kept = state.runs.reduce((sum, run) => sum + (run.kept ? run.submitted : 0), 0);
+  return state.run === null && kept > (state.snapshot?.counts.total ?? Infinity)
+    ? trans.__('What is kept of earlier work is listed here, too. A run chosen above is alone.')
     : '';
 }

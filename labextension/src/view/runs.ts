@@ -8,6 +8,8 @@ import type { Translator } from './translator';
 const MOST_PRIORITY = 100;
 /** Milliseconds for which a requested number is shown before the kernel confirms it. */
 const PATIENCE = 2000;
+/** Milliseconds after which a run without outstanding tasks has no buttons: a loop's next call may come at once. */
+const CALM = 1500;
 
 interface Row {
   readonly item: HTMLElement;
@@ -17,6 +19,29 @@ interface Row {
   readonly priority: HTMLElement;
   readonly lower: HTMLButtonElement;
   readonly cancel: HTMLButtonElement;
+  /** takes the buttons away; 0: tasks are outstanding */
+  timer: number;
+}
+
+/** `over`: nothing is outstanding. A run of single calls stays in the list then, until its cell gets no more. */
+function drawControls(row: Row, over: boolean): void {
+  if (over === row.timer > 0) {
+    return;
+  }
+  const controls = [row.raise, row.lower, row.cancel];
+  if (over) {
+    row.timer = window.setTimeout(() => {
+      for (const control of controls) {
+        control.hidden = true;
+      }
+    }, CALM);
+    return;
+  }
+  window.clearTimeout(row.timer);
+  row.timer = 0;
+  for (const control of controls) {
+    control.hidden = false;
+  }
 }
 
 /** Keeps the elements of rows between pictures: a press on a button lasts longer than a picture. */
@@ -51,6 +76,7 @@ export class RunsView {
         row.count,
         cancelled === 0 ? done : this._trans.__('%1, %2 cancelled', done, count(cancelled))
       );
+      drawControls(row, run.total !== null && run.done >= run.total);
       this._drawPriority(row, run);
     }
     for (const id of gone) {
@@ -102,7 +128,8 @@ export class RunsView {
       cancel: button(item, 'cellmill-button cellmill-run-cancel', () => {
         row.cancel.disabled = true;
         this._send({ cellmill: VERSION, kind: 'cancel-run', run: run.id });
-      })
+      }),
+      timer: 0
     };
     setText(row.raise, '↑');
     setText(row.lower, '↓');

@@ -17,7 +17,7 @@ from typing import Any
 
 from ... import run_registry
 from ...cell_output import log_records, origin
-from ...cell_output.recent import DISPLAY, LOG, Recent
+from ...cell_output.recent import DISPLAY, LOG, Recent, Speaker
 from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput, Transcript
 from ...serialization.function_code import function_name
 from ...serialization.functions import FunctionTable
@@ -64,7 +64,9 @@ class Transcripts:
         """Begin the output of a task or element; ticket 0: of something that is no task."""
         with self._lock:
             transcript, key = self._transcript(run, ticket), (id(self._owner), ticket, element)
-            return TaskOutput(transcript, key, self._name(element, function, ticket), worker)
+            run_id = None if transcript.run is None else transcript.run.id
+            speaker = Speaker(self._called(element, function, ticket), ticket, element, worker, run_id)
+            return TaskOutput(transcript, key, self._name(element, function, ticket), speaker)
 
     def hear(self, output: TaskOutput, kind: int, data: bytes) -> None:
         """More of its text."""
@@ -158,6 +160,16 @@ class Transcripts:
             key = entry.keys[element] if element < len(entry.keys) else None
             return f"{name} {key}" if isinstance(key, int) else str(name)
         return f"{name or 'task'} #{ticket >> 32}"
+
+    def _called(self, element: int, function: int, ticket: int) -> str:
+        """Function and task as views call them."""
+        if not ticket:
+            return "worker"
+        entry = self._slots.entry(ticket & NO_RUN)
+        name = self._names.get(function)
+        if type(entry) is Chunk:
+            name = name or function_name(entry.stream.function)
+        return f"{name or 'task'} #{ticket >> 32}" + (f".{element}" if element else "")
 
     def _transcript(self, number: int, ticket: int) -> Transcript:
         cell = self._cell(ticket >> 32) if ticket else self._cells[0][1]

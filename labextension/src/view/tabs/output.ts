@@ -2,8 +2,9 @@
 
 import type { KernelState } from '../../model/kernelModel';
 import type { OutputModel } from '../../model/output';
-import { button, child, setOptions, setText } from '../dom';
+import { button, child, setNote, setOptions, setText } from '../dom';
 import { count } from '../format';
+import { earlierText } from '../partText';
 import { matching, speakers, workersOf, type OutputFilter } from '../output/filter';
 import { OutputLines } from '../output/lines';
 import type { Translator } from '../translator';
@@ -19,6 +20,7 @@ class OutputTab implements Tab {
   constructor({ parent, trans }: TabOptions) {
     this._parent = parent;
     this._trans = trans;
+    this._earlier = child(parent, 'p', 'cellmill-note cellmill-faint');
     const bar = child(parent, 'div', 'cellmill-task-bar');
     this._addChips(bar);
     this._worker = this._addChoice(bar, trans.__('Worker'), value => {
@@ -58,6 +60,7 @@ class OutputTab implements Tab {
       this._filter.worker = null;
       this._filter.task = ALL;
     }
+    setNote(this._earlier, earlierText(state, this._trans));
     if (output.version !== this._version) {
       this._version = output.version;
       this._draw(output);
@@ -133,6 +136,7 @@ class OutputTab implements Tab {
 
   private readonly _parent: HTMLElement;
   private readonly _trans: Translator;
+  private readonly _earlier: HTMLElement;
   private readonly _chips = new Map<number, HTMLButtonElement>();
   private readonly _worker: HTMLSelectElement;
   private readonly _task: HTMLSelectElement;

@@ -9,9 +9,9 @@ import {
   type TaskDetail,
   type TaskList
 } from '../../protocol/messages';
-import { button, child, setName, setText } from '../dom';
+import { button, child, setName, setNote, setText } from '../dom';
 import { count } from '../format';
-import { partText } from '../partText';
+import { earlierText, partText } from '../partText';
 import { DetailView } from '../tasks/detail';
 import { FailuresView } from '../tasks/failures';
 import { FoldView } from '../tasks/fold';
@@ -47,6 +47,7 @@ class TasksTab implements Tab {
     this._parent = parent;
     this._trans = trans;
     this._send = send;
+    this._earlier = child(parent, 'p', 'cellmill-note cellmill-faint');
     this._failures = new FailuresView(parent, trans, group => this._unfold(group));
     this._fold = new FoldView(parent, {
       trans,
@@ -107,6 +108,7 @@ class TasksTab implements Tab {
     } else if (state.recorded && tasks.recorded.version !== this._recordedVersion) {
       this._ask(); // a recording answers at once
     }
+    setNote(this._earlier, earlierText(state, this._trans));
     this._recordedVersion = tasks.recorded.version;
     this._recorded = state.recorded;
     this._changing(state);
@@ -275,8 +277,7 @@ class TasksTab implements Tab {
       : group === undefined || filtered
         ? ''
         : partText(list.matched, group.count, this._trans);
-    this._note.hidden = recorded ? size >= total : words === '';
-    setText(this._note, words);
+    setNote(this._note, recorded && size >= total ? '' : words);
   }
 
   private _show(task: string, element: number | null): void {
@@ -353,6 +354,7 @@ class TasksTab implements Tab {
   private readonly _trans: Translator;
   private readonly _send: (command: Command) => void;
   private readonly _query = new Query();
+  private readonly _earlier: HTMLElement;
   private readonly _failures: FailuresView;
   private readonly _fold: FoldView;
   private readonly _chips: ReadonlyMap<string, HTMLButtonElement>;

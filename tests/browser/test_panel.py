@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser.test_cells import wait_badge
+
 pytestmark = pytest.mark.browser
 
 OpenLab = Callable[..., Any]
@@ -267,8 +269,10 @@ def test_goodbye_when_the_extension_is_unloaded(lab: OpenLab) -> None:
     one.wait_panel("d.presence === 'absent'")
 
 
-def test_notebook_7_has_the_panel(lab: OpenLab) -> None:
-    one = lab(LOAD)
+def test_notebook_7_has_the_panel_and_the_badges(lab: OpenLab) -> None:
+    one = lab(
+        LOAD, "import cellmill; print(sum(cellmill.parallel(name='double')(lambda n: 2 * n).map(range(20))))"
+    )
     page = one.page
     page.goto(f"{one.server.url}/notebooks/{one.name}?token={one.server.token}")
     page.wait_for_selector(".jp-Notebook .jp-Cell")
@@ -278,5 +282,9 @@ def test_notebook_7_has_the_panel(lab: OpenLab) -> None:
     one.wait_panel("d.presence === 'absent'")
     one.run_cell(0)
     one.wait_panel("d.presence === 'loaded'")
+    one.run_cell(1)
+    one.wait_output(1, "380")
+    one.wait_panel("d.done === 20")
+    wait_badge(page, 1, "d.state === 'done' && d.done === '20'")
     one.screenshot("panel-notebook7-light")
     assert one.errors == []

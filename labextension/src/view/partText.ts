@@ -22,6 +22,6 @@ export function earlierText(
 ): string {
   const kept = state.runs.reduce((sum, run) => sum + (run.kept ? run.submitted : 0), 0);
   return state.run === null && kept > (state.snapshot?.counts.total ?? Infinity)
-    ? trans.__('What is kept of earlier work is listed here, too. A run chosen above is alone.')
+    ? trans.__('Earlier work is listed here, too. Choose a run above to see it only.')
     : '';
 }

@@ -24,7 +24,7 @@ function runOf(id: number, submitted: number, kept: boolean): RunRecord {
 test('a view of all that is kept says so where the counters are of less', () => {
   const snapshot = { counts: { total: 60 } } as Snapshot;
   const runs = [runOf(2, 60, true), runOf(1, 402, true)];
-  assert.match(earlierText({ run: null, runs, snapshot }, untranslated), /earlier work/);
+  assert.match(earlierText({ run: null, runs, snapshot }, untranslated), /Earlier work/);
   assert.equal(earlierText({ run: 2, runs, snapshot }, untranslated), '');
   const replaced = [runOf(2, 60, true), runOf(1, 402, false)];
   assert.equal(earlierText({ run: null, runs: replaced, snapshot }, untranslated), '');

@@ -43,12 +43,19 @@ class Outcome:
         return not self.failed and not self.error
 
 
+def environment() -> dict[str, str]:
+    """This one, with compiled modules kept: the hundreds of programs that tests start would compile them anew each."""
+    return {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+
+
 def run(command: list[str]) -> tuple[int, str]:
     """Run a command in the root, showing its output as it comes; its exit status and output.
 
     Its processor time counts: its own and that of descendants whose parents have waited for them.
     """
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     lines: list[str] = []
     assert process.stdout is not None
     for line in process.stdout:

@@ -9,43 +9,7 @@ import pytest
 from tests.magics.loops import CASES, Case
 from tests.support.notebook import Notebook
 
-COMPARE = """
-def shown(value, above=()):
-    import types, collections
-    kind = type(value).__name__
-    if id(value) in above: return kind, 'itself'
-    above = (*above, id(value))
-    if isinstance(value, float): return value.hex()
-    if kind == 'ndarray' and value.dtype.hasobject: value = value.tolist()
-    if kind == 'ndarray' and not isinstance(value, list): return kind, value.dtype.str, value.shape, value.tobytes()
-    if isinstance(value, collections.defaultdict): kind = (kind, value.default_factory.__name__)
-    if isinstance(value, dict): return kind, [(shown(k), shown(v, above)) for k, v in value.items()]
-    if isinstance(value, (list, tuple, collections.deque)): return kind, [shown(v, above) for v in value]
-    if isinstance(value, (set, frozenset)): return kind, sorted(map(repr, value))
-    if isinstance(value, (types.FunctionType, type, types.ModuleType)): return kind, value.__name__
-    if isinstance(value, types.GeneratorType): return kind
-    return (kind, shown(vars(value), above)) if hasattr(value, '__dict__') else (kind, repr(value))
-def one(space, seen, value):
-    import collections
-    if isinstance(value, (list, dict, collections.deque)) or hasattr(value, 'x'):
-        if id(value) in seen: return
-        seen[id(value)] = len(seen)
-    if isinstance(value, dict): value = value.values()
-    elif not isinstance(value, (list, tuple, collections.deque)): return
-    for v in value: one(space, seen, v); space.append(seen.get(id(v)))
-def names(space):
-    space = {k: space[k] for k in sorted(space) if not k.startswith('_') and k not in hidden}
-    same = []
-    one(same, {}, dict(space))
-    return {k: shown(v) for k, v in space.items()} | {'which are one object': same}
-def differing(prepare, loop):
-    plain = {'__name__': '__main__'}
-    exec(prepare, plain)
-    exec(loop, plain)
-    left, right = names(plain), names(globals())
-    return {k: (left.get(k), right.get(k)) for k in left.keys() | right.keys() if left.get(k) != right.get(k)}
-hidden = frozenset(globals()) | {'hidden'}
-"""
+BEGIN = "%reset -f\nfrom tests.magics.names_left import differing\nhidden = frozenset(globals()) | {'hidden'}"
 BACKENDS = ["local", "threads", "inline"]
 CLUSTER_SECONDS = 300.0  # longest wait for the engine of a cluster
 ON_CLUSTERS = [
@@ -69,12 +33,11 @@ ON_CLUSTERS = [
 
 def compare(notebook: Notebook, case: Case) -> None:
     """Run a loop both ways; what differs is shown."""
-    notebook.run("%reset -f").ok()
-    notebook.run(COMPARE).ok()
+    notebook.run(BEGIN).ok()
     notebook.run(case.prepare).ok()
     output = notebook.run(case.magic).ok()
     given = json.dumps([case.prepare, case.plain])
-    assert notebook.value(f"differing(*{given})") == "{}", output.stderr
+    assert notebook.value(f"differing(*{given}, globals())") == "{}", output.stderr
     assert "has not the loop's last value" not in output.stderr
 
 

@@ -6,6 +6,7 @@ A program of its own, for the build of the package that has these points (csched
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -156,6 +157,13 @@ class Trial:
         submit(5, say, 5, 3000)
         self._map(pool, None)
         self._map(pool, 25)
+        if self.point == "ring_full":
+            for _ in range(10):
+                for _ in range(100):
+                    submit(bytes(8000), bytes, 8000)
+                ctypes.PyDLL(None).usleep(
+                    20_000
+                )  # with the GIL: nobody takes results out of the rings meanwhile
         del made, held_up
         for function, future, expected in plain:
             self._outcome(function, future, expected)

@@ -110,19 +110,12 @@ def compile_extensions(root: Path, *, laboratory: bool) -> None:
 
     ``laboratory``: also the one of the folder benchmarks/, which is for checkouts; nothing where it is missing.
     """
-    from setuptools import Distribution
-    from setuptools.command.build_ext import build_ext
-
     with tempfile.TemporaryDirectory(prefix="cellmill-build-") as scratch:
         build = load_csched_build(root)
         modules = build.extensions(Path(scratch) / "c")
         if laboratory and (root / "benchmarks").is_dir():
             modules.append(build.lab_extension(Path(scratch) / "c"))
-        command = build_ext(Distribution({"name": "cellmill", "ext_modules": modules}))
-        command.build_lib = str(Path(scratch) / "lib")
-        command.build_temp = str(Path(scratch) / "tmp")
-        command.ensure_finalized()
-        command.run()
+        build.compile_modules(modules, Path(scratch) / "lib", Path(scratch) / "tmp")
         for library in Path(scratch, "lib").rglob("*.so"):
             # Replaced, not overwritten: a running kernel may have the old file mapped.
             package = library.parent.name

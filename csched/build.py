@@ -17,10 +17,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cffi import FFI
-from setuptools import Extension
+from setuptools import Distribution, Extension
+from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
 HEADERS = [HERE / "include" / name for name in ("csched.h", "csched_views.h")]
@@ -38,6 +40,7 @@ WITH_GIL = [
         "threads.h",
     )
 ]
+FOLDERS = [HERE / folder for folder in ("include", "src", "python", "lab")]
 FLAGS = [
     "-std=c11",
     "-O2",
@@ -95,15 +98,13 @@ def lab_extension(out_dir: Path) -> Extension:
 def _extension(
     name: str, prelude: str, headers: list[Path], more: list[str], out_dir: Path, faults: bool = False
 ) -> Extension:
-    """A module of all sources in src/ and ``more``."""
-    sources = sorted(str(path) for path in (HERE / "src").glob("*.c"))
-    folders = [HERE / folder for folder in ("include", "src", "python", "lab")]
+    """A module of ``more`` and, added when it is built, of the objects of src/."""
     flags = os.environ.get("CELLMILL_CFLAGS", "").split()
     return Extension(
         name,
-        sources=[str(_emit(name, prelude, headers, Path(out_dir), faults)), *more, *sources],
-        depends=sorted(str(path) for folder in folders for path in folder.glob("*.h")),
-        include_dirs=[str(folder) for folder in folders],
+        sources=[str(_emit(name, prelude, headers, Path(out_dir), faults)), *more],
+        depends=[*_headers(), *_sources()],
+        include_dirs=[str(folder) for folder in FOLDERS],
         define_macros=[("Py_LIMITED_API", "0x030B0000"), *([("CSCHED_FAULTS", "1")] if faults else [])],
         py_limited_api=True,
         extra_compile_args=FLAGS + flags,
@@ -111,14 +112,54 @@ def _extension(
     )
 
 
+def _sources() -> list[str]:
+    return sorted(str(path) for path in (HERE / "src").glob("*.c"))
+
+
+def _headers() -> list[str]:
+    return sorted(str(path) for folder in FOLDERS for path in folder.glob("*.h"))
+
+
+class _Build(build_ext):
+    """Compiles src/ once for all modules, on all processors."""
+
+    def build_extensions(self) -> None:
+        one = self.extensions[0]
+        newest = max(os.stat(header).st_mtime for header in _headers())
+
+        def compiled(source: str) -> str:
+            (target,) = self.compiler.object_filenames([source], output_dir=self.build_temp)
+            if not os.path.exists(target) or os.stat(target).st_mtime < max(newest, os.stat(source).st_mtime):
+                self.compiler.compile(
+                    [source],
+                    output_dir=self.build_temp,
+                    macros=one.define_macros,
+                    include_dirs=one.include_dirs,
+                    extra_postargs=one.extra_compile_args,
+                )
+            return str(target)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(pool.map(compiled, _sources()))
+        for extension in self.extensions:
+            extension.extra_objects = objects
+        super().build_extensions()
+
+
+def compile_modules(modules: list[Extension], library: Path, scratch: Path) -> None:
+    """Compile these modules into the folder ``library``; objects stay in ``scratch`` for the next time."""
+    command = _Build(Distribution({"name": "cellmill", "ext_modules": modules}))
+    command.build_lib = str(library)
+    command.build_temp = str(scratch)
+    command.ensure_finalized()
+    command.run()
+
+
 def build_with_faults(folder: Path) -> None:
     """Make or renew the package for tests in ``folder``, which is then put in front of PYTHONPATH.
 
     It is a copy, not links: the zygote starts from the place where its own files really lie.
     """
-    from setuptools import Distribution
-    from setuptools.command.build_ext import build_ext
-
     package = HERE.parent / "kernel_runtime" / "cellmill"
     shutil.copytree(
         package,
@@ -127,11 +168,7 @@ def build_with_faults(folder: Path) -> None:
         dirs_exist_ok=True,
     )
     scratch = folder / "build"
-    command = build_ext(Distribution({"name": "cellmill", "ext_modules": extensions(scratch, faults=True)}))
-    command.build_lib = str(folder)
-    command.build_temp = str(scratch / "objects")
-    command.ensure_finalized()
-    command.run()
+    compile_modules(extensions(scratch, faults=True), folder, scratch / "objects")
 
 
 if __name__ == "__main__":

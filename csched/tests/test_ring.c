@@ -5,7 +5,7 @@
 #include "csched.h"
 #include "harness.h"
 
-enum { CAPACITY = 4096, MILLIONS = 2000000 };
+enum { CAPACITY = 4096, MILLIONS = SCALED(2000000) };
 
 typedef struct {
     ring_ends_t ends;

@@ -307,7 +307,7 @@ class WorkerInfo:
 
     Of the task it runs: ``function``, ``task`` (its number), ``element`` (place in its chunk) and ``since_ns`` (when
     it began, on the monotonic clock); None when it runs none. ``declared``: bytes of memory that it asks for; None: it
-    declares none.
+    declares none. ``address``: where it is in its cluster, with ``pid`` a process there; None: on this machine.
     """
 
     index: int
@@ -320,6 +320,7 @@ class WorkerInfo:
     element: int | None = None
     since_ns: int | None = None
     declared: int | None = None
+    address: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

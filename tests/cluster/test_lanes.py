@@ -17,7 +17,7 @@ import cellmill
 from cellmill import BackendError, WorkerLostError
 from cellmill.backends.cluster import clocks, lane, pack, page
 from cellmill.backends.cluster.backend import ClusterBackend
-from cellmill.backends.cluster.engines.protocol import Lanes, RemoteWorker
+from cellmill.backends.cluster.engines.protocol import Heard, Lanes, RemoteWorker
 from cellmill.backends.cluster.remote import entry
 from cellmill.backends.common_options import CommonOptions
 from cellmill.task import DEFAULT_OPTIONS, NO_RUN
@@ -69,6 +69,9 @@ class Threads:
 
     def ask(self, key: Hashable, message: bytes) -> Any:
         return entry.hear(message)
+
+    def measure(self, message: bytes, heard: Heard) -> None:
+        """This process is the kernel's: there is nothing to tell of it."""
 
     def kill(self, key: Hashable, reason: str) -> None:
         raise BackendError("threads cannot be ended")

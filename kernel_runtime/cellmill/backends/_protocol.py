@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..cell_output.recent import Recent
@@ -261,8 +261,66 @@ class Profiling(Protocol):
         """
 
 
+class Measured(Protocol):
+    """What the process of a worker uses at one moment."""
+
+    @property
+    def process(self) -> Hashable:
+        """Equal for workers that share a process, and what it uses."""
+
+    @property
+    def at(self) -> float:
+        """That moment, in seconds of a clock of its own."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes of its own."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Processor time so far."""
+
+    @property
+    def resident(self) -> int | None:
+        """Bytes that its limit counts."""
+
+    @property
+    def limit(self) -> int | None:
+        """Bytes that it may have; None: not known, or no limit of its own."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other workers are in the same process."""
+
+
+class Host(Protocol):
+    """A machine, or control group, with workers; memory in bytes."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def here(self) -> bool:
+        """Whether the kernel is there, too."""
+
+    @property
+    def cpus(self) -> int: ...
+
+    @property
+    def memory(self) -> int: ...
+
+    @property
+    def free(self) -> int: ...
+
+
 class ResourceUse(Protocol):
     """What workers use, sampled while tasks run. Thread-safe."""
+
+    def measured(self, index: int) -> Measured | None:
+        """Return what a worker's process uses now; None: not known."""
+
+    def hosts(self) -> Sequence[Host]:
+        """Return the machines of the workers, as far as they are known."""
 
     def points(self, since: float, until: float = ...) -> list[Point]:
         """Return what was used in that time, in monotonic seconds."""
@@ -296,6 +354,10 @@ class Backend(Protocol):
     needs_threads: bool  # whether it needs thread pools, which end before the program's own threads
     resources: Resources  # what tasks may ask for beside a worker
     policy: str  # how workers are chosen; "none": there are no ways
+
+    @property
+    def dashboard(self) -> str:
+        """The address of the dashboard that the cluster of its workers has itself; "" without one."""
 
     @property
     def observer(self) -> Observer | None:

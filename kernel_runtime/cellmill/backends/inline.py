@@ -45,6 +45,7 @@ class InlineBackend:
     profiling = None
     use = None
     policy = "none"
+    dashboard = ""
 
     def __init__(
         self,

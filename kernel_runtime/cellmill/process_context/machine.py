@@ -29,11 +29,24 @@ def left_and_total() -> tuple[int, int]:
     return left, total
 
 
-def own_bytes(pid: int) -> int:
-    """Resident memory of a process that is its own; 0 when it is gone."""
+def sizes_of(pid: int) -> tuple[int, int]:
+    """Resident memory of a process: what is its own, and in all, files that it maps included; 0, 0 when it is gone."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             _, resident, shared, *_ = map(int, file.read().split())
     except (OSError, ValueError):
-        return 0
-    return (resident - shared) * PAGE
+        return 0, 0
+    return (resident - shared) * PAGE, resident * PAGE
+
+
+def own_bytes(pid: int) -> int:
+    """Resident memory of a process that is its own; 0 when it is gone."""
+    return sizes_of(pid)[0]
+
+
+def is_bounded() -> bool:
+    """Whether the control group has a limit of memory."""
+    try:
+        return (CGROUP / "memory.max").read_text().strip().isdigit()
+    except OSError:
+        return False

@@ -151,6 +151,23 @@ class WorkerState(TypedDict):
     cpu: float | None  # processors used, averaged over the last second
     memory: int | None  # private memory in bytes
     declared: int | None  # bytes of memory that its task declares; null if it declares none
+    address: str | None  # where it is in its cluster; null for a process of this machine
+    # index of the first worker that is in the same process, which has its processors and memory; null if there is none
+    shares: int | None
+    resident: int | None  # resident memory in bytes, which the limit is for; null if no limit is known
+    limit: int | None  # bytes of memory that its cluster allows it; null if none is known
+
+class WorkerHost(TypedDict):
+    """A machine, or control group, with workers, that is not the kernel's."""
+    name: str  # its host name
+    cpus: int  # processors that may be used
+    memory: int  # its memory in bytes
+    free: int  # memory that is still available, in bytes
+
+class ClusterDashboard(TypedDict):
+    """The dashboard that the cluster of the workers has itself."""
+    name: str  # the cluster's kind, as text
+    link: str  # its address, by http or https
 
 class WorkerEnd(TypedDict):
     """A worker process that ended unexpectedly."""
@@ -174,6 +191,9 @@ class Workers(Message):
     workers: list[WorkerState]  # by index
     ends: list[WorkerEnd]  # the last few unexpected ends, oldest first
     machine: Machine | None  # null where there are no worker processes
+    # the first few other machines with workers, by name; null if there are none
+    hosts: list[WorkerHost] | None
+    dashboard: ClusterDashboard | None  # the cluster's own dashboard; null if it has none
 
 class Speaker(TypedDict):
     """A task, or element of a map, that has printed something."""

@@ -1,17 +1,19 @@
-"""What workers used over time, for views that come late: bounded, however long the work runs."""
+"""What workers used over time, for views that come late: bounded, however long the work runs; and how processor time
+becomes a number of processors.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 MOST = 600  # points of the present piece of work
 MOST_EARLIER, EARLIER = 150, 16  # points of each earlier one, and how many of these are kept
 MOST_WORKERS = 64  # that are kept one by one
 _WORKER = struct.Struct("=Iff")  # index, bytes, processors; NaN: not known
-_UNKNOWN = float("nan")
+UNKNOWN = float("nan")
 
 
 class Point(NamedTuple):
@@ -53,7 +55,7 @@ def merged(one: Point, other: Point) -> Point:
         return (first * before + second * after) / whole if whole > 0 else second
 
     mine, theirs = worker_values(one.workers), worker_values(other.workers)
-    nothing = (_UNKNOWN, _UNKNOWN)
+    nothing = (UNKNOWN, UNKNOWN)
     workers = {
         index: (
             _most(mine.get(index, nothing)[0], theirs.get(index, nothing)[0]),
@@ -132,3 +134,32 @@ def of_worker(points: Iterable[Point], index: int) -> list[tuple[float, float, f
     """Return start, time, memory and processors of one worker, of the points that have it."""
     rows = ((point, worker_values(point.workers).get(index)) for point in points)
     return [(point.start, point.time, *values) for point, values in rows if values is not None]
+
+
+class Shares:
+    """How many processors processes use, from their processor time at two moments. One thread at a time."""
+
+    def __init__(self, least: float = 0.0) -> None:
+        """``least``: seconds between the two moments, at least."""
+        self._least = least
+        self._before: dict[Hashable, tuple[float, float, float]] = {}  # moment, processor time, processors
+
+    def of(self, process: Hashable, at: float, seconds: float | None) -> float:
+        """Return the processors that a process used since the moment before; NaN where that is not known. ``seconds``:
+        the processor time that it had used at this moment, by a clock of its own.
+        """
+        if seconds is None:
+            return UNKNOWN
+        before = self._before.get(process)
+        share = UNKNOWN
+        if before is not None:
+            passed = at - before[0]
+            if passed <= self._least:
+                return before[2]
+            share = max(0.0, (seconds - before[1]) / passed)
+        self._before[process] = (at, seconds, share)
+        return share
+
+    def keep(self, processes: Collection[Hashable]) -> None:
+        """Forget all but these."""
+        self._before = {key: value for key, value in self._before.items() if key in processes}

@@ -154,6 +154,26 @@ export interface WorkerState {
   /** processors used, averaged over the last second */ readonly cpu: number | null;
   /** private memory in bytes */ readonly memory: number | null;
   /** bytes of memory that its task declares; null if it declares none */ readonly declared: number | null;
+  /** where it is in its cluster; null for a process of this machine */ readonly address: string | null;
+  /** index of the first worker that is in the same process, which has its processors and memory; null if there is none */
+  readonly shares: number | null;
+  /** resident memory in bytes, which the limit is for; null if no limit is known */
+  readonly resident: number | null;
+  /** bytes of memory that its cluster allows it; null if none is known */ readonly limit: number | null;
+}
+
+/** A machine, or control group, with workers, that is not the kernel's. */
+export interface WorkerHost {
+  /** its host name */ readonly name: string;
+  /** processors that may be used */ readonly cpus: number;
+  /** its memory in bytes */ readonly memory: number;
+  /** memory that is still available, in bytes */ readonly free: number;
+}
+
+/** The dashboard that the cluster of the workers has itself. */
+export interface ClusterDashboard {
+  /** the cluster's kind, as text */ readonly name: string;
+  /** its address, by http or https */ readonly link: string;
 }
 
 /** A worker process that ended unexpectedly. */
@@ -179,6 +199,9 @@ export interface Workers extends Message<'workers'> {
   /** by index */ readonly workers: readonly WorkerState[];
   /** the last few unexpected ends, oldest first */ readonly ends: readonly WorkerEnd[];
   /** null where there are no worker processes */ readonly machine: Machine | null;
+  /** the first few other machines with workers, by name; null if there are none */
+  readonly hosts: readonly WorkerHost[] | null;
+  /** the cluster's own dashboard; null if it has none */ readonly dashboard: ClusterDashboard | null;
 }
 
 /** A task, or element of a map, that has printed something. */
@@ -790,8 +813,11 @@ const runRecord = record<RunRecord>({
 const workerState = record<WorkerState>({
     index: integer, pid: nullable(integer), state: string, done: integer, function: nullable(string),
     task: nullable(string), element: nullable(integer), seconds: nullable(number), cpu: nullable(number),
-    memory: nullable(integer), declared: nullable(integer)
+    memory: nullable(integer), declared: nullable(integer), address: nullable(string),
+    shares: nullable(integer), resident: nullable(integer), limit: nullable(integer)
 });
+const workerHost = record<WorkerHost>({ name: string, cpus: integer, memory: integer, free: integer });
+const clusterDashboard = record<ClusterDashboard>({ name: string, link: string });
 const workerEnd = record<WorkerEnd>({ index: integer, how: string, memory: nullable(integer) });
 const machine = record<Machine>({
     cpus: integer, memory: integer, free: integer, pid: integer, cpu: nullable(number), used: integer
@@ -864,7 +890,8 @@ export const parseFrame = union<Frame>('Frame', {
   'cells': message<Cells>('Cells', { cellmill: version, kind: literal('cells'), cells: list(cellRuns) }),
   'workers': message<Workers>('Workers', {
       cellmill: version, kind: literal('workers'), restarts: integer, workers: list(workerState),
-      ends: list(workerEnd), machine: nullable(machine)
+      ends: list(workerEnd), machine: nullable(machine), hosts: nullable(list(workerHost)),
+      dashboard: nullable(clusterDashboard)
   }),
   'output': message<Output>('Output', {
       cellmill: version, kind: literal('output'), run: nullable(integer), known: boolean, feed: integer,

@@ -12,8 +12,10 @@ from ...run_registry import stop_with_cells
 from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled import forked
 from ..scheduled.backend import ScheduledBackend
+from ..scheduled.resource_use import ResourceUse
 from .engines.protocol import Engine
 from .lane import MOST_TASKS, PACK_NS
+from .measuring import Measuring
 from .output import PlaceListener
 from .pool import LanePool
 from .results import ClusterResults, ClusterSender
@@ -36,6 +38,7 @@ class ClusterBackend(ScheduledBackend):
     pool: LanePool
     stopper: RemoteStopper
     listener: PlaceListener
+    use: ResourceUse
 
     def __init__(
         self,
@@ -85,8 +88,11 @@ class ClusterBackend(ScheduledBackend):
             self.stopper.pool = self.pool
             undo.callback(engine.close)
             self.attach()
+            measuring = Measuring(self.pool)
+            self.use = ResourceUse(self, measuring)
             expected = self.pool.open(max_workers)
             undo.pop_all()
+        measuring.start(self.use)
         if max_workers is None:
             self.max_workers = max(1, expected)
         forked.watch(self)

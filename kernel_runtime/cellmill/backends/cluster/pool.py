@@ -8,6 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Protocol
 
 from ...errors import BackendError
@@ -303,7 +304,9 @@ class LanePool:
         self.scheduler.poll()
         with self.lock:
             members = list(self.members.values())
-        return infos(self.scheduler, self._host.functions.names, members, self.restarts)
+        found = infos(self.scheduler, self._host.functions.names, members, self.restarts)
+        labels = {lane.index: lane.remote.label for lane in members}
+        return [replace(info, address=labels[info.index]) for info in found]
 
     @property
     def loads(self) -> tuple[()]:

@@ -9,6 +9,7 @@ from ...process_context.cpus import available_cpus
 from ...task import check_whole, memory_of
 from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled.backend import ScheduledBackend
+from ..scheduled.measured import ProcessGauge
 from ..scheduled.output_reader import OutputReader
 from ..scheduled.profiling import WorkerProfiling
 from ..scheduled.resource_use import ResourceUse
@@ -71,6 +72,6 @@ class LocalBackend(ScheduledBackend):
             )
             self.stopper.pool = self.pool
             undo.pop_all()
-        self.use = ResourceUse(self)
+        self.use = ResourceUse(self, ProcessGauge(self.pool))
         self.open()
         memory_watch.watch(self)

@@ -68,6 +68,7 @@ class ScheduledBackend:
     listener: OutputListener
     profiling: Profiling | None = None  # where workers can be sampled
     use: ResourceUse | None = None  # where their memory can be read
+    dashboard = ""  # of the workers' own cluster
 
     def __init__(
         self,

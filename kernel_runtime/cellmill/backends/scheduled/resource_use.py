@@ -2,7 +2,8 @@
 memory.
 
 The memory of a worker is what it has for itself, without payloads and files that it maps: also what was there before
-the task that it runs. It is seen at the samples; what a task had between two of them is not.
+the task that it runs. It is seen at the samples; what a task had between two of them is not. Workers that share a
+process share its memory: it counts once, and for no function.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ...process_context.cpus import processor_seconds
-from ...process_context.machine import left_and_total, own_bytes
 from ...task import Stats
-from ...telemetry.usage import Point, UsageHistory, pack_workers
+from ...telemetry.usage import UNKNOWN, Point, Shares, UsageHistory, pack_workers
+from .measured import Gauge, Host, Measured, of_process
 from .scheduler import Scheduler
 from .worker_infos import info_of
 
@@ -26,7 +26,6 @@ LATER = 100.0  # the time between samples is at least this part of the time that
 REST = 3.0  # a sample is followed by so many times its own length at least
 QUIET = 60.0  # seconds without tasks after which a new piece of work begins, where no cells tell
 MOST_PEAKS, MOST_NEAR = 1024, 256  # runs, tasks
-_UNKNOWN = float("nan")
 
 
 class Near(NamedTuple):
@@ -56,8 +55,9 @@ class UseHost(Protocol):
 class ResourceUse:
     """See the module. One thread calls `look`, any may ask."""
 
-    def __init__(self, host: UseHost, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, host: UseHost, gauge: Gauge, clock: Callable[[], float] = time.monotonic) -> None:
         self._host = host
+        self._gauge = gauge
         self._clock = clock
         self._lock = threading.Lock()
         self._history = UsageHistory()
@@ -68,7 +68,7 @@ class ResourceUse:
         self._began = 0.0
         self._seen = (0, 0)  # tasks submitted and over at the last look
         self._last = 0.0  # when that was; 0: nothing ran
-        self._processor: dict[int, float] = {}  # seconds by process, at the last look
+        self._shares = Shares()
 
     def look(self) -> float | None:
         """Take a sample where tasks run or ran since the last look; return the seconds until the next one, None where
@@ -95,53 +95,52 @@ class ResourceUse:
 
     def _sample(self, stats: Stats, now: float) -> None:
         start = self._last or now
-        seconds: dict[int, float] = {}
+        if not self._last:
+            self._shares = Shares()
         values: dict[int, tuple[float, float]] = {}
+        processes: dict[Hashable, tuple[float, float]] = {}
         busy = idle = 0
-        for index, member in sorted(self._host.pool.members.items()):
+        for index in sorted(self._host.pool.members):
             info = info_of(self._host.scheduler, index)
             busy += bool(info.ticket)
             idle += info.state == 2 and not info.ticket
-            pid = member.pid
-            size = own_bytes(pid) if pid else 0
-            if not size:
+            found = self._gauge.measure(index)
+            if found is None:
                 continue
-            if info.ticket:
-                self._note(index, info, size)
-            values[index] = (float(size), self._share(pid, seconds, now - start))
-        kernel = self._share(os.getpid(), seconds, now - start)
-        left, total = left_and_total()
-        known = [cpu for _, cpu in values.values() if cpu == cpu]
+            used = (float(found.memory), self._shares.of(found.process, found.at, found.seconds))
+            processes[found.process] = used
+            if not found.shared:
+                values[index] = used
+                if info.ticket:
+                    self._note(index, info, found)
+        hosts = self._gauge.hosts()
+        kernel = of_process(os.getpid()) if any(host.here for host in hosts) else None
+        kernel_share = UNKNOWN if kernel is None else self._shares.of(os.getpid(), kernel.at, kernel.seconds)
+        known = [cpu for _, cpu in processes.values() if cpu == cpu]
         self._history.push(
             Point(
                 start,
                 now,
                 float(busy),
                 float(idle),
-                sum(memory for memory, _ in values.values()) if values else _UNKNOWN,
-                sum(known) if known else _UNKNOWN,
-                kernel,
-                float(total - left),
+                sum(memory for memory, _ in processes.values()) if processes else UNKNOWN,
+                sum(known) if known else UNKNOWN,
+                kernel_share,
+                float(sum(host.memory - host.free for host in hosts)) if hosts else UNKNOWN,
                 pack_workers(values),
             )
         )
-        self._processor, self._last = seconds, now
+        self._shares.keep({*processes, os.getpid()})
+        self._last = now
 
-    def _share(self, pid: int, seconds: dict[int, float], period: float) -> float:
-        """Return the processors that a process has used since the last look; NaN where that is not known."""
-        used = processor_seconds(pid)
-        if used is None:
-            return _UNKNOWN
-        seconds[pid] = used
-        before = self._processor.get(pid)
-        return _UNKNOWN if before is None or period <= 0 else max(0.0, (used - before) / period)
-
-    def _note(self, index: int, before: Any, size: int) -> None:
+    def _note(self, index: int, before: Any, found: Measured) -> None:
         """Keep what a worker had while it ran this task, if it still runs it: a size read between two tasks is of
         neither.
         """
-        info = info_of(self._host.scheduler, index)
+        info, size = info_of(self._host.scheduler, index), found.memory
         if info.ticket != before.ticket or info.state != 2:
+            return
+        if found.ticket is not None and found.ticket != info.ticket:
             return
         function = int(info.function)
         self._present[function] = max(self._present.get(function, 0), size)
@@ -151,13 +150,22 @@ class ResourceUse:
             del self._peaks[next(iter(self._peaks))]
         declared, ticket = int(info.asked), int(info.ticket)
         if declared and size >= NEAR * declared:
-            found = self._near.get(ticket)
-            if found is None or size > found.memory:
+            known = self._near.get(ticket)
+            if known is None or size > known.memory:
                 self._near[ticket] = Near(ticket, function, int(info.element), index, size, declared)
             while len(self._near) > MOST_NEAR:
                 del self._near[next(iter(self._near))]
 
     # -- from any thread
+
+    def measured(self, index: int) -> Measured | None:
+        """Return what a worker's process uses, for somebody who looks; None: not known."""
+        self._gauge.wanted()
+        return self._gauge.measure(index)
+
+    def hosts(self) -> Sequence[Host]:
+        """Return the machines of the workers, as far as they are known."""
+        return self._gauge.hosts()
 
     def open_run(self, run: int) -> None:
         """Another run has this number now."""

@@ -43,14 +43,15 @@ class UsageSection:
         if seen == self._last:
             return None
         self._last = seen
+        hosts = [] if use is None else use.hosts()
         frame: schema.Usage = {
             "cellmill": schema.VERSION,
             "kind": "usage",
             "run": None if self._scope is None else self._scope.run,
             "work": self._work[0],
             "known": use is not None,
-            "cpus": available_cpus(),
-            "limit": left_and_total()[1],
+            "cpus": sum(host.cpus for host in hosts) or available_cpus(),
+            "limit": sum(host.memory for host in hosts) or left_and_total()[1],
             "start": column(point.start for point in points),
             "time": column(point.time for point in points),
             "busy": column(point.busy for point in points),

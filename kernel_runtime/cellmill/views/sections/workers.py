@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Hashable
 
 from cellmill.executor import Executor
+from cellmill.process_context.cpus import processor_seconds
+from cellmill.process_context.machine import left_and_total, own_bytes
 from cellmill.task import WorkerInfo
 from cellmill.telemetry import schema
+from cellmill.telemetry.usage import Shares
 
 MOST_ENDS = 5
+MOST_HOSTS = 16
 MEGABYTE = 1 << 20
-_TICK = 1 / os.sysconf("SC_CLK_TCK")
+LEAST_SECONDS = 0.05  # between two looks at the processor time of a process
 
 
 class WorkersSection:
-    """State and use of memory and processor of each worker, once a second; reads two small files for each."""
+    """State of each worker, with what its backend knows of its processors and memory, once a second."""
 
     interval = 1.0
 
     def __init__(self) -> None:
         self._last: schema.Workers | None = None
-        self._used: dict[
-            int, tuple[float, float]
-        ] = {}  # by process: when it was looked at, and its processor time
+        self._shares = Shares(LEAST_SECONDS)
 
     def restart(self) -> None:
         self._last = None
@@ -31,26 +34,34 @@ class WorkersSection:
     def frame(self, executor: Executor) -> schema.Workers | None:
         infos = executor.workers()
         processes = executor.backend != "inline"
-        used, self._used = self._used, {}
+        first: dict[Hashable, int] = {}  # worker, by process
+        link = executor._backend.dashboard
         frame: schema.Workers = {
             "cellmill": schema.VERSION,
             "kind": "workers",
             "restarts": max((info.restarts for info in infos), default=0),
-            "workers": [self._state(info, used) for info in infos] if processes else [],
+            "workers": [self._state(executor, info, first) for info in infos] if processes else [],
             "ends": [
                 {"index": end.index, "how": end.how, "memory": end.memory}
                 for end in executor._backend.worker_ends()[-MOST_ENDS:]
             ],
-            "machine": self._machine(used) if processes else None,
+            "machine": self._machine() if processes else None,
+            "hosts": other_hosts(executor) or None,
+            "dashboard": {"name": executor.backend.capitalize(), "link": link} if link else None,
         }
+        self._shares.keep({*first, os.getpid()})
         if frame == self._last:
             return None
         self._last = frame
         return frame
 
-    def _state(self, info: WorkerInfo, used: dict[int, tuple[float, float]]) -> schema.WorkerState:
+    def _state(self, executor: Executor, info: WorkerInfo, first: dict[Hashable, int]) -> schema.WorkerState:
+        """One worker. What its process uses is told once: by the ``first`` worker that is in it."""
         seconds = None if info.since_ns is None else max(0.0, time.monotonic() - info.since_ns / 1e9)
-        own = info.pid if info.pid != os.getpid() else 0  # threads of the kernel have what it has
+        use = executor._backend.use
+        used = None if use is None else use.measured(info.index)
+        owner = info.index if used is None else first.setdefault(used.process, info.index)
+        told = used if owner == info.index else None
         return {
             "index": info.index,
             "pid": info.pid or None,
@@ -60,49 +71,48 @@ class WorkersSection:
             "task": None if info.task is None else str(info.task),
             "element": info.element,
             "seconds": None if seconds is None else round(seconds, 1),
-            "cpu": self._cpu(own, used) if own else None,
-            "memory": memory_of(own) if own else None,
-            "declared": info.declared,
+            "cpu": None if told is None else rounded(self._shares.of(told.process, told.at, told.seconds)),
+            "memory": None if told is None else whole(told.memory),
+            "declared": None if used is not None and used.shared else info.declared,
+            "address": info.address,
+            "shares": None if owner == info.index else owner,
+            "resident": None if told is None else whole(told.resident),
+            "limit": None if told is None else told.limit,
         }
 
-    def _machine(self, used: dict[int, tuple[float, float]]) -> schema.Machine:
-        from cellmill.process_context.machine import left_and_total
-
+    def _machine(self) -> schema.Machine:
         free, total = left_and_total()
+        seconds = processor_seconds(os.getpid())
         return {
             "cpus": len(os.sched_getaffinity(0)),
             "memory": total,
-            "free": free // (64 * MEGABYTE) * 64 * MEGABYTE,  # what others do on the machine is no news
+            "free": steady(free),
             "pid": os.getpid(),
-            "cpu": self._cpu(os.getpid(), used),
-            "used": memory_of(os.getpid()) or 0,
+            "cpu": rounded(self._shares.of(os.getpid(), time.monotonic(), seconds)),
+            "used": whole(own_bytes(os.getpid())) or 0,
         }
 
-    def _cpu(self, pid: int, used: dict[int, tuple[float, float]]) -> float | None:
-        """Processors it took since the last look, in whole percents; None before there are two looks."""
-        now, seconds = time.monotonic(), cpu_seconds(pid)
-        if seconds is None:
-            return None
-        self._used[pid] = (now, seconds)
-        before = used.get(pid)
-        if before is None or now - before[0] < 0.05:
-            return None
-        return max(0.0, round((seconds - before[1]) / (now - before[0]), 2))
+
+def other_hosts(executor: Executor) -> list[schema.WorkerHost]:
+    """Return the machines of the workers that are not the kernel's: the first ones by name."""
+    use = executor._backend.use
+    others = [] if use is None else [host for host in use.hosts() if not host.here]
+    return [
+        {"name": host.name, "cpus": host.cpus, "memory": host.memory, "free": steady(host.free)}
+        for host in sorted(others, key=lambda host: host.name)[:MOST_HOSTS]
+    ]
 
 
-def cpu_seconds(pid: int) -> float | None:
-    """Processor time of a process so far; None when it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * _TICK
-    except (OSError, ValueError, IndexError):
-        return None
+def rounded(share: float) -> float | None:
+    """Return processors in whole percents; None where they are not known (NaN)."""
+    return None if share != share else round(share, 2)
 
 
-def memory_of(pid: int) -> int | None:
-    """Bytes of a process's own, in whole megabytes; None when it is gone."""
-    from cellmill.process_context.machine import own_bytes
+def whole(size: int | None) -> int | None:
+    """Return bytes in whole megabytes."""
+    return None if size is None else size // MEGABYTE * MEGABYTE
 
-    found = own_bytes(pid)
-    return found // MEGABYTE * MEGABYTE if found > 0 else None
+
+def steady(free: int) -> int:
+    """Return free memory as it is told: what others do on a machine is no news."""
+    return free // (64 * MEGABYTE) * 64 * MEGABYTE

@@ -5,6 +5,7 @@ import {
   VERSION,
   type Command,
   type Machine,
+  type WorkerHost,
   type Workers,
   type WorkerState
 } from '../../protocol/messages';
@@ -20,6 +21,12 @@ class Meter {
     this._root = child(parent, 'div', 'cellmill-meter');
     this._fill = child(this._root, 'div', 'cellmill-meter-fill');
     this._text = child(this._root, 'span', 'cellmill-meter-text');
+  }
+
+  set title(text: string) {
+    if (this._root.title !== text) {
+      this._root.title = text;
+    }
   }
 
   draw(text: string, share: number): void {
@@ -44,9 +51,13 @@ class Row {
     const head = child(this.element, 'th', 'cellmill-worker-name');
     head.setAttribute('scope', 'row');
     this._name = child(head, 'span', '');
-    this._doing = child(this.element, 'td', 'cellmill-worker-doing');
+    const now = child(this.element, 'td', 'cellmill-worker-now');
+    this._doing = child(now, 'div', 'cellmill-worker-doing');
+    this._address = child(now, 'div', 'cellmill-worker-address');
     this._cpu = new Meter(child(this.element, 'td', 'cellmill-worker-cpu'));
-    this._memory = new Meter(child(this.element, 'td', 'cellmill-worker-memory'));
+    const memory = child(this.element, 'td', 'cellmill-worker-memory');
+    this._memory = new Meter(memory);
+    this._limit = child(memory, 'div', 'cellmill-worker-limit');
     this._done = child(this.element, 'td', 'cellmill-worker-done');
     const last = child(this.element, 'td', 'cellmill-worker-act');
     for (const cell of this.element.children) {
@@ -64,9 +75,22 @@ class Row {
     const trans = this._trans;
     this._index = worker.index;
     setText(this._name, String(worker.index));
-    this._draw(worker.pid, worker.cpu, worker.memory, most);
     setText(this._doing, this._words(worker));
     this._doing.title = this._doing.textContent;
+    this._address.hidden = worker.address === null;
+    setText(this._address, worker.address ?? '');
+    this._address.title = worker.address ?? '';
+    if (worker.shares !== null) {
+      this._draw(worker.pid, null, null, most);
+      this._memory.draw(trans.__('with %1', worker.shares), 0);
+      this._memory.title = trans.__(
+        'In the process of worker %1, whose processors and memory are those of both',
+        worker.shares
+      );
+    } else {
+      this._draw(worker.pid, worker.cpu, worker.memory, most);
+      this._drawLimit(worker);
+    }
     this.element.dataset.state = worker.state;
     setText(this._done, count(worker.done));
     if (this._replace !== null) {
@@ -83,10 +107,27 @@ class Row {
     this._draw(machine.pid, machine.cpu, machine.used, most);
   }
 
+  /** Where the cluster allows a worker so much memory: what this counts, against that. */
+  private _drawLimit({ memory, resident, limit }: WorkerState): void {
+    if (resident === null || limit === null) {
+      return;
+    }
+    this._memory.draw(bytes(resident), resident / limit);
+    setText(this._limit, this._trans.__('of %1', bytes(limit)));
+    this._memory.title = this._trans.__(
+      '%1 of resident memory, of the %2 that the cluster allows; %3 are its own',
+      bytes(resident),
+      bytes(limit),
+      bytes(memory ?? 0)
+    );
+  }
+
   private _draw(pid: number | null, cpu: number | null, memory: number | null, most: number): void {
     this._name.title = pid === null ? '' : this._trans.__('process %1', pid);
     this._cpu.draw(cpu === null ? '–' : `${Math.round(100 * cpu)}%`, cpu ?? 0);
     this._memory.draw(memory === null ? '–' : bytes(memory), (memory ?? 0) / Math.max(1, most));
+    this._memory.title = '';
+    setText(this._limit, '');
   }
 
   private _words(worker: WorkerState): string {
@@ -111,8 +152,10 @@ class Row {
   private readonly _trans: Translator;
   private readonly _name: HTMLElement;
   private readonly _doing: HTMLElement;
+  private readonly _address: HTMLElement;
   private readonly _cpu: Meter;
   private readonly _memory: Meter;
+  private readonly _limit: HTMLElement;
   private readonly _done: HTMLElement;
   private readonly _replace: HTMLButtonElement | null = null;
   private _index = -1;
@@ -145,6 +188,7 @@ class WorkersTab implements Tab {
     this._body = child(this._table, 'tbody', '');
     this._kernel = new Row(child(this._table, 'tfoot', ''), trans, null);
     this._machine = child(this._root, 'p', 'cellmill-workers-machine');
+    this._hosts = child(this._root, 'ul', 'cellmill-workers-hosts');
     this._restarts = child(this._root, 'p', 'cellmill-workers-restarts');
     this._ends = child(this._root, 'ul', 'cellmill-workers-ends');
     this._empty = child(this._root, 'p', 'cellmill-message');
@@ -183,7 +227,7 @@ class WorkersTab implements Tab {
     if (told !== null && told.machine !== null) {
       this._kernel.drawKernel(told.machine, most);
     }
-    this._drawMachine(told?.machine ?? null);
+    this._drawMachine(told);
     this._drawEnds(told);
   }
 
@@ -191,19 +235,28 @@ class WorkersTab implements Tab {
     this._root.remove();
   }
 
-  private _drawMachine(machine: Machine | null): void {
+  /** Draw the kernel's machine, then the others. */
+  private _drawMachine(told: Workers | null): void {
+    const trans = this._trans;
+    const machine = told?.machine ?? null;
+    const hosts = told?.hosts ?? [];
+    const size = ({ cpus, memory, free }: WorkerHost): string =>
+      trans.__('%1 processors; %2 of %3 of memory free', count(cpus), bytes(free), bytes(memory));
     this._machine.hidden = machine === null;
     if (machine !== null) {
+      const here = size({ ...machine, name: '' });
       setText(
         this._machine,
-        this._trans.__(
-          '%1 processors; %2 of %3 of memory free',
-          count(machine.cpus),
-          bytes(machine.free),
-          bytes(machine.memory)
-        )
+        hosts.length === 0 ? here : trans.__('The kernel’s machine: %1', here)
       );
     }
+    while (this._hosts.children.length > hosts.length) {
+      this._hosts.lastElementChild?.remove();
+    }
+    hosts.forEach((host, index) => {
+      const item = this._hosts.children[index] ?? child(this._hosts, 'li', '');
+      setText(item, `${host.name}: ${size(host)}`);
+    });
   }
 
   /** Draw how workers ended, the latest first. */
@@ -239,6 +292,7 @@ class WorkersTab implements Tab {
   private readonly _body: HTMLElement;
   private readonly _kernel: Row;
   private readonly _machine: HTMLElement;
+  private readonly _hosts: HTMLElement;
   private readonly _restarts: HTMLElement;
   private readonly _ends: HTMLElement;
   private readonly _empty: HTMLElement;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import difflib
 import inspect
@@ -19,7 +20,7 @@ from ....errors import BackendError, UsageError, in_words
 from ....process_context.cpus import available_cpus
 from ..remote import entry
 from ..values import folders
-from .protocol import Lanes, RemoteWorker
+from .protocol import Heard, Lanes, RemoteWorker
 
 CONNECT_SECONDS = 10.0
 START_SECONDS = 60.0
@@ -28,6 +29,7 @@ LOOK_SECONDS = 0.2
 PATIENCE_SECONDS = 5.0  # without an answer of the scheduler before it is given up
 CLOSE_SECONDS = 10.0
 TAKERS = 4  # threads that fetch replies
+MEASURE_SECONDS = 30.0  # for a worker that is busy to tell what it uses, before it is asked again
 
 # Its own `resources` place what Dask runs; what tasks of ours hold is counted in the kernel.
 _OURS = {"worker_resources": "resources"}
@@ -54,6 +56,7 @@ class DaskEngine:
         self._workers: dict[str, tuple[str, list[RemoteWorker]]] = {}  # by address: identity, remote workers
         self._futures: dict[int, tuple[Any, str]] = {}  # by pack: future, address
         self._prefix = f"cellmill-{os.getpid()}-{id(self):x}"
+        self._measured: set[str] = set()  # addresses of workers that are asked what they use
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
         self._changes = threading.Event()
         self._closed = False
@@ -187,14 +190,7 @@ class DaskEngine:
                     "Status.running",
                 ):
                     continue
-                host, threads = str(w.get("host", address)), int(w["nthreads"])
-                if threads == 1:
-                    remotes = [RemoteWorker((address, 0), address, host, 0)]
-                else:
-                    remotes = [
-                        RemoteWorker((address, i), f"{address} thread {i}", host, 0, packs=1)
-                        for i in range(threads)
-                    ]
+                remotes = _remotes(address, w)
                 self._workers[address] = (now[address], remotes)
                 came += remotes
         for address, remotes in lost:
@@ -298,6 +294,25 @@ class DaskEngine:
         address = key[0]  # type: ignore[index]
         return self._client.run(entry.hear, message, workers=[address])[address]
 
+    def measure(self, message: bytes, heard: Heard) -> None:
+        with self._lock:
+            due = {a: [r.key for r in rs] for a, (_, rs) in self._workers.items() if a not in self._measured}
+            self._measured.update(due)
+        for address, keys in due.items():
+            self._client.loop.add_callback(self._measure, address, keys, message, heard)
+
+    async def _measure(self, address: str, keys: list[Hashable], message: bytes, heard: Heard) -> None:
+        try:
+            asked = self._client.run(entry.hear, message, workers=[address])
+            answer = (await asyncio.wait_for(asked, MEASURE_SECONDS))[address]
+            if not self._closed:
+                heard(keys, answer)
+        except Exception:  # a worker that is going, or too busy to hear
+            pass
+        finally:
+            with self._lock:
+                self._measured.discard(address)
+
     def kill(self, key: Hashable, reason: str) -> None:
         address: str = key[0]  # type: ignore[index]
         for nanny in list(getattr(self._cluster, "workers", {}).values()) if self.owns else []:
@@ -326,6 +341,21 @@ class DaskEngine:
             if first[:spare]:  # left to itself, Dask ends the last one whatever it does
                 cluster.sync(cluster.scale_down, first[:spare])
             cluster.scale(workers)
+
+
+def _remotes(address: str, told: dict[str, Any]) -> list[RemoteWorker]:
+    """Return the remote workers of a worker of Dask, one for each of its threads."""
+    host, threads, limit = (
+        str(told.get("host", address)),
+        int(told["nthreads"]),
+        int(told["memory_limit"] or 0),
+    )
+    if threads == 1:
+        return [RemoteWorker((address, 0), address, host, 0, limit=limit)]
+    return [
+        RemoteWorker((address, i), f"{address} thread {i}", host, 0, packs=1, limit=limit)
+        for i in range(threads)
+    ]
 
 
 def _check_options(distributed: Any, options: dict[str, Any], own: bool) -> None:

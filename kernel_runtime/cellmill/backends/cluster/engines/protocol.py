@@ -7,7 +7,7 @@ pack, and what becomes of them when a remote worker is lost, is no business of t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -23,6 +23,10 @@ class RemoteWorker:
     host: str
     pid: int  # 0: not known
     packs: int = 2  # that may be outstanding; 1 where two could run at once, or the later one first
+    limit: int = 0  # bytes of memory at which the cluster ends its process; 0: none, or not known
+
+
+Heard = Callable[[Sequence[Hashable], Any], None]  # the remote workers of one process, and its answer
 
 
 class Lanes(Protocol):
@@ -68,6 +72,11 @@ class Engine(Protocol):
 
     def ask(self, key: Hashable, message: bytes) -> Any:
         """Call `remote.hear(message)` on the remote worker, also while a pack runs there, and return its result."""
+
+    def measure(self, message: bytes, heard: Heard) -> None:
+        """Call `remote.hear(message)` once in each process that has remote workers, also while packs run there, and
+        pass on what it returns, now or later. One that has not answered yet is left out. Returns at once.
+        """
 
     def kill(self, key: Hashable, reason: str) -> None:
         """End that remote worker at once; `gone` follows, and `came` where it is replaced.

@@ -22,7 +22,7 @@ from typing import Any
 
 from ....errors import BackendError, UsageError
 from ....process_context.cpus import available_cpus
-from .protocol import Lanes, RemoteWorker
+from .protocol import Heard, Lanes, RemoteWorker
 from .raybridge.link import Link
 
 OPEN_SECONDS = 240.0  # a machine that is very busy takes two minutes to start a Ray
@@ -74,6 +74,7 @@ class RayEngine:
         self._lock = threading.RLock()
         self._numbers = itertools.count()
         self._asked: dict[int, queue.SimpleQueue[list[Any]]] = {}
+        self._heard: Heard | None = None  # what actors say of themselves
 
     # -- the beginning
 
@@ -139,6 +140,10 @@ class RayEngine:
             asked = self._asked.pop(number, None)
             if asked is not None:
                 asked.put(answer)
+        elif verb == "measured":
+            number, answer = rest
+            if self._heard is not None:
+                self._heard([(self._life, number)], answer)
         elif verb == "opened":
             self._expected = int(rest[0])
             self._opened.set()
@@ -197,6 +202,12 @@ class RayEngine:
         if not good:
             raise BackendError(f"a worker of Ray did not answer: {value}")
         return value
+
+    def measure(self, message: bytes, heard: Heard) -> None:
+        """Have each actor call `remote.hear(message)`, and hear what it returns."""
+        self._heard = heard
+        if self._link is not None and os.getpid() == self._home:
+            self._link.wire.send(("measure",), [message])
 
     def kill(self, key: Hashable, reason: str) -> None:
         """End this actor; another one follows."""

@@ -18,6 +18,7 @@ from .... import __version__
 from ....serialization.exceptions import encode_error
 from .. import clocks, pack
 from ..pack import LEAVE
+from . import measure
 from .runner import RemoteRunner
 
 _runners: dict[tuple[bytes, int], RemoteRunner] = {}
@@ -39,7 +40,8 @@ def hear(message: bytes) -> Any:
     """A word beside the packs; from any thread, also while one runs.
 
     (INTERRUPT, token, runner, tickets): these tasks end. (WITHDRAW, token, runner, packs): what has not begun of these
-    packs will not; how many tasks of each have is returned. (LEAVE, token): the caller has gone, nothing of it remains.
+    packs will not; how many tasks of each have is returned. (MEASURE, token): what this process uses is returned.
+    (LEAVE, token): the caller has gone, nothing of it remains.
     """
     kind, token, *rest = pickle.loads(message)
     if kind == pack.INTERRUPT:
@@ -49,6 +51,10 @@ def hear(message: bytes) -> Any:
     elif kind == pack.WITHDRAW:
         runner = _runners.get((token, rest[0]))
         return runner.withdraw(rest[1]) if runner is not None else {}
+    elif kind == pack.MEASURE:
+        return measure.measured(
+            {key[1]: one.ticket for key, one in list(_runners.items()) if key[0] == token}
+        )
     elif kind == LEAVE:
         with _lock:
             for key in [key for key in _runners if key[0] == token]:

@@ -32,6 +32,7 @@ class Standing:
     pid: int = 0  # in this machine's process space; 0: not up, or elsewhere
     up: bool = False
     packs: int = 0
+    measured: bool = False  # it was asked what it uses, and has not answered yet
 
 
 class Actors:
@@ -217,6 +218,21 @@ class Actors:
         self._wire.send(
             ("answered", number, good, told.result() if good else trouble.first_lines(str(error)))
         )
+
+    def measure(self, message: bytes) -> None:
+        """Call the `hear` of all actors, and send on what each returns. One that has not answered is left out."""
+        with self._lock:
+            due = [(key, one) for key, one in self._standing.items() if one.up and not one.measured]
+        for key, one in due:
+            one.measured = True
+            one.handle.hear.remote(message).future().add_done_callback(
+                functools.partial(self._measured, key, one)
+            )
+
+    def _measured(self, key: int, one: Standing, told: Any) -> None:
+        one.measured = False
+        if told.exception() is None:
+            self._wire.send(("measured", key, told.result()))
 
     def kill(self, key: int, reason: str) -> None:
         """Kill the actor at once; another one replaces it."""

@@ -1,9 +1,9 @@
 """The bridge's main: a Ray driver that does what the kernel says and tells what becomes of it.
 
 Messages from the kernel: (open, address, workers, folder, init, actor), (send, key, pack) with the pack's buffers,
-(tell, key) and (ask, key, number) with one, (kill, key, reason), (resize, workers, first), (close,). To the kernel:
-(opened, actors), (came, key, label, host, pid), (gone, key, reason), (replied, pack, single) with buffers,
-(failed, pack, text), (answered, number, good, value), (broken, text), (note, text).
+(tell, key), (ask, key, number) and (measure,) with one, (kill, key, reason), (resize, workers, first), (close,). To the
+kernel: (opened, actors), (came, key, label, host, pid), (gone, key, reason), (replied, pack, single) with buffers,
+(failed, pack, text), (answered, number, good, value), (measured, key, value), (broken, text), (note, text).
 
 The main thread obeys, one receives, and Ray's own call back. The main one lives as long as the process: the
 system ends Ray's servers with the thread that started them.
@@ -79,6 +79,8 @@ class Bridge:
         elif verb == "ask":
             key, number = rest
             self._actors.ask(key, number, bytes(buffers[0]))
+        elif verb == "measure":
+            self._actors.measure(bytes(buffers[0]))
         elif verb == "kill":
             self._actors.kill(*rest)
         elif verb == "resize":

@@ -1,0 +1,56 @@
+"""What workers use, on all backends: each worker's memory is that of its own process, and a function's is the most that
+a worker had while it ran it.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import cellmill
+from cellmill import Executor
+from cellmill.views.sections.workers import WorkersSection
+from tests.contract.abilities import Abilities, elsewhere
+from tests.support.waiting import until
+
+BLOCK = 150 << 20
+
+
+def large(gate: str) -> int:
+    """Hold a block of memory until told."""
+    kept = bytearray(b"x") * BLOCK
+    while not Path(gate).exists():
+        time.sleep(0.005)
+    return len(kept)
+
+
+def workers(executor: Executor) -> list[Any]:
+    """The workers as views see them, once all tell their memory."""
+    found: list[Any] = until(
+        lambda: (
+            (frame := WorkersSection().frame(executor))
+            and all(worker["memory"] for worker in frame["workers"])
+            and frame["workers"]
+        )
+    )
+    return found
+
+
+@elsewhere
+def test_memory_of_workers_and_functions(ex: Executor, able: Abilities, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    results = ex.map(large, [str(gate)])
+    until(lambda: (cellmill.runs()[-1].memory or 0) > BLOCK)
+    told = workers(ex)
+    assert len(told) == able.workers
+    (has,) = [worker for worker in told if worker["memory"] > BLOCK]
+    assert has["function"] == "large"
+    assert (has["address"] is None) == (able.package is None)
+    assert (has["limit"] is not None) == (ex.backend == "dask")
+    if has["limit"] is not None:
+        assert BLOCK < has["memory"] <= has["resident"] < has["limit"]
+    points = until(lambda: ex._backend.use.points(0))  # type: ignore[union-attr]
+    assert max(point.memory for point in points[-20:] if point.memory == point.memory) > BLOCK
+    gate.touch()
+    assert list(results) == [BLOCK]

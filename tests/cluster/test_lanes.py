@@ -70,6 +70,9 @@ class Threads:
     def ask(self, key: Hashable, message: bytes) -> Any:
         return entry.hear(message)
 
+    def dashboard(self) -> str:
+        return ""
+
     def measure(self, message: bytes, heard: Heard) -> None:
         """This process is the kernel's: there is nothing to tell of it."""
 

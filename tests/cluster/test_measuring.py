@@ -44,6 +44,9 @@ class FarAway:
     def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
         threading.Thread(target=lambda: self.lanes.replied(pack, entry.run(data)), daemon=True).start()
 
+    def dashboard(self) -> str:
+        return ""
+
     def measure(self, message: bytes, heard: Heard) -> None:
         if self.answer is not None:
             heard([0], self.answer)
@@ -86,7 +89,7 @@ def test_a_process_number_of_another_machine_means_nothing_here(far: tuple[Execu
         9 * GIGABYTE,
         6 * GIGABYTE,
     )
-    frame = until(lambda: (found := state_of(executor))["hosts"] and found)
+    frame = until(lambda: (found := state_of(executor))["workers"][0]["memory"] and found)
     (worker,) = frame["workers"]
     assert (worker["memory"], worker["resident"]) == (300 * MEGABYTE, 400 * MEGABYTE)
     assert worker["limit"] == 4 * GIGABYTE
@@ -108,11 +111,15 @@ def threads_of_a_process(request: pytest.FixtureRequest) -> Iterator[Executor]:
         "scheduler_kwargs": {"dashboard": False},
         "silence_logs": 50,
     }
-    with (
-        distributed.LocalCluster(1, threads_per_worker=2, processes=request.param, **quiet) as cluster,
-        Executor(backend=cluster) as executor,
-    ):
-        yield executor
+    with distributed.LocalCluster(1, threads_per_worker=2, processes=request.param, **quiet) as cluster:
+        with Executor(backend=cluster) as executor:
+            yield executor
+        with distributed.Client(cluster, set_as_default=False) as client:
+            assert list(client.run(metrics_of).values()) == [[]]  # nothing of ours is left
+
+
+def metrics_of(dask_worker: Any) -> list[str]:
+    return list(dask_worker.metrics)
 
 
 def test_threads_of_one_process_have_its_memory_once(

@@ -14,6 +14,7 @@ _COLOURS = {"idle": "#888", "starting": "#888", "busy": "#2e7d32", "stopping": "
 
 
 _PATIENCE = 1.0
+DASHBOARD = "dashboard"  # of the workers' cluster
 
 
 def _started(executor: cellmill.Executor) -> tuple[WorkerInfo, ...]:
@@ -34,6 +35,14 @@ def in_words(executor: cellmill.Executor) -> str:
         for name, total in sorted(executor.resources.items())
     ]
     return ", ".join(found)
+
+
+def _linked(name: str, value: str) -> str:
+    """A fact's value in HTML; the dashboard's address is a link."""
+    text = escape(value)
+    if name != DASHBOARD:
+        return text
+    return f'<a href="{text}" target="_blank" rel="noopener noreferrer">{text}</a>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,7 @@ class Status:
             ("preload", " ".join(executor.preloaded) or "nothing"),
             ("policy", str(executor.policy)),
             *((("resources", in_words(executor)),) if executor.resources else ()),
+            *(((DASHBOARD, link),) if (link := executor._backend.dashboard) else ()),
         )
         return cls(facts, _started(executor))
 
@@ -82,7 +92,7 @@ class Status:
 
     def _repr_html_(self) -> str:
         facts = "".join(
-            f"<tr><th {_CELL}>{escape(name)}</th><td {_CELL} colspan=4>{escape(value)}</td></tr>"
+            f"<tr><th {_CELL}>{escape(name)}</th><td {_CELL} colspan=4>{_linked(name, value)}</td></tr>"
             for name, value in self.facts
         )
         heads = "".join(

@@ -93,10 +93,15 @@ class ClusterBackend(ScheduledBackend):
             expected = self.pool.open(max_workers)
             undo.pop_all()
         measuring.start(self.use)
+        self.pool.dashboard.find()
         if max_workers is None:
             self.max_workers = max(1, expected)
         forked.watch(self)
         stop_with_cells(self)
+
+    @property
+    def dashboard(self) -> str:
+        return self.pool.dashboard.link
 
     def make_sharing(self) -> ClusterSharing:
         return ClusterSharing(self.scheduler, self.gate, self._dropped, self._keeper)

@@ -22,7 +22,7 @@ OFTEN, SELDOM = 0.2, 1.0  # seconds between questions, when work begins and late
 LATER = 10.0  # the time between questions is at least this part of the time that the work has run
 RATE = 100  # questions a second, at most
 WATCHED = 3.0  # seconds for which somebody looks
-STALE = 10.0  # seconds after which an answer is not told any more
+STALE = 20.0  # seconds after which an answer is not told any more
 IDLE = 0.2  # seconds between looks where nothing runs
 
 
@@ -43,7 +43,6 @@ class Lanes(Protocol):
 class _Heard(NamedTuple):
     answer: Answer
     when: float  # it came, in monotonic seconds of the kernel
-    process: Hashable
     shared: bool
 
 
@@ -89,7 +88,7 @@ class Measuring:
         """The remote workers with these keys, which share a process, have answered."""
         if isinstance(answer, Answer) and answer.own > 0 and answer.process != process():  # the kernel's own
             for key in keys:
-                self._heard[key] = _Heard(answer, time.monotonic(), keys[0], len(keys) > 1)
+                self._heard[key] = _Heard(answer, time.monotonic(), len(keys) > 1)
 
     # -- see `Gauge`
 
@@ -103,7 +102,7 @@ class Measuring:
             return None
         answer, limit = heard.answer, lane.remote.limit or None
         return Measured(
-            heard.process,
+            answer.process,
             answer.at,
             answer.own,
             answer.seconds,

@@ -23,6 +23,7 @@ from ..scheduled.resolver import Resolver
 from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import info_of, infos
 from . import diagnostics
+from .dashboard import Dashboard
 from .engines.protocol import Engine, RemoteWorker
 from .handshake import CLOSING_SECONDS, Settings, take_leave
 from .lane import Lane
@@ -81,6 +82,7 @@ class LanePool:
         self.lock = threading.RLock()
         self._opened = 0.0
         self.folder = folders.private("lanes")
+        self.dashboard = Dashboard(engine)
 
     # -- what the engine tells
 
@@ -245,6 +247,7 @@ class LanePool:
             if self.closed:
                 return
             self.closed = True
+            self.dashboard.close()
             lanes = list(self.lanes.values())
             for lane in lanes:
                 self.retiring.retire(lane)

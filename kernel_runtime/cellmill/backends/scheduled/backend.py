@@ -68,7 +68,6 @@ class ScheduledBackend:
     listener: OutputListener
     profiling: Profiling | None = None  # where workers can be sampled
     use: ResourceUse | None = None  # where their memory can be read
-    dashboard = ""  # of the workers' own cluster
 
     def __init__(
         self,
@@ -169,6 +168,11 @@ class ScheduledBackend:
 
     def _dropped(self, number: int) -> None:
         self.functions.dropped_with(number)
+
+    @property
+    def dashboard(self) -> str:
+        """The address of the workers' own cluster's dashboard; "" without one."""
+        return ""
 
     @property
     def crowding(self) -> float:

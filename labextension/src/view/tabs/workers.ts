@@ -3,6 +3,7 @@
 import type { KernelState } from '../../model/kernelModel';
 import {
   VERSION,
+  type ClusterDashboard,
   type Command,
   type Machine,
   type WorkerHost,
@@ -167,6 +168,9 @@ class WorkersTab implements Tab {
     this._send = send;
     this._root = child(parent, 'div', 'cellmill-workers-tab');
     this._near = new NearView(this._root, trans);
+    this._link = child(this._root, 'a', 'cellmill-workers-link') as HTMLAnchorElement;
+    this._link.target = '_blank';
+    this._link.rel = 'noopener noreferrer';
     this._table = child(this._root, 'table', 'cellmill-table cellmill-workers-table');
     this._table.setAttribute('role', 'table');
     const head = child(child(this._table, 'thead', ''), 'tr', 'cellmill-workers-head');
@@ -227,12 +231,26 @@ class WorkersTab implements Tab {
     if (told !== null && told.machine !== null) {
       this._kernel.drawKernel(told.machine, most);
     }
+    this._drawLink(told?.dashboard ?? null);
     this._drawMachine(told);
     this._drawEnds(told);
   }
 
   dispose(): void {
     this._root.remove();
+  }
+
+  /** Link to the dashboard of the cluster itself, if it has one. */
+  private _drawLink(dashboard: ClusterDashboard | null): void {
+    const shown = dashboard !== null && /^https?:\/\//i.test(dashboard.link);
+    this._link.hidden = !shown;
+    if (shown) {
+      this._link.href = dashboard.link;
+      this._link.title = this._trans.__('%1, in a new tab', dashboard.link);
+      setText(this._link, this._trans.__('Dashboard of %1 ↗', dashboard.name));
+    } else {
+      this._link.removeAttribute('href');
+    }
   }
 
   /** Draw the kernel's machine, then the others. */
@@ -288,6 +306,7 @@ class WorkersTab implements Tab {
   private readonly _send: (command: Command) => void;
   private readonly _root: HTMLElement;
   private readonly _near: NearView;
+  private readonly _link: HTMLAnchorElement;
   private readonly _table: HTMLElement;
   private readonly _body: HTMLElement;
   private readonly _kernel: Row;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import difflib
 import inspect
@@ -20,6 +19,7 @@ from ....errors import BackendError, UsageError, in_words
 from ....process_context.cpus import available_cpus
 from ..remote import entry
 from ..values import folders
+from .dask_heartbeats import Heartbeats
 from .protocol import Heard, Lanes, RemoteWorker
 
 CONNECT_SECONDS = 10.0
@@ -29,7 +29,6 @@ LOOK_SECONDS = 0.2
 PATIENCE_SECONDS = 5.0  # without an answer of the scheduler before it is given up
 CLOSE_SECONDS = 10.0
 TAKERS = 4  # threads that fetch replies
-MEASURE_SECONDS = 30.0  # for a worker that is busy to tell what it uses, before it is asked again
 
 # Its own `resources` place what Dask runs; what tasks of ours hold is counted in the kernel.
 _OURS = {"worker_resources": "resources"}
@@ -56,7 +55,7 @@ class DaskEngine:
         self._workers: dict[str, tuple[str, list[RemoteWorker]]] = {}  # by address: identity, remote workers
         self._futures: dict[int, tuple[Any, str]] = {}  # by pack: future, address
         self._prefix = f"cellmill-{os.getpid()}-{id(self):x}"
-        self._measured: set[str] = set()  # addresses of workers that are asked what they use
+        self._heartbeats = Heartbeats()
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
         self._changes = threading.Event()
         self._closed = False
@@ -193,12 +192,14 @@ class DaskEngine:
                 remotes = _remotes(address, w)
                 self._workers[address] = (now[address], remotes)
                 came += remotes
+            keys = {a: [remote.key for remote in remotes] for a, (_, remotes) in self._workers.items()}
         for address, remotes in lost:
             self._forget(address)
             for remote in remotes:
                 self._lanes.gone(remote.key, "its Dask worker left the cluster")
         for remote in came:
             self._lanes.came(remote)
+        self._heartbeats.read(workers, keys)
 
     def _refill(self) -> None:
         """Start workers anew that Dask has dropped from an own cluster.
@@ -296,22 +297,13 @@ class DaskEngine:
 
     def measure(self, message: bytes, heard: Heard) -> None:
         with self._lock:
-            due = {a: [r.key for r in rs] for a, (_, rs) in self._workers.items() if a not in self._measured}
-            self._measured.update(due)
-        for address, keys in due.items():
-            self._client.loop.add_callback(self._measure, address, keys, message, heard)
+            addresses = list(self._workers)
+        self._heartbeats.ask(self._client, addresses, message, heard)
 
-    async def _measure(self, address: str, keys: list[Hashable], message: bytes, heard: Heard) -> None:
-        try:
-            asked = self._client.run(entry.hear, message, workers=[address])
-            answer = (await asyncio.wait_for(asked, MEASURE_SECONDS))[address]
-            if not self._closed:
-                heard(keys, answer)
-        except Exception:  # a worker that is going, or too busy to hear
-            pass
-        finally:
-            with self._lock:
-                self._measured.discard(address)
+    def dashboard(self) -> str:
+        with contextlib.suppress(Exception):  # one without a server
+            return str(self._client.dashboard_link or "")
+        return ""
 
     def kill(self, key: Hashable, reason: str) -> None:
         address: str = key[0]  # type: ignore[index]

@@ -74,9 +74,12 @@ class Engine(Protocol):
         """Call `remote.hear(message)` on the remote worker, also while a pack runs there, and return its result."""
 
     def measure(self, message: bytes, heard: Heard) -> None:
-        """Call `remote.hear(message)` once in each process that has remote workers, also while packs run there, and
-        pass on what it returns, now or later. One that has not answered yet is left out. Returns at once.
+        """Have each process with remote workers call `remote.hear(message)`, also while packs run there, once or now
+        and then for a while, and pass on what it returns. One that has not answered may be left out. Returns at once.
         """
+
+    def dashboard(self) -> str:
+        """Return where the cluster says that its own dashboard is; "" for nowhere. It may ask the cluster."""
 
     def kill(self, key: Hashable, reason: str) -> None:
         """End that remote worker at once; `gone` follows, and `came` where it is replaced.

@@ -74,6 +74,7 @@ class RayEngine:
         self._lock = threading.RLock()
         self._numbers = itertools.count()
         self._asked: dict[int, queue.SimpleQueue[list[Any]]] = {}
+        self._dashboard = ""  # where Ray says that it is
         self._heard: Heard | None = None  # what actors say of themselves
 
     # -- the beginning
@@ -144,6 +145,8 @@ class RayEngine:
             number, answer = rest
             if self._heard is not None:
                 self._heard([(self._life, number)], answer)
+        elif verb == "dashboard":
+            self._dashboard = str(rest[0])
         elif verb == "opened":
             self._expected = int(rest[0])
             self._opened.set()
@@ -208,6 +211,9 @@ class RayEngine:
         self._heard = heard
         if self._link is not None and os.getpid() == self._home:
             self._link.wire.send(("measure",), [message])
+
+    def dashboard(self) -> str:
+        return self._dashboard
 
     def kill(self, key: Hashable, reason: str) -> None:
         """End this actor; another one follows."""

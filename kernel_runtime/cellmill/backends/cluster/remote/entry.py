@@ -12,6 +12,7 @@ import platform
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from .... import __version__
@@ -23,6 +24,7 @@ from .runner import RemoteRunner
 
 _runners: dict[tuple[bytes, int], RemoteRunner] = {}
 _lock = threading.Lock()
+leaving: dict[bytes, list[Callable[[], Any]]] = {}  # by token: what else ends when its caller has gone
 
 
 def run(data: list[Any]) -> bytes:
@@ -60,6 +62,9 @@ def hear(message: bytes) -> Any:
             for key in [key for key in _runners if key[0] == token]:
                 runner = _runners.pop(key)
                 runner.leave(alone=not _runners)
+            left = leaving.pop(token, [])
+        for leave in left:
+            leave()
     return None
 
 

@@ -64,21 +64,23 @@ def object_store_bytes() -> int:
     return int(min(max(memory, 80 << 20), 2 << 30))
 
 
-def start(ray: Any, cpus: int, temporary: str, options: dict[str, Any]) -> None:
-    """`ray.init` of a new cluster; once more, from nothing, where its node dies or hangs as it starts."""
+def start(ray: Any, cpus: int, temporary: str, options: dict[str, Any]) -> Any:
+    """`ray.init` of a new cluster, and its context; once more, from nothing, where its node dies or hangs as it
+    starts.
+    """
     try:
-        _init(ray, cpus, temporary, options)
+        return _init(ray, cpus, temporary, options)
     except NodeError:
         kill_below()
         remove(os.path.join(temporary, INNER))
-        _init(ray, cpus, temporary, options)
+        return _init(ray, cpus, temporary, options)
 
 
 class NodeError(Exception):
     """The node of an own Ray did not come up."""
 
 
-def _init(ray: Any, cpus: int, temporary: str, options: dict[str, Any]) -> None:
+def _init(ray: Any, cpus: int, temporary: str, options: dict[str, Any]) -> Any:
     """Ray's helpers that would only watch are left out where this Ray lets us."""
     inner = os.path.join(temporary, INNER)  # Ray opens its folder to all users
     wanted = {
@@ -92,7 +94,7 @@ def _init(ray: Any, cpus: int, temporary: str, options: dict[str, Any]) -> None:
         "_metrics_export_port": free_ports(1)[0],
     } | options
     _adapt(Path(inner) / "session_latest", watched=bool(wanted["include_dashboard"]))
-    ray.init(**wanted)
+    return ray.init(**wanted)
 
 
 def _adapt(session: Path, watched: bool) -> None:

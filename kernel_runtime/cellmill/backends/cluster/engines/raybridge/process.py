@@ -1,9 +1,10 @@
 """The bridge's main: a Ray driver that does what the kernel says and tells what becomes of it.
 
 Messages from the kernel: (open, address, workers, folder, init, actor), (send, key, pack) with the pack's buffers,
-(tell, key), (ask, key, number) and (measure,) with one, (kill, key, reason), (resize, workers, first), (close,). To the
-kernel: (opened, actors), (came, key, label, host, pid), (gone, key, reason), (replied, pack, single) with buffers,
-(failed, pack, text), (answered, number, good, value), (measured, key, value), (broken, text), (note, text).
+(tell, key), (ask, key, number) and (measure,) with one, (kill, key, reason), (resize, workers, first), (close,). To
+the kernel: (opened, actors), (dashboard, link), (came, key, label, host, pid), (gone, key, reason), (replied, pack,
+single) with buffers, (failed, pack, text), (answered, number, good, value), (measured, key, value), (broken, text),
+(note, text).
 
 The main thread obeys, one receives, and Ray's own call back. The main one lives as long as the process: the
 system ends Ray's servers with the thread that started them.
@@ -99,13 +100,17 @@ class Bridge:
     ) -> None:
         self._own = address is None
         try:
-            self._ray = self._connect(address, workers, folder, init)
+            self._ray, dashboard = self._connect(address, workers, folder, init)
+            self.wire.send(("dashboard", link_of(dashboard)))
             self._actors = Actors(self._ray, self._own, actor, self.wire, self._call_soon)
             self._actors.open(workers)
         except BaseException as error:
             self._give_up(in_plain_words(error, address))
 
-    def _connect(self, address: str | None, workers: int, folder: str, init: dict[str, Any]) -> Any:
+    def _connect(
+        self, address: str | None, workers: int, folder: str, init: dict[str, Any]
+    ) -> tuple[Any, str | None]:
+        """Return Ray, and where its dashboard is."""
         os.environ.update(head.environment() if address is None else {"RAY_USAGE_STATS_ENABLED": "0"})
         os.environ.pop("RAY_ADDRESS", None)
         import ray
@@ -113,12 +118,12 @@ class Bridge:
         logging.getLogger("ray").setLevel(logging.ERROR)
         if address is None:
             self._folder = folder
-            head.start(ray, workers, folder, init)
+            context = head.start(ray, workers, folder, init)
             self._servers = head.servers()
         else:
-            ray.init(address, **{"log_to_driver": False, "configure_logging": False} | init)
+            context = ray.init(address, **{"log_to_driver": False, "configure_logging": False} | init)
         signal.signal(signal.SIGTERM, lambda *_: self._abandon())  # Ray has put its own there
-        return ray
+        return ray, getattr(context, "dashboard_url", None)
 
     def _call_soon(self, *what: Any) -> None:
         self._inbox.put((what, []))
@@ -180,6 +185,11 @@ class Bridge:
             head.reap()
         if self._actors is not None:
             self._actors.look()
+
+
+def link_of(place: str | None) -> str:
+    """Return the link to what Ray names by host and port; "" for nothing."""
+    return f"http://{place}" if place and "://" not in place else place or ""
 
 
 def main() -> None:

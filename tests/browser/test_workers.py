@@ -1,0 +1,100 @@
+"""The tab of the workers in a real JupyterLab, with workers of Dask: where they are, what each process has against its
+limit, and the way to Dask's own dashboard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.axe import grave_findings
+from tests.browser.page_setup import prepare
+
+pytestmark = pytest.mark.browser
+pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
+
+OpenLab = Callable[..., Any]
+LOAD = """%load_ext cellmill
+import cellmill
+from distributed import LocalCluster
+cluster = LocalCluster(n_workers=2, threads_per_worker=2, memory_limit="2GB", dashboard_address="127.0.0.1:0")
+cellmill.set_default_executor(cellmill.Executor(backend=cluster))
+print('loaded', 'now')"""
+RUN = """def fit(gate):
+    import pathlib, time
+    kept = bytearray(b'x') * 150_000_000
+    while not pathlib.Path(gate).exists():
+        sum(range(10_000))
+        time.sleep(0.001)
+    return len(kept)
+tasks = [cellmill.default_executor().submit(fit, {gate!r}) for _ in range(3)]
+print('got', len([task.result() for task in tasks]))
+"""
+DASHBOARD = "#cellmill-panel .cellmill-dashboard"
+PAGE = f"{DASHBOARD} .cellmill-page-workers"
+
+
+def test_workers_of_dask(lab: OpenLab, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    one = lab(LOAD, RUN.format(gate=str(gate)))
+    prepare(one, "light", panel=True)
+    one.run_cell(0)
+    one.wait_output(0, "loaded now")
+    one.run_cell(1)
+    one.wait_panel("d.running === 3")
+    one.page.locator(f"{DASHBOARD} [role=tab][data-tab=workers]").click()
+    rows = one.page.locator(f"{PAGE} tbody .cellmill-worker")
+    rows.nth(3).wait_for()
+    memory = rows.locator(".cellmill-worker-memory")
+    memory.get_by_text("of 2.0 GB").nth(1).wait_for()
+    told = memory.all_inner_texts()
+    assert sum(text.startswith("with ") for text in told) == 2
+    assert [text.count("MB") for text in sorted(told)] == [1, 1, 0, 0]
+    addresses = rows.locator(".cellmill-worker-address").all_inner_texts()
+    assert len(set(addresses)) == 4
+    assert all(address.startswith("tcp://127.0.0.1:") for address in addresses)
+    the_dashboard_is_linked(one)
+    for width in (300, 620):
+        widen(one, width)
+        for theme in ("light", "dark"):
+            prepare(one, theme)
+            assert grave_findings(one.page, PAGE) == []
+            one.screenshot(f"workers-dask-{width}-{theme}")
+    the_strips_are_of_these_workers(one)
+    gate.touch()
+    one.wait_output(1, "got 3")
+    assert one.errors == []
+
+
+def widen(one: Any, width: int) -> None:
+    """Drag the panel's left edge until it is so wide."""
+    box = one.page.locator("#cellmill-panel").bounding_box()
+    one.page.mouse.move(box["x"] - 2, box["y"] + box["height"] / 2)
+    one.page.mouse.down()
+    one.page.mouse.move(box["x"] - 2 + box["width"] - width, box["y"] + box["height"] / 2, steps=4)
+    one.page.mouse.up()
+    one.page.wait_for_function(
+        "width => Math.abs(document.querySelector('#cellmill-panel').clientWidth - width) < 9", arg=width
+    )
+
+
+def the_dashboard_is_linked(one: Any) -> None:
+    link = one.page.locator(f"{PAGE} a.cellmill-workers-link")
+    link.get_by_text("Dashboard of Dask").wait_for()
+    assert (link.get_attribute("target"), link.get_attribute("rel")) == ("_blank", "noopener noreferrer")
+    with one.page.context.expect_page() as opened:
+        link.press("Enter")
+    opened.value.wait_for_url("**/status")
+    opened.value.locator(".bk-root, .bk-Tabs, [class*=bk]").first.wait_for(state="attached")
+    opened.value.close()
+
+
+def the_strips_are_of_these_workers(one: Any) -> None:
+    one.page.locator(f"{DASHBOARD} [role=tab][data-tab=timeline]").click()
+    strips = one.page.locator(f"{DASHBOARD} .cellmill-page-timeline")
+    told = strips.locator(".cellmill-strips-told")
+    told.get_by_text("3 busy, 1 idle").wait_for()
+    one.screenshot("workers-dask-strips")

@@ -14,11 +14,11 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-from docking.records import Box, Docked, DockingInputError, DockSettings, Entry
+from docking.records import Box, Docked, DockingInputError, DockSettings, Entry, Selection
 
-__all__ = ["Box", "DockSettings", "Docked", "DockingInputError", "Entry", "require"]
+__all__ = ["Box", "DockSettings", "Docked", "DockingInputError", "Entry", "Selection", "require"]
 
-REQUIRED = ("rdkit", "meeko", "vina", "prolif", "sklearn", "matplotlib", "py3Dmol", "pandas")
+REQUIRED = ("rdkit", "gemmi", "meeko", "vina", "prolif", "sklearn", "matplotlib", "py3Dmol", "pandas")
 
 
 def require(modules: tuple[str, ...] = REQUIRED) -> None:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from docking import require
-from docking.records import Box, DockingInputError, DockSettings
+from docking.records import Box, DockingInputError, DockSettings, Selection
 
 EPILOG = """\
 examples, run in the folder examples/ or with it on PYTHONPATH:
   python -m docking --receptor 1IEP --reference STI --ligands library.smi
   python -m docking --receptor protein.pdb --box 15.6 53.4 15.5 20 20 20 --ligands library.csv --out results
+  python -m docking --receptor entry.cif.gz --chains A --keep HOH:A:412 --reference pose.sdf --ligands library.sdf
   python -m docking --receptor tutorial --generate 100000 --backend dask
   python -m docking demo --out build/demo
 """
@@ -31,20 +32,11 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument(
-        "--receptor", required=True, help="PDB file, PDB id, or 'tutorial' (the complex ProLIF ships)"
+        "--receptor",
+        required=True,
+        help="PDB or mmCIF file (.gz too), PDB id, or 'tutorial' (the complex ProLIF ships)",
     )
-    where = p.add_mutually_exclusive_group()
-    where.add_argument(
-        "--box",
-        nargs=6,
-        type=float,
-        metavar=("CX", "CY", "CZ", "SX", "SY", "SZ"),
-        help="centre and size, angstrom",
-    )
-    where.add_argument(
-        "--reference", help="ligand that marks the pocket: SDF, MOL, MOL2, PDB, or a HETATM code"
-    )
-    p.add_argument("--reference-smiles", help="SMILES of a --reference PDB file, to redock it as a check")
+    _add_pocket(p)
     what = p.add_mutually_exclusive_group(required=True)
     what.add_argument("--ligands", help="SMILES file (.smi: SMILES, name) or CSV/TSV with a 'smiles' column")
     what.add_argument("--generate", type=int, metavar="N", help="screen N generated drug-like amides")
@@ -74,6 +66,38 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--out", type=Path, default=Path("screen"), help="folder of results (default %(default)s)")
     return p
+
+
+def _add_pocket(p: argparse.ArgumentParser) -> None:
+    """The arguments that say where to dock, and what of the receptor's file is there."""
+    p.add_argument(
+        "--box",
+        nargs=6,
+        type=float,
+        metavar=("CX", "CY", "CZ", "SX", "SY", "SZ"),
+        help="centre and size, angstrom (default: around the reference)",
+    )
+    p.add_argument(
+        "--reference",
+        help="ligand with a known pose, which is redocked and marks the pocket when there is no --box: "
+        "SDF, MOL, MOL2 or PDB file, or a molecule of the receptor's file (STI, A:201, STI:A:201)",
+    )
+    p.add_argument(
+        "--reference-smiles", help="SMILES of a --reference whose file has no bonds (PDB), to redock it"
+    )
+    p.add_argument("--chains", default="", help="chains of the receptor, such as A,B (default: all)")
+    p.add_argument("--model", type=_positive, default=1, help="model of the receptor (default %(default)s)")
+    p.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="keep a molecule of the receptor's file: a name (NAD), a place (A:301), both (HOH:A:412), or 'waters' "
+        "for those at the pocket; metals and cofactors at the pocket are kept anyway; may be given again",
+    )
+    p.add_argument(
+        "--leave-out", action="append", default=[], metavar="WHAT", help="leave out a metal or cofactor"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -125,8 +149,8 @@ def _screen(options: argparse.Namespace) -> int:
     _use_backend(options)
     with on_terminal() as ticker:
         ticker.say(f"{receptor}")
-        for note in receptor.notes:
-            ticker.say(f"  {note}")
+        for line in receptor.remarks().splitlines():
+            ticker.say(f"  {line}")
         library = _library(options)
         rejected = sum(not entry.usable for entry in library)
         ticker.say(
@@ -136,13 +160,14 @@ def _screen(options: argparse.Namespace) -> int:
             receptor, DockSettings(options.exhaustiveness, options.seed + 41, evaluations=options.evaluations)
         )
         screen = Screen(library, dock, options.seed)
-        if reference is not None and options.conformers:
-            _redock(dock, reference, options.conformers, ticker)
+        verdict = _redock(dock, reference, options)
+        ticker.say(verdict)
         screen.run(options.start, options.rounds, options.per_round, say=ticker.say)
     write_csv(screen, options.out / "hits.csv")
     write_sdf(screen, options.out / "hits.sdf")
     if screen.predictions:
         write_predictions(screen, options.out / "predictions.csv")
+    print("\n".join([*(f"WARNING: {text}" for text in receptor.warnings), verdict]))
     print("rank     score  name             SMILES")
     print("\n".join(best_rows(screen)))
     print(
@@ -176,18 +201,18 @@ def _check_inputs(options: argparse.Namespace) -> None:
 
 
 def _receptor(options: argparse.Namespace) -> tuple[Any, Any]:
-    from docking.receptor import load_receptor, reference_ligand, tutorial_complex, with_box
+    from docking.receptor import load_complex
 
     box = Box(tuple(options.box[:3]), tuple(options.box[3:])) if options.box else None
-    if options.receptor == "tutorial":
-        receptor, reference = tutorial_complex()
-        return (with_box(receptor, box), None) if box else (receptor, reference)
-    receptor = load_receptor(options.receptor, box=box, reference=options.reference, cache_folder=options.out)
-    if not options.reference or not Path(options.reference).is_file():
-        return receptor, None
-    if Path(options.reference).suffix.lower() == ".pdb" and not options.reference_smiles:
-        return receptor, None
-    return receptor, reference_ligand(options.reference, smiles=options.reference_smiles)
+    chains = tuple(name.strip() for name in options.chains.split(",") if name.strip())
+    return load_complex(
+        options.receptor,
+        box=box,
+        reference=options.reference,
+        smiles=options.reference_smiles,
+        selection=Selection(chains, options.model, tuple(options.keep), tuple(options.leave_out)),
+        cache_folder=options.out,
+    )
 
 
 def _library(options: argparse.Namespace) -> Any:
@@ -196,14 +221,21 @@ def _library(options: argparse.Namespace) -> Any:
     return read_library(options.ligands) if options.ligands else generate(options.generate, options.seed)
 
 
-def _redock(dock: Any, reference: Any, conformers: int, ticker: Any) -> None:
+def _redock(dock: Any, reference: Any, options: argparse.Namespace) -> str:
+    """What redocking the reference says of this screen, in a line; also when it was not done."""
     from docking.redock import redock
 
-    result = redock(dock, reference, conformers=conformers)
+    if not options.conformers:
+        return "NOT redocked: --conformers 0"
+    if reference is None and not options.reference:
+        return "NOT redocked: there is no reference ligand, so nothing shows that docking works here"
+    if reference is None:
+        return "NOT redocked: the bonds of the reference are not known"
+    result = redock(dock, reference, conformers=options.conformers)
     verdict = (
         "reproduced" if result.success else "NOT reproduced: distrust the scores, or dock more exhaustively"
     )
-    ticker.say(
+    return (
         f"redocked {reference.name}: {result.pose.score:.2f} kcal/mol, RMSD {result.rmsd:.2f} A ({verdict})"
     )
 

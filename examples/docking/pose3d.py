@@ -15,8 +15,9 @@ import numpy as np
 from rdkit import Chem
 
 from docking.ligand import pose_to_mol
-from docking.receptor import Receptor, Reference, coordinates
+from docking.receptor import Receptor, coordinates
 from docking.records import Docked
+from docking.reference import Reference
 
 SCRIPT = Path(__file__).with_name("static") / "3Dmol-min.js"
 POCKET_RADIUS = 5.0

@@ -1,125 +1,122 @@
-"""Receptors: the tutorial complex shipped with ProLIF, a PDB file, or a PDB id, prepared with meeko at
-run time."""
+"""Receptors: the tutorial complex shipped with ProLIF, a PDB or mmCIF file, or a PDB id, prepared with meeko at
+run time, with what else of the file belongs to the pocket."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
-import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from typing import Any
 
+import gemmi
 import numpy as np
 from numpy.typing import NDArray
-from rdkit import Chem, rdBase
-from rdkit.Chem import AllChem
+from rdkit import Chem
 
-from docking.records import Box, DockingInputError
-from docking.structure import aligned, clean_structure, ligand_block, read_structure
+from docking.hetero import (
+    SAY_WITHIN,
+    Pocket,
+    choose,
+    left_out_near,
+    listed,
+    pdbqt_lines,
+    picture_lines,
+)
+from docking.polymer import build_polymer
+from docking.records import Box, DockingInputError, Selection
+from docking.reference import Known, Reference, check_reference, find_reference, reference_ligand
+from docking.residues import Residue, pdb_lines, read_residues
+from docking.sidechains import PROTOMERS, Finding, bind_metals, complete, gaps, split
+from docking.structure import parse_structure, read_structure, read_text
 
 TUTORIAL_BOX = Box((2.82, 0.28, 10.63), (20.0, 22.0, 22.0))
 MIN_ATOMS_IN_BOX = 10
 """Fewer receptor atoms than this inside the box (grown by 4 angstrom) is no binding site."""
+MOST_LINES = 12
+"""Residues at the pocket that are named one by one."""
+MISSING = "the file does not have the residues "
+ALL = Selection()
 
 
 @dataclass(frozen=True, slots=True)
 class Receptor:
-    """A prepared receptor: ``pdbqt`` for Vina, ``pdb`` with hydrogens for pictures, the ``box``, what was
-    changed."""
+    """A prepared receptor: ``pdbqt`` for Vina, ``pdb`` with hydrogens for pictures, the ``box``; ``notes`` say what
+    was changed, ``warnings`` what of it is at the pocket."""
 
     name: str
     pdb: str
     pdbqt: str
     box: Box
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def coordinates(self) -> NDArray[np.float64]:
         """Positions of the receptor's atoms: (n, 3), angstrom."""
         return coordinates(self.pdbqt)
 
+    def remarks(self) -> str:
+        """Warnings, then notes, a line each."""
+        return "\n".join([*(f"WARNING: {text}" for text in self.warnings), *self.notes])
+
     def __repr__(self) -> str:
         return f"Receptor({self.name!r}, {len(self.coordinates())} atoms, box {self.box})"
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A ligand whose pose is known: ``smiles`` and a molblock of its heavy atoms in the receptor's frame."""
-
-    name: str
-    smiles: str
-    molblock: str
-
-    def mol(self) -> Chem.Mol:
-        """The RDKit molecule with the reference coordinates (no hydrogens)."""
-        return Chem.MolFromMolBlock(self.molblock)
-
-
-def tutorial_complex() -> tuple[Receptor, Reference]:
-    """The 5-HT1B receptor and its ergot ligand from ProLIF's documentation (``prolif/data/vina``).
-
-    The box is 20 x 22 x 22 angstrom around the pocket; bond orders of ``lig.pdb`` come from
-    ``vina_output.sdf``.
-    """
-    folder = tutorial_folder()
-    receptor = _prepare("5-HT1B (ProLIF tutorial)", (folder / "rec.pdb").read_text(), TUTORIAL_BOX)
-    template = next(iter(Chem.SDMolSupplier(str(folder / "vina_output.sdf"))))
-    return receptor, reference_ligand(folder / "lig.pdb", template=template, name="dihydroergotamine")
-
-
-def load_receptor(
+def load_complex(
     source: str | Path,
     *,
     box: Box | None = None,
     reference: str | Path | None = None,
+    smiles: str | None = None,
+    selection: Selection = ALL,
     cache_folder: Path | None = None,
-) -> Receptor:
-    """Prepare the protein in ``source`` (a PDB file or PDB id) for docking.
+) -> tuple[Receptor, Reference | None]:
+    """The receptor in ``source`` (a PDB or mmCIF file, a PDB id, or ``tutorial``) prepared for docking, and the
+    reference ligand to redock when there is one whose bonds are known.
 
-    The search space is ``box``, or is around ``reference``: a ligand file (SDF, MOL, MOL2, PDB) or the
-    three-letter code of a HETATM residue of ``source``. Raises :class:`DockingInputError` for anything
-    unusable, such as a box without receptor atoms.
+    The search space is ``box``, or is around ``reference``: a ligand file (SDF, MOL, MOL2, PDB) or a molecule of
+    the file, such as ``STI``; with both, the reference has to be in the box. ``smiles`` gives the bonds of a
+    reference that has none. Raises :class:`DockingInputError` for anything unusable.
     """
-    name, text = read_structure(source, cache=cache_folder)
-    if box is None:
-        if reference is None:
-            raise DockingInputError("Where to dock? Give a box (centre and size) or a reference ligand.")
-        box = Box.around(_reference_coordinates(text, reference))
-    return _prepare(name, text, box)
+    if smiles and not reference:
+        raise DockingInputError("A reference SMILES is given without a reference: which ligand is it?")
+    if str(source) == "tutorial":
+        if reference:
+            raise DockingInputError(
+                "The tutorial complex has its own reference ligand: give a receptor file instead."
+            )
+        return tutorial_complex(box)
+    if box is None and not reference:
+        raise DockingInputError("Where to dock? Give a box (centre and size) or a reference ligand.")
+    name, structure = read_structure(source, cache=cache_folder)
+    residues, notes = read_residues(structure, model=selection.model, chains=selection.chains)
+    polymer, _others = split(residues)
+    known = find_reference(reference, residues, polymer, smiles) if reference else None
+    receptor = _prepare(name, residues, notes, box, known, selection)
+    return receptor, known.ligand if known else None
+
+
+def tutorial_complex(box: Box | None = None) -> tuple[Receptor, Reference]:
+    """The 5-HT1B receptor and its ergot ligand from ProLIF's documentation (``prolif/data/vina``).
+
+    The box is 20 x 22 x 22 angstrom around the pocket unless another is given; bond orders of ``lig.pdb`` come
+    from ``vina_output.sdf``.
+    """
+    folder = tutorial_folder()
+    template = next(iter(Chem.SDMolSupplier(str(folder / "vina_output.sdf"))))
+    ligand = reference_ligand(folder / "lig.pdb", template=template, name="dihydroergotamine")
+    positions = np.asarray(ligand.mol().GetConformer().GetPositions())
+    structure = parse_structure(read_text(folder / "rec.pdb"), "rec.pdb")
+    residues, notes = read_residues(structure)
+    known = Known(ligand.name, positions, ligand)
+    name = "5-HT1B (ProLIF tutorial)"
+    return _prepare(name, residues, notes, box or TUTORIAL_BOX, known, ALL), ligand
 
 
 def with_box(receptor: Receptor, box: Box) -> Receptor:
     """The same receptor with another search space."""
     check_box(box, receptor.coordinates())
     return replace(receptor, box=box)
-
-
-def reference_ligand(
-    path: str | Path, *, template: Chem.Mol | None = None, smiles: str | None = None, name: str = ""
-) -> Reference:
-    """Read a ligand with a known pose; a PDB file needs a ``template`` or ``smiles`` for its bond orders."""
-    mol = _read_ligand(Path(path))
-    if smiles is not None:
-        template = Chem.MolFromSmiles(smiles)
-        if template is None:
-            raise DockingInputError(f"The reference SMILES does not parse: {smiles}")
-    if template is not None:
-        with _quiet():
-            try:
-                mol = AllChem.AssignBondOrdersFromTemplate(Chem.RemoveHs(template), Chem.RemoveHs(mol))
-            except ValueError as error:
-                raise DockingInputError(
-                    f"The reference ligand {path} does not match its SMILES: {error}"
-                ) from error
-    elif Path(path).suffix.lower() == ".pdb":
-        raise DockingInputError(f"{path} holds no bond orders: give the ligand's SMILES, or an SDF file.")
-    mol = Chem.RemoveHs(mol)
-    Chem.AssignStereochemistryFrom3D(mol)
-    return Reference(name or Path(path).stem, Chem.MolToSmiles(mol), Chem.MolToMolBlock(mol))
 
 
 def coordinates(text: str) -> NDArray[np.float64]:
@@ -147,75 +144,78 @@ def check_box(box: Box, atoms: NDArray[np.float64]) -> None:
     )
 
 
-def _prepare(name: str, text: str, box: Box) -> Receptor:
-    clean = clean_structure(text, _known_residues())
-    try:
-        atoms = coordinates(clean.pdb)
-    except ValueError as error:
-        raise DockingInputError(f"{name}: a coordinate in the PDB file is not a number ({error}).") from error
-    if not np.isfinite(atoms).all():
-        raise DockingInputError(f"{name}: a coordinate in the PDB file is not a number.")
-    check_box(box, atoms)
-    polymer, notes = _polymer(name, clean.pdb)
+def _prepare(
+    name: str,
+    residues: Sequence[Residue],
+    notes: Sequence[str],
+    box: Box | None,
+    known: Known | None,
+    selection: Selection,
+) -> Receptor:
+    polymer, others = split(residues)
+    if not polymer:
+        raise DockingInputError(
+            f"The receptor {name} holds no protein ATOM records: is it a PDB or mmCIF file?"
+        )
+    protein = np.concatenate([residue.positions() for residue in polymer])
+    if known is not None:
+        known_warnings = [*known.warnings, *check_reference(known, protein, box)]
+    else:
+        known_warnings = []
+    if box is None:
+        assert known is not None
+        box = Box.around(known.positions)
+    check_box(box, protein)
+    pocket = Pocket(box, None if known is None else known.positions)
+    kept, left_out, said = choose(others, pocket, selection)
     from meeko import PDBQTWriterLegacy
 
-    rigid, _flexible = PDBQTWriterLegacy.write_string_from_polymer(polymer)
-    check_box(box, coordinates(rigid))
-    return Receptor(name, aligned(polymer.to_pdb()), rigid, box, clean.notes + notes)
+    whole, completed = complete(polymer)
+    bound = bind_metals(whole, [residue for residue in kept if len(residue.heavy()) == 1])
+    holes = gaps(whole)
+    built, found = build_polymer(name, whole)
+    findings = [*completed, *found, *bound]
+    rigid, _flexible = PDBQTWriterLegacy.write_string_from_polymer(built)
+    picture = [*_aligned(built.to_pdb()), *picture_lines(kept)]
+    return Receptor(
+        name,
+        "\n".join(picture) + "\nEND\n",
+        "\n".join([*rigid.rstrip("\n").splitlines(), *pdbqt_lines(kept)]) + "\n",
+        box,
+        (
+            *notes,
+            *said,
+            *_grouped(findings, pocket, near=False),
+            *_grouped(holes, pocket, near=False, title=MISSING),
+        ),
+        (
+            *known_warnings,
+            *left_out_near(left_out, pocket),
+            *_grouped(findings, pocket, near=True),
+            *_grouped(holes, pocket, near=True, title=MISSING),
+        ),
+    )
 
 
-def _polymer(name: str, pdb: str) -> tuple[Any, tuple[str, ...]]:
-    """meeko's polymer of ``pdb``; residues that match no template are left out, and named in the notes."""
-    from meeko import MoleculePreparation, Polymer
-
-    def build(allow_bad: bool) -> Any:
-        with _quiet():
-            return Polymer.from_pdb_string(
-                pdb,
-                _templates(),
-                MoleculePreparation.from_config({"compute_charges": False}),
-                {},
-                [],
-                False,
-                allow_bad,
-                blunt_ends=[],
-                default_altloc="A",
-            )
-
-    try:
-        return build(False), ()
-    except Exception as first:
-        try:
-            polymer = build(True)
-        except Exception as error:
-            raise DockingInputError(
-                f"meeko cannot prepare the receptor {name}: {_first_line(error)}"
-            ) from first
-    given = _residues(pdb)
-    kept = _residues(polymer.to_pdb())
-    if not kept:
-        raise DockingInputError(f"meeko recognised no residue of the receptor {name}.")
-    lost = sorted(given - kept)
-    return polymer, (f"left out {len(lost)} residues meeko does not recognise: {', '.join(lost)}",)
+def _grouped(findings: Sequence[Finding], pocket: Pocket, *, near: bool, title: str = "") -> list[str]:
+    """What was decided about residues: a line for each at the pocket, one line for all others; with a ``title``
+    one line."""
+    texts = [finding.text for finding in findings if (pocket.distance(finding.where) <= SAY_WITHIN) is near]
+    place = "at the pocket" if near else "far from the pocket"
+    if title or not near:
+        return [f"{place}: {title}{listed(texts, 12 if near else 6)}"] if texts else []
+    more = [f"{place}: and {len(texts) - MOST_LINES} more residues"] if len(texts) > MOST_LINES else []
+    return [f"{place}: {text}" for text in texts[:MOST_LINES]] + more
 
 
-def _residues(pdb: str) -> set[str]:
-    return {
-        f"{line[21].strip()}:{line[22:27].strip()}" for line in pdb.splitlines() if line.startswith("ATOM")
-    }
-
-
-@cache
-def _templates() -> Any:
-    from meeko import ResidueChemTemplates
-
-    return ResidueChemTemplates.create_from_defaults()
-
-
-@cache
-def _known_residues() -> frozenset[str]:
-    templates = _templates()
-    return frozenset(templates.residue_templates) | frozenset(templates.ambiguous)
+def _aligned(pdb: str) -> list[str]:
+    """The ATOM lines of meeko's PDB text with names and elements in their columns; RDKit knows residues by
+    them."""
+    structure = gemmi.read_pdb_string(pdb)
+    residues, _notes = read_residues(structure)
+    for residue in residues:
+        residue.name = PROTOMERS.get(residue.name, residue.name)
+    return pdb_lines(residues)
 
 
 def tutorial_folder() -> Path:
@@ -227,51 +227,3 @@ def tutorial_folder() -> Path:
     if not (folder / "rec.pdb").is_file():
         raise DockingInputError(f"This ProLIF has no tutorial complex in {folder}; install prolif>=2.0.")
     return folder
-
-
-def _reference_coordinates(text: str, reference: str | Path) -> NDArray[np.float64]:
-    path = Path(reference).expanduser()
-    if path.is_file():
-        positions: NDArray[np.float64] = np.asarray(_read_ligand(path).GetConformer().GetPositions())
-    elif len(str(reference)) <= 3 and str(reference).isalnum():
-        positions = coordinates(ligand_block(text, str(reference)))
-    else:
-        raise DockingInputError(f"No reference ligand file '{reference}'.")
-    if not len(positions) or not math.isfinite(float(positions.sum())):
-        raise DockingInputError(f"The reference ligand {reference} has no usable coordinates.")
-    return positions
-
-
-def _read_ligand(path: Path) -> Chem.Mol:
-    if not path.is_file():
-        raise DockingInputError(f"No reference ligand file '{path}'.")
-    suffix = path.suffix.lower()
-    with _quiet():
-        if suffix == ".pdb":
-            mol = Chem.MolFromPDBFile(str(path), removeHs=False)
-        elif suffix == ".mol2":
-            mol = Chem.MolFromMol2File(str(path), removeHs=False)
-        elif suffix in (".sdf", ".mol"):
-            mol = next(iter(Chem.SDMolSupplier(str(path), removeHs=False)), None)
-        else:
-            raise DockingInputError(f"Cannot read a ligand from '{path.name}': use SDF, MOL, MOL2 or PDB.")
-    if mol is None or mol.GetNumAtoms() == 0 or mol.GetNumConformers() == 0:
-        raise DockingInputError(f"No molecule with coordinates could be read from {path}.")
-    return mol
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence what RDKit and meeko print and log while they try alternatives."""
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings(), rdBase.BlockLogs(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(logging.NOTSET)

@@ -64,6 +64,18 @@ def _triple(values: Iterable[float]) -> tuple[float, float, float]:
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """What of a file is the receptor: ``chains`` (all when empty), the ``model``, and what else to ``keep`` or
+    ``leave_out``: a name (``ZN``), a place (``A:301``), both (``HOH:A:402``), or ``waters`` for those at the
+    pocket."""
+
+    chains: tuple[str, ...] = ()
+    model: int = 1
+    keep: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One row of a library: its 1-based ``row``, ``smiles`` (canonical when it parsed), ``name`` and why
     not."""

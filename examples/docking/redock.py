@@ -16,8 +16,8 @@ from rdkit.Chem import rdMolAlign
 
 from docking.dock import gather
 from docking.ligand import pose_to_mol
-from docking.receptor import Reference
 from docking.records import Docked, DockingInputError
+from docking.reference import Reference
 
 SUCCESS_RMSD = 2.0
 """Angstrom: the usual criterion for a reproduced pose."""

@@ -1,160 +1,205 @@
-"""Protein files made ready for meeko: what to keep, what to rename, which columns to rewrite.
+"""Protein files as people have them: PDB and mmCIF, packed by gzip or not, or a PDB id; read by gemmi.
 
-Old and simulation PDB files differ from what a docking tool expects: CHARMM residue names, terminal caps,
-text in columns 73-80 where today's format has the element, several models, alternate locations, waters,
-ligands and ions.
+Old and simulation files differ from what a parser expects: text where today's format has the element, residue
+names of four letters, atoms of a residue far apart in the file. What can be put right without a doubt is put
+right here; what needs a decision is left to :mod:`docking.residues` and :mod:`docking.hetero`.
 """
 
 from __future__ import annotations
 
+import gzip
+import math
 import re
 import urllib.error
 import urllib.request
-from collections import Counter
-from dataclasses import dataclass
+import zlib
 from pathlib import Path
+
+import gemmi
 
 from docking.records import DockingInputError
 
-RENAMED = {"HSD": "HIS", "HSE": "HIS", "HSP": "HIS", "MSE": "MET"}
-CHARMM_CAPS = frozenset(["CAY", "CY", "OY", "HY1", "HY2", "HY3", "NT", "HNT", "CAT", "HT1", "HT2", "HT3"])
-WATERS = frozenset(["HOH", "WAT", "TIP", "TIP3", "TP3", "SOL", "DOD", "H2O"])
-RCSB = "https://files.rcsb.org/download/{}.pdb"
+PDB_SUFFIXES = (".pdb", ".ent", ".brk", ".pdb1", ".pdbqt", ".pqr")
+CIF_SUFFIXES = (".cif", ".mmcif", ".pdbx")
+RCSB = "https://files.rcsb.org/download/{}"
 _PDB_ID = re.compile(r"[1-9][A-Za-z0-9]{3}")
+_OLD_NAMES = {"TIP3": "HOH ", "TIP4": "HOH ", "TP3M": "HOH ", "HISA": "HID ", "HISB": "HIE ", "HISD": "HID ",
+              "HISE": "HIE ", "HISH": "HIP ", "HISP": "HIP ", "LYSH": "LYS ", "ASPH": "ASH ", "GLUH": "GLH ",
+              "CYS2": "CYX "}  # fmt: skip
+"""Names of four letters that reach into the column of the chain, as simulation packages write them."""
+_TERMINAL = re.compile(
+    "[NC](ALA|ARG|ASN|ASP|CYS|CYX|GLN|GLU|GLY|HID|HIE|HIP|HIS|ILE|LEU|LYS|MET|PHE|PRO|SER|THR|TRP|TYR|VAL)"
+)
+"""The first and last residues of a chain, as AMBER calls them."""
 
 
-@dataclass(frozen=True, slots=True)
-class CleanStructure:
-    """Protein ``pdb`` text ready for meeko, and ``notes`` saying what was left out or renamed."""
+def read_text(path: Path) -> str:
+    """The text of a file, unpacked when it is packed by gzip, whatever its name; raises when unreadable."""
+    try:
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DockingInputError(f"Cannot read '{path}': {error}") from error
+    return data.decode("utf-8", errors="replace")
 
-    pdb: str
-    notes: tuple[str, ...]
+
+def suffix_of(path: str | Path) -> str:
+    """The ending of a file's name in lower case, without ``.gz``."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes[-1:] == [".gz"]:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def stem_of(path: str | Path) -> str:
+    """The name of a file without its ending and without ``.gz``."""
+    name = Path(path).name
+    for ending in (".gz", suffix_of(path)):
+        if ending and name.lower().endswith(ending):
+            name = name[: -len(ending)]
+    return name
 
 
 def read_structure(
     source: str | Path, *, cache: Path | None = None, timeout: float = 20.0
-) -> tuple[str, str]:
-    """The PDB text behind ``source``: a file, or a four-character PDB id downloaded from the RCSB.
+) -> tuple[str, gemmi.Structure]:
+    """(name, structure) behind ``source``: a file, or a four-character PDB id downloaded from the RCSB.
 
     ``cache`` is a folder where a downloaded file is kept (the current one by default); ``timeout`` is in
-    seconds. Returns (name, text). Raises :class:`DockingInputError` when there is no such file or no way
-    to the RCSB.
+    seconds. Raises :class:`DockingInputError` when there is no such file, no way to the RCSB, or no atom.
     """
     path = Path(source).expanduser()
     if path.is_file():
-        return path.stem, path.read_text(errors="replace")
+        return stem_of(path), parse_structure(read_text(path), path.name)
     if not _PDB_ID.fullmatch(str(source)):
         raise DockingInputError(f"No receptor file '{source}', and it is not a PDB id (such as 1IEP).")
     code = str(source).upper()
-    kept = (cache or Path()) / f"{code}.pdb"
-    if kept.is_file():
-        return code, kept.read_text(errors="replace")
+    kept = _downloaded(code, cache or Path(), timeout)
+    return code, parse_structure(read_text(kept), kept.name)
+
+
+def parse_structure(text: str, file_name: str) -> gemmi.Structure:
+    """The structure in ``text``, which is mmCIF when it looks so, else PDB."""
+    is_cif = suffix_of(file_name) in CIF_SUFFIXES or text.lstrip()[:5].lower() == "data_"
     try:
-        with urllib.request.urlopen(RCSB.format(code), timeout=timeout) as answer:
-            text: str = answer.read().decode("utf-8", errors="replace")
-    except urllib.error.HTTPError as error:
-        raise DockingInputError(f"The RCSB has no PDB file for '{code}' (HTTP {error.code}).") from error
-    except OSError as error:
-        reason = getattr(error, "reason", error)
+        if is_cif:
+            block = gemmi.cif.read_string(text).sole_block()
+            structure = gemmi.make_structure_from_block(block)
+        else:
+            structure = gemmi.read_pdb_string(_standard_columns(text, file_name), split_chain_on_ter=True)
+    except (RuntimeError, ValueError) as error:
+        if isinstance(error, DockingInputError):
+            raise
+        kind = "mmCIF" if is_cif else "PDB"
+        raise DockingInputError(f"'{file_name}' cannot be read as a {kind} file: {error}") from error
+    if not any(atom for model in structure for chain in model for residue in chain for atom in residue):
         raise DockingInputError(
-            f"Cannot download {code} from the RCSB ({reason}). "
-            f"Offline? Give the file itself, or put it at {kept}."
-        ) from error
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(text)
-    return code, text
+            f"'{file_name}' holds no atoms: no protein ATOM records. Is it a PDB or mmCIF file?"
+        )
+    return structure
 
 
-def clean_structure(text: str, known_residues: frozenset[str] | None = None) -> CleanStructure:
-    """Protein atoms of the first model of ``text``, one location each, names and columns as meeko wants them.
+def _standard_columns(text: str, file_name: str) -> str:
+    """PDB ``text`` with today's columns and the atoms of a residue together, wherever they stand in the file.
 
-    ``known_residues`` are the residue names that can be parameterised; others are left out and noted, so that
-    nothing ever goes online to look them up. Raises :class:`DockingInputError` when no atom is left.
+    Atoms are put in the order in which their residues begin, within each part between two TER. What a residue has
+    twice belongs to another one of the same number, as in files whose chains have no names: it comes after a TER.
     """
     lines: list[str] = []
-    dropped: Counter[str] = Counter()
-    chosen_location: dict[str, str] = {}
-    for line in text.splitlines():
+    part: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
         record = line[:6].strip()
-        if record == "ENDMDL":
-            break
-        if record not in ("ATOM", "HETATM"):
-            continue
-        residue, name = line[17:21].strip(), line[12:16].strip()
-        reason = _leave_out(record, residue, name, known_residues)
-        if not reason and line[16:17].strip():
-            first = chosen_location.setdefault(line[21:27], line[16])
-            reason = "" if line[16] == first else "alternate location"
-        if reason:
-            dropped[reason] += 1
-        else:
-            lines.append(_standard_line(line, residue, name))
-    if not lines:
-        raise DockingInputError("The receptor holds no protein ATOM records: is it a PDB file?")
-    notes = tuple(f"left out {count} atoms: {reason}" for reason, count in sorted(dropped.items()))
-    return CleanStructure("\n".join(lines) + "\nEND\n", notes)
-
-
-def aligned(pdb: str) -> str:
-    """The ATOM lines of ``pdb`` with names, occupancy and element in their columns; RDKit knows residues
-    by them."""
-    lines = []
-    for line in pdb.splitlines():
-        if line.startswith(("ATOM", "HETATM")):
-            filled = f"{line[:54]:<54}  1.00  0.00"
-            lines.append(_standard_line(filled, line[17:21].strip(), line[12:16].strip()))
-    return "\n".join(lines) + "\nEND\n"
-
-
-def _leave_out(record: str, residue: str, name: str, known: frozenset[str] | None) -> str:
-    if residue in WATERS:
-        return "water"
-    if record == "HETATM" and residue != "MSE":
-        return f"HETATM {residue}"
-    if name in CHARMM_CAPS:
-        return "terminal cap"
-    if known is not None and RENAMED.get(residue, residue) not in known:
-        return f"unknown residue {residue}"
-    return ""
-
-
-def _standard_line(line: str, residue: str, name: str) -> str:
-    """One ATOM line with today's names and with columns 73-80 holding nothing but the element."""
-    if residue == "ILE" and name == "CD":
-        name = "CD1"
-    elif residue == "MSE" and name == "SE":
-        name = "SD"
-    element = re.sub(r"[^A-Za-z]", "", name)[:1].upper()
-    column = name if len(name) >= 4 else f" {name:<3}"
-    renamed = RENAMED.get(residue, residue)
-    if renamed != residue:
-        residue_column = f"{renamed:>3} "
-    else:
-        residue_column = line[17:21]
-    body = f"ATOM  {line[6:12]}{column:<4} {residue_column}{line[21:66]}"
-    return f"{body:<76}{element:>2}"
-
-
-def ligand_block(text: str, code: str) -> str:
-    """The PDB lines of the first HETATM residue called ``code``; raises :class:`DockingInputError` if
-    none."""
-    wanted = code.upper()
-    first: str | None = None
-    lines: list[str] = []
-    names: set[str] = set()
-    for line in text.splitlines():
-        if line[:6].strip() == "ENDMDL":
-            break
-        if not line.startswith("HETATM"):
-            continue
-        residue = line[17:20].strip()
-        names.add(residue)
-        if residue != wanted:
-            continue
-        first = first or line[20:27]
-        if line[20:27] == first and line[16:17] in (" ", "A", ""):
+        if record in ("ATOM", "HETATM"):
+            _check_numbers(line, number, file_name)
+            part.append(_standard_line(line))
+        elif record in ("TER", "MODEL", "ENDMDL", "END"):
+            lines += [*_in_order(part), line]
+            part = []
+        elif record != "CONECT":
             lines.append(line)
-    if not lines:
-        found = ", ".join(sorted(names - WATERS)) or "none"
-        raise DockingInputError(f"The receptor file has no ligand called {wanted} (it has: {found}).")
-    return "\n".join(lines) + "\nEND\n"
+    lines += _in_order(part)
+    return "\n".join(lines) + "\n"
+
+
+def _in_order(part: list[str]) -> list[str]:
+    """The atoms of a part of the file, those of a residue together."""
+    seen: dict[str, int] = {}
+    copies: list[dict[str, list[str]]] = []
+    for line in part:
+        atom, residue = line[12:27], line[17:27] + line[72:76]
+        copy = seen[atom] = seen.get(atom, -1) + 1
+        if copy == len(copies):
+            copies.append({})
+        copies[copy].setdefault(residue, []).append(line)
+    ordered: list[str] = []
+    for residues in copies:
+        if ordered:
+            ordered.append("TER")
+        ordered += [line for lines in residues.values() for line in lines]
+    return ordered
+
+
+def _standard_line(line: str) -> str:
+    name = line[17:21]
+    if name in _OLD_NAMES:
+        line = line[:17] + _OLD_NAMES[name] + line[21:]
+    elif _TERMINAL.fullmatch(name):
+        line = line[:17] + name[1:] + " " + line[21:]
+    occupancy, factor = _number(line[54:60], 1.0), _number(line[60:66], 0.0)
+    return f"{line[:54]:<54}{occupancy}{factor}      {line[72:76]:<4}{_element(line)}"
+
+
+def _check_numbers(line: str, number: int, file_name: str) -> None:
+    try:
+        position = [float(line[start : start + 8]) for start in (30, 38, 46)]
+    except ValueError:
+        position = [math.nan]
+    if not all(math.isfinite(value) for value in position):
+        raise DockingInputError(
+            f"'{file_name}', line {number}: a coordinate in the PDB file is not a number: '{line[30:54]}'."
+        )
+
+
+def _number(text: str, default: float) -> str:
+    """Occupancy or temperature factor in six columns; ``default`` where a file has something else there."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = default
+    return f"{min(max(value, 0.0), 999.0) if math.isfinite(value) else default:6.2f}"
+
+
+def _element(line: str) -> str:
+    """The element of a line in two columns; blank where the file has something else there, which lets the
+    name of the atom decide."""
+    text = line[76:78].strip()
+    if text.isalpha() and gemmi.Element(text).atomic_number > 0:
+        return f"{text.upper():>2}"
+    return "  "
+
+
+def _downloaded(code: str, folder: Path, timeout: float) -> Path:
+    """The file of an entry of the PDB, kept in ``folder``; large entries exist as mmCIF only."""
+    names = (f"{code}.pdb", f"{code}.cif")
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    for name in names:
+        try:
+            with urllib.request.urlopen(RCSB.format(name), timeout=timeout) as answer:
+                data: bytes = answer.read()
+        except urllib.error.HTTPError as error:
+            if error.code == 404 and name != names[-1]:
+                continue
+            raise DockingInputError(f"The RCSB has no file for '{code}' (HTTP {error.code}).") from error
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            raise DockingInputError(
+                f"Cannot download {code} from the RCSB ({reason}). "
+                f"Offline? Give the file itself, or put it at {folder / names[0]}."
+            ) from error
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+        return folder / name
+    raise AssertionError("the last name either answers or raises")

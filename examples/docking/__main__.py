@@ -64,7 +64,17 @@ def parser() -> argparse.ArgumentParser:
         default="local",
         help="where tasks run: local, threads, dask, ray, or the address of a cluster (default %(default)s)",
     )
-    p.add_argument("--out", type=Path, default=Path("screen"), help="folder of results (default %(default)s)")
+    p.add_argument(
+        "--out",
+        type=Path,
+        default=Path("screen"),
+        help="folder of results (default %(default)s); a screen that was interrupted there goes on",
+    )
+    p.add_argument(
+        "--fresh",
+        action="store_true",
+        help="begin again; what is in the folder moves to its subfolder former",
+    )
     return p
 
 
@@ -127,9 +137,12 @@ def _demo(arguments: Sequence[str]) -> int:
         "--out", type=Path, default=Path("build/demo"), help="folder of results (default %(default)s)"
     )
     p.add_argument("--backend", default="", help="where tasks run (default: where the notebook says)")
+    p.add_argument(
+        "--go-on", action="store_true", help="go on with a demo that was interrupted in the folder"
+    )
     options = p.parse_args(arguments)
     try:
-        line = run_demo(options.out, backend=options.backend)
+        line = run_demo(options.out, backend=options.backend, fresh=not options.go_on)
     except CellExecutionError as error:
         print(f"docking: a cell of the notebook failed; see {options.out}\n{error}", file=sys.stderr)
         return 1
@@ -139,6 +152,7 @@ def _demo(arguments: Sequence[str]) -> int:
 
 def _screen(options: argparse.Namespace) -> int:
     from docking.dock import docking_task
+    from docking.ledger import open_ledger
     from docking.outputs import best_rows, rejected_rows, write_csv, write_predictions, write_sdf
     from docking.progress import on_terminal
     from docking.screen import Screen
@@ -156,11 +170,13 @@ def _screen(options: argparse.Namespace) -> int:
         ticker.say(
             f"{len(library) - rejected:,} molecules to screen, {rejected:,} rows rejected with a reason"
         )
-        dock = docking_task(
-            receptor, DockSettings(options.exhaustiveness, options.seed + 41, evaluations=options.evaluations)
-        )
-        screen = Screen(library, dock, options.seed)
-        verdict = _redock(dock, reference, options)
+        settings = DockSettings(options.exhaustiveness, options.seed + 41, evaluations=options.evaluations)
+        ledger = open_ledger(options.out, receptor, settings, fresh=options.fresh, how="--fresh")
+        dock = docking_task(receptor, settings)
+        screen = Screen(library, dock, options.seed, ledger=ledger)
+        for note in ledger.notes:
+            ticker.say(note)
+        verdict = _redock(ledger.keeping(dock), reference, options)
         ticker.say(verdict)
         screen.run(options.start, options.rounds, options.per_round, say=ticker.say)
     write_csv(screen, options.out / "hits.csv")

@@ -21,6 +21,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent
 NOTEBOOK = EXAMPLES / "02_docking_inference.ipynb"
 OUT_VARIABLE = "CELLMILL_DEMO_OUT"
 BACKEND_VARIABLE = "CELLMILL_DEMO_BACKEND"
+FRESH_VARIABLE = "CELLMILL_DEMO_FRESH"
 SUMMARY = "summary.json"
 SUMMARY_FIELDS = (
     "docked", "scored", "best", "score", "spearman", "baseline", "redock_rmsd", "tasks", "seconds",
@@ -30,10 +31,13 @@ CELL_TIMEOUT = 1800
 """Seconds a cell may take before the demo gives up."""
 
 
-def run_demo(out: Path, notebook: Path = NOTEBOOK, *, backend: str = "", stream: Any = None) -> str:
+def run_demo(
+    out: Path, notebook: Path = NOTEBOOK, *, backend: str = "", fresh: bool = True, stream: Any = None
+) -> str:
     """Execute ``notebook``, leave it with its HTML and the hits in ``out``, and return the summary line.
 
-    ``backend`` says where its tasks run; empty: where the notebook says.
+    ``backend`` says where its tasks run; empty: where the notebook says. A demo docks anew what is in ``out`` already,
+    unless ``fresh`` is False.
 
     A cell that fails raises ``nbclient``'s CellExecutionError after the partly executed notebook was written.
     """
@@ -47,6 +51,7 @@ def run_demo(out: Path, notebook: Path = NOTEBOOK, *, backend: str = "", stream:
         followed = Path(folder) / "progress"
         followed.touch()
         environment = {**os.environ, OUT_VARIABLE: str(out), FILE_VARIABLE: str(followed)}
+        environment[FRESH_VARIABLE] = str(int(fresh))
         if backend:
             environment[BACKEND_VARIABLE] = backend
         follower = _Follower(followed, ticker)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from rdkit import Chem
 from rdkit.Chem import Crippen, Descriptors
 from rdkit.Chem import rdMolDescriptors as descriptors
 
+from docking.folder import replace_file
 from docking.ligand import pose_to_mol
 from docking.records import Entry
 from docking.screen import Hit, Screen, Stopwatch
@@ -79,7 +79,7 @@ def write_csv(screen: Screen, path: Path) -> None:
     writer.writeheader()
     writer.writerows(hit_row(rank, hit) for rank, hit in enumerate(screen.ranked(), start=1))
     writer.writerows(rejected_rows(screen))
-    _replace(path, text.getvalue())
+    replace_file(path, text.getvalue())
 
 
 def write_sdf(screen: Screen, path: Path) -> None:
@@ -95,7 +95,7 @@ def write_sdf(screen: Screen, path: Path) -> None:
                 mol.SetProp(key, str(value))
         writer.write(mol)
     writer.close()
-    _replace(path, text.getvalue())
+    replace_file(path, text.getvalue())
 
 
 def write_predictions(screen: Screen, path: Path) -> None:
@@ -106,7 +106,7 @@ def write_predictions(screen: Screen, path: Path) -> None:
     for entry, value in zip(screen.library, screen.predictions, strict=False):
         if not math.isnan(value):
             writer.writerow((entry.row, entry.name, entry.smiles, f"{value:.4f}"))
-    _replace(path, text.getvalue())
+    replace_file(path, text.getvalue())
 
 
 def stage_table(clock: Stopwatch, workers: int) -> Any:
@@ -138,14 +138,6 @@ def _advice(name: str, tasks: int, seconds: float, workers: int) -> str:
 
 def _rejected(entry: Entry, reason: str, where: int | str) -> dict[str, Any]:
     return {"name": entry.name, "smiles": entry.smiles, "round": where, "row": entry.row, "reason": reason}
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write ``text`` so that a reader finds the old file or the whole new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text)
-    partial.replace(path)
 
 
 def best_rows(screen: Screen, top: int = 10) -> Sequence[str]:

@@ -31,7 +31,7 @@ def running() -> list[dict[str, Any]]:
     for run in cellmill.run_registry.active_runs():
         counts = run.counts()
         done = counts.succeeded + counts.failed + counts.cancelled
-        found.append({"name": run.name, "done": done, "failed": counts.failed, "total": run.expected})
+        found.append({"name": run.name, "done": done, "failed": counts.failed, "total": run.total})
     return found
 
 

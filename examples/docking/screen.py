@@ -19,6 +19,7 @@ from rdkit.Chem import MolFromSmiles, rdFingerprintGenerator
 
 import cellmill
 from docking.dock import gather
+from docking.ledger import Ledger, Pick
 from docking.records import Docked, DockingInputError, Entry
 from docking.surrogate import MIN_TRAINING, Surrogate, Validation, rho, train, validate
 
@@ -81,13 +82,15 @@ def inference(model: Surrogate, name: str = "infer") -> Any:
 class Screen:
     """A screening campaign over ``library`` with a parallel function ``dock(smiles) -> Docked``.
 
-    The methods are its steps; :meth:`run` does them all. ``hits`` grows with every docked molecule.
+    The methods are its steps; :meth:`run` does them all. ``hits`` grows with every docked molecule. With a ``ledger``
+    each docking is on disk as it ends; what is there already, of the same steps before, is not docked again.
     """
 
     library: list[Entry]
     dock: Any
     seed: int = 1
     hits: list[Hit] = field(default_factory=list)
+    ledger: Ledger | None = None
     clock: Stopwatch = field(default_factory=Stopwatch)
     model: Surrogate | None = None
     validation: Validation | None = None
@@ -98,12 +101,19 @@ class Screen:
         if not any(entry.usable for entry in self.library):
             reason = self.library[0].reason if self.library else "it is empty"
             raise DockingInputError(f"No molecule of the library can be docked; the first row: {reason}.")
+        if self.ledger is not None:
+            self.ledger.agree_on_library(self.library, self.seed)
+            self.dock = self.ledger.keeping(self.dock)
 
     def dock_start(self, count: int = 40) -> list[Hit]:
         """Dock ``count`` random molecules of the library (fewer when it is smaller)."""
-        usable = [index for index, entry in enumerate(self.library) if entry.usable]
-        chosen = random.Random(self.seed).sample(usable, min(count, len(usable)))
-        return self._dock(sorted(chosen), "dock the start")
+
+        def choose() -> list[Pick]:
+            usable = [index for index, entry in enumerate(self.library) if entry.usable]
+            chosen = random.Random(self.seed).sample(usable, min(count, len(usable)))
+            return [Pick(self.library[index].smiles) for index in sorted(chosen)]
+
+        return self._dock(self._planned({"count": count}, choose), "dock the start")
 
     def train(self) -> Surrogate:
         """Train the surrogate on everything docked so far; the first time, validate it on the random
@@ -165,7 +175,15 @@ class Screen:
     def dock_best(self, count: int = 10) -> list[Hit]:
         """Dock the ``count`` most promising molecules and start the next round."""
         self.round += 1
-        return self._dock(self.choose(count), f"dock the best, round {self.round}")
+
+        def choose() -> list[Pick]:
+            informed = self.model is not None
+            return [
+                Pick(self.library[index].smiles, self.predictions[index] if informed else math.nan)
+                for index in self.choose(count)
+            ]
+
+        return self._dock(self._planned({"count": count}, choose), f"dock the best, round {self.round}")
 
     def run(
         self, start: int = 40, rounds: int = 2, per_round: int = 6, say: Callable[[str], None] = print
@@ -173,13 +191,13 @@ class Screen:
         """All steps: a random start, then ``rounds`` of train, infer, dock; ``say`` gets one line for
         each."""
         hits = self.dock_start(start)
-        say(f"random start: {_summary(hits)}")
+        say(f"random start: {_summary(hits)}{self._from_disk()}")
         if all(hit.docked.reason for hit in hits):
             raise DockingInputError(f"Nothing docked: {hits[0].docked.reason}")
         remaining = sum(entry.usable for entry in self.library) - len(self.hits)
         if rounds and remaining and sum(hit.docked.ok for hit in self.hits) < MIN_TRAINING:
             say(f"fewer than {MIN_TRAINING} docked: too few to train on; docking {per_round} more a round")
-        for _ in range(rounds):
+        for number in range(1, rounds + 1):
             if len(self.hits) >= sum(entry.usable for entry in self.library):
                 say("every molecule of the library is docked")
                 return
@@ -188,8 +206,10 @@ class Screen:
             else:
                 self.train()
                 say(str(self.validation))
-                self.infer()
-            say(f"round {self.round + 1}: {_summary(self.dock_best(per_round))}")
+                if number == rounds or not self._is_planned(number):
+                    self.infer()
+            hits = self.dock_best(per_round)
+            say(f"round {number}: {_summary(hits)}{self._from_disk()}")
 
     def ranked(self) -> list[Hit]:
         """Everything that docked, best first."""
@@ -200,15 +220,35 @@ class Screen:
         chosen = [hit for hit in self.hits if hit.docked.ok and not math.isnan(hit.predicted)]
         return rho([hit.predicted for hit in chosen], [hit.docked.score for hit in chosen])
 
-    def _dock(self, indices: Sequence[int], stage: str) -> list[Hit]:
-        smiles = [self.library[index].smiles for index in indices]
-        with self.clock.stage(stage, len(smiles)):
+    def _planned(self, rule: dict[str, Any], choose: Callable[[], list[Pick]]) -> list[Pick]:
+        """What this round docks: as the ledger tells, or chosen now and told to it before anything is docked."""
+        if self.ledger is None:
+            return choose()
+        picks = self.ledger.plan(self.round, rule)
+        if picks is None:
+            picks = choose()
+            self.ledger.write_plan(self.round, rule, picks)
+        return picks
+
+    def _is_planned(self, number: int) -> bool:
+        """Whether the ledger tells what round ``number`` docks: then only the last predictions are wanted."""
+        return self.ledger is not None and self.ledger.plans(number)
+
+    def _from_disk(self) -> str:
+        remark = self.clock.stages[-1].remark
+        return f"; {remark}" if remark else ""
+
+    def _dock(self, picks: Sequence[Pick], stage: str) -> list[Hit]:
+        smiles = [pick.smiles for pick in picks]
+        found = 0 if self.ledger is None else sum(self.ledger.found(text) is not None for text in smiles)
+        remark = f"{found} of {len(smiles)} were on disk" if found else ""
+        with self.clock.stage(stage, len(smiles) - found, remark):
             rows = gather(smiles, self.dock.map(smiles, return_exceptions=True))
-        informed = self.model is not None and self.round > 0
-        predicted = [self.predictions[i] if informed else math.nan for i in indices]
+        wanted = set(smiles)
+        entries = {entry.smiles: entry for entry in self.library if entry.usable and entry.smiles in wanted}
         new = [
-            Hit(self.library[index], row, self.round, value)
-            for index, row, value in zip(indices, rows, predicted, strict=True)
+            Hit(entries[pick.smiles], row, self.round, pick.predicted)
+            for pick, row in zip(picks, rows, strict=True)
         ]
         self.hits.extend(new)
         return new

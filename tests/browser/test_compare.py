@@ -57,7 +57,9 @@ def test_two_runs_beside_each_other(lab: OpenLab) -> None:
     one.wait_output(4, "all 12")
     page.wait_for_function(f"() => document.querySelectorAll('{PANEL} .cellmill-history-run').length === 2")
     compare.wait_for()
-    first, second = (text.split()[0] for text in runs.locator("button.cellmill-run-name").all_inner_texts()[::-1])
+    first, second = (
+        text.split()[0] for text in runs.locator("button.cellmill-run-name").all_inner_texts()[::-1]
+    )
     choose(page, "First run", first)
     choose(page, "Second run", second)
     sentence = compare.get_by_role("status")

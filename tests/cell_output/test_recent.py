@@ -41,8 +41,8 @@ def test_a_reader_is_given_what_came_since() -> None:
 
 def test_a_frame_is_bounded_and_the_rest_follows() -> None:
     kept = Recent()
-    for number in range(10):
-        kept.add(ONE, 1, b"%d\n" % number)
+    for line in range(10):
+        kept.add(ONE, 1, b"%d\n" % line)
     part = kept.since(0, 4, 10**6)
     assert (len(part.pieces), part.after, part.lines) == (4, 4, 4)
     part = kept.since(part.after, 100, 5)

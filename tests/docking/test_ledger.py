@@ -276,5 +276,5 @@ def test_what_failed_outside_of_docking_is_tried_again(small_target: Any, ledger
         assert [outcome.smiles for outcome in kept.map(["CCC", "CC", "C"])] == ["CCC", "CC", "C"]
         assert asked == ["C", "CC", "CCC", "CC"]
         assert kept.docked == 4
-    assert [row["smiles"] for row in lines(ledger.folder / DOCKINGS)] == ["C", "CCC", "CC"]
+    assert sorted(row["smiles"] for row in lines(ledger.folder / DOCKINGS)) == ["C", "CC", "CCC"]
     assert lines(ledger.folder / ROUNDS) == []

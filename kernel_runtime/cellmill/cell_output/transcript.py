@@ -176,7 +176,7 @@ class TaskOutput:
     def __init__(
         self, transcript: Transcript, key: tuple[int, int, int], name: str, speaker: Speaker
     ) -> None:
-        """``key``: backend, ticket and element; ``name``: as the cell's output has it; ``speaker``: as views have it."""
+        """``key``: backend, ticket and element; ``name``: for the cell; ``speaker``: for views."""
         self.transcript = transcript
         self.name = name
         self.speaker = speaker

@@ -22,7 +22,7 @@ class Reloaded(NamedTuple):
 
 
 class _Held:
-    """A module in this process."""
+    """A module in this process; `spec` is None while it is taken out of `sys.modules`."""
 
     __slots__ = ("by_autoreload", "name", "path", "spec", "version")
 
@@ -45,7 +45,11 @@ class KernelModules:
     def note(self) -> bool:
         """Find modules that were imported or brought up to date since the last time; whether there was one of those."""
         anew = False
-        for name in set(sys.modules.copy()) - self._others:
+        loaded = sys.modules.copy()
+        for name, held_before in self._held.items():
+            if name not in loaded:
+                held_before.spec = None
+        for name in set(loaded) - self._others:
             found = _source_of(name)
             if found is None:
                 self._others.add(name)

@@ -15,6 +15,7 @@ from docking.records import Box, Docked, DockingInputError, DockSettings
 from docking.redock import judge, pose_rmsd, redock
 
 SMALL = "Cc1ccc(CN)cc1"
+BRIEF = DockSettings(spacing=0.6, evaluations=20_000)  # where a whole search of half a second shows no more
 
 
 def test_docking_gives_a_score_and_a_pose_in_the_box(engine: Engine, small_target: Any) -> None:
@@ -44,7 +45,7 @@ def test_the_engine_survives_molecules_vina_refuses(engine: Engine) -> None:
 
 def test_a_box_too_small_for_the_ligand_is_a_reason(small_target: Any) -> None:
     coronene = "c1cc2ccc3ccc4ccc5ccc6ccc1c1c2c3c4c5c61"
-    tight = Engine(with_box(small_target, Box((2.8, 0.3, 10.6), (3.0, 3.0, 3.0))), DockSettings(spacing=0.6))
+    tight = Engine(with_box(small_target, Box((2.8, 0.3, 10.6), (3.0, 3.0, 3.0))), BRIEF)
     docked = tight.dock(coronene)
     assert docked.reason.startswith("no pose fits the box")
     assert docked.pose == ""
@@ -85,14 +86,14 @@ def test_redocking_keeps_the_best_energy_and_counts_failures(tutorial: Any, engi
 
 
 def test_docking_tasks_run_in_workers(executor: Any, small_target: Any, tmp_path: Path) -> None:
-    dock = docking_task(small_target, DockSettings(spacing=0.6))
+    dock = docking_task(small_target, BRIEF)
     smiles = [SMALL, "nonsense", "c1ccccc1O"]
     rows = gather(smiles, dock.map(smiles, return_exceptions=True))
     assert [row.smiles for row in rows] == smiles
     assert rows[0].ok
     assert rows[2].ok
     assert rows[1].reason == "SMILES does not parse"
-    local = Engine(small_target, DockSettings(spacing=0.6))
+    local = Engine(small_target, BRIEF)
     assert [local.dock(text).score for text in (SMALL, "c1ccccc1O")] == [rows[0].score, rows[2].score]
 
 
@@ -105,6 +106,6 @@ def test_redocking_docks_each_conformer_seed_as_a_task(executor: Any, small_targ
     mol = Chem.MolFromSmiles(SMALL)
     AllChem.EmbedMolecule(mol, randomSeed=1)
     reference = Reference("small", SMALL, Chem.MolToMolBlock(mol))
-    result = redock(docking_task(small_target, DockSettings(spacing=0.6)), reference, conformers=3)
+    result = redock(docking_task(small_target, BRIEF), reference, conformers=3)
     assert len(result.dockings) == 3
     assert result.pose.score == min(docked.score for docked in result.dockings)

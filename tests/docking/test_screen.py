@@ -60,8 +60,13 @@ def screened(library: list[Entry], **options: Any) -> Screen:
     return screen
 
 
-def test_the_loop_finds_better_molecules_than_chance(library: list[Entry]) -> None:
-    screen = screened(library)
+@pytest.fixture(scope="module")
+def screen(library: list[Entry]) -> Screen:
+    """One for all tests that only read it: training takes seconds."""
+    return screened(library)
+
+
+def test_the_loop_finds_better_molecules_than_chance(screen: Screen) -> None:
     assert len(screen.hits) == 42
     assert len({hit.entry.smiles for hit in screen.hits}) == 42, "nothing is docked twice"
     assert [hit.round for hit in screen.hits] == [0] * 30 + [1] * 6 + [2] * 6
@@ -69,10 +74,8 @@ def test_the_loop_finds_better_molecules_than_chance(library: list[Entry]) -> No
     assert screen.ranked()[0].docked.score == min(hit.docked.score for hit in screen.hits)
 
 
-def test_the_same_seed_gives_the_same_hits(library: list[Entry]) -> None:
-    assert [hit.key() for hit in screened(library).ranked()] == [
-        hit.key() for hit in screened(library).ranked()
-    ]
+def test_the_same_seed_gives_the_same_hits(library: list[Entry], screen: Screen) -> None:
+    assert [hit.key() for hit in screened(library).ranked()] == [hit.key() for hit in screen.ranked()]
 
 
 def test_ties_are_broken_by_smiles(library: list[Entry]) -> None:
@@ -167,8 +170,7 @@ def test_hits_are_written_as_poses_with_their_properties(
     assert outputs.table(screen).loc[1, "heavy_atoms"] == 9
 
 
-def test_pictures_show_model_and_baseline(library: list[Entry], tmp_path: Path) -> None:
-    screen = screened(library)
+def test_pictures_show_model_and_baseline(screen: Screen, tmp_path: Path) -> None:
     figure = plots.predicted_against_docked(screen)
     titles = [axes.get_title() for axes in figure.axes]
     assert f"{screen.validation.spearman:.2f}" in titles[0]
@@ -182,7 +184,7 @@ def test_pictures_show_model_and_baseline(library: list[Entry], tmp_path: Path) 
     assert "http://" not in svg.replace("http://www.w3.org", "").replace("http://www.rdkit.org", "")
 
 
-def test_stages_say_what_would_be_faster(library: list[Entry]) -> None:
-    table = outputs.stage_table(screened(library).clock, workers=2)
+def test_stages_say_what_would_be_faster(screen: Screen) -> None:
+    table = outputs.stage_table(screen.clock, workers=2)
     assert "more workers" in table.loc["dock the start", "what would be faster"]
     assert table.loc["infer the library", "tasks"].tolist() == [150, 150]

@@ -121,7 +121,12 @@ def test_parts_are_measured_and_one_that_cannot_is_named(
         return measure(benchmark, question, settings, TINY[benchmark.name])
 
     monkeypatch.setattr(figures, "collect", collect)
-    parts = tuple(part for part in figures.PARTS if part.benchmark in {"chain", *TINY})
+    enough = {"cellmill", "ppe", "soak"}  # the others are measured by tests of their own
+    parts = tuple(
+        replace(part, runtimes=tuple(who for who in part.runtimes if who in enough))
+        for part in figures.PARTS
+        if part.benchmark in {"chain", *TINY}
+    )
     monkeypatch.setattr(figures, "PARTS", parts)
     found = figures.run(replace(SETTINGS, repeats=2))
     found.write(tmp_path / "deep" / "figures.json")

@@ -12,15 +12,17 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from . import run_registry
-from .backends import Backend
 from .backends.forked_backend import ParentsBackend
 from .cell_output import origin
 from .diagnostics import unasked
 from .run_registry import Run
 from .task import Stats
+
+if TYPE_CHECKING:
+    from .backends import Backend
 
 EXIT_GRACE_SECONDS = 0.5  # for running tasks that are stopped at the end
 THREADS_SECONDS = 0.05  # between two looks at the program's own threads

@@ -1,23 +1,27 @@
-"""The backends, which run tasks. `create` chooses one by name; each is imported on first use."""
+"""The backends, which run tasks. `create` chooses one by name; each is imported on first use.
+
+Worker processes come by here for the scheduler: what they do not need is imported where it is used.
+"""
 
 from __future__ import annotations
 
 import difflib
 import inspect
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BackendError, UsageError
-from . import common_options
-from ._protocol import Backend
-from .common_options import CommonOptions
+
+if TYPE_CHECKING:
+    from ._protocol import Backend as Backend
+    from .common_options import CommonOptions
 
 KNOWN = ("local", "threads", "dask", "ray", "inline")
 
-_OF_CLUSTERS = (*common_options.NAMES, "memory", "proxies", "proxy_above")
+_OF_CLUSTERS = ("memory", "proxies", "proxy_above")
 _DASK_ADDRESSES = ("tcp://", "tls://", "ws://", "wss://", "inproc://", "ucx://")
 
-__all__ = ["KNOWN", "Backend", "create"]
+__all__ = ["KNOWN", "create"]
 
 
 def create(name: Any, max_workers: int | None, **options: Any) -> Backend:
@@ -48,14 +52,22 @@ def create(name: Any, max_workers: int | None, **options: Any) -> Backend:
 
 def _made(kind: Any, name: str, max_workers: int | None, options: dict[str, Any]) -> Backend:
     """Make a backend of this class; raises `TypeError` for options that it does not have."""
-    _refuse_unknown(name, options, [*common_options.NAMES, *_options_of(kind)])
+    _refuse_unknown(name, options, [*_common_names(), *_options_of(kind)])
     made: Backend = kind(max_workers, _common(options), **options)
     return made
 
 
 def _common(options: dict[str, Any]) -> CommonOptions:
     """Take the options that every backend has out of ``options``."""
-    return CommonOptions(**{name: options.pop(name) for name in common_options.NAMES if name in options})
+    from .common_options import CommonOptions
+
+    return CommonOptions(**{name: options.pop(name) for name in _common_names() if name in options})
+
+
+def _common_names() -> tuple[str, ...]:
+    from . import common_options
+
+    return common_options.NAMES
 
 
 def _options_of(kind: Any) -> list[str]:
@@ -72,7 +84,8 @@ def _refuse_unknown(name: str, options: dict[str, Any], known: list[str]) -> Non
 
 def _engine(name: Any, options: dict[str, Any]) -> Any:
     """The cluster for a backend's name, address or object; its own options are taken out of ``options``."""
-    own = {key: options.pop(key) for key in list(options) if key not in _OF_CLUSTERS}
+    others = (*_common_names(), *_OF_CLUSTERS)
+    own = {key: options.pop(key) for key in list(options) if key not in others}
     if name == "dask":
         from .cluster.engines.dask import DaskEngine
 
@@ -84,7 +97,7 @@ def _engine(name: Any, options: dict[str, Any]) -> Any:
     if isinstance(name, str) and (name == "ray" or name.startswith("ray:")):
         from .cluster.engines.ray import RayEngine
 
-        _refuse_unknown("ray", own, [*_options_of(RayEngine), *_OF_CLUSTERS])
+        _refuse_unknown("ray", own, [*_options_of(RayEngine), *others])
         return RayEngine(None if name == "ray" else name, **own)
     if not isinstance(name, str) and (hasattr(name, "scheduler_address") or _is_dask_client(name)):
         from .cluster.engines.dask import DaskEngine

@@ -7,7 +7,6 @@ imported them: nothing is imported here before, and a task that shows nothing pa
 from __future__ import annotations
 
 import builtins
-import importlib.abc
 import importlib.util
 import os
 import pickle
@@ -151,7 +150,7 @@ def _clear_nothing(wait: bool = False) -> None:
     """``IPython.display.clear_output`` in a task: a cell's output is not one task's to clear."""
 
 
-class _AfterImport(importlib.abc.MetaPathFinder):
+class _AfterImport:
     """Calls ``hooks[name](module)`` right after that module was imported."""
 
     def __init__(self, hooks: dict[str, Callable[[ModuleType], None]]) -> None:

@@ -213,7 +213,8 @@ typedef struct { /* where the time of workers went, in one run or piece of work:
     uint64_t span, span_ticket; /* run time of the longest chain of tasks, each taking the one before it; its end */
     uint64_t tasks;        /* attempts that ran, elements of chunks one by one */
     uint64_t chunks;       /* of these, elements that did not travel alone */
-    uint64_t outstanding;  /* of one run: elements of tasks that are not over; a map may hold more back */
+    uint64_t sent, received; /* bytes of arguments and of results of tasks that ended, packed; of a chunk as a whole */
+    uint64_t outstanding; /* of one run: elements of tasks that are not over; a map may hold more back */
     uint32_t span_tasks;
     uint32_t
         partial; /* 1: some inputs were over so long ago that their chains are not known: `span` is at least that */
@@ -236,18 +237,18 @@ enum { CSCHED_SLOWEST = 10 };
 
 typedef struct { /* one of the tasks that ran longest, 40 bytes */
     uint64_t ticket, ran; /* nanoseconds in user code */
-    uint64_t size;        /* of its payload */
+    uint64_t size; /* of its payload */
     uint32_t function;
-    uint32_t element;     /* of a chunk; 2^32-1: it is none */
+    uint32_t element; /* of a chunk; 2^32-1: it is none */
     uint32_t status;
-    uint32_t kept;        /* 1: csched_slow_payload has the payload */
+    uint32_t kept; /* 1: csched_slow_payload has the payload */
 } csched_slow_t;
 
 typedef struct { /* what is still to be done of one function */
     uint32_t function;
-    uint32_t tasks;       /* unfinished */
+    uint32_t tasks; /* unfinished */
     uint64_t outstanding; /* elements of these */
-    uint64_t ran, spent;  /* elements that ended on workers, and nanoseconds there, of its latest run */
+    uint64_t ran, spent; /* elements that ended on workers, and nanoseconds there, of its latest run */
 } csched_backlog_t;
 
 typedef struct { /* an uncommitted task */
@@ -303,6 +304,10 @@ int csched_timeline_window(csched_t *s, int64_t run, uint64_t from, uint64_t to,
 int csched_account_begin(csched_t *s);
 /* of one run, whose number must not have been closed long ago, or (CSCHED_EVERY_RUN) the present piece of work */
 int csched_account(csched_t *s, int64_t run, csched_account_t *account);
+/* bytes that tasks of this function moved in the present piece of work, as `sent` and `received` in csched_account_t */
+int csched_account_moved(csched_t *s, uint32_t function, uint64_t *sent, uint64_t *received);
+/* counts bytes that a task of this run and function has moved, and that are not in its payloads */
+int csched_account_add(csched_t *s, uint32_t run, uint32_t function, uint64_t sent, uint64_t received);
 /* What the tasks of a run took that has not been closed: their sums, and how many ran how long, the shortest first, in
  * at most CSCHED_RUN_STEPS steps; returns the number of steps. */
 int csched_run_times(csched_t *s, uint32_t run, csched_run_times_t *sums, csched_run_step_t *steps);

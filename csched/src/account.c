@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob.h"
 #include "internal.h"
 
-enum { TICKET_SERIAL = 32 };
+enum { TICKET_SERIAL = 32, MOVED_MOST = 1 << 20 /* functions whose bytes are counted */ };
 
 static uint32_t serial_of(uint64_t ticket)
 {
@@ -18,6 +19,7 @@ void accounts_close(accounts_t *accounts)
         free(accounts->waiting[i]);
     free(accounts->waiting);
     free(accounts->ended);
+    free(accounts->moved);
     free(accounts->runs);
     *accounts = (accounts_t){0};
 }
@@ -101,6 +103,39 @@ static void add_everywhere(accounts_t *accounts, const share_t *share, const tas
     add_share(accounts, &accounts->work, share, task);
     if (task->run < accounts->run_count)
         add_share(accounts, &accounts->runs[task->run], share, task);
+}
+
+/* -- bytes */
+
+static moved_t *moved_by(accounts_t *accounts, uint32_t function)
+{
+    if (function >= accounts->moved_count) {
+        uint32_t count = function + function / 2 + 16;
+        moved_t *grown = function < MOVED_MOST ? realloc(accounts->moved, count * sizeof *grown) : NULL;
+        if (!grown)
+            return NULL; /* without memory nothing is told of this function */
+        memset(grown + accounts->moved_count, 0, (count - accounts->moved_count) * sizeof *grown);
+        accounts->moved = grown;
+        accounts->moved_count = count;
+    }
+    moved_t *moved = &accounts->moved[function];
+    if (moved->number != accounts->number)
+        *moved = (moved_t){.number = accounts->number};
+    return moved;
+}
+
+static void add_moved(accounts_t *accounts, uint32_t run, uint32_t function, uint64_t sent, uint64_t received)
+{
+    moved_t *moved = moved_by(accounts, function);
+    if (moved) {
+        moved->sent += sent;
+        moved->received += received;
+    }
+    csched_account_t *sums[] = {&accounts->work.sums, run < accounts->run_count ? &accounts->runs[run].sums : NULL};
+    for (uint32_t i = 0; i < 2 && sums[i]; i++) {
+        sums[i]->sent += sent;
+        sums[i]->received += received;
+    }
 }
 
 static void note_worker(const accounts_t *accounts, worker_time_t *worker, uint64_t first, uint64_t last)
@@ -256,6 +291,8 @@ void account_ended(accounts_t *accounts, const task_t *task, const result_entry_
     note_worker(accounts, worker, entry->received, entry->returned);
     end_chain(accounts, task, share.busy);
     add_everywhere(accounts, &share, task);
+    add_moved(accounts, task->run, task->function, task->payload ? task->payload->size : 0,
+              entry->payload.region == REGION_NONE ? 0 : entry->payload.size);
 }
 
 void account_wasted(accounts_t *accounts, const task_t *task, uint64_t received, uint64_t ended, worker_time_t *worker)
@@ -308,6 +345,26 @@ CSCHED_EXPORT int csched_account(csched_t *s, int64_t run, csched_account_t *acc
     }
     pthread_mutex_unlock(&s->lock);
     return rc;
+}
+
+CSCHED_EXPORT int csched_account_moved(csched_t *s, uint32_t function, uint64_t *sent, uint64_t *received)
+{
+    pthread_mutex_lock(&s->lock);
+    const accounts_t *accounts = &s->accounts;
+    const moved_t *moved = function < accounts->moved_count ? &accounts->moved[function] : NULL;
+    bool known = moved && moved->number == accounts->number;
+    *sent = known ? moved->sent : 0;
+    *received = known ? moved->received : 0;
+    pthread_mutex_unlock(&s->lock);
+    return CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_account_add(csched_t *s, uint32_t run, uint32_t function, uint64_t sent, uint64_t received)
+{
+    pthread_mutex_lock(&s->lock);
+    add_moved(&s->accounts, run, function, sent, received);
+    pthread_mutex_unlock(&s->lock);
+    return CSCHED_OK;
 }
 
 CSCHED_EXPORT int csched_account_chain(csched_t *s, uint64_t ticket, uint32_t most, uint64_t *tickets,

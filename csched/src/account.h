@@ -31,6 +31,11 @@ typedef struct {
     uint64_t spent_before;
 } account_t;
 
+typedef struct { /* bytes that tasks of a function have moved */
+    uint64_t sent, received;
+    uint32_t number; /* in the piece of work with this number */
+} moved_t;
+
 typedef struct {
     account_t work;
     bool begins; /* the next task begins a piece of work */
@@ -43,6 +48,9 @@ typedef struct {
     uint64_t capacity, since; /* worker-nanoseconds until `since`, from when on there are `ready` workers */
     uint32_t ready;
     uint64_t spent; /* by workers on tasks */
+
+    moved_t *moved; /* by function */
+    uint32_t moved_count;
 
     chain_t **waiting; /* by slot, in pages of TABLE_PAGE; made for slots whose tasks have inputs */
     uint32_t page_count;

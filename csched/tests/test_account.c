@@ -1,3 +1,4 @@
+#include "blob.h"
 #include "internal.h"
 
 #include "world.h"
@@ -256,6 +257,43 @@ static void workers_wait_before_their_first_and_after_their_last_task(void)
     world_close(w);
 }
 
+static void bytes_are_those_of_arguments_and_results(void)
+{
+    csched_t *s = scheduler(1);
+    uint32_t run;
+    OK(csched_run_open(s, &run));
+    worker_time_t worker = {0};
+    char arguments[100] = {0};
+    uint64_t sent, received;
+    for (uint32_t i = 1; i <= 3; i++) {
+        task_t task = submitted(s, i, i == 3 ? UINT32_MAX : run, 2 * SECOND);
+        task.function = 7;
+        OK(blob_from_bytes(arguments, sizeof arguments, &task.payload));
+        result_entry_t entry = {.payload = {.region = i == 2 ? REGION_NONE : REGION_INLINE, .size = 5000}};
+        account_ended(&s->accounts, &task, &entry, &worker);
+        blob_release(s, task.payload);
+    }
+    OK(csched_account_add(s, run, 8, 1000000, 2));
+    csched_account_t of_run = account(s, run), of_work = account(s, CSCHED_EVERY_RUN);
+    EQUAL(of_run.sent, 1000200);
+    EQUAL(of_run.received, 5002);
+    EQUAL(of_work.sent, 1000300);
+    EQUAL(of_work.received, 10002);
+    OK(csched_account_moved(s, 7, &sent, &received));
+    EQUAL(sent, 300);
+    EQUAL(received, 10000);
+    OK(csched_account_moved(s, 8, &sent, &received));
+    EQUAL(sent, 1000000);
+    OK(csched_account_moved(s, 4000, &sent, &received));
+    EQUAL(sent + received, 0);
+    OK(csched_account_begin(s));
+    submitted(s, 4, run, 9 * SECOND);
+    OK(csched_account_moved(s, 7, &sent, &received));
+    EQUAL(sent + received, 0); /* of an earlier piece of work */
+    EQUAL(account(s, run).sent, 1000200);
+    csched_destroy(s);
+}
+
 static void what_is_still_to_be_done_is_known_by_function(void)
 {
     world_t *w = world_open(0);
@@ -304,6 +342,7 @@ static void a_chunk_counts_by_its_elements(void)
 MAIN(TEST(sums_are_those_of_the_stamps), TEST(capacity_follows_the_number_of_workers), TEST(other_runs_are_told_apart),
      TEST(attempts_without_an_outcome_are_wasted), TEST(the_longest_chain_is_that_of_the_graph),
      TEST(an_input_may_be_told_after_the_end), TEST(chains_that_are_not_known_any_more_are_said),
-     TEST(earlier_work_is_no_part_of_a_chain), TEST(work_begins_only_when_all_is_over),
-     TEST(elements_of_chunks_are_told_from_lone_tasks), TEST(workers_wait_before_their_first_and_after_their_last_task),
+     TEST(bytes_are_those_of_arguments_and_results), TEST(earlier_work_is_no_part_of_a_chain),
+     TEST(work_begins_only_when_all_is_over), TEST(elements_of_chunks_are_told_from_lone_tasks),
+     TEST(workers_wait_before_their_first_and_after_their_last_task),
      TEST(what_is_still_to_be_done_is_known_by_function), TEST(a_chunk_counts_by_its_elements))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .diagnostics.short_text import duration_text
 from .errors import OWN_FOLDER
-from .task import RunCounts
+from .task import RunCounts, size_text
 
 __all__ = ["RunCounter", "RunFigures", "RunRecord", "Runs", "Stages", "code_of"]
 
@@ -28,7 +28,19 @@ _COLUMNS = (
     "cancelled",
     "your code",
     "peak memory",
+    "arguments",
+    "results",
 )
+
+
+class Moved(NamedTuple):
+    """Bytes that tasks moved which ended by themselves, also with an error: their packed arguments, without results of
+    other tasks that they take, and their packed results. Functions, with what they refer to, and what is shared
+    (`cellmill.share`) are not part of them. A retried task counts once.
+    """
+
+    sent: int
+    received: int
 
 
 class Stages(NamedTuple):
@@ -81,6 +93,7 @@ class RunRecord:
     memory: (
         int | None
     )  # bytes: the most of its own that a worker had at a sample while it ran a task of this; None: not known
+    moved: Moved | None = None  # bytes of arguments and results; None: not known, or nothing is packed
     figures: RunFigures | None = field(default=None, repr=False, compare=False)  # for `cellmill.compare`
     code: CodeType | None = field(default=None, repr=False, compare=False)  # of the function; None: not known
 
@@ -121,6 +134,7 @@ def _cells(record: RunRecord) -> tuple[str, ...]:
         *(f"{count:,}" if count else "" for count in counts),
         "" if record.busy is None else f"{100 * record.busy:.0f} %",
         "" if record.memory is None else f"{record.memory / 1e6:,.0f} MB",
+        *(("", "") if record.moved is None else map(size_text, record.moved)),
     )
 
 
@@ -140,6 +154,9 @@ class RunCounter(Protocol):
 
     def peak_memory(self, run: int) -> int | None:
         """Return the most memory of its own that a worker had while it ran a task of a run; None: not known."""
+
+    def moved(self, run: int) -> Moved | None:
+        """Return the bytes of arguments and results of the tasks that have ended; None: nothing is packed."""
 
     def last_end(self, run: int) -> int | None:
         """Return when the last task of a run ended on its worker, in monotonic nanoseconds; None: not known."""

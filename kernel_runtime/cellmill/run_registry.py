@@ -118,6 +118,7 @@ class Run:
             counts.cancelled,
             backend.busy_share(self.key) if backend is not None else None,
             backend.peak_memory(self.key) if backend is not None else None,
+            backend.moved(self.key) if backend is not None else None,
             backend.run_figures(self.key) if backend is not None and whole else None,
             self._code,
         )

@@ -10,7 +10,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, run_registry
-from cellmill.history import RunRecord, Runs
+from cellmill.history import Moved, RunRecord, Runs
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down
 from tests.support.notebook import Notebook
@@ -84,7 +84,21 @@ def test_as_a_table() -> None:
     began = datetime(2026, 1, 2, 3, 4, 5)
     records = Runs(
         [
-            RunRecord(1, "dock", "In[3]", began, 12.5, True, 2000, 1990, 10, 0, 0.94, 2 * 10**9),
+            RunRecord(
+                1,
+                "dock",
+                "In[3]",
+                began,
+                12.5,
+                True,
+                2000,
+                1990,
+                10,
+                0,
+                0.94,
+                2 * 10**9,
+                Moved(4000, 5 * 10**6),
+            ),
             RunRecord(2, "<b>", "In[4]", began, 0.25, False, 10, 3, 0, 2, None, None),
         ]
     )
@@ -102,6 +116,10 @@ def test_as_a_table() -> None:
         "94",
         "%",
         "2,000",
+        "MB",
+        "4",
+        "kB",
+        "5",
         "MB",
     ]
     assert "250 ms, 5 to go" in second

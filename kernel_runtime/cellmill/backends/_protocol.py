@@ -9,7 +9,7 @@ from ..cell_output.recent import Recent
 from ..cell_output.transcript import Settings
 from ..diagnostics.questions import Row, SlowTask, Waits
 from ..futures import Future
-from ..history import RunFigures
+from ..history import Moved, RunFigures
 from ..run_registry import Run
 from ..serialization.shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
@@ -214,6 +214,11 @@ class Observer(Protocol):
         ``advice``: also what would have helped, if the work is over.
         """
 
+    def moved_by(self, functions: Iterable[int]) -> Mapping[int, Moved]:
+        """Return the bytes that tasks of these functions moved in the present piece of work; empty where nothing is
+        packed.
+        """
+
     def slowest(self) -> list[SlowTask]:
         """Return the tasks of the present piece of work that ran longest, at most ten, the longest first."""
 
@@ -399,6 +404,9 @@ class Backend(Protocol):
         """Return the most memory of its own, in bytes, that a worker had while it ran a task of the run, of what was
         sampled; None: not known.
         """
+
+    def moved(self, run: int) -> Moved | None:
+        """Return the bytes of arguments and results of the tasks of a run that have ended; None: nothing is packed."""
 
     def last_end(self, run: int) -> int | None:
         """Return when the last task of a run ended on its worker, in monotonic nanoseconds; None: not known."""

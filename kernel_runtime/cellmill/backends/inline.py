@@ -226,6 +226,9 @@ class InlineBackend:
     def busy_share(self, run: int) -> float | None:
         return None
 
+    def moved(self, run: int) -> None:
+        return None
+
     def peak_memory(self, run: int) -> None:
         return None  # tasks run in the kernel
 

@@ -12,7 +12,7 @@ from cellmill.magics.lines import Line, UsageError, did_you_mean
 from cellmill.task import size_text
 from cellmill.telemetry import schema
 from cellmill.telemetry.account import Account
-from cellmill.views.sections.work_fold import INTERVALS, fold_all, journeys_of
+from cellmill.views.sections.work_fold import INTERVALS, fold_all, journeys_of, moved_by
 
 USAGE = "%journeys [RUN]"
 
@@ -76,6 +76,9 @@ class Journeys:
         parts += [f"{journey['cut']:,} cancelled or lost"] if journey["cut"] else []
         memory = journey["memory"]
         parts += [f"a worker had up to {size_text(memory)} of memory"] if memory is not None else []
+        sent, received = journey["sent"], journey["received"]
+        if sent is not None and received is not None:
+            parts += [f"{size_text(sent)} of arguments", f"{size_text(received)} of results"]
         return f"{journey['name']}: {', '.join(parts)}"
 
     def __repr__(self) -> str:
@@ -137,7 +140,9 @@ def run_journeys(text: str) -> Journeys:
     fold_all(timeline)
     use = executor._backend.use
     peaks = {} if use is None else use.peaks(None if run is None else run.key)
-    functions = journeys_of(timeline.figures(), observer.function_names, peaks)
+    figures = timeline.figures()
+    moved = {} if run is None else moved_by(executor, figures, run.key)  # else of the present work alone
+    functions = journeys_of(figures, observer.function_names, peaks, moved)
     account = observer.account(None if run is None else run.key, advice=True)
     if run is not None:
         return Journeys(f"run {run.id}, {run.name}", tuple(functions), account, account.tasks)

@@ -43,6 +43,8 @@ class Account:
     processor: float | None = (
         None  # processor time of the workers meanwhile, all their threads; None: unknown
     )
+    sent: int | None = None  # bytes of packed arguments of tasks that ended; None: nothing is packed
+    received: int | None = None  # bytes of packed results
     advice: tuple[Advice, ...] = ()  # what would have helped, best first
     explained: bool = (
         False  # the work is over and its time understood: without advice nothing known would help

@@ -8,7 +8,8 @@ from functools import cached_property
 from html import escape
 
 from ..diagnostics.short_text import counted, duration_text
-from ..history import RunFigures, RunRecord, Stages
+from ..history import Moved, RunFigures, RunRecord, Stages
+from ..task import size_text
 from .alike import alike, same_code
 from .run_times import LEAST_ALIKE, Ratio, TaskTimes, noise_of, ratio_of
 
@@ -193,7 +194,6 @@ class Comparison:
         ]
         if silent:
             yield f"Of {_names(dict.fromkeys(silent))} the times of single tasks are not kept."
-        yield "Bytes moved are not kept of single runs."
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -273,6 +273,12 @@ def _whole(before: Side, after: Side) -> Iterator[Row]:
             first, second = first / (tasks[0] or 1), second / (tasks[1] or 1)
         if first or second:
             yield words, *_durations(first, second)
+    moved = [_moved(side) for side in (before, after)]
+    for at, words in enumerate(("arguments", "results")):
+        sizes = [None if each is None else each[at] for each in moved]
+        if any(sizes):
+            texts = ["–" if size is None else size_text(size) for size in sizes]
+            yield words, texts[0], texts[1], _times(*(size or 0 for size in sizes)) if all(sizes) else ""
 
 
 def _of_function(before: list[RunRecord], after: list[RunRecord], change: Change | None) -> Iterator[Row]:
@@ -352,6 +358,12 @@ def _busy(side: Side) -> float | None:
     known = [(run.busy, run.figures.work) for run in side.runs if run.busy and run.figures is not None]
     capacity = sum(work / busy for busy, work in known)
     return sum(work for _, work in known) / capacity if capacity else None
+
+
+def _moved(side: Side) -> Moved | None:
+    """Bytes of arguments and results; None where they are not known of a run."""
+    known = [run.moved for run in side.runs if run.moved is not None]
+    return Moved(*map(sum, zip(*known, strict=True))) if len(known) == len(side.runs) else None
 
 
 def _stages(side: Side) -> Stages:

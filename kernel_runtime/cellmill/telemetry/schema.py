@@ -342,6 +342,9 @@ class FunctionJourney(TypedDict):
     times: RunTimes | None  # how long they ran
     # bytes: the most of its own that a worker had at a sample while it ran a task of this function; null if unknown
     memory: int | None
+    # bytes of the packed arguments of its tasks that ended; null if nothing is packed, or it is unknown
+    sent: int | None
+    received: int | None  # bytes of their packed results
 
 class RunTimes(TypedDict):
     """How many tasks of one function ran for how long, in bars of growing width."""
@@ -388,6 +391,8 @@ class Account(TypedDict):
     tasks: int  # attempts that ran
     sentence: str  # all that in words, without the advice
     nothing: str | None  # says that no change would help; empty where one would, or where it is unknown
+    sent: int | None  # bytes of the packed arguments of tasks that ended; null if nothing is packed
+    received: int | None  # bytes of their packed results
     advice: list[Advice] | None  # changes that would have helped, best first
 
 class Advice(TypedDict):

@@ -410,6 +410,9 @@ export interface FunctionJourney {
   /** how long they ran */ readonly times: RunTimes | null;
   /** bytes: the most of its own that a worker had at a sample while it ran a task of this function; null if unknown */
   readonly memory: number | null;
+  /** bytes of the packed arguments of its tasks that ended; null if nothing is packed, or it is unknown */
+  readonly sent: number | null;
+  /** bytes of their packed results */ readonly received: number | null;
 }
 
 /** How many tasks of one function ran for how long, in bars of growing width. */
@@ -466,6 +469,9 @@ export interface Account {
   /** all that in words, without the advice */ readonly sentence: string;
   /** says that no change would help; empty where one would, or where it is unknown */
   readonly nothing: string | null;
+  /** bytes of the packed arguments of tasks that ended; null if nothing is packed */
+  readonly sent: number | null;
+  /** bytes of their packed results */ readonly received: number | null;
   /** changes that would have helped, best first */ readonly advice: readonly Advice[] | null;
 }
 
@@ -832,7 +838,8 @@ const intervalFigures = record<IntervalFigures>({
 const runTimes = record<RunTimes>({ edges: list(number), counts: list(integer) });
 const functionJourney = record<FunctionJourney>({
     number: integer, name: string, tasks: integer, failed: integer, cut: integer,
-    intervals: list(intervalFigures), times: nullable(runTimes), memory: nullable(integer)
+    intervals: list(intervalFigures), times: nullable(runTimes), memory: nullable(integer),
+    sent: nullable(integer), received: nullable(integer)
 });
 const slowTask = record<SlowTask>({
     task: string, element: nullable(integer), function: string, seconds: number, failed: boolean,
@@ -842,7 +849,8 @@ const profileLabel = record<ProfileLabel>({ name: string, place: string });
 const advice = record<Advice>({ what: string, seconds: number, applies: boolean });
 const account = record<Account>({
     wall: number, workers: number, busy: number, overhead: number, idle: number, span: number, tasks: integer,
-    sentence: string, nothing: nullable(string), advice: nullable(list(advice))
+    sentence: string, nothing: nullable(string), sent: nullable(integer), received: nullable(integer),
+    advice: nullable(list(advice))
 });
 const mapCounts = record<MapCounts>({
     waiting: integer, queued: integer, running: integer, done: integer, failed: integer, cancelled: integer,

@@ -33,6 +33,8 @@ function journey(
     intervals,
     times,
     memory: null,
+    sent: null,
+    received: null,
     ...more
   };
 }
@@ -96,6 +98,8 @@ test('the bar has all of the workers time, and nothing else', () => {
       tasks: 7,
       sentence: 'as it was',
       nothing: '',
+      sent: null,
+      received: null,
       advice: []
     },
     untranslated

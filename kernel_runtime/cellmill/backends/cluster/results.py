@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ...futures import Future
@@ -10,12 +11,13 @@ from ...serialization.payload import Encoded
 from ..scheduled.chunks import Chunk
 from ..scheduled.failure_log import FailureLog
 from ..scheduled.results import Results
-from ..scheduled.scheduler import Completion, Scheduler
+from ..scheduled.scheduler import Completion, Scheduler, with_gil
 from ..scheduled.sender import Sender, SenderHost
 from ..scheduled.slots import SlotTable
 from ..scheduled.worker_exit import Exit
 from .values.proxies import Keeper, Kept
 
+ENDED = (with_gil.CSCHED_VALUE, with_gil.CSCHED_NONE, with_gil.CSCHED_ERROR)  # by themselves
 KeeperOf = Callable[[], Keeper | None]  # the backend's keeper, once there is one
 
 
@@ -76,10 +78,19 @@ class ClusterResults(Results):
         super().__init__(scheduler, slots, failures, names, exit_of)
         self._keeper = keeper
 
+    def of_chunk(self, done: Completion) -> Any:
+        self._count_arguments(self._slots.entries[done.slot], done)
+        keeper = self._keeper()
+        if keeper is not None:
+            keeper.count = partial(self._count, done, 0)
+        return super().of_chunk(done)
+
     def of_task(self, future: Future, done: Completion) -> tuple[Any, BaseException | None]:
+        self._count_arguments(future, done)
         value, error = super().of_task(future, done)
         if type(value) is Kept:
             future.__class__ = KeptFuture
+            self._count(done, 0, value.size)
         return value, error
 
     def settled(self, entry: Any) -> None:
@@ -88,3 +99,13 @@ class ClusterResults(Results):
         keeper = self._keeper()
         if keeper is not None and keeper.taken:
             keeper.settled()
+
+    def _count_arguments(self, entry: Any, done: Completion) -> None:
+        lease = getattr(entry, "lease", None)
+        if lease is not None and lease.size and done.status in ENDED:
+            self._count(done, lease.size, 0)
+            lease.size = 0  # they count once, also where the task is tried again
+
+    def _count(self, done: Completion, sent: int, received: int) -> None:
+        """Count bytes that are outside of messages. The record of a run is made when its last task is settled."""
+        with_gil.csched_account_add(self._scheduler.handle, done.run, done.function, sent, received)

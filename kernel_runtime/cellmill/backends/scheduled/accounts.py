@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
-from ...history import RunFigures, Stages
+from ...history import Moved, RunFigures, Stages
 from ...telemetry.account import Account, chain_of
 from .scheduler import Scheduler, check, ffi, with_gil
 
@@ -17,8 +17,12 @@ STEP_BYTES = int(ffi.sizeof("csched_run_step_t"))
 MOST_CHAIN = 65_536  # csched remembers no more tasks that have ended
 
 
-def account(scheduler: Scheduler, names: Mapping[int, str], run: int | None, **more: Any) -> Account:
-    """Return where the time went of one run, or of the present piece of work; ``more``: further fields."""
+def account(
+    scheduler: Scheduler, names: Mapping[int, str], run: int | None, payloads: bool, **more: Any
+) -> Account:
+    """Return where the time went of one run, or of the present piece of work. ``payloads``: whether arguments and
+    results are packed; ``more``: further fields.
+    """
     sums = sums_of(scheduler, run)
     wall = sums.ended - sums.began
     capacity = max(sums.capacity - sums.others, sums.busy + sums.handling)
@@ -39,8 +43,23 @@ def account(scheduler: Scheduler, names: Mapping[int, str], run: int | None, **m
         whole_chain=whole,
         longest=sums.longest * NS,
         tasks=sums.tasks,
+        sent=sums.sent if payloads else None,
+        received=sums.received if payloads else None,
         **more,
     )
+
+
+def moved_by(scheduler: Scheduler, function: int) -> Moved:
+    """Return what tasks of this function moved in the present piece of work."""
+    sent, received = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+    with_gil.csched_account_moved(scheduler.handle, function, sent, received)
+    return Moved(sent[0], received[0])
+
+
+def moved_in(scheduler: Scheduler, run: int) -> Moved:
+    """Return what the tasks of a run moved that have ended."""
+    sums = sums_of(scheduler, run)
+    return Moved(sums.sent, sums.received)
 
 
 def busy_share(scheduler: Scheduler, run: int) -> float | None:

@@ -27,6 +27,8 @@ MOSTLY_WAITS = 0.3  # of its run time: at most so much is processor time, or spe
 class Advised(Protocol):
     """The backend whose work the advice is about."""
 
+    payloads: bool
+
     def work_began(self) -> int: ...
 
     def processor_used(self) -> Used | None: ...
@@ -84,6 +86,7 @@ class Adviser:
             self._scheduler,
             self._names,
             None,
+            self._host.payloads,
             processor=None if used is None else used.workers,
             advice=advice,
             explained=explained,

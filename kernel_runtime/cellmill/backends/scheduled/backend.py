@@ -15,7 +15,7 @@ from ...by_value.import_log import Loaded
 from ...cell_output.origin import Origin
 from ...errors import CellmillError, PayloadError, UsageError
 from ...futures import Future
-from ...history import RunFigures
+from ...history import Moved, RunFigures
 from ...process_context.interrupts import uninterrupted
 from ...run_registry import STOP, Run, epoch, stop_with_cells
 from ...serialization.functions import FunctionTable
@@ -292,6 +292,9 @@ class ScheduledBackend:
 
     def peak_memory(self, run: int) -> int | None:
         return self.use.peak(run) if self.use is not None else None
+
+    def moved(self, run: int) -> Moved | None:
+        return accounts.moved_in(self.scheduler, run) if self.payloads else None
 
     def last_end(self, run: int) -> int | None:
         return int(accounts.sums_of(self.scheduler, run).ended) or None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ...cell_output.recent import Recent
 from ...diagnostics.questions import SlowTask
+from ...history import Moved
 from ...run_registry import Run
 from ...telemetry.account import Account
 from ...telemetry.time_left import TimeLeft
@@ -41,6 +42,7 @@ class Observer:
         self._adviser = adviser
         self._remaining = Remaining(scheduler, function_names, work_began)
         self._slowest = Slowest(scheduler, function_names, payloads)
+        self._payloads = payloads
         self.function_names = function_names
         self.tasks = tasks
 
@@ -63,8 +65,13 @@ class Observer:
 
     def account(self, run: int | None, *, advice: bool = False) -> Account:
         if run is not None:
-            return accounts.account(self._scheduler, self.function_names, run)
+            return accounts.account(self._scheduler, self.function_names, run, self._payloads)
         return self._adviser.account(advised=advice)
+
+    def moved_by(self, functions: Iterable[int]) -> dict[int, Moved]:
+        if not self._payloads:
+            return {}
+        return {function: accounts.moved_by(self._scheduler, function) for function in functions}
 
     def slowest(self) -> list[SlowTask]:
         return self._slowest.look()

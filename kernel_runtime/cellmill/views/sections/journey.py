@@ -7,7 +7,7 @@ from cellmill.telemetry import schema
 from cellmill.telemetry.account import Account
 from cellmill.telemetry.profile import shown_name
 from cellmill.views.scope import Scope
-from cellmill.views.sections.work_fold import WorkFold, journeys_of
+from cellmill.views.sections.work_fold import WorkFold, journeys_of, moved_by
 
 MOST_FUNCTIONS = 24
 
@@ -45,9 +45,9 @@ class JourneySection:
         )
         use = executor._backend.use
         peaks = {} if use is None else use.peaks(key)
-        functions = (
-            [] if folded is None else journeys_of(folded.timeline.figures(), folded.function_names, peaks)
-        )
+        figures = [] if folded is None else folded.timeline.figures()
+        names = {} if folded is None else folded.function_names
+        functions = journeys_of(figures, names, peaks, moved_by(executor, figures, key))
         return {
             "cellmill": schema.VERSION,
             "kind": "journey",
@@ -92,6 +92,8 @@ def told(account: Account) -> schema.Account:
         "tasks": account.tasks,
         "sentence": account.where,
         "nothing": account.nothing,
+        "sent": account.sent,
+        "received": account.received,
         "advice": [
             {"what": each.what, "seconds": each.seconds, "applies": each.can_apply} for each in account.advice
         ],

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cellmill.backends._protocol import Observer, Timeline
 from cellmill.executor import Executor
+from cellmill.history import Moved
 from cellmill.telemetry import schema
 
 if TYPE_CHECKING:
@@ -114,9 +115,13 @@ def fold_all(timeline: Timeline) -> Any:
 
 
 def journey_of(
-    figures: FunctionFigures, names: Mapping[int, str], peaks: Mapping[int, int]
+    figures: FunctionFigures,
+    names: Mapping[int, str],
+    peaks: Mapping[int, int],
+    moved: Mapping[int, Moved],
 ) -> schema.FunctionJourney:
-    """One function's figures as views read them; ``peaks``: see `ResourceUse`."""
+    """One function's figures as views read them. ``peaks``: see `ResourceUse`; ``moved``: see `moved_by`."""
+    bytes_moved = moved.get(figures.function)
     return {
         "number": figures.function,
         "name": name_of(names, figures.function),
@@ -136,12 +141,28 @@ def journey_of(
         ],
         "times": {"edges": [_seconds(edge) for edge in figures.edges], "counts": list(figures.counts)},
         "memory": peaks.get(figures.function),
+        "sent": None if bytes_moved is None else bytes_moved.sent,
+        "received": None if bytes_moved is None else bytes_moved.received,
     }
 
 
+def moved_by(executor: Executor, figures: Iterable[FunctionFigures], run: int | None) -> Mapping[int, Moved]:
+    """Return the bytes that tasks moved, by function: of the present piece of work, or of a run (by the backend's
+    number) with a single function.
+    """
+    functions, observer = [each.function for each in figures], executor._backend.observer
+    if run is None:
+        return {} if observer is None else observer.moved_by(functions)
+    moved = executor._backend.moved(run) if len(functions) == 1 else None
+    return {} if moved is None else {functions[0]: moved}
+
+
 def journeys_of(
-    figures: list[FunctionFigures], names: Mapping[int, str], peaks: Mapping[int, int]
+    figures: list[FunctionFigures],
+    names: Mapping[int, str],
+    peaks: Mapping[int, int],
+    moved: Mapping[int, Moved],
 ) -> list[schema.FunctionJourney]:
     """All functions', those whose tasks took the most time first."""
     by_time = sorted(figures, key=lambda f: sum(part.sum for part in f.of), reverse=True)
-    return [journey_of(f, names, peaks) for f in by_time]
+    return [journey_of(f, names, peaks, moved) for f in by_time]

@@ -2,6 +2,7 @@
 
 import type { Account } from '../../protocol/messages';
 import { button, child, setName, setText } from '../dom';
+import { bytes, count } from '../format';
 import { brief } from '../timeline/axis';
 import type { Translator } from '../translator';
 
@@ -17,6 +18,25 @@ export function parts(
   ];
 }
 
+/** What tasks moved, in words; empty where that is not known. */
+export function movedWords(
+  { sent, received }: { readonly sent: number | null; readonly received: number | null },
+  trans: Translator
+): string {
+  const size = (value: number): string =>
+    value < 1000 ? trans._n('%2 byte', '%2 bytes', value, count(value)) : bytes(value);
+  return sent === null || received === null
+    ? ''
+    : trans.__('Arguments %1, results %2', size(sent), size(received));
+}
+
+/** What is counted in `movedWords`. */
+export function movedMeaning(trans: Translator): string {
+  return trans.__(
+    'Packed arguments and results of tasks that ended by themselves. Functions, shared objects and results that other tasks take are not counted again.'
+  );
+}
+
 export class AccountBar {
   /** `apply` is called with the sentence of an advice whose button is pressed. */
   constructor(parent: HTMLElement, trans: Translator, apply: (what: string) => void) {
@@ -27,6 +47,8 @@ export class AccountBar {
     this._track = child(this._element, 'div', 'cellmill-account-track');
     this._track.setAttribute('role', 'img');
     this._legend = child(this._element, 'div', 'cellmill-account-legend');
+    this._moved = child(this._element, 'p', 'cellmill-note cellmill-faint cellmill-moved');
+    this._moved.title = movedMeaning(trans);
     this._advice = child(this._element, 'ul', 'cellmill-advice');
     this._advice.setAttribute('aria-label', trans.__('What would have made it shorter'));
     this._nothing = child(this._element, 'p', 'cellmill-note cellmill-faint');
@@ -56,6 +78,8 @@ export class AccountBar {
     });
     const text = this._trans.__("The workers' time: %1", words.join(', '));
     this._track.setAttribute('aria-label', text);
+    setText(this._moved, movedWords(account, this._trans));
+    this._moved.hidden = this._moved.textContent === '';
     this._drawAdvice(account);
   }
 
@@ -102,6 +126,7 @@ export class AccountBar {
   private readonly _sentence: HTMLElement;
   private readonly _track: HTMLElement;
   private readonly _legend: HTMLElement;
+  private readonly _moved: HTMLElement;
   private readonly _advice: HTMLElement;
   private readonly _nothing: HTMLElement;
 }

@@ -5,7 +5,7 @@ import { VERSION } from '../../protocol/messages';
 import type { FunctionJourney, Journey } from '../../protocol/messages';
 import { button, child, setText } from '../dom';
 import { bytes, count, percent } from '../format';
-import { AccountBar } from '../journey/account';
+import { AccountBar, movedWords } from '../journey/account';
 import { Histogram } from '../journey/histogram';
 import { Slowest } from '../journey/slowest';
 import { ALONG, intervalWords, mean, reading, wholeMean } from '../journey/reading';
@@ -217,7 +217,9 @@ class JourneyTab implements Tab {
     const tasks = trans._n('%2 task', '%2 tasks', one.tasks, count(one.tasks));
     const memory =
       one.memory === null ? '' : `. ${trans.__('Up to %1 of memory', bytes(one.memory))}`;
-    setText(this._caption, `${one.name}: ${tasks}${failed}${cut}${memory}`);
+    const words = movedWords(one, trans);
+    const moved = words === '' ? '' : `. ${words}`;
+    setText(this._caption, `${one.name}: ${tasks}${failed}${cut}${memory}${moved}`);
     this._caption.title =
       one.memory === null
         ? ''

@@ -98,6 +98,7 @@ class Keeper:
         self.token = token
         self.outside = outside
         self.taken: list[Lease] = []  # results of chunks that were read while their chunk is being settled
+        self.count: Callable[[int], None] = _nothing  # called with the size of each of them
         self.unread: weakref.WeakSet[Kept] = weakref.WeakSet()
         self._connector = made
         self._leaving: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -122,7 +123,7 @@ class Keeper:
         key = stores.put(self._connector, encoded, self.token)
         if key is None:
             return encoded, None
-        return self.outside.reference(key, encoded.content, kept=False), Lease(self, key)
+        return self.outside.reference(key, encoded.content, kept=False), Lease(self, key, encoded.content)
 
     def counted(self, change: int) -> None:
         with self._counting:
@@ -138,6 +139,7 @@ class Keeper:
 
     def settled(self) -> None:
         """Drop the values that were read for a chunk, which has them now."""
+        self.count = _nothing
         self.taken.clear()
 
     def close(self) -> None:
@@ -178,14 +180,19 @@ class Keeper:
             self.counted(-1)
 
 
+def _nothing(size: int) -> None:
+    """What is read belongs to no chunk."""
+
+
 class Lease:
     """Keeps a value in the store for as long as this object lives."""
 
-    __slots__ = ("__weakref__", "_keeper", "key")
+    __slots__ = ("__weakref__", "_keeper", "key", "size")
 
-    def __init__(self, keeper: Keeper, key: Any) -> None:
+    def __init__(self, keeper: Keeper, key: Any, size: int) -> None:
         self._keeper: Keeper | None = keeper
         self.key = key
+        self.size = size
         keeper.counted(1)
 
     @property
@@ -205,11 +212,10 @@ class Lease:
 class Kept(Lease):
     """The result of a call, not asked for yet."""
 
-    __slots__ = ("_lock", "_source", "_value", "size")
+    __slots__ = ("_lock", "_source", "_value")
 
     def __init__(self, keeper: Keeper, source: Source, key: Any, size: int) -> None:
-        super().__init__(keeper, key)
-        self.size = size
+        super().__init__(keeper, key, size)
         self._source = source
         self._value: Any = _UNREAD
         self._lock = threading.Lock()
@@ -247,7 +253,8 @@ def _taken(token: bytes, source: Source, key: Any, size: int) -> Any:
     keeper = _keepers.get(token)
     value = stores.read(source, key, size)
     if keeper is not None and payload.inputs.loading is None:
-        keeper.taken.append(Lease(keeper, key))
+        keeper.taken.append(Lease(keeper, key, size))
+        keeper.count(size)
     return value
 
 

@@ -65,8 +65,7 @@ class Profiler:
         found = self._executor._backend.profiling
         if found is None:
             raise UsageError(
-                f"workers of the {self._executor.backend} backend cannot be sampled; profiles are there for "
-                'backend="local" and backend="threads"'
+                f"the {self._executor.backend} backend has no workers that can be sampled: choose another one"
             )
         return found
 

@@ -114,8 +114,20 @@ def threads_of_a_process(request: pytest.FixtureRequest) -> Iterator[Executor]:
     with distributed.LocalCluster(1, threads_per_worker=2, processes=request.param, **quiet) as cluster:
         with Executor(backend=cluster) as executor:
             yield executor
+            executor._backend.profiling.switch(True)  # type: ignore[union-attr]
+            until(lambda: any(client_of(executor).run(samplers).values()))
         with distributed.Client(cluster, set_as_default=False) as client:
             assert list(client.run(metrics_of).values()) == [[]]  # nothing of ours is left
+            until(lambda: not any(client.run(samplers).values()))
+
+
+def client_of(executor: Executor) -> Any:
+    return executor._backend.engine._client  # type: ignore[attr-defined]
+
+
+def samplers() -> int:
+    """Threads of this process that sample."""
+    return sum(thread.name == "cellmill-profile" for thread in threading.enumerate())
 
 
 def metrics_of(dask_worker: Any) -> list[str]:

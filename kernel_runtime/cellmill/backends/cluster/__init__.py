@@ -5,11 +5,12 @@
 In the kernel: `pool.py` has the lanes that the scheduler sees as its workers; each remote worker has a `lane.py`, which
 begins with `handshake.py`. `packs_in_flight.py` and `tasks_in_flight.py` know what was sent; `rebalancing.py` has tasks
 come back, `retiring.py` ends lanes, `output.py` hears what tasks print, `measuring.py` asks what remote workers use,
-`dashboard.py` finds the cluster's own dashboard, `diagnostics.py` says what goes wrong.
+`profiling.py` what they execute, `dashboard.py` finds the cluster's own dashboard, `diagnostics.py` says what goes
+wrong.
 
 At the other end, in `remote/`: engines call `entry.py`; a `runner.py` runs packs (`work.py`, `functions.py`) with the
-settings of its caller (`context.py`), gathers what is printed (`output.py`) and tells what its process uses
-(`measure.py`, and `heartbeat.py` for Dask).
+settings of its caller (`context.py`), and gathers what is printed (`output.py`); `measure.py` (for Dask by
+`heartbeat.py`) tells what the process uses, `profiler.py` samples its tasks.
 
 Between them: `pack.py` is the bytes, `page.py` tells what runs, `clocks.py` aligns stamps; `values/` keeps large values
 outside.

@@ -18,6 +18,7 @@ from .lane import MOST_TASKS, PACK_NS
 from .measuring import Measuring
 from .output import PlaceListener
 from .pool import LanePool
+from .profiling import RemoteProfiling
 from .results import ClusterResults, ClusterSender
 from .sharing import ClusterSharing
 from .stopping import RemoteStopper
@@ -39,6 +40,7 @@ class ClusterBackend(ScheduledBackend):
     stopper: RemoteStopper
     listener: PlaceListener
     use: ResourceUse
+    profiling: RemoteProfiling
 
     def __init__(
         self,
@@ -88,6 +90,7 @@ class ClusterBackend(ScheduledBackend):
             self.stopper.pool = self.pool
             undo.callback(engine.close)
             self.attach()
+            self.profiling = RemoteProfiling(self.pool, self.functions.names)
             measuring = Measuring(self.pool)
             self.use = ResourceUse(self, measuring)
             expected = self.pool.open(max_workers)

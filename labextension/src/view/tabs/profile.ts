@@ -77,7 +77,7 @@ class ProfileTab implements Tab {
     }
     if (!profile.known) {
       return trans.__(
-        'Workers of this backend cannot be sampled. Profiles are there for the backends local and threads.'
+        'The inline backend has no workers to sample: tasks run in the kernel itself.'
       );
     }
     if (profile.samples > 0) {

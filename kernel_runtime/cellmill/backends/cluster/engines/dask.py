@@ -345,7 +345,7 @@ def _remotes(address: str, told: dict[str, Any]) -> list[RemoteWorker]:
     if threads == 1:
         return [RemoteWorker((address, 0), address, host, 0, limit=limit)]
     return [
-        RemoteWorker((address, i), f"{address} thread {i}", host, 0, packs=1, limit=limit)
+        RemoteWorker((address, i), f"{address} thread {i}", host, 0, 1, address, limit)
         for i in range(threads)
     ]
 

@@ -23,7 +23,13 @@ class RemoteWorker:
     host: str
     pid: int  # 0: not known
     packs: int = 2  # that may be outstanding; 1 where two could run at once, or the later one first
+    process_key: Hashable = None  # equal for those that share a process; None: it has one of its own
     limit: int = 0  # bytes of memory at which the cluster ends its process; 0: none, or not known
+
+    @property
+    def process(self) -> Hashable:
+        """Return what names its process, equal for those that share one."""
+        return self.key if self.process_key is None else self.process_key
 
 
 Heard = Callable[[Sequence[Hashable], Any], None]  # the remote workers of one process, and its answer

@@ -20,9 +20,11 @@ from ....serialization.exceptions import encode_error
 from .. import clocks, pack
 from ..pack import LEAVE
 from . import measure
+from .profiler import RemoteProfiler
 from .runner import RemoteRunner
 
 _runners: dict[tuple[bytes, int], RemoteRunner] = {}
+_profilers: dict[bytes, RemoteProfiler] = {}  # by token
 _lock = threading.Lock()
 leaving: dict[bytes, list[Callable[[], Any]]] = {}  # by token: what else ends when its caller has gone
 
@@ -43,7 +45,8 @@ def hear(message: bytes) -> Any:
 
     (INTERRUPT, token, runner, tickets): these tasks end. (WITHDRAW, token, runner, packs): what has not begun of these
     packs will not; how many tasks of each have is returned. (MEASURE, token): what this process uses is returned.
-    (LEAVE, token): the caller has gone, nothing of it remains.
+    (PROFILE, token, epoch, rate): its tasks are sampled for this profile, 0: no more; new samples are returned. (LEAVE,
+    token): the caller has gone, nothing of it remains.
     """
     kind, token, *rest = pickle.loads(message)
     if kind == pack.INTERRUPT:
@@ -57,6 +60,8 @@ def hear(message: bytes) -> Any:
         return measure.measured(
             {key[1]: one.ticket for key, one in list(_runners.items()) if key[0] == token}
         )
+    elif kind == pack.PROFILE:
+        return _profiler(token).ask(*rest)
     elif kind == LEAVE:
         with _lock:
             for key in [key for key in _runners if key[0] == token]:
@@ -66,6 +71,17 @@ def hear(message: bytes) -> Any:
         for leave in left:
             leave()
     return None
+
+
+def _profiler(token: bytes) -> RemoteProfiler:
+    with _lock:
+        found = _profilers.get(token)
+        if found is None:
+            found = _profilers[token] = RemoteProfiler(
+                lambda: [runner for key, runner in list(_runners.items()) if key[0] == token]
+            )
+            leaving.setdefault(token, []).extend([found.leave, lambda: _profilers.pop(token, None)])
+    return found
 
 
 def in_task() -> bool:

@@ -66,6 +66,9 @@ def test_workers_of_dask(lab: OpenLab, tmp_path: Path) -> None:
     the_strips_are_of_these_workers(one)
     gate.touch()
     one.wait_output(1, "got 3")
+    one.page.locator(f"{DASHBOARD} [role=tab][data-tab=journey]").click()
+    one.page.locator(f"{DASHBOARD} .cellmill-moved").get_by_text("Arguments").wait_for()
+    one.screenshot("workers-dask-moved")
     assert one.errors == []
 
 

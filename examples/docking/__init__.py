@@ -18,7 +18,18 @@ from docking.records import Box, Docked, DockingInputError, DockSettings, Entry,
 
 __all__ = ["Box", "DockSettings", "Docked", "DockingInputError", "Entry", "Selection", "require"]
 
-REQUIRED = ("rdkit", "gemmi", "meeko", "vina", "prolif", "sklearn", "matplotlib", "py3Dmol", "pandas")
+REQUIRED = (
+    "rdkit",
+    "gemmi",
+    "dimorphite_dl",
+    "meeko",
+    "vina",
+    "prolif",
+    "sklearn",
+    "matplotlib",
+    "py3Dmol",
+    "pandas",
+)
 
 
 def require(modules: tuple[str, ...] = REQUIRED) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,12 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_pocket(p)
     what = p.add_mutually_exclusive_group(required=True)
-    what.add_argument("--ligands", help="SMILES file (.smi: SMILES, name) or CSV/TSV with a 'smiles' column")
+    what.add_argument(
+        "--ligands",
+        help="SMILES (.smi), table (.csv, .tsv: separator and column are found) or SD file; .gz too",
+    )
     what.add_argument("--generate", type=int, metavar="N", help="screen N generated drug-like amides")
+    _add_forms(p)
     p.add_argument(
         "--start", type=_count, default=40, help="random molecules docked first (default %(default)s)"
     )
@@ -76,6 +80,21 @@ def parser() -> argparse.ArgumentParser:
         help="begin again; what is in the folder moves to its subfolder former",
     )
     return p
+
+
+def _add_forms(p: argparse.ArgumentParser) -> None:
+    """The arguments that say in which forms a molecule is docked."""
+    p.add_argument(
+        "--ph", type=float, default=7.4, help="protonate molecules as at this pH (default %(default)s)"
+    )
+    p.add_argument("--as-given", action="store_true", help="dock molecules with the charges of their SMILES")
+    p.add_argument(
+        "--isomers",
+        type=_count,
+        default=4,
+        help="stereoisomers docked at most of a molecule whose stereo is open; the best counts "
+        "(default %(default)s; 0: one, by chance)",
+    )
 
 
 def _add_pocket(p: argparse.ArgumentParser) -> None:
@@ -165,12 +184,8 @@ def _screen(options: argparse.Namespace) -> int:
         ticker.say(f"{receptor}")
         for line in receptor.remarks().splitlines():
             ticker.say(f"  {line}")
-        library = _library(options)
-        rejected = sum(not entry.usable for entry in library)
-        ticker.say(
-            f"{len(library) - rejected:,} molecules to screen, {rejected:,} rows rejected with a reason"
-        )
-        settings = DockSettings(options.exhaustiveness, options.seed + 41, evaluations=options.evaluations)
+        library = _library(options, ticker.say)
+        settings = _settings(options)
         ledger = open_ledger(options.out, receptor, settings, fresh=options.fresh, how="--fresh")
         dock = docking_task(receptor, settings)
         screen = Screen(library, dock, options.seed, ledger=ledger)
@@ -231,10 +246,23 @@ def _receptor(options: argparse.Namespace) -> tuple[Any, Any]:
     )
 
 
-def _library(options: argparse.Namespace) -> Any:
+def _library(options: argparse.Namespace, say: Callable[[str], None]) -> Any:
     from docking.library import generate, read_library
 
-    return read_library(options.ligands) if options.ligands else generate(options.generate, options.seed)
+    if options.ligands:
+        return read_library(options.ligands, say)
+    say(f"{options.generate:,} molecules are made")
+    return generate(options.generate, options.seed)
+
+
+def _settings(options: argparse.Namespace) -> DockSettings:
+    return DockSettings(
+        options.exhaustiveness,
+        options.seed + 41,
+        evaluations=options.evaluations,
+        ph=None if options.as_given else options.ph,
+        isomers=options.isomers,
+    )
 
 
 def _redock(dock: Any, reference: Any, options: argparse.Namespace) -> str:

@@ -3,7 +3,7 @@ order.
 
 They are enumerated from scaffolds with one attachment point ``*`` and substituents, checked with RDKit
 (one acid, or one acylable amine, per block; at most 260 and 230 g/mol) and sorted, so that the lists are
-the same everywhere.
+the same everywhere. A block whose stereo is open is one of its isomers, as it would be ordered.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cache
 
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdMolDescriptors
+from rdkit.Chem.EnumerateStereoisomers import EnumerateStereoisomers, StereoEnumerationOptions
 
 MAX_ACID_WEIGHT = 260.0
 MAX_AMINE_WEIGHT = 230.0
@@ -96,8 +97,14 @@ def _blocks(scaffolds: tuple[str, ...], wanted: str, unwanted: str, max_weight: 
                     continue
                 if rdMolDescriptors.CalcNumRotatableBonds(mol) > MAX_ROTATABLE:
                     continue
-                found.add(Chem.MolToSmiles(mol))
+                found.add(_one_isomer(mol))
     return tuple(sorted(found))
+
+
+def _one_isomer(mol: Chem.Mol) -> str:
+    """SMILES of the isomer of ``mol`` that comes first in the alphabet."""
+    options = StereoEnumerationOptions(unique=True)
+    return min(str(Chem.MolToSmiles(isomer)) for isomer in EnumerateStereoisomers(mol, options))
 
 
 def _substituted(scaffold: str, substituent: str) -> str:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import cellmill
+from docking.domain import LigandError
+from docking.forms import forms_of
 from docking.ligand import prepare
 from docking.receptor import Receptor
 from docking.records import Docked, DockSettings
@@ -45,21 +47,31 @@ class Engine:
         return float(energies[0][0]), str(self._vina.poses(n_poses=1))
 
     def dock(self, smiles: str, conformer_seed: int | None = None) -> Docked:
-        """Dock one molecule; whatever goes wrong with it becomes the reason of its row.
+        """Dock one molecule, each of its forms, and keep the best; what goes wrong is the reason of its row.
 
         The score is rounded to 1e-4 kcal/mol. A positive one means that no pose fits the box, and is
         rejected.
         """
         start = time.monotonic()
         seed = self.settings.seed if conformer_seed is None else conformer_seed
+        best, reason, docked = (math.inf, "", ""), "", 0
         try:
-            score, pose = self.dock_pdbqt(prepare(smiles, seed))
+            forms = forms_of(smiles, self.settings)
         except Exception as error:  # one molecule's trouble must not end the run
             return Docked(smiles, reason=_reason(error), seconds=time.monotonic() - start)
+        for form in forms.smiles:
+            try:
+                best = min(best, (*self.dock_pdbqt(prepare(form, seed)), form))
+                docked += 1
+            except Exception as error:
+                reason = reason or _reason(error)
+        score, pose, form = best
         seconds = time.monotonic() - start
+        if not pose:
+            return Docked(smiles, reason=reason or "Vina gave no score", seconds=seconds)
         if not math.isfinite(score) or score > 0:
             return Docked(smiles, reason=f"no pose fits the box (score {score:+.1f})", seconds=seconds)
-        return Docked(smiles, round(score, 4), pose, seconds=seconds)
+        return Docked(smiles, round(score, 4), pose, seconds=seconds, form=form, note=forms.note(docked))
 
 
 def docking_task(receptor: Receptor, settings: DockSettings = DEFAULTS, *, timeout: float = 600.0) -> Any:
@@ -93,8 +105,6 @@ def gather(smiles: list[str], outcomes: Any) -> list[Docked]:
 
 
 def _reason(error: BaseException) -> str:
-    from docking.ligand import LigandError
-
     first = next(iter(str(error).strip().splitlines()), "")
     if isinstance(error, LigandError):
         return first

@@ -1,4 +1,4 @@
-"""The molecules to screen: 100,000 generated amides, or the user's own SMILES or CSV file.
+"""The molecules to screen: 100,000 generated amides, or the user's own file.
 
 Generated molecules are the amides of :mod:`docking.blocks`' acids and amines, made by an RDKit reaction:
 joining SMILES as text gives wrong rings. What is kept is text: 100,000 RDKit molecules take 3 GB, their
@@ -7,9 +7,10 @@ SMILES 5 MB.
 
 from __future__ import annotations
 
-import csv
 import random
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,18 @@ from rdkit.Chem import AllChem, Crippen, Descriptors
 
 import cellmill
 from docking.blocks import COUPLING, acids, amines
-from docking.ligand import LigandError, parse
+from docking.domain import checked
 from docking.records import DockingInputError, Entry
-
-SMILES_SUFFIXES = (".smi", ".smiles", ".txt", ".ism")
-TABLE_SUFFIXES = (".csv", ".tsv")
-
+from docking.rows import SD_SUFFIXES, read_rows, sd_rows
+from docking.structure import suffix_of
 
 MAX_WEIGHT, MAX_LOGP = 450.0, 5.0
 """Limits on a generated molecule (g/mol, Crippen's logP): without them a screen by score finds the
 greasiest."""
+
+
+def _silent(_text: str) -> None:
+    """Say nothing."""
 
 
 @cache
@@ -77,82 +80,53 @@ def generate(count: int = 100_000, seed: int = 1) -> list[Entry]:
 
 
 def check(entries: Sequence[Entry]) -> list[Entry]:
-    """Each of ``entries`` with canonical SMILES, or the reason why it cannot be used."""
-    return [_checked(entry) for entry in entries]
+    """Each of ``entries`` with the canonical SMILES of its molecule, or the reason why it cannot be used."""
+    return [checked(entry) for entry in entries]
 
 
-def read_library(path: str | Path) -> list[Entry]:
-    """Every row of a SMILES file (SMILES, then a name) or a CSV/TSV with a ``smiles`` column, checked in
-    parallel.
+def read_library(path: str | Path, say: Callable[[str], None] = _silent) -> list[Entry]:
+    """Every row of a file of SMILES, a CSV/TSV or an SD file (``.gz`` too), checked in parallel.
 
-    Rows that do not parse stay in the list with their reason, and so do repetitions of an earlier row.
-    Raises :class:`DockingInputError` when the file is missing, unreadable or empty.
+    Rows that cannot be docked stay in the list with their reason, and so do repetitions of an earlier row; salts
+    are stripped, which their note tells. ``say`` is told what was found out about the file. Raises
+    :class:`DockingInputError` when the file is missing, unreadable or empty.
     """
     file = Path(path).expanduser()
     if not file.is_file():
         raise DockingInputError(f"No ligand file '{path}'.")
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (UnicodeDecodeError, OSError) as error:
-        raise DockingInputError(f"Cannot read '{path}' as text: {error}") from error
-    suffix = file.suffix.lower()
-    if suffix in TABLE_SUFFIXES:
-        entries = _table_rows(text, file.name, "\t" if suffix == ".tsv" else ",")
-    elif suffix in SMILES_SUFFIXES:
-        entries = _smiles_rows(text)
-    else:
-        known = ", ".join(SMILES_SUFFIXES + TABLE_SUFFIXES)
-        raise DockingInputError(f"Cannot read ligands from '{file.name}': known endings are {known}.")
+    entries = read_rows(file, say)
     if not entries:
         raise DockingInputError(f"The ligand file '{path}' has no rows.")
-    checked = cellmill.parallel(batch=True, name="check")(check).map(entries)
-    return _mark_repetitions(checked)
+    if suffix_of(file) in SD_SUFFIXES:
+        entries = list(cellmill.parallel(batch=True, name="read")(sd_rows).map(entries))
+    rows = _mark_repetitions(cellmill.parallel(batch=True, name="check")(check).map(entries))
+    for line in summary(rows):
+        say(line)
+    return rows
 
 
-def _smiles_rows(text: str) -> list[Entry]:
-    entries = []
-    for row, line in enumerate(text.splitlines(), start=1):
-        words = line.split(maxsplit=1)
-        if not words or words[0].startswith("#"):
-            continue
-        if row == 1 and words[0].lower() == "smiles":
-            continue
-        entries.append(Entry(row, words[0], words[1].strip() if len(words) > 1 else f"row-{row}"))
-    return entries
-
-
-def _table_rows(text: str, file_name: str, delimiter: str) -> list[Entry]:
-    reader = csv.reader(text.splitlines(), delimiter=delimiter)
-    try:
-        header = [cell.strip().lower() for cell in next(reader, [])]
-    except csv.Error as error:
-        raise DockingInputError(f"'{file_name}' is not a table: {error}") from error
-    column = next((i for i, cell in enumerate(header) if cell in ("smiles", "canonical_smiles")), None)
-    if column is None:
-        column = next((i for i, cell in enumerate(header) if "smiles" in cell), None)
-    if column is None:
-        raise DockingInputError(
-            f"'{file_name}' has no 'smiles' column (it has: {', '.join(header) or 'nothing'})."
-        )
-    names = next(
-        (i for i, cell in enumerate(header) if cell in ("name", "id", "title", "zinc_id", "chembl_id")), None
+def summary(rows: Sequence[Entry]) -> list[str]:
+    """How many rows can be docked, how many were changed, and why the others cannot."""
+    usable = [entry for entry in rows if entry.usable]
+    lines = [f"{len(usable):,} molecules to screen, {len(rows) - len(usable):,} rows rejected with a reason"]
+    kinds = (
+        ("rejected", Counter(_kind(entry.reason) for entry in rows if entry.reason)),
+        ("changed", Counter(_kind(entry.note) for entry in usable if entry.note)),
+        ("ranked last", Counter(_kind(entry.caution) for entry in usable if entry.caution)),
     )
-    entries = []
-    for cells in reader:
-        row = reader.line_num
-        if not any(cell.strip() for cell in cells):
-            continue
-        name = cells[names].strip() if names is not None and names < len(cells) else ""
-        smiles = cells[column].strip() if column < len(cells) else ""
-        entries.append(Entry(row, smiles, name or f"row-{row}"))
-    return entries
+    for title, counts in kinds:
+        if counts:
+            lines.append(
+                f"{title}: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(6))
+            )
+    return lines
 
 
-def _checked(entry: Entry) -> Entry:
-    try:
-        return Entry(entry.row, Chem.MolToSmiles(parse(entry.smiles)), entry.name)
-    except LigandError as error:
-        return Entry(entry.row, entry.smiles, entry.name, str(error))
+def _kind(text: str) -> str:
+    """A reason without what is particular to its row."""
+    if text.startswith("same molecule"):
+        return "same molecule as an earlier row"
+    return text.partition(":")[0]
 
 
 def _mark_repetitions(entries: Iterable[Entry]) -> list[Entry]:
@@ -160,7 +134,7 @@ def _mark_repetitions(entries: Iterable[Entry]) -> list[Entry]:
     marked = []
     for entry in entries:
         if entry.usable and entry.smiles in first:
-            entry = Entry(entry.row, entry.smiles, entry.name, f"same molecule as row {first[entry.smiles]}")
+            entry = replace(entry, reason=f"same molecule as row {first[entry.smiles]}")
         elif entry.usable:
             first[entry.smiles] = entry.row
         marked.append(entry)

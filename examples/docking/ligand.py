@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from rdkit import Chem, rdBase
+from rdkit import Chem
 from rdkit.Chem import AllChem
 
-from docking.records import DockingInputError
+from docking.domain import LigandError, parse
 
-MAX_HEAVY_ATOMS = 80
 MAX_TORSIONS = 24
 """Vina's search degrades long before its own limit of 32 torsions."""
-
-
-class LigandError(DockingInputError):
-    """A molecule that cannot be prepared; the message is the reason shown in its row."""
-
-
-def parse(smiles: str) -> Chem.Mol:
-    """The molecule of ``smiles``; raises :class:`LigandError` with a reason fit for a table."""
-    text = smiles.strip()
-    if not text:
-        raise LigandError("empty SMILES")
-    with rdBase.BlockLogs():  # the reason travels with the row; RDKit need not print it as well
-        mol = Chem.MolFromSmiles(text)
-    if mol is None:
-        raise LigandError("SMILES does not parse")
-    if mol.GetNumHeavyAtoms() == 0:
-        raise LigandError("no heavy atoms")
-    fragments = len(Chem.GetMolFrags(mol))
-    if fragments > 1:
-        raise LigandError(f"salt or mixture: {fragments} fragments")
-    if mol.GetNumHeavyAtoms() > MAX_HEAVY_ATOMS:
-        raise LigandError(f"too large: {mol.GetNumHeavyAtoms()} heavy atoms (at most {MAX_HEAVY_ATOMS})")
-    return mol
+EMBEDDING_SECONDS = 10
+"""Longest search for one conformer: cages and strained rings may have none."""
 
 
 def embed(mol: Chem.Mol, seed: int) -> Chem.Mol:
@@ -43,6 +21,7 @@ def embed(mol: Chem.Mol, seed: int) -> Chem.Mol:
     with_hydrogens = Chem.AddHs(mol)
     parameters = AllChem.ETKDGv3()
     parameters.randomSeed = seed
+    parameters.timeout = EMBEDDING_SECONDS
     if AllChem.EmbedMolecule(with_hydrogens, parameters) != 0:
         parameters.useRandomCoords = True
         if AllChem.EmbedMolecule(with_hydrogens, parameters) != 0:

@@ -21,7 +21,7 @@ from docking.screen import Hit, Screen, Stopwatch
 
 COLUMNS = (
     "rank", "name", "smiles", "score", "predicted", "round", "efficiency", "heavy_atoms", "weight",
-    "logp", "tpsa", "rotatable_bonds", "row", "reason",
+    "logp", "tpsa", "rotatable_bonds", "docked_as", "note", "row", "reason",
 )  # fmt: skip
 """Columns of ``hits.csv``: score and predicted in kcal/mol, efficiency = -score / heavy atoms, weight in
 g/mol."""
@@ -52,6 +52,8 @@ def hit_row(rank: int, hit: Hit) -> dict[str, Any]:
         "round": hit.round,
         "efficiency": round(-hit.docked.score / facts["heavy_atoms"], 3),
         **facts,
+        "docked_as": hit.docked.form,
+        "note": "; ".join(filter(None, (hit.entry.caution, hit.entry.note, hit.docked.note))),
         "row": hit.entry.row,
         "reason": "",
     }
@@ -69,7 +71,11 @@ def table(screen: Screen, top: int | None = None) -> Any:
     import pandas
 
     rows = [hit_row(rank, hit) for rank, hit in enumerate(screen.ranked()[:top], start=1)]
-    return pandas.DataFrame(rows, columns=COLUMNS).drop(columns=["smiles", "row", "reason"]).set_index("rank")
+    return (
+        pandas.DataFrame(rows, columns=COLUMNS)
+        .drop(columns=["smiles", "docked_as", "row", "reason"])
+        .set_index("rank")
+    )
 
 
 def write_csv(screen: Screen, path: Path) -> None:
@@ -137,7 +143,8 @@ def _advice(name: str, tasks: int, seconds: float, workers: int) -> str:
 
 
 def _rejected(entry: Entry, reason: str, where: int | str) -> dict[str, Any]:
-    return {"name": entry.name, "smiles": entry.smiles, "round": where, "row": entry.row, "reason": reason}
+    row = {"name": entry.name, "smiles": entry.smiles, "round": where, "row": entry.row, "reason": reason}
+    return row | {"note": entry.note}
 
 
 def best_rows(screen: Screen, top: int = 10) -> Sequence[str]:

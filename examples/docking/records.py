@@ -78,12 +78,14 @@ class Selection:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One row of a library: its 1-based ``row``, ``smiles`` (canonical when it parsed), ``name`` and why
-    not."""
+    not; a ``note`` on what was changed, and a ``caution`` when its score cannot be compared with others."""
 
     row: int
     smiles: str
     name: str = ""
     reason: str = ""
+    note: str = ""
+    caution: str = ""
 
     @property
     def usable(self) -> bool:
@@ -94,13 +96,15 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Docked:
     """One docking: ``score`` in kcal/mol (nan when ``reason`` says why there is none), ``pose`` as PDBQT
-    text."""
+    text; the ``form`` that docked best, as SMILES with its charges and stereo, and a ``note`` on the others."""
 
     smiles: str
     score: float = math.nan
     pose: str = ""
     reason: str = ""
     seconds: float = 0.0
+    form: str = ""
+    note: str = ""
 
     @property
     def ok(self) -> bool:
@@ -113,10 +117,13 @@ class DockSettings:
     """How to dock: Vina's ``exhaustiveness``, the ``seed`` of conformers and search, grid ``spacing`` (A).
 
     ``evaluations`` ends each of Vina's searches after so many evaluations of the score; 0: by Vina's own rule, which
-    looks at the size of the molecule.
+    looks at the size of the molecule. Molecules are protonated as at ``ph`` (None: docked as given), and of stereo
+    that is open at most so many ``isomers`` are docked, of which the best counts (0: the conformer decides).
     """
 
     exhaustiveness: int = 1
     seed: int = 42
     spacing: float = 0.375
     evaluations: int = 0
+    ph: float | None = 7.4
+    isomers: int = 4

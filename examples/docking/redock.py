@@ -51,8 +51,28 @@ class Redocked:
 def pose_rmsd(pose: str, reference: Reference) -> float:
     """Symmetry-corrected heavy-atom RMSD in angstrom between a docked pose and the reference, without
     alignment."""
-    docked = Chem.RemoveHs(pose_to_mol(pose))
-    return float(rdMolAlign.CalcRMS(docked, reference.mol()))
+    docked, known = Chem.RemoveHs(pose_to_mol(pose)), reference.mol()
+    try:
+        return float(rdMolAlign.CalcRMS(_comparable(docked), _comparable(known)))
+    except (
+        RuntimeError
+    ):  # a charge has moved double bonds, as in amidines: which atoms are bonded is the same
+        return float(rdMolAlign.CalcRMS(_comparable(docked, bonds=False), _comparable(known, bonds=False)))
+
+
+def _comparable(mol: Chem.Mol, *, bonds: bool = True) -> Chem.Mol:
+    """``mol`` without charges, which differ between the forms of a molecule; without the kinds of bonds on demand."""
+    bare = Chem.RWMol(mol)
+    for atom in bare.GetAtoms():
+        atom.SetFormalCharge(0)
+        atom.SetNoImplicit(True)
+        atom.SetNumExplicitHs(0)
+        if not bonds:
+            atom.SetIsAromatic(False)
+    for bond in bare.GetBonds() if not bonds else ():
+        bond.SetBondType(Chem.BondType.SINGLE)
+        bond.SetIsAromatic(False)
+    return bare.GetMol()
 
 
 def redock(dock: Any, reference: Reference, *, conformers: int = 6, first_seed: int = 1000) -> Redocked:

@@ -36,9 +36,10 @@ class Hit:
     round: int
     predicted: float = math.nan
 
-    def key(self) -> tuple[float, str]:
-        """Sort key: best score first, ties by SMILES; failures last."""
-        return (self.docked.score if self.docked.ok else math.inf, self.entry.smiles)
+    def key(self) -> tuple[bool, float, str]:
+        """Sort key: best score first, ties by SMILES; after all others what carries a caution; failures last."""
+        score = self.docked.score if self.docked.ok else math.inf
+        return (bool(self.entry.caution), score, self.entry.smiles)
 
 
 @dataclass(slots=True)
@@ -153,7 +154,11 @@ class Screen:
         seen = {hit.entry.smiles for hit in self.hits}
         order = sorted(
             (index for index, value in enumerate(self.predictions) if not math.isnan(value)),
-            key=lambda index: (round(self.predictions[index], 4), self.library[index].smiles),
+            key=lambda index: (
+                bool(self.library[index].caution),
+                round(self.predictions[index], 4),
+                self.library[index].smiles,
+            ),
         )
         generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
         chosen: list[int] = []

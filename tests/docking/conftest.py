@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 MISSING = [
-    name for name in ("rdkit", "meeko", "vina", "prolif", "sklearn") if importlib.util.find_spec(name) is None
+    name
+    for name in ("rdkit", "gemmi", "dimorphite_dl", "meeko", "vina", "prolif", "sklearn")
+    if importlib.util.find_spec(name) is None
 ]
 
 

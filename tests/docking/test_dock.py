@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rdkit import Chem
+from rdkit.Chem import AllChem
 
 from docking.dock import Engine, docking_task, gather
 from docking.ligand import pose_to_mol
@@ -43,6 +45,20 @@ def test_the_engine_survives_molecules_vina_refuses(engine: Engine) -> None:
     assert engine.dock(SMALL).score == expected
 
 
+def test_the_best_isomer_is_kept_in_its_protonated_form(engine: Engine) -> None:
+    smiles = "CC(N)c1ccccc1"
+    docked = engine.dock(smiles)
+    each = {form: engine.dock(form) for form in ("C[C@H](N)c1ccccc1", "C[C@@H](N)c1ccccc1")}
+    assert docked.smiles == smiles
+    assert docked.note == "best of 2 stereoisomers"
+    best = min(each, key=lambda form: each[form].score)
+    assert docked.score == each[best].score
+    assert docked.form == each[best].form == Chem.CanonSmiles(best.replace("(N)", "([NH3+])"))
+    posed = Chem.RemoveHs(pose_to_mol(docked.pose))
+    Chem.AssignStereochemistryFrom3D(posed)
+    assert Chem.MolToSmiles(posed) == docked.form, "the pose is of the form that is told"
+
+
 def test_a_box_too_small_for_the_ligand_is_a_reason(small_target: Any) -> None:
     coronene = "c1cc2ccc3ccc4ccc5ccc6ccc1c1c2c3c4c5c61"
     tight = Engine(with_box(small_target, Box((2.8, 0.3, 10.6), (3.0, 3.0, 3.0))), BRIEF)
@@ -60,8 +76,6 @@ def test_failed_tasks_become_rows_in_their_places() -> None:
 
 
 def test_the_reference_pose_itself_has_an_rmsd_of_zero(tutorial: Any) -> None:
-    from rdkit import Chem
-
     from docking.ligand import to_pdbqt
 
     _receptor, reference = tutorial
@@ -69,9 +83,28 @@ def test_the_reference_pose_itself_has_an_rmsd_of_zero(tutorial: Any) -> None:
     assert pose_rmsd(text, reference) == pytest.approx(0.0, abs=0.01)
 
 
-def test_redocking_keeps_the_best_energy_and_counts_failures(tutorial: Any, engine: Engine) -> None:
-    from rdkit import Chem
+@pytest.mark.parametrize(
+    "smiles", ["NC(=N)c1ccccc1", "OC(=O)c1ccccc1", "NCCC(=O)O", "c1ccncc1CN", "NC(N)=NCC"]
+)
+def test_the_form_that_docks_has_an_rmsd_to_the_form_that_is_known(smiles: str) -> None:
+    from docking.forms import protonated
+    from docking.ligand import to_pdbqt
+    from docking.reference import Reference
 
+    form = Chem.AddHs(Chem.MolFromSmiles(protonated(smiles, 7.4)))
+    AllChem.EmbedMolecule(form, randomSeed=1)
+    known = Chem.MolFromSmiles(smiles)
+    template = AllChem.AssignBondOrdersFromTemplate(known, _neutral(Chem.RemoveHs(form)))
+    reference = Reference("known", Chem.MolToSmiles(template), Chem.MolToMolBlock(template))
+    assert pose_rmsd(to_pdbqt(form), reference) == pytest.approx(0.0, abs=0.01)
+
+
+def _neutral(mol: Chem.Mol) -> Chem.Mol:
+    """The heavy atoms and single bonds of a molecule, as a PDB file has them."""
+    return Chem.MolFromPDBBlock(Chem.MolToPDBBlock(mol))
+
+
+def test_redocking_keeps_the_best_energy_and_counts_failures(tutorial: Any, engine: Engine) -> None:
     from docking.ligand import to_pdbqt
 
     _receptor, reference = tutorial
@@ -98,9 +131,6 @@ def test_docking_tasks_run_in_workers(executor: Any, small_target: Any, tmp_path
 
 
 def test_redocking_docks_each_conformer_seed_as_a_task(executor: Any, small_target: Any) -> None:
-    from rdkit import Chem
-    from rdkit.Chem import AllChem
-
     from docking.reference import Reference
 
     mol = Chem.MolFromSmiles(SMALL)

@@ -1,10 +1,14 @@
-"""Molecules: prepared in memory, reproducibly, or refused with a reason."""
+"""Molecules: prepared in memory, reproducibly, or refused with a reason; the forms in which each is docked."""
 
 from __future__ import annotations
 
 import pytest
+from rdkit import Chem
 
-from docking.ligand import LigandError, embed, parse, prepare, to_pdbqt
+from docking.domain import examine
+from docking.forms import forms_of, isomers, protonated
+from docking.ligand import LigandError, embed, parse, pose_to_mol, prepare, to_pdbqt
+from docking.records import DockSettings
 
 
 @pytest.mark.parametrize(
@@ -13,14 +17,105 @@ from docking.ligand import LigandError, embed, parse, prepare, to_pdbqt
         ("", "empty SMILES"),
         ("not-a-molecule", "does not parse"),
         ("C1CC", "does not parse"),
-        ("CC(=O)[O-].[Na+]", "salt or mixture: 2 fragments"),
-        ("C" * 100, "too large: 100 heavy atoms"),
+        ("CCO>>CC=O", "a reaction, not a molecule"),
+        ("C" * 5000, "SMILES of 5,000 characters"),
+        ("CC(C)(C)(C)C", "an impossible valence at C .atom 2"),
+        ("c1cccc1", "aromatic rings that have no Kekule form"),
+        ("c1ccccc", "does not parse"),
+        ("Ccc", "an aromatic atom outside of a ring"),
+        ("InChI=1S/nonsense", "does not parse"),
+        ("[Na+].[Cl-]", "no carbon: not an organic molecule"),
+        ("O", "no carbon"),
+        ("C(" + "C" * 50 + ")" + "C(C)" * 60, "too large: 171 heavy atoms"),
+        ("C" * 40, "too flexible: 37 rotatable bonds"),
         ("[H][H]", "no heavy atoms"),
+        ("*c1ccccc1", "an open attachment point"),
+        ("OB(O)c1ccccc1", "element B: Vina has no parameters"),
+        ("[Fe+2].[O-]C(=O)C[Se]C", "element Se"),
+        ("[CH2]c1ccccc1", "a radical: 1 unpaired electron"),
+        ("CC1(C)CCCC(C)(C)N1[O]", "a radical"),
     ],
 )
 def test_a_molecule_that_cannot_be_used_has_a_reason(smiles: str, reason: str) -> None:
     with pytest.raises(LigandError, match=reason):
-        parse(smiles)
+        examine(smiles)
+
+
+@pytest.mark.parametrize(
+    ("smiles", "expected", "note"),
+    [
+        ("CC(=O)[O-].[Na+]", "CC(=O)[O-]", "salt or solvent: without [Na+]"),
+        ("Cl.CCN(CC)CC.O", "CCN(CC)CC", "salt or solvent: without Cl.O"),
+        ("CCCCCO.CCCCN", "CCCCCO", "mixture: without CCCCN"),
+        ("CCO.CCO", "CCO", "one of 2 equal molecules"),
+        ("[2H]C([2H])([2H])c1ccccc1", "Cc1ccccc1", "isotopes ignored"),
+        ("[CH3:1][OH:2]", "CO", ""),
+        (" InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3 ", "CCO", ""),
+        ("F[C@H](Cl)/C=C/C", "C/C=C/[C@H](F)Cl", ""),
+    ],
+)
+def test_what_is_docked_of_a_row_and_what_was_changed(smiles: str, expected: str, note: str) -> None:
+    found = examine(smiles)
+    assert Chem.CanonSmiles(found.smiles) == Chem.CanonSmiles(expected)
+    assert found.note == note
+
+
+@pytest.mark.parametrize(
+    ("smiles", "caution"),
+    [
+        ("CCO", "small: 3 heavy atoms"),
+        ("C" * 20 + "O", "flexible: 18 rotatable bonds"),
+        ("O=C(NC1CC1)" * 8 + "C1CCCCC1", "large: "),
+        ("c1cc2ccc3ccc4ccc5ccc6ccc1c1c2c3c4c5c61", "greasy: 24 heavy atoms without N, O, P or S"),
+        ("CC(=O)Nc1ccc(O)cc1", ""),
+    ],
+)
+def test_molecules_whose_scores_say_little_are_marked(smiles: str, caution: str) -> None:
+    if caution.startswith("large"):
+        smiles = "c1ccc(-c2ccccc2)cc1" + "C(=O)Nc1ccc(-c2ccccc2)cc1" * 3
+    found = examine(smiles).caution
+    assert found.startswith(caution)
+    assert bool(found) is bool(caution)
+
+
+@pytest.mark.parametrize(
+    ("smiles", "expected"),
+    [
+        ("CC(=O)O", "CC(=O)[O-]"),
+        ("CCN", "CC[NH3+]"),
+        ("NCC(=O)O", "[NH3+]CC(=O)[O-]"),
+        ("Nc1ccccc1", "Nc1ccccc1"),
+        ("CC(=O)Nc1ccccc1", "CC(=O)Nc1ccccc1"),
+        ("Oc1ccccc1", "Oc1ccccc1"),
+        ("c1ccncc1", "c1ccncc1"),
+        ("CNC(N)=N", "CNC(N)=[NH2+]"),
+        ("Cc1nnn[nH]1", "Cc1nnn[n-]1"),
+        ("CN1CCN(Cc2ccccc2)CC1", "C[NH+]1CCN(Cc2ccccc2)CC1"),
+        ("C[C@H](N)/C=C/C(=O)O", "C[C@H]([NH3+])/C=C/C(=O)[O-]"),
+        ("CC(=O)[O-]", "CC(=O)[O-]"),
+        ("C[N+](C)(C)C", "C[N+](C)(C)C"),
+    ],
+)
+def test_molecules_are_protonated_as_in_water(smiles: str, expected: str) -> None:
+    assert protonated(smiles, 7.4) == Chem.CanonSmiles(expected)
+
+
+def test_the_ph_counts_and_a_switch_leaves_charges_as_they_are() -> None:
+    assert protonated("CC(=O)O", 2.0) == "CC(=O)O"
+    assert forms_of("NCC(=O)O", DockSettings(ph=None)).smiles == ("NCC(=O)O",)
+
+
+def test_open_stereo_is_enumerated_up_to_a_bound() -> None:
+    two = forms_of("CC(O)c1ccccc1", DockSettings())
+    assert sorted(two.smiles) == ["C[C@@H](O)c1ccccc1", "C[C@H](O)c1ccccc1"]
+    assert (two.note(2), two.note(1)) == ("best of 2 stereoisomers", "")
+    assert forms_of("C[C@H](O)c1ccccc1", DockSettings()).note(1) == ""
+    many = forms_of("CC(O)C(O)C(O)C(O)C(O)C", DockSettings(isomers=4))
+    assert (len(many.smiles), many.note(4)) == (4, "best of 4 of 32 stereoisomers")
+    assert many == forms_of("CC(O)C(O)C(O)C(O)C(O)C", DockSettings(isomers=4)), "the same each time"
+    assert forms_of("CC(O)c1ccccc1", DockSettings(isomers=0)).smiles == ("CC(O)c1ccccc1",)
+    assert isomers(Chem.MolFromSmiles("OC(=O)C(O)C(O)C(=O)O"), 8)[1] == 3, "a meso form is one"
+    assert len(isomers(Chem.MolFromSmiles("FC=CCl"), 8)[0]) == 2
 
 
 def test_too_many_torsions_are_refused() -> None:
@@ -40,6 +135,14 @@ def test_hydrogens_are_added_and_polar_ones_reach_the_pdbqt() -> None:
     text = to_pdbqt(mol)
     assert text.count("ATOM") == 8
     assert sum(line.split()[-1] == "HD" for line in text.splitlines() if line.startswith("ATOM")) == 1
+
+
+def test_a_macrocycle_is_opened_for_vina_and_closed_again() -> None:
+    smiles = "O=C1CCCCCCCCCCCCCCO1"
+    text = prepare(smiles, seed=1)
+    assert " CG0" in text
+    assert text.count("ENDBRANCH") > 10, "its ring turns"
+    assert Chem.MolToSmiles(Chem.RemoveHs(pose_to_mol(text))) == Chem.CanonSmiles(smiles)
 
 
 def test_an_element_without_a_force_field_is_a_reason_not_a_crash() -> None:

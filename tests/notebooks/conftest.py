@@ -13,7 +13,18 @@ from typing import Any
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-CHEMISTRY = ("rdkit", "meeko", "vina", "prolif", "sklearn", "matplotlib", "py3Dmol", "pandas")
+CHEMISTRY = (
+    "rdkit",
+    "gemmi",
+    "dimorphite_dl",
+    "meeko",
+    "vina",
+    "prolif",
+    "sklearn",
+    "matplotlib",
+    "py3Dmol",
+    "pandas",
+)
 
 
 @pytest.fixture

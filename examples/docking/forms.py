@@ -117,7 +117,7 @@ def _centres(mol: Chem.Mol) -> int:
         for atom in mol.GetAtoms()
     )
     bonds = sum(bond.GetStereo() > Chem.BondStereo.STEREOANY for bond in _carbon_bonds(mol))
-    return tetrahedral + bonds
+    return int(tetrahedral + bonds)
 
 
 def _carbon_bonds(mol: Chem.Mol) -> Iterator[Chem.Bond]:

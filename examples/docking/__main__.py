@@ -15,7 +15,8 @@ from docking.records import Box, DockingInputError, DockSettings, Selection
 
 EPILOG = """\
 examples, run in the folder examples/ or with it on PYTHONPATH:
-  python -m docking --receptor 1IEP --reference STI --ligands library.smi
+  python -m docking --receptor 1IEP --chains A --reference STI --ligands library.smi \\
+      --reference-smiles "Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"
   python -m docking --receptor protein.pdb --box 15.6 53.4 15.5 20 20 20 --ligands library.csv --out results
   python -m docking --receptor entry.cif.gz --chains A --keep HOH:A:412 --reference pose.sdf --ligands library.sdf
   python -m docking --receptor tutorial --generate 100000 --backend dask
@@ -36,14 +37,14 @@ def parser() -> argparse.ArgumentParser:
         required=True,
         help="PDB or mmCIF file (.gz too), PDB id, or 'tutorial' (the complex ProLIF ships)",
     )
-    _add_pocket(p)
+    _add_pocket(p.add_argument_group("where to dock, and what of the receptor's file is there"))
     what = p.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "--ligands",
         help="SMILES (.smi), table (.csv, .tsv: separator and column are found) or SD file; .gz too",
     )
     what.add_argument("--generate", type=int, metavar="N", help="screen N generated drug-like amides")
-    _add_forms(p)
+    _add_forms(p.add_argument_group("in which forms a molecule is docked"))
     p.add_argument(
         "--start", type=_count, default=40, help="random molecules docked first (default %(default)s)"
     )
@@ -82,8 +83,8 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def _add_forms(p: argparse.ArgumentParser) -> None:
-    """The arguments that say in which forms a molecule is docked."""
+def _add_forms(p: argparse._ArgumentGroup) -> None:
+    """Protonation and stereo."""
     p.add_argument(
         "--ph", type=float, default=7.4, help="protonate molecules as at this pH (default %(default)s)"
     )
@@ -97,8 +98,8 @@ def _add_forms(p: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_pocket(p: argparse.ArgumentParser) -> None:
-    """The arguments that say where to dock, and what of the receptor's file is there."""
+def _add_pocket(p: argparse._ArgumentGroup) -> None:
+    """The box, the reference, and what belongs to the receptor."""
     p.add_argument(
         "--box",
         nargs=6,

@@ -9,7 +9,7 @@ import pytest
 from rdkit import Chem
 
 from docking import interactions, pose3d
-from docking.records import Docked
+from docking.records import Docked, Selection
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,17 @@ def test_the_known_pose_shows_the_salt_bridge_to_asp129(tutorial: Any, reference
     assert any(residue.startswith("PHE330") for residue, _kind in kinds)
     table = interactions.contact_table(found)
     assert (table["distance (Å)"] < 6.0).all()
+
+
+def test_metals_and_waters_do_not_disturb_the_contacts(
+    pocket: list[str], prepared: Any, reference_pose: Docked
+) -> None:
+    zinc = "HETATM 9001 ZN    ZN A 401       1.200  -2.600  16.400  1.00 20.00          ZN"
+    water = "HETATM 9002  O   HOH A 501       6.000   0.000  14.000  1.00 20.00           O"
+    receptor = prepared([*pocket, zinc, water], selection=Selection(keep=("waters",)))
+    _ligand, found = interactions.contacts(receptor, reference_pose)
+    assert ("ASP129.A", "Cationic") in {(contact.residue, contact.kind) for contact in found}
+    assert "HETATM" in pose3d.view_pose(receptor, reference_pose)._make_html()
 
 
 def test_the_diagram_names_each_residue_once_and_needs_no_network(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from docking.receptor import Receptor, coordinates, load_complex, with_box
+from docking.receptor import Receptor, coordinates, load_complex, tutorial_folder, with_box
 from docking.records import Box, DockingInputError, Selection
 
 # Beside the reference ligand and near no other atom, 3.2 angstrom from the carboxylate of ASP 129.
@@ -93,6 +93,18 @@ def test_a_cut_side_chain_leaves_its_backbone(
     assert [line[12:16].strip() for line in mine if line.split()[-1] == "OA"] == ["O"], (
         "the oxygen is there, once"
     )
+
+
+def test_a_file_with_many_cut_side_chains_keeps_every_residue() -> None:
+    from docking.structure import read_structure
+
+    folder = tutorial_folder().parent / "implicitHbond"
+    _name, structure = read_structure(folder / "receptor.pdb")
+    given = sum(residue.name != "HOH" for chain in structure[0] for residue in chain)
+    receptor, reference = load_complex(folder / "receptor.pdb", reference=folder / "1.D.sdf")
+    assert len(residues_in(receptor)) == given
+    assert "read as ALA" in receptor.remarks()
+    assert reference is not None
 
 
 def test_a_residue_without_its_backbone_is_left_out_and_said(pocket: list[str], prepared: Any) -> None:

@@ -123,6 +123,8 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
         assert "13 molecules to screen, 2 rows rejected with a reason" in done.stderr
         assert "held-out Spearman" in done.stderr
         assert "12 docked, 2 rows with a reason" in done.stdout
+        assert "NOT redocked: there is no reference ligand" in done.stdout
+        assert "rejected: 1 SMILES does not parse, 1 no carbon" in done.stderr
         written.append((out / "hits.csv").read_bytes())
         assert (out / "hits.sdf").stat().st_size > 1000
         assert (out / "predictions.csv").read_text().count("\n") == 14
@@ -144,6 +146,31 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
             "No ligand file 'missing.smi'",
         ),
         (["--receptor", "{protein}", "--ligands", "{library}"], "Where to dock?"),
+        (
+            [
+                "--receptor",
+                "{protein}",
+                "--ligands",
+                "{library}",
+                "--box",
+                *SMALL_BOX,
+                "--reference-smiles",
+                "CCO",
+            ],
+            "A reference SMILES is given without a reference",
+        ),
+        (
+            ["--receptor", "{protein}", "--ligands", "{library}", "--box", *SMALL_BOX, "--keep", "HEM"],
+            "'HEM' cannot be kept",
+        ),
+        (
+            ["--receptor", "{protein}", "--ligands", "{library}", "--reference", "{protein}"],
+            "give the ligand, not the protein",
+        ),
+        (
+            ["--receptor", "{protein}", "--ligands", "{library}", "--box", *SMALL_BOX, "--chains", "X"],
+            "There is no chain X; the file has: A, B",
+        ),
         (
             ["--receptor", "{protein}", "--ligands", "{library}", "--reference", "gone.sdf"],
             "No reference ligand file 'gone.sdf'",

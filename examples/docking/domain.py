@@ -129,12 +129,9 @@ def _largest(mol: Chem.Mol) -> tuple[Chem.Mol, list[str]]:
     )
     if not rest:
         return fragments[0], [f"one of {len(fragments)} equal molecules"]
-    what = (
-        "salt or solvent"
-        if fragments[1].GetNumHeavyAtoms() * 2 < fragments[0].GetNumHeavyAtoms()
-        else "mixture"
-    )
-    return fragments[0], [f"{what}: without {'.'.join(rest)[:60]}"]
+    small = fragments[1].GetNumHeavyAtoms() * 2 < fragments[0].GetNumHeavyAtoms()
+    what = "salt or solvent stripped" if small else "largest of a mixture, without"
+    return fragments[0], [f"{what}: {'.'.join(rest)[:60]}"]
 
 
 def _refuse(mol: Chem.Mol) -> None:

@@ -151,5 +151,6 @@ def best_rows(screen: Screen, top: int = 10) -> Sequence[str]:
     """The ``top`` hits as lines for a terminal."""
     return [
         f"{rank:4d}  {hit.docked.score:8.3f}  {hit.entry.name:<16} {hit.entry.smiles}"
+        + (f"  ({hit.entry.caution})" if hit.entry.caution else "")
         for rank, hit in enumerate(screen.ranked()[:top], start=1)
     ]

@@ -34,7 +34,7 @@ MIN_ATOMS_IN_BOX = 10
 """Fewer receptor atoms than this inside the box (grown by 4 angstrom) is no binding site."""
 MOST_LINES = 12
 """Residues at the pocket that are named one by one."""
-MISSING = "the file does not have the residues "
+MISSING = "residues that the file does not have: "
 ALL = Selection()
 
 

@@ -41,13 +41,12 @@ class Reference:
 @dataclass(frozen=True, slots=True)
 class Known:
     """What a reference file or code tells: heavy atoms at ``positions`` (n, 3), the ``ligand`` when its bonds are
-    known, and ``warnings``; ``residue`` when it is in the receptor's own file."""
+    known, and ``warnings``."""
 
     name: str
     positions: NDArray[np.float64]
     ligand: Reference | None
     warnings: tuple[str, ...] = ()
-    residue: Residue | None = None
 
 
 def find_reference(
@@ -158,7 +157,7 @@ def _known_in_file(
     if len(hits) > 1:
         copies = ", ".join(hit.label for hit in hits[1:5])
         notes.insert(0, f"the reference is {chosen.label}; there are other copies: {copies}")
-    return Known(known.name, known.positions, known.ligand, tuple(notes), chosen)
+    return Known(known.name, known.positions, known.ligand, tuple(notes))
 
 
 def _known(name: str, mol: Chem.Mol, smiles: str | None, *, bonds: bool) -> Known:

@@ -161,7 +161,7 @@ def gaps(residues: Sequence[Residue]) -> list[Finding]:
         if far and missing > 0:
             first, last = before.number + 1, after.number - 1
             numbers = f"{first}-{last}" if last > first else f"{first}"
-            text = f"{numbers} {before.given_chain}".rstrip()
+            text = f"{before.given_chain}:{numbers}".lstrip(":")
             found.append(Finding(text, np.array([end.position, start.position])))
     return found
 

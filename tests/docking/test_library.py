@@ -163,7 +163,7 @@ def test_an_sd_file_gives_its_molecules_with_their_stereo(executor: Any, tmp_pat
         (3, "", "broken", "SD record cannot be read"),
         (4, "CC(=O)[O-]", "row-4", ""),
     ]
-    assert rows[3].note == "salt or solvent: without [Na+]"
+    assert rows[3].note == "salt or solvent stripped: [Na+]"
 
 
 def test_what_became_of_the_rows_is_summed_up(executor: Any, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_what_became_of_the_rows_is_summed_up(executor: Any, tmp_path: Path) -> 
     assert said == [
         "3 molecules to screen, 2 rows rejected with a reason",
         "rejected: 1 same molecule as an earlier row, 1 SMILES does not parse",
-        "changed: 1 salt or solvent",
+        "changed: 1 salt or solvent stripped",
         "ranked last: 1 small",
     ]
 

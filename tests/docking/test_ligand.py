@@ -44,9 +44,9 @@ def test_a_molecule_that_cannot_be_used_has_a_reason(smiles: str, reason: str) -
 @pytest.mark.parametrize(
     ("smiles", "expected", "note"),
     [
-        ("CC(=O)[O-].[Na+]", "CC(=O)[O-]", "salt or solvent: without [Na+]"),
-        ("Cl.CCN(CC)CC.O", "CCN(CC)CC", "salt or solvent: without Cl.O"),
-        ("CCCCCO.CCCCN", "CCCCCO", "mixture: without CCCCN"),
+        ("CC(=O)[O-].[Na+]", "CC(=O)[O-]", "salt or solvent stripped: [Na+]"),
+        ("Cl.CCN(CC)CC.O", "CCN(CC)CC", "salt or solvent stripped: Cl.O"),
+        ("CCCCCO.CCCCN", "CCCCCO", "largest of a mixture, without: CCCCN"),
         ("CCO.CCO", "CCO", "one of 2 equal molecules"),
         ("[2H]C([2H])([2H])c1ccccc1", "Cc1ccccc1", "isotopes ignored"),
         ("[CH3:1][OH:2]", "CO", ""),

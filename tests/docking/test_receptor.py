@@ -183,8 +183,8 @@ def test_what_holds_a_metal_is_protonated_for_it(pocket: list[str], prepared: An
 
 
 def test_the_missing_parts_of_a_chain_are_named(pocket: list[str], prepared: Any) -> None:
-    (said,) = [text for text in prepared(pocket).warnings if "does not have the residues" in text]
-    assert "41-101 A" in said
+    (said,) = [text for text in prepared(pocket).warnings if "residues that the file does not have" in text]
+    assert "A:41-101" in said
 
 
 def test_a_chain_left_out_is_left_out(pocket: list[str], prepared: Any) -> None:

@@ -173,14 +173,15 @@ def _demo(arguments: Sequence[str]) -> int:
 def _screen(options: argparse.Namespace) -> int:
     from docking.dock import docking_task
     from docking.ledger import open_ledger
-    from docking.outputs import best_rows, rejected_rows, write_csv, write_predictions, write_sdf
+    from docking.outputs import best_rows, rejected_rows, stage_table, write_results, write_summary
     from docking.progress import on_terminal
+    from docking.report import write_report
     from docking.screen import Screen
 
     start = time.monotonic()
     _check_inputs(options)
     receptor, reference = _receptor(options)
-    _use_backend(options)
+    executor = _use_backend(options)
     with on_terminal() as ticker:
         ticker.say(f"{receptor}")
         for line in receptor.remarks().splitlines():
@@ -192,14 +193,31 @@ def _screen(options: argparse.Namespace) -> int:
         screen = Screen(library, dock, options.seed, ledger=ledger)
         for note in ledger.notes:
             ticker.say(note)
-        verdict = _redock(ledger.keeping(dock), reference, options)
+        redocked, verdict = _redock(ledger.keeping(dock), reference, options)
         ticker.say(verdict)
         screen.run(options.start, options.rounds, options.per_round, say=ticker.say)
-    write_csv(screen, options.out / "hits.csv")
-    write_sdf(screen, options.out / "hits.sdf")
-    if screen.predictions:
-        write_predictions(screen, options.out / "predictions.csv")
+        ticker.say("writing the results")
+    write_results(screen, options.out)
+    stats = executor.stats()
+    write_report(
+        screen,
+        receptor,
+        options.out / "report.html",
+        workers=stats.workers,
+        reference=reference,
+        redocked=redocked,
+    )
+    write_summary(
+        screen,
+        options.out / "summary.json",
+        redock_rmsd=redocked.rmsd if redocked else None,
+        warnings=receptor.warnings,
+        tasks=stats.done,
+        seconds=time.monotonic() - start,
+    )
+    ledger.close()
     print("\n".join([*(f"WARNING: {text}" for text in receptor.warnings), verdict]))
+    print(stage_table(screen.clock, stats.workers).to_string())
     print("rank     score  name             SMILES")
     print("\n".join(best_rows(screen)))
     print(
@@ -209,8 +227,8 @@ def _screen(options: argparse.Namespace) -> int:
     return 0
 
 
-def _use_backend(options: argparse.Namespace) -> None:
-    """Have the tasks of this screen run where they are meant to."""
+def _use_backend(options: argparse.Namespace) -> Any:
+    """Have the tasks of this screen run where they are meant to; returns the executor."""
     import cellmill
 
     try:
@@ -218,6 +236,7 @@ def _use_backend(options: argparse.Namespace) -> None:
     except (cellmill.BackendError, cellmill.UsageError) as error:
         raise DockingInputError(str(error)) from error
     cellmill.set_default_executor(executor)
+    return executor
 
 
 def _check_inputs(options: argparse.Namespace) -> None:
@@ -266,23 +285,22 @@ def _settings(options: argparse.Namespace) -> DockSettings:
     )
 
 
-def _redock(dock: Any, reference: Any, options: argparse.Namespace) -> str:
-    """What redocking the reference says of this screen, in a line; also when it was not done."""
+def _redock(dock: Any, reference: Any, options: argparse.Namespace) -> tuple[Any, str]:
+    """The redocked reference, None where it was not done; and what that says of this screen, in a line."""
     from docking.redock import redock
 
     if not options.conformers:
-        return "NOT redocked: --conformers 0"
+        return None, "NOT redocked: --conformers 0"
     if reference is None and not options.reference:
-        return "NOT redocked: there is no reference ligand, so nothing shows that docking works here"
+        return None, "NOT redocked: there is no reference ligand, so nothing shows that docking works here"
     if reference is None:
-        return "NOT redocked: the bonds of the reference are not known"
+        return None, "NOT redocked: the bonds of the reference are not known"
     result = redock(dock, reference, conformers=options.conformers)
     verdict = (
         "reproduced" if result.success else "NOT reproduced: distrust the scores, or dock more exhaustively"
     )
-    return (
-        f"redocked {reference.name}: {result.pose.score:.2f} kcal/mol, RMSD {result.rmsd:.2f} A ({verdict})"
-    )
+    rmsd = f"RMSD {result.rmsd:.2f} A"
+    return result, f"redocked {reference.name}: {result.pose.score:.2f} kcal/mol, {rmsd} ({verdict})"
 
 
 def _count(text: str) -> int:

@@ -89,6 +89,10 @@ class Facts:
     def __bool__(self) -> bool:
         return bool(self._told)
 
+    def told(self) -> dict[str, Any]:
+        """All of them, by group."""
+        return dict(self._told)
+
     def agree(self, facts: Mapping[str, Any]) -> list[str]:
         """Add ``facts`` (groups of settings) to the file, or raise :class:`DockingInputError` where it tells others.
 

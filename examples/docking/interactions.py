@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,15 +40,19 @@ SITE_RADIUS = 9.0
 """Angstrom: residues with an atom this near to the ligand are looked at."""
 
 
+Point = tuple[float, float, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Contact:
     """One interaction: ``residue`` (such as ASP129.A), ``kind`` (ProLIF's name), ligand ``atoms``,
-    distance (A)."""
+    distance (A), and its ``ends`` in the receptor's frame: on the ligand, on the residue."""
 
     residue: str
     kind: str
     atoms: tuple[int, ...]
     distance: float
+    ends: tuple[Point, Point]
 
 
 def contacts(receptor: Receptor, docked: Docked) -> tuple[Chem.Mol, list[Contact]]:
@@ -71,7 +76,8 @@ def contacts(receptor: Receptor, docked: Docked) -> tuple[Chem.Mol, list[Contact
         for kind, hits in kinds.items():
             nearest = min(hits, key=lambda hit: float(hit["distance"]))
             atoms = tuple(int(index) for index in nearest["parent_indices"]["ligand"])
-            found.append(Contact(str(residue), kind, atoms, float(nearest["distance"])))
+            ends = (_end(ligand, atoms), _end(site, nearest["parent_indices"]["protein"]))
+            found.append(Contact(str(residue), kind, atoms, float(nearest["distance"]), ends))
     return ligand, sorted(found, key=lambda contact: (contact.residue, STRENGTH.index(contact.kind)))
 
 
@@ -115,6 +121,15 @@ def diagram(ligand: Chem.Mol, found: list[Contact], *, width: int = 760, height:
         + head
         + body[opened:].replace("</svg>", "".join(labels) + _legend(strongest, height) + "</svg>")
     )
+
+
+def _end(mol: Chem.Mol, atoms: Sequence[int]) -> Point:
+    """Where to draw an interaction's end: the middle of a ring, else the heavy atom that comes first."""
+    heavy = [int(index) for index in atoms if mol.GetAtomWithIdx(int(index)).GetAtomicNum() > 1]
+    positions = np.asarray(mol.GetConformer().GetPositions())
+    chosen = heavy if len(heavy) > 3 else heavy[:1] or [int(atoms[0])]
+    x, y, z = positions[chosen].mean(axis=0).round(3).tolist()
+    return x, y, z
 
 
 def _flat(ligand: Chem.Mol) -> tuple[Chem.Mol, dict[int, int]]:

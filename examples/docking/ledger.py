@@ -131,6 +131,11 @@ class Ledger:
         """Number of dockings on disk."""
         return len(self._docked)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Settings and versions that the folder tells, by group."""
+        return self._facts.told()
+
     def agree(self, facts: Mapping[str, Any]) -> None:
         """Add ``facts`` to what the folder tells; raises :class:`DockingInputError` where it tells others."""
         self.notes += [f"made with another version: {text}" for text in self._facts.agree(facts)]

@@ -1,10 +1,11 @@
-"""What a screen leaves behind: ``hits.csv``, ``hits.sdf``, a table to look at, and how long each stage
-took."""
+"""What a screen leaves behind: ``hits.csv``, ``hits.sdf``, ``predictions.csv``, ``summary.json``, a table to look at,
+and how long each stage took."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,14 +106,53 @@ def write_sdf(screen: Screen, path: Path) -> None:
 
 
 def write_predictions(screen: Screen, path: Path) -> None:
-    """Write the last prediction of every library row that has one."""
+    """Write the last prediction of every library row that has one, beside the score of those that docked."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("row", "name", "smiles", "predicted"))
+    writer.writerow(("row", "name", "smiles", "predicted", "score"))
+    scores = {hit.entry.row: hit.docked.score for hit in screen.hits if hit.docked.ok}
     for entry, value in zip(screen.library, screen.predictions, strict=False):
         if not math.isnan(value):
-            writer.writerow((entry.row, entry.name, entry.smiles, f"{value:.4f}"))
+            score = scores.get(entry.row, "")
+            writer.writerow((entry.row, entry.name, entry.smiles, f"{value:.4f}", score))
     replace_file(path, text.getvalue())
+
+
+def write_results(screen: Screen, folder: Path) -> None:
+    """Write all of ``screen`` into ``folder``: the hits as a table and as poses, and every prediction."""
+    write_csv(screen, folder / "hits.csv")
+    write_sdf(screen, folder / "hits.sdf")
+    write_predictions(screen, folder / "predictions.csv")
+
+
+def write_summary(
+    screen: Screen,
+    path: Path,
+    *,
+    redock_rmsd: float | None,
+    warnings: Sequence[str],
+    tasks: int,
+    seconds: float,
+) -> dict[str, Any]:
+    """Write the figures of ``screen`` in a line's worth of JSON, and return them; what there is none of is "none".
+
+    ``warnings``: of the receptor.
+    """
+    ranked, validation = screen.ranked(), screen.validation
+    facts = {
+        "docked": len(ranked),
+        "scored": sum(not math.isnan(value) for value in screen.predictions),
+        "best": ranked[0].entry.smiles if ranked else "none",
+        "score": ranked[0].docked.score if ranked else "none",
+        "spearman": round(validation.spearman, 2) if validation else "none",
+        "baseline": round(validation.baseline, 2) if validation else "none",
+        "redock_rmsd": "none" if redock_rmsd is None else round(redock_rmsd, 2),
+        "warnings": list(warnings),
+        "tasks": tasks,
+        "seconds": round(seconds),
+    }
+    replace_file(path, json.dumps(facts, indent=1) + "\n")
+    return facts
 
 
 def stage_table(clock: Stopwatch, workers: int) -> Any:
@@ -129,7 +169,8 @@ def stage_table(clock: Stopwatch, workers: int) -> Any:
         }
         for stage in clock.stages
     ]
-    return pandas.DataFrame(rows).set_index("stage")
+    columns = ["stage", "seconds", "tasks", "tasks/s", "what would be faster"]
+    return pandas.DataFrame(rows, columns=columns).set_index("stage")
 
 
 def _advice(name: str, tasks: int, seconds: float, workers: int) -> str:

@@ -1,0 +1,130 @@
+"""The report: one page with all of a screen, whole without a network, and its poses in a real browser."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdkit import Chem
+
+from docking.ligand import to_pdbqt
+from docking.receptor import TUTORIAL_BOX, Receptor, Reference, reference_ligand, tutorial_folder
+from docking.records import Docked, Entry
+from docking.redock import judge
+from docking.report import POSES, write_report
+from docking.screen import Hit, Screen
+from tests.docking.test_screen import QuickDock, library, screened
+
+__all__ = ["library"]  # a fixture
+
+
+@pytest.fixture(scope="module")
+def known() -> tuple[Receptor, Reference, str]:
+    """The tutorial's receptor as its file is, its ligand, and the known pose as if it had been docked."""
+    folder = tutorial_folder()
+    receptor = Receptor("5-HT1B", (folder / "rec.pdb").read_text(), "", TUTORIAL_BOX, ("a note",))
+    template = next(iter(Chem.SDMolSupplier(str(folder / "vina_output.sdf"))))
+    reference = reference_ligand(folder / "lig.pdb", template=template, name="dihydroergotamine")
+    return receptor, reference, to_pdbqt(Chem.AddHs(reference.mol(), addCoords=True))
+
+
+class Links(html.parser.HTMLParser):
+    """What a page loads, and the options of its choice of hits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loads += [
+            value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "srcset")
+        ]
+
+
+def test_the_report_tells_the_screen_and_loads_nothing(
+    known: tuple[Receptor, Reference, str], library: list[Entry], tmp_path: Path
+) -> None:
+    receptor, reference, pose = known
+    odd = Entry(0, "<b>", "<script>alert(1)</script>", "SMILES does not parse")
+    screen = screened([odd, *library], pose=pose, failing=frozenset([library[3].smiles]))
+    wrong = judge([Docked("x", -9.0, _moved(pose))], reference)
+    path = tmp_path / "report.html"
+    write_report(screen, receptor, path, workers=2, reference=reference, redocked=wrong)
+    page = path.read_text()
+    seen = Links()
+    seen.feed(page)
+    assert all(load.startswith("data:image/png;base64,") for load in seen.loads)
+    assert not re.search(r"@import|url\(", page.split("<body>")[0])
+    assert "{{" not in page.split("<script")[0]
+    assert seen.tags.count("option") == POSES
+    assert "was NOT found again" in page
+    assert str(screen.validation).split(";")[0] in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<script>alert" not in page
+    data = json.loads(page.split("id='poses-data'>")[1].split("</script>")[0])
+    assert len(data["hits"]) == POSES
+    assert {"ASP129", "PHE330"} <= {contact["residue"] for contact in data["hits"][0]["contacts"]}
+    assert Chem.MolFromMolBlock(data["hits"][0]["mol"]).GetNumConformers() == 1
+
+
+def test_a_report_of_a_screen_in_which_nothing_docked(
+    known: tuple[Receptor, Reference, str], library: list[Entry], tmp_path: Path
+) -> None:
+    hits = [Hit(library[0], Docked(library[0].smiles, reason="no pose fits the box (score +3.1)"), 0)]
+    screen = Screen(library, QuickDock(), hits=hits)
+    write_report(screen, known[0], tmp_path / "report.html", workers=2)
+    page = (tmp_path / "report.html").read_text()
+    assert "no pose fits the box (score …)" in page
+    assert "No surrogate was trained" in page
+    assert "<script" not in page
+
+
+@pytest.mark.browser
+def test_poses_are_stepped_through_in_a_browser(
+    known: tuple[Receptor, Reference, str], tmp_path: Path
+) -> None:
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.conftest import CHROMIUM_FLAGS, chromium
+
+    receptor, reference, pose = known
+    hits = [
+        Hit(Entry(row, reference.smiles, name), Docked(reference.smiles, score, text), 0)
+        for row, (name, score, text) in enumerate([("first", -9.0, pose), ("second", -8.0, _moved(pose))])
+    ]
+    screen = Screen([hit.entry for hit in hits], QuickDock(), hits=hits)
+    write_report(screen, receptor, tmp_path / "report.html", workers=2, reference=reference)
+    asked: list[str] = []
+    errors: list[Any] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_FLAGS)
+        page = browser.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: errors.append(error))
+        page.goto((tmp_path / "report.html").as_uri())
+        table = page.locator("#contacts")
+        assert "ASP129" in table.inner_text()
+        assert page.locator("#diagram svg").count() == 1
+        assert page.locator("#previous").is_disabled()
+        page.get_by_role("button", name="Next").press("Enter")
+        assert page.get_by_label("Hit", exact=True).evaluate("choice => choice.selectedIndex") == 1
+        assert "ASP129" not in table.inner_text()
+        page.get_by_role("button", name="Show the pose of hit 1").click()
+        assert "ASP129" in table.inner_text()
+        browser.close()
+    assert not errors
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def _moved(pose: str) -> str:
+    """The pose 12 angstrom away."""
+    return "\n".join(
+        f"{line[:30]}{float(line[30:38]) + 12.0:8.3f}{line[38:]}" if line.startswith("ATOM") else line
+        for line in pose.splitlines()
+    )

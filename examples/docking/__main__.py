@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docking import require
-from docking.records import Box, DockingInputError, DockSettings, Selection
+from docking.records import ACQUISITIONS, Box, DockingInputError, DockSettings, Selection
 
 EPILOG = """\
 examples, run in the folder examples/ or with it on PYTHONPATH:
@@ -53,6 +53,18 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "--per-round", type=_count, default=6, help="molecules docked a round (default %(default)s)"
+    )
+    p.add_argument(
+        "--acquisition",
+        choices=ACQUISITIONS,
+        default="greedy",
+        help="what a round docks: the best predicted, or with a bonus for doubt, or by a draw (default %(default)s)",
+    )
+    p.add_argument(
+        "--per-scaffold",
+        type=_count,
+        default=3,
+        help="molecules of one scaffold that are chosen over all rounds, at most (0: any number; default %(default)s)",
     )
     p.add_argument("--conformers", type=_count, default=6, help="conformers of the redocking check (0: none)")
     p.add_argument("--exhaustiveness", type=_positive, default=1, help="Vina's (default %(default)s)")
@@ -171,6 +183,7 @@ def _demo(arguments: Sequence[str]) -> int:
 
 
 def _screen(options: argparse.Namespace) -> int:
+    from docking.acquisition import Acquisition
     from docking.dock import docking_task
     from docking.ledger import open_ledger
     from docking.outputs import best_rows, rejected_rows, stage_table, write_results, write_summary
@@ -190,7 +203,8 @@ def _screen(options: argparse.Namespace) -> int:
         settings = _settings(options)
         ledger = open_ledger(options.out, receptor, settings, fresh=options.fresh, how="--fresh")
         dock = docking_task(receptor, settings)
-        screen = Screen(library, dock, options.seed, ledger=ledger)
+        acquisition = Acquisition(options.acquisition, options.per_scaffold)
+        screen = Screen(library, dock, options.seed, ledger=ledger, acquisition=acquisition)
         for note in ledger.notes:
             ticker.say(note)
         redocked, verdict = _redock(ledger.keeping(dock), reference, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +16,52 @@ RADIUS = 2
 
 _ROTATABLE = descriptors.NumRotatableBondsOptions.NonStrict
 DESCRIPTORS = (
-    ("heavy atoms", Chem.Mol.GetNumHeavyAtoms),
-    ("rotatable bonds", lambda mol: descriptors.CalcNumRotatableBonds(mol, _ROTATABLE)),
-    ("polar surface", descriptors.CalcTPSA),
-    ("hydrogen-bond donors", descriptors.CalcNumLipinskiHBD),
-    ("hydrogen-bond acceptors", descriptors.CalcNumLipinskiHBA),
-    ("rings", descriptors.CalcNumRings),
-    ("aromatic rings", descriptors.CalcNumAromaticRings),
-    ("fraction sp3", descriptors.CalcFractionCSP3),
+    ("heavy atoms", Chem.Mol.GetNumHeavyAtoms, 5.0),
+    ("rotatable bonds", lambda mol: descriptors.CalcNumRotatableBonds(mol, _ROTATABLE), 3.0),
+    ("polar surface", descriptors.CalcTPSA, 30.0),
+    ("hydrogen-bond donors", descriptors.CalcNumLipinskiHBD, 2.0),
+    ("hydrogen-bond acceptors", descriptors.CalcNumLipinskiHBA, 2.0),
+    ("rings", descriptors.CalcNumRings, 1.0),
+    ("aromatic rings", descriptors.CalcNumAromaticRings, 1.0),
+    ("fraction sp3", descriptors.CalcFractionCSP3, 0.3),
 )
-"""Names and functions, each below 20 us a molecule; Crippen's logP (220 us) would cost more than all the
-rest."""
+"""Names, functions, and how far past what was seen a value is still no surprise. Each takes less than 20 us a molecule;
+Crippen's logP (220 us) would cost more than all the rest."""
 
 WIDTH = FINGERPRINT_SIZE + len(DESCRIPTORS)
 """Columns of a feature row: the counts, then the descriptors."""
 
 _GENERATOR = rdFingerprintGenerator.GetMorganGenerator(radius=RADIUS, fpSize=FINGERPRINT_SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The range of features that a model has seen: ``low`` and ``high``, (WIDTH,) each."""
+
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, rows: NDArray[np.float32]) -> Domain:
+        """The range of feature ``rows``: of the counts as it is, of the descriptors with a quarter of it on each side,
+        or the margin of :data:`DESCRIPTORS` where that is more."""
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        margin = np.array([least for _, _, least in DESCRIPTORS], dtype=np.float32)
+        margin = np.maximum(margin, (high - low)[FINGERPRINT_SIZE:] / 4)
+        low[FINGERPRINT_SIZE:] -= margin
+        high[FINGERPRINT_SIZE:] += margin
+        return cls(low, high)
+
+    def inside(self, rows: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Which of ``rows`` have all descriptors in the range: (n,) booleans."""
+        described = rows[:, FINGERPRINT_SIZE:]
+        within = (described >= self.low[FINGERPRINT_SIZE:]) & (described <= self.high[FINGERPRINT_SIZE:])
+        result: NDArray[np.bool_] = np.logical_and.reduce(within, axis=1)
+        return result
+
+    def clip(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """``rows`` with what lies outside put at the edge: a model says nothing of what it never saw."""
+        return np.clip(rows, self.low, self.high)
 
 
 def features(smiles: Sequence[str]) -> NDArray[np.float32]:
@@ -41,7 +72,7 @@ def features(smiles: Sequence[str]) -> NDArray[np.float32]:
     rows = np.empty((len(smiles), WIDTH), dtype=np.float32)
     parse = Chem.MolFromSmiles
     counts = _GENERATOR.GetCountFingerprintAsNumPy
-    functions = [function for _, function in DESCRIPTORS]
+    functions = [function for _, function, _ in DESCRIPTORS]
     with rdBase.BlockLogs():
         for row, text in zip(rows, smiles, strict=True):
             mol = parse(text)

@@ -106,15 +106,18 @@ def write_sdf(screen: Screen, path: Path) -> None:
 
 
 def write_predictions(screen: Screen, path: Path) -> None:
-    """Write the last prediction of every library row that has one, beside the score of those that docked."""
+    """Write the last prediction of every library row that has one, with its spread where the acquisition asks for it,
+    whether it lies in what the surrogate was trained on, and the score of those that docked."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("row", "name", "smiles", "predicted", "score"))
+    writer.writerow(("row", "name", "smiles", "predicted", "spread", "in_domain", "score"))
     scores = {hit.entry.row: hit.docked.score for hit in screen.hits if hit.docked.ok}
-    for entry, value in zip(screen.library, screen.predictions, strict=False):
+    told = zip(screen.library, screen.predictions, screen.spreads, screen.inside, strict=True)
+    for entry, value, spread, inside in told if screen.predictions else ():
         if not math.isnan(value):
-            score = scores.get(entry.row, "")
-            writer.writerow((entry.row, entry.name, entry.smiles, f"{value:.4f}", score))
+            doubt = f"{spread:.4f}" if screen.acquisition.needs_spread else ""
+            place, score = "yes" if inside else "no", scores.get(entry.row, "")
+            writer.writerow((entry.row, entry.name, entry.smiles, f"{value:.4f}", doubt, place, score))
     replace_file(path, text.getvalue())
 
 

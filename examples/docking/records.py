@@ -13,6 +13,10 @@ MAX_BOX_EDGE = 80.0
 """Longest edge of a docking box, in angstrom: grid maps grow with its cube."""
 
 
+ACQUISITIONS = ("greedy", "ucb", "thompson")
+"""Ways to choose what a round docks: the best predicted, with a bonus for doubt, or by a draw from what is believed."""
+
+
 class DockingInputError(ValueError):
     """Something the user gave cannot be used; the message says what and what to do instead."""
 

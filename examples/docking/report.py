@@ -199,6 +199,12 @@ def _controls(subject: Subject) -> str:
             f"of {screen.prospective_rho():+.2f}. They reach the best tenth of the random start "
             f"{plots.enrichment(screen):.1f} times as often as random molecules do.</p>"
         )
+    outside = sum(not inside for inside in screen.inside)
+    if outside:
+        parts.append(
+            f"<p>{outside:,} of {len(screen.inside):,} molecules are larger than all that the surrogate was trained on "
+            "or otherwise unlike it. They are predicted as if they were at the edge of it, and chosen last.</p>"
+        )
     return "".join(parts)
 
 
@@ -226,6 +232,9 @@ def _failures(screen: Screen) -> str:
 def _making(subject: Subject) -> str:
     screen = subject.screen
     parts = []
+    by = screen.acquisition
+    bound = f"at most {by.per_scaffold} of a scaffold" if by.per_scaffold else "any number of a scaffold"
+    parts.append(f"<p>Molecules were chosen by {by.method} acquisition, {bound} over all rounds.</p>")
     if screen.ledger is not None:
         facts = [[_text(name), _text(value)] for name, value in _flat(screen.ledger.facts)]
         parts.append(

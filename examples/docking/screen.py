@@ -11,20 +11,15 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from rdkit import DataStructs
-from rdkit.Chem import MolFromSmiles, rdFingerprintGenerator
-
 import cellmill
+from docking.acquisition import Acquisition, Candidates, choose
 from docking.dock import gather
 from docking.ledger import Ledger, Pick
 from docking.records import Docked, DockingInputError, Entry
-from docking.surrogate import MIN_TRAINING, Surrogate, Validation, rho, train, validate
-
-MAX_SIMILARITY = 0.8
-"""Tanimoto similarity above which two molecules are not docked in the same round: analogues teach little."""
+from docking.surrogate import FEW, Surrogate, Validation, rho, train, validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +66,10 @@ class Stopwatch:
 
 
 def inference(model: Surrogate, name: str = "infer") -> Any:
-    """A batched parallel function ``infer(list of SMILES) -> list of scores``; the model travels by value."""
+    """A batched parallel function ``infer(list of SMILES)`` of the model's beliefs; the model travels by value."""
 
-    def infer(smiles: list[str]) -> list[float]:
-        return model.scores(smiles)
+    def infer(smiles: list[str]) -> list[tuple[float, float, bool]]:
+        return model.beliefs(smiles)
 
     return cellmill.parallel(batch=True, name=name)(infer)
 
@@ -95,7 +90,10 @@ class Screen:
     clock: Stopwatch = field(default_factory=Stopwatch)
     model: Surrogate | None = None
     validation: Validation | None = None
+    acquisition: Acquisition = field(default_factory=Acquisition)
     predictions: list[float] = field(default_factory=list)
+    spreads: list[float] = field(default_factory=list)
+    inside: list[bool] = field(default_factory=list)
     round: int = 0
 
     def __post_init__(self) -> None:
@@ -109,86 +107,70 @@ class Screen:
     def dock_start(self, count: int = 40) -> list[Hit]:
         """Dock ``count`` random molecules of the library (fewer when it is smaller)."""
 
-        def choose() -> list[Pick]:
+        def drawn() -> list[Pick]:
             usable = [index for index, entry in enumerate(self.library) if entry.usable]
             chosen = random.Random(self.seed).sample(usable, min(count, len(usable)))
             return [Pick(self.library[index].smiles) for index in sorted(chosen)]
 
-        return self._dock(self._planned({"count": count}, choose), "dock the start")
+        return self._dock(self._planned({"count": count}, drawn), "dock the start")
 
     def train(self) -> Surrogate:
         """Train the surrogate on everything docked so far; the first time, validate it on the random
         start."""
         good = [hit for hit in self.hits if hit.docked.ok]
-        failed = [hit for hit in self.hits if not hit.docked.ok]
-        if failed and len(good) < MIN_TRAINING:
-            raise DockingInputError(
-                f"{len(good)} docked molecules are too few to train on (at least {MIN_TRAINING}); "
-                f"{len(failed)} failed, the first: {failed[0].docked.reason}"
-            )
+        if not good:
+            reason = self.hits[0].docked.reason if self.hits else "nothing was docked yet"
+            raise DockingInputError(f"No docked molecule to train on: {reason}")
         with self.clock.stage(f"train on {len(good)}"):
             smiles = [hit.entry.smiles for hit in good]
             scores = [hit.docked.score for hit in good]
-            self.model = train(smiles, scores)
-            if self.validation is None:
+            self.model = train(smiles, scores, spread=self.acquisition.needs_spread)
+            if self.validation is None and len(good) > 2:
                 self.validation = validate(smiles, scores)
         return self.model
 
     def infer(self, infer: Any = None) -> list[float]:
         """Predict every usable molecule of the library, one fine-grained task each; nan for unusable rows.
 
-        ``infer`` is a batched parallel function of SMILES; by default :func:`inference` of the trained model.
+        ``infer`` is a batched parallel function from SMILES to scores, or to what :meth:`Surrogate.beliefs` gives; by
+        default :func:`inference` of the trained model.
         """
         if infer is None:
             infer = inference(self._trained())
         usable = [index for index, entry in enumerate(self.library) if entry.usable]
         with self.clock.stage("infer the library", len(usable)):
             self.predictions = [math.nan] * len(self.library)
+            self.spreads = [0.0] * len(self.library)
+            self.inside = [True] * len(self.library)
             values = infer.map([self.library[index].smiles for index in usable])
             for index, value in zip(usable, values, strict=True):
-                self.predictions[index] = value
+                if isinstance(value, tuple):
+                    self.predictions[index], self.spreads[index], self.inside[index] = value
+                else:
+                    self.predictions[index] = value
         return self.predictions
 
     def choose(self, count: int) -> list[int]:
-        """Indices of the ``count`` best predicted molecules not docked yet, no two nearly the same."""
-        seen = {hit.entry.smiles for hit in self.hits}
-        order = sorted(
-            (index for index, value in enumerate(self.predictions) if not math.isnan(value)),
-            key=lambda index: (
-                bool(self.library[index].caution),
-                round(self.predictions[index], 4),
-                self.library[index].smiles,
-            ),
-        )
-        generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
-        chosen: list[int] = []
-        prints: list[Any] = []
-        passed_over: list[int] = []
-        for index in order:
-            if len(chosen) == count:
-                break
-            if self.library[index].smiles in seen:
-                continue
-            fingerprint = generator.GetFingerprint(MolFromSmiles(self.library[index].smiles))
-            if max(DataStructs.BulkTanimotoSimilarity(fingerprint, prints), default=0.0) > MAX_SIMILARITY:
-                passed_over.append(index)
-                continue
-            chosen.append(index)
-            prints.append(fingerprint)
-        return chosen + passed_over[: count - len(chosen)]
+        """Indices of ``count`` molecules not docked yet, by :attr:`acquisition`; no two nearly the same."""
+        spreads = self.spreads or [0.0] * len(self.predictions)
+        known = self.inside or [True] * len(self.predictions)
+        inside = [ok and not entry.caution for ok, entry in zip(known, self.library, strict=True)]
+        seed = 1000 * self.seed + self.round
+        values = self.acquisition.values(self.predictions, spreads, seed)
+        smiles = [entry.smiles for entry in self.library]
+        done = {hit.entry.smiles for hit in self.hits}
+        earlier = [hit.entry.smiles for hit in self.hits if hit.round > 0]
+        return choose(Candidates(smiles, values, inside, seed), count, self.acquisition, done, earlier)
 
     def dock_best(self, count: int = 10) -> list[Hit]:
         """Dock the ``count`` most promising molecules and start the next round."""
         self.round += 1
 
-        def choose() -> list[Pick]:
-            informed = self.model is not None
-            return [
-                Pick(self.library[index].smiles, self.predictions[index] if informed else math.nan)
-                for index in self.choose(count)
-            ]
+        def chosen() -> list[Pick]:
+            return [Pick(self.library[index].smiles, self.predictions[index]) for index in self.choose(count)]
 
-        return self._dock(self._planned({"count": count}, choose), f"dock the best, round {self.round}")
+        rule = {"count": count, **asdict(self.acquisition)}
+        return self._dock(self._planned(rule, chosen), f"dock the best, round {self.round}")
 
     def run(
         self, start: int = 40, rounds: int = 2, per_round: int = 6, say: Callable[[str], None] = print
@@ -199,20 +181,18 @@ class Screen:
         say(f"random start: {_summary(hits)}{self._from_disk()}")
         if all(hit.docked.reason for hit in hits):
             raise DockingInputError(f"Nothing docked: {hits[0].docked.reason}")
-        remaining = sum(entry.usable for entry in self.library) - len(self.hits)
-        if rounds and remaining and sum(hit.docked.ok for hit in self.hits) < MIN_TRAINING:
-            say(f"fewer than {MIN_TRAINING} docked: too few to train on; docking {per_round} more a round")
+        good = sum(hit.docked.ok for hit in self.hits)
+        if rounds and good < FEW:
+            say(f"{good} docked molecules are few to learn from: expect little of the first predictions")
         for number in range(1, rounds + 1):
             if len(self.hits) >= sum(entry.usable for entry in self.library):
                 say("every molecule of the library is docked")
                 return
-            if sum(hit.docked.ok for hit in self.hits) < MIN_TRAINING:
-                self.predictions = [0.0 if entry.usable else math.nan for entry in self.library]
-            else:
-                self.train()
+            self.train()
+            if self.validation is not None:
                 say(str(self.validation))
-                if number == rounds or not self._is_planned(number):
-                    self.infer()
+            if number == rounds or not self._is_planned(number):
+                self.infer()
             hits = self.dock_best(per_round)
             say(f"round {number}: {_summary(hits)}{self._from_disk()}")
 

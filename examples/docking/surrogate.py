@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from threadpoolctl import threadpool_limits
 
-from docking.features import FINGERPRINT_SIZE, WIDTH, features, heavy_atoms, published_bits
+from docking.features import FINGERPRINT_SIZE, WIDTH, Domain, features, heavy_atoms, published_bits
 from docking.records import DockingInputError
 
-MIN_TRAINING = 10
+FEW = 10
+"""Fewer molecules than this are too few to choose a model by: the simplest is taken."""
+MEMBERS = 16
+"""Models trained on draws of the docked molecules, whose spread tells how sure a prediction is."""
 OUTER_FOLDS, INNER_FOLDS = 5, 4
 BLOCK = 256
 """Molecules per block of a prediction: bounds memory (2 MB of features) whatever the batch."""
@@ -47,25 +50,44 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Surrogate:
-    """A trained model with its ``name``; ``predict`` takes feature rows, ``scores`` takes SMILES."""
+    """A trained model with its ``name``; ``predict`` takes feature rows, ``scores`` takes SMILES.
+
+    It takes molecules outside of ``domain`` for ones at its edge. The spread of its ``members`` is its doubt.
+    """
 
     name: str
     model: Any
     trained_on: int
+    domain: Domain | None = None
+    members: tuple[Any, ...] = ()
 
     def scores(self, smiles: Sequence[str]) -> list[float]:
         """Predicted docking scores of ``smiles``, kcal/mol rounded to 1e-4; nan where a SMILES does not
         parse."""
-        predicted: list[float] = []
+        return [score for score, _spread, _inside in self.beliefs(smiles)]
+
+    def beliefs(self, smiles: Sequence[str]) -> list[tuple[float, float, bool]]:
+        """For each of ``smiles`` its predicted score (as :meth:`scores`), the standard deviation of the members'
+        predictions (0 without members), and whether it lies in the domain."""
+        told: list[tuple[float, float, bool]] = []
         for start in range(0, len(smiles), BLOCK):
             rows = features(smiles[start : start + BLOCK])
             bad = np.isnan(rows[:, 0])
             if bad.any():
                 rows[bad] = 0.0
-            values = self.model.predict(rows)
+            inside, spread = ~bad, np.zeros(len(rows))
+            if self.domain is not None:
+                inside &= self.domain.inside(rows)
+                rows = self.domain.clip(rows)
+            values = np.round(self.model.predict(rows), 4)
             values[bad] = math.nan
-            predicted.extend(np.round(values, 4).tolist())
-        return predicted
+            if self.members:
+                # The last axis is summed the same whatever the number of rows.
+                spread = (
+                    np.stack([member.predict(rows) for member in self.members], axis=1).std(axis=1).round(4)
+                )
+            told.extend(zip(values.tolist(), spread.tolist(), inside.tolist(), strict=True))
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +108,26 @@ class Validation:
         )
 
 
-def train(smiles: Sequence[str], scores: Sequence[float]) -> Surrogate:
-    """The best of the candidate models by cross-validation, trained on all of ``smiles`` and ``scores``."""
+def train(smiles: Sequence[str], scores: Sequence[float], *, spread: bool = False) -> Surrogate:
+    """The best of the candidate models by cross-validation, trained on all of ``smiles`` and ``scores``.
+
+    Of fewer than :data:`FEW` molecules it is the simplest one, and of one molecule a constant. With ``spread`` it can
+    tell how sure it is.
+    """
     target = np.asarray(scores, dtype=np.float64)
-    if len(smiles) < MIN_TRAINING:
-        raise DockingInputError(
-            f"{len(smiles)} docked molecules are too few to train on; dock at least {MIN_TRAINING} first."
-        )
+    if not len(smiles):
+        raise DockingInputError("Nothing to train on: no molecule has docked.")
     rows = features(smiles)
     with threadpool_limits(1):
         name = _choose(rows, target)
-        return Surrogate(name, CANDIDATES[name](rows, target), len(smiles))
+        model = CANDIDATES[name](rows, target)
+        members = _members(name, model, rows, target) if spread else ()
+        return Surrogate(name, model, len(smiles), Domain.of(rows), members)
 
 
 def validate(smiles: Sequence[str], scores: Sequence[float]) -> Validation:
-    """Nested cross-validation: the model is chosen inside each training part, so the held-out rho is
-    honest."""
+    """Nested cross-validation of at least two molecules: the model is chosen inside each training part, so the
+    held-out rho is honest."""
     target = np.asarray(scores, dtype=np.float64)
     rows = features(smiles)
     predictions = np.empty_like(target)
@@ -110,9 +136,8 @@ def validate(smiles: Sequence[str], scores: Sequence[float]) -> Validation:
         for train_part, test_part in _folds(len(target), OUTER_FOLDS):
             name = _choose(rows[train_part], target[train_part])
             chosen.append(name)
-            predictions[test_part] = CANDIDATES[name](rows[train_part], target[train_part]).predict(
-                rows[test_part]
-            )
+            fitted = CANDIDATES[name](rows[train_part], target[train_part])
+            predictions[test_part] = fitted.predict(Domain.of(rows[train_part]).clip(rows[test_part]))
         published = _published(smiles, target)
     return Validation(
         n=len(target),
@@ -168,13 +193,26 @@ CANDIDATES: dict[str, Callable[[NDArray[np.float32], Floats], Any]] = {
 
 
 def _choose(rows: NDArray[np.float32], target: Floats) -> str:
-    """The candidate with the smallest cross-validated squared error."""
+    """The candidate with the smallest cross-validated squared error, or the simplest for few molecules."""
+    if len(target) < FEW:
+        return next(iter(CANDIDATES))
     errors = {}
     folds = _folds(len(target), INNER_FOLDS)
     for name, fit in CANDIDATES.items():
-        wrong = [fit(rows[a], target[a]).predict(rows[b]) - target[b] for a, b in folds]
+        wrong = [
+            fit(rows[a], target[a]).predict(Domain.of(rows[a]).clip(rows[b])) - target[b] for a, b in folds
+        ]
         errors[name] = round(float(np.mean(np.concatenate(wrong) ** 2)), 9)
     return min(errors, key=lambda name: errors[name])
+
+
+def _members(name: str, model: Any, rows: NDArray[np.float32], target: Floats) -> tuple[Any, ...]:
+    """Models of the same kind, each trained on as many molecules drawn with replacement: a forest has them already."""
+    if hasattr(model, "estimators_"):
+        return tuple(model.estimators_)
+    draw = np.random.default_rng(0)
+    parts = [draw.integers(0, len(target), len(target)) for _ in range(MEMBERS)]
+    return tuple(CANDIDATES[name](rows[part], target[part]) for part in parts)
 
 
 def _published(smiles: Sequence[str], target: Floats) -> Floats:

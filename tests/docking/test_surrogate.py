@@ -75,9 +75,41 @@ def test_validation_is_held_out_and_shows_size(smiles: list[str], sized: list[fl
     assert abs(validate(smiles, shuffled).spearman) < 0.45, "nothing to learn, nothing claimed"
 
 
-def test_too_few_molecules_are_refused(smiles: list[str], sized: list[float]) -> None:
-    with pytest.raises(DockingInputError, match="too few to train"):
-        train(smiles[:5], sized[:5])
+def test_few_molecules_train_the_simplest_model_and_none_are_refused(
+    smiles: list[str], sized: list[float]
+) -> None:
+    few = train(smiles[:5], sized[:5])
+    assert few.name == next(iter(CANDIDATES))
+    assert rho(few.scores(smiles), sized) > 0.5
+    assert set(train(smiles[:1], sized[:1], spread=True).scores(smiles)) == {sized[0]}
+    with pytest.raises(DockingInputError, match="no molecule has docked"):
+        train([], [])
+
+
+@pytest.mark.parametrize("kind", list(CANDIDATES))
+def test_what_lies_far_outside_is_predicted_at_the_edge(
+    kind: str, smiles: list[str], sized: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docking.surrogate.CANDIDATES", {kind: CANDIDATES[kind]})
+    surrogate = train(smiles, sized, spread=True)
+    coronene = "c1cc2ccc3ccc4ccc5ccc6ccc1c1c2c3c4c5c61"
+    chain = "C" * 75
+    (flat, _, inside), (long, _, also) = surrogate.beliefs([coronene, chain])
+    assert not inside
+    assert not also
+    assert min(flat, long) > 1.5 * min(sized), "75 carbons by the slope of size would be at -22"
+    assert all(belief[2] for belief in surrogate.beliefs(smiles))
+
+
+@pytest.mark.parametrize("kind", list(CANDIDATES))
+def test_beliefs_are_the_same_bits_whatever_the_batch(
+    kind: str, smiles: list[str], sized: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docking.surrogate.CANDIDATES", {kind: CANDIDATES[kind]})
+    surrogate = train(smiles[:40], sized[:40], spread=True)
+    together = surrogate.beliefs(smiles)
+    assert together == [surrogate.beliefs([text])[0] for text in smiles]
+    assert any(spread > 0.01 for _score, spread, _inside in together)
 
 
 def test_rho_of_a_constant_is_zero() -> None:

@@ -256,22 +256,30 @@ class Keeping:
 
     def _run(self, keys: Sequence[tuple[str, int | None]]) -> dict[tuple[str, int | None], Any]:
         """Dock ``keys``, and write each as it ends."""
-        calls: dict[Any, tuple[str, int | None]] = {}
+        running: dict[Any, tuple[str, int | None]] = {}
         outcomes: dict[tuple[str, int | None], Any] = {}
         try:
             for key in keys:
-                calls[self._dock(*(key if key[1] is not None else key[:1]))] = key
-            for call in as_completed(calls):
-                key = calls[call]
-                outcomes[key] = outcome = _outcome(key[0], call)
-                self.docked += 1
-                if isinstance(outcome, Docked):
-                    self._ledger.write(outcome, key[1])
+                call = self._dock(*(key if key[1] is not None else key[:1]))
+                running[call] = key
+                if call.done():  # where calls run at once, what has ended does not wait for the others
+                    outcomes[key] = self._ended(call, running.pop(call))
+            for call in as_completed(running):
+                key = running[call]
+                outcomes[key] = self._ended(call, key)
         finally:  # an interrupt
-            for call in calls:
+            for call in running:
                 call.cancel()
         self._ledger.settle()
         return outcomes
+
+    def _ended(self, call: Any, key: tuple[str, int | None]) -> Any:
+        """The outcome of a call that has ended, on disk if it is a docking."""
+        self.docked += 1
+        outcome = _outcome(key[0], call)
+        if isinstance(outcome, Docked):
+            self._ledger.write(outcome, key[1])
+        return outcome
 
 
 def open_ledger(

@@ -7,7 +7,7 @@ from typing import Any
 
 BRIEF = 20_000
 """Evaluations of a search: a tenth of a second."""
-START, ROUNDS, PER_ROUND = 10, 2, 3
+START, ROUNDS, PER_ROUND = 8, 2, 2
 MOLECULES = (
     "NCc1ccccc1", "Oc1ccccc1", "Cc1ccncc1", "c1ccc2[nH]ccc2c1", "Nc1ccccn1", "Oc1ccncc1", "Cc1ccccc1C", "NCc1ccco1",
     "c1ccc2ncccc2c1", "Cc1cc[nH]n1", "OCc1ccccc1", "NC(=O)c1ccccc1", "Clc1ccccc1", "OB(O)c1ccccc1", "Cc1ccc(CN)cc1",

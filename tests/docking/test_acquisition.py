@@ -68,7 +68,7 @@ def test_a_large_strange_molecule_is_not_chosen_first(library: list[Entry], meth
     strange = Entry(999, "c1cc2ccc3ccc4ccc5ccc6ccc1c1c2c3c4c5c61", "coronene")
     longest = Entry(1000, "C" * 75, "a long chain")
     screen = Screen([strange, longest, *library], QuickDock(), seed=4, acquisition=Acquisition(method))
-    screen.dock_start(30)
+    screen.dock_start(9)
     assert not {strange, longest} & {hit.entry for hit in screen.hits}
     model = screen.train()
     screen.infer(Inline(model.beliefs))

@@ -155,12 +155,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"docking: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("docking: interrupted", file=sys.stderr)
+        how = "the same command with --go-on" if given[:1] == ["demo"] else "the same command"
+        print(f"docking: interrupted; what has docked is kept, and {how} goes on", file=sys.stderr)
         return 130
 
 
 def _demo(arguments: Sequence[str]) -> int:
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
 
     from docking.demo import run_demo
 
@@ -177,6 +178,9 @@ def _demo(arguments: Sequence[str]) -> int:
         line = run_demo(options.out, backend=options.backend, fresh=not options.go_on)
     except CellExecutionError as error:
         print(f"docking: a cell of the notebook failed; see {options.out}\n{error}", file=sys.stderr)
+        return 1
+    except DeadKernelError:
+        print("docking: the kernel died; the same command with --go-on goes on where it was", file=sys.stderr)
         return 1
     print(line, flush=True)
     return 0
@@ -211,23 +215,25 @@ def _screen(options: argparse.Namespace) -> int:
         ticker.say(verdict)
         screen.run(options.start, options.rounds, options.per_round, say=ticker.say)
         ticker.say("writing the results")
-    write_results(screen, options.out)
-    stats = executor.stats()
-    write_report(
-        screen,
-        receptor,
-        options.out / "report.html",
-        workers=stats.workers,
-        reference=reference,
-        redocked=redocked,
-    )
+        stats = executor.stats()
+        write_results(screen, options.out)
+        write_report(
+            screen,
+            receptor,
+            options.out / "report.html",
+            workers=stats.workers,
+            reference=reference,
+            redocked=redocked,
+        )
+    seconds = time.monotonic() - start
+    rmsd = redocked.rmsd if redocked else None
     write_summary(
         screen,
         options.out / "summary.json",
-        redock_rmsd=redocked.rmsd if redocked else None,
+        redock_rmsd=rmsd,
         warnings=receptor.warnings,
         tasks=stats.done,
-        seconds=time.monotonic() - start,
+        seconds=seconds,
     )
     ledger.close()
     print("\n".join([*(f"WARNING: {text}" for text in receptor.warnings), verdict]))
@@ -236,7 +242,7 @@ def _screen(options: argparse.Namespace) -> int:
     print("\n".join(best_rows(screen)))
     print(
         f"{len(screen.ranked())} docked, {len(rejected_rows(screen))} rows with a reason, "
-        f"{time.monotonic() - start:.0f} s; results in {options.out}"
+        f"{seconds:.0f} s; results in {options.out}, all on one page in {options.out / 'report.html'}"
     )
     return 0
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 pytestmark = [pytest.mark.notebook, pytest.mark.usefixtures("chemistry")]
 
 SIZES = {"DOCKS": "10", "ROUNDS": "1", "PER_ROUND": "2", "LIBRARY": "400", "CONFORMERS": "1", "WORKERS": "2"}
@@ -38,6 +46,9 @@ def test_the_demo_leaves_its_results_and_one_line(monkeypatch: pytest.MonkeyPatc
     with (tmp_path / "demo" / "hits.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == docked
+    predictions = (tmp_path / "demo" / "predictions.csv").read_text().splitlines()
+    assert len(predictions) == scored + 1
+    assert "id='poses-data'" in (tmp_path / "demo" / "report.html").read_text()
     assert (rows[0]["smiles"], rows[0]["score"]) == (best, matched[4])
     poses = list(Chem.SDMolSupplier(str(tmp_path / "demo" / "hits.sdf"), removeHs=False))
     assert len(poses) == docked
@@ -46,6 +57,34 @@ def test_the_demo_leaves_its_results_and_one_line(monkeypatch: pytest.MonkeyPatc
     progress = terminal.getvalue()
     assert "Redocking the reference ligand" in progress
     assert "The library" in progress
+
+
+@pytest.mark.long
+def test_a_demo_whose_kernel_is_killed_goes_on(tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    command = [sys.executable, "-m", "docking", "demo", "--out", str(out)]
+    settings = {f"CELLMILL_DEMO_{name}": value for name, value in (SIZES | BRIEF).items()}
+    path = os.pathsep.join([str(EXAMPLES), os.environ.get("PYTHONPATH", "")])
+    options: dict[str, Any] = {"env": os.environ | settings | {"PYTHONPATH": path}, "text": True}
+    rows = out / "dockings.jsonl"
+    with subprocess.Popen(command, stderr=subprocess.PIPE, **options) as first:
+        while not rows.exists() or rows.read_text().count("\n") < 5:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                first.wait(0.1)
+            assert first.returncode is None
+        match = re.search(r"process (\d+)", (out / "screen.lock").read_text())
+        assert match
+        os.kill(int(match[1]), signal.SIGKILL)
+        assert "with --go-on goes on where it was" in first.communicate()[1]
+        assert first.returncode == 1
+    found = rows.read_text()
+    again = subprocess.run([*command, "--go-on"], capture_output=True, check=True, **options)
+    assert LINE.fullmatch(again.stdout.strip().splitlines()[-1])
+    assert rows.read_text().startswith(found)
+    keys = [(row["smiles"], row["seed"]) for row in map(json.loads, rows.read_text().splitlines())]
+    assert len(set(keys)) == len(keys) == 13
+    executed = (out / "02_docking_inference.ipynb").read_text()
+    assert f"{found.count(chr(10))} dockings found" in executed
 
 
 def _check_documents(out: Path) -> None:

@@ -238,7 +238,7 @@ def _making(subject: Subject) -> str:
     if screen.ledger is not None:
         facts = [[_text(name), _text(value)] for name, value in _flat(screen.ledger.facts)]
         parts.append(
-            f"<div class='scroll'>{_table(['setting', 'value'], facts, 'Settings and versions')}</div>"
+            f"<div class='scroll' tabindex='0'>{_table(['setting', 'value'], facts, 'Settings and versions')}</div>"
         )
     notes = "".join(f"<li>{_text(note)}</li>" for note in subject.receptor.notes)
     if notes:
@@ -249,9 +249,8 @@ def _making(subject: Subject) -> str:
             [_text(name), *(_text(value) for value in row)]
             for name, row in zip(stages.index, stages.values, strict=True)
         ]
-        parts.append(
-            f"<div class='scroll'>{_table(['stage', *stages.columns], cells, 'Where the time of this run went')}</div>"
-        )
+        timed = _table(["stage", *stages.columns], cells, "Where the time of this run went")
+        parts.append(f"<div class='scroll' tabindex='0'>{timed}</div>")
     return "".join(parts)
 
 

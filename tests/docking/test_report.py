@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rdkit import Chem
 
@@ -24,11 +25,17 @@ __all__ = ["library"]  # a fixture
 
 @pytest.fixture(scope="module")
 def known() -> tuple[Receptor, Reference, str]:
-    """The tutorial's receptor as its file is, its ligand, and the known pose as if it had been docked."""
+    """The pocket of the tutorial's receptor as its file is, its ligand, and the known pose as if it had been docked."""
     folder = tutorial_folder()
-    receptor = Receptor("5-HT1B", (folder / "rec.pdb").read_text(), "", TUTORIAL_BOX, ("a note",))
     template = next(iter(Chem.SDMolSupplier(str(folder / "vina_output.sdf"))))
     reference = reference_ligand(folder / "lig.pdb", template=template, name="dihydroergotamine")
+    lines = [line for line in (folder / "rec.pdb").read_text().splitlines() if line.startswith("ATOM")]
+    atoms = np.array([[float(line[at : at + 8]) for at in (30, 38, 46)] for line in lines])
+    ligand = reference.mol().GetConformer().GetPositions()
+    near = np.linalg.norm(atoms[:, None] - ligand, axis=2).min(axis=1) < 7.0
+    pocket = {line[21:27] for line, inside in zip(lines, near, strict=True) if inside}
+    text = "\n".join(line for line in lines if line[21:27] in pocket)
+    receptor = Receptor("5-HT1B", text, "", TUTORIAL_BOX, ("a note",))
     return receptor, reference, to_pdbqt(Chem.AddHs(reference.mol(), addCoords=True))
 
 
@@ -91,6 +98,7 @@ def test_poses_are_stepped_through_in_a_browser(
 ) -> None:
     from playwright.sync_api import sync_playwright
 
+    from tests.browser.axe import grave_findings
     from tests.browser.conftest import CHROMIUM_FLAGS, chromium
 
     receptor, reference, pose = known
@@ -105,6 +113,7 @@ def test_poses_are_stepped_through_in_a_browser(
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_FLAGS)
         page = browser.new_page()
+        page.set_default_timeout(120_000)  # three dimensions, drawn without a graphics card
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: errors.append(error))
         page.goto((tmp_path / "report.html").as_uri())
@@ -117,6 +126,7 @@ def test_poses_are_stepped_through_in_a_browser(
         assert "ASP129" not in table.inner_text()
         page.get_by_role("button", name="Show the pose of hit 1").click()
         assert "ASP129" in table.inner_text()
+        assert grave_findings(page, "body") == []
         browser.close()
     assert not errors
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

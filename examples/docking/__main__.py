@@ -66,6 +66,12 @@ def parser() -> argparse.ArgumentParser:
         default=3,
         help="molecules of one scaffold that are chosen over all rounds, at most (0: any number; default %(default)s)",
     )
+    _add_means(p)
+    return p
+
+
+def _add_means(p: argparse.ArgumentParser) -> None:
+    """How thoroughly, by whom, and where to."""
     p.add_argument("--conformers", type=_count, default=6, help="conformers of the redocking check (0: none)")
     p.add_argument("--exhaustiveness", type=_positive, default=1, help="Vina's (default %(default)s)")
     p.add_argument(
@@ -92,7 +98,6 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="begin again; what is in the folder moves to its subfolder former",
     )
-    return p
 
 
 def _add_forms(p: argparse._ArgumentGroup) -> None:

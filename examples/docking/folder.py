@@ -22,7 +22,7 @@ from docking.records import DockingInputError
 SETTINGS = "screen.json"
 LOCK = "screen.lock"
 FORMER = "former"
-VERSIONS = ("cellmill", "vina", "rdkit", "meeko", "scikit-learn", "numpy")
+VERSIONS = ("cellmill", "vina", "rdkit", "meeko", "dimorphite_dl", "scikit-learn", "numpy")
 """Packages whose versions the folder tells."""
 TOLERATED = (
     "receptor.name", "versions.cellmill", "versions.scikit-learn", "versions.numpy", "versions.python",

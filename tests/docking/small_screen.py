@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-BRIEF = 20_000
+BRIEF = 60_000
 """Evaluations of a search: a tenth of a second."""
 START, ROUNDS, PER_ROUND = 8, 2, 2
 MOLECULES = (

@@ -17,7 +17,7 @@ from docking.records import Box, Docked, DockingInputError, DockSettings
 from docking.redock import judge, pose_rmsd, redock
 
 SMALL = "Cc1ccc(CN)cc1"
-BRIEF = DockSettings(spacing=0.6, evaluations=20_000)  # where a whole search of half a second shows no more
+BRIEF = DockSettings(spacing=0.6, evaluations=60_000)  # where a whole search of half a second shows no more
 
 
 def test_docking_gives_a_score_and_a_pose_in_the_box(engine: Engine, small_target: Any) -> None:

@@ -256,10 +256,10 @@ def find(address: str | None) -> str | None:
     Raises:
         UsageError: no address.
     """
-    if address == "local":
-        return None
     if address is not None and address.startswith("ray:") and not address.startswith("ray://"):
         address = address.removeprefix("ray:")
+    if address == "local":
+        return None
     if address is not None and address not in ("", "ray", "auto"):
         if not address.rpartition(":")[2].isdigit():
             raise UsageError(

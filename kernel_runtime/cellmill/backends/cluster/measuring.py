@@ -5,6 +5,7 @@ Nothing is read of processes by their numbers: those of another machine name oth
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import threading
 import time
@@ -80,9 +81,11 @@ class Measuring:
             return
         self._asked = now
         there = set(self._pool.remotes)
-        for key in [key for key in self._heard if key not in there]:
-            self._heard.pop(key, None)
-        self._pool.engine.measure(self._message, self._hear)
+        for key in list(self._heard):
+            if key not in there:
+                self._heard.pop(key, None)
+        with contextlib.suppress(Exception):  # a cluster that is going
+            self._pool.engine.measure(self._message, self._hear)
 
     def _hear(self, keys: Sequence[Hashable], answer: Any) -> None:
         """The remote workers with these keys, which share a process, have answered."""

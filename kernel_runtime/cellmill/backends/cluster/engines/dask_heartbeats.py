@@ -42,9 +42,10 @@ class Heartbeats:
 
     def read(self, workers: Mapping[str, Any], keys: Mapping[str, Sequence[Hashable]]) -> None:
         """Pass on what is new. By address: ``workers``, what the scheduler tells of each; ``keys``, those of lanes."""
-        for address in [address for address in self._asked if address not in workers]:
-            self._asked.pop(address, None)
-            self._seen.pop(address, None)
+        for address in list(self._asked):
+            if address not in workers:
+                self._asked.pop(address, None)
+                self._seen.pop(address, None)
         if self._heard is None:
             return
         for address, there in keys.items():

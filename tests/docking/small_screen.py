@@ -14,7 +14,7 @@ MOLECULES = (
     "Oc1ccc(F)cc1", "Nc1ccc(Cl)cc1", "c1ccsc1", "Cc1nccs1", "O=C1CCCN1", "OC1CCCCC1", "NC1CCCCC1", "COc1ccccc1",
     "N#Cc1ccccc1",
 )  # fmt: skip
-"""Small, so that they dock at once; one of them cannot be docked, as Vina knows no boron."""
+"""Small, so that they dock at once; one of them is a row with a reason, as Vina knows no boron."""
 
 
 def run(receptor: Any, folder: Path, workers: int, backend: str, said: Path | None = None) -> None:

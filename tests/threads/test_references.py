@@ -9,7 +9,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from cellmill import DependencyError, Executor
+from cellmill.backends.scheduled.call_encoding import Inputs
+from cellmill.backends.threads.sender import ThreadsSender
 from cellmill.worker_process.protocol import FLUSH_NS
 from tests.threads.helpers import SOON, Thing, until
 
@@ -86,3 +90,21 @@ def test_nothing_is_kept_of_calls_that_are_over(pool: Executor) -> None:
     del waiting, failed, dependent, blocker, blockers
     until(lambda: not pool._backend.calls)  # type: ignore[attr-defined]
     until(lambda: gc.collect() >= 0 and not any(ref() is not None for ref in seen))
+
+
+def test_an_input_that_is_settled_while_a_chunk_is_sent(
+    pool: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scheduler refuses the chunk, which is made anew: with the value, not with what stood for it."""
+    begin, sources = threading.Event(), ThreadsSender._sources
+
+    def settled(sender: ThreadsSender, inputs: Inputs) -> Any:
+        found = sources(sender, inputs)
+        begin.set()
+        for future in inputs:
+            future.result(SOON)
+        return found
+
+    monkeypatch.setattr(ThreadsSender, "_sources", settled)
+    future = pool.submit(begin.wait, SOON)
+    assert list(pool.map(lambda x: x, [future, [future], 5])) == [True, [True], 5]

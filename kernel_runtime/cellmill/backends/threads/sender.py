@@ -173,10 +173,11 @@ class ThreadsSender(Sender):
         count = len(body["items"])
         if shared.used:
             function, body = shared.unshared((function, body))
+        given = body
         while True:
             inputs = Inputs()
             try:
-                body = {**body, "items": packed(host, body["items"], inputs)}
+                body = {**given, "items": packed(host, given["items"], inputs)}
                 add_after(host, options.after, inputs)
             except FailedInput as failed:
                 error = outcomes.dependency_failed(failed.cause, 0)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import BrowserContext
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from cellmill.bench import machine
@@ -291,6 +292,12 @@ def say(what: str, figures: dict[str, list[Reached]], taken: float) -> None:
         verdict = "met" if most.total <= GOAL else "NOT MET"
         stages = f"{most.page:.0f} + {most.way:.0f} + {most.kernel:.0f} ({most.stolen:.0f})"
         print(f"{name:24}{middle:8.0f}{most.total:8.0f}{f'<= {GOAL:.0f}':>10}  {verdict:9}{stages}")
+
+
+@pytest.fixture
+def context(own_context: BrowserContext) -> BrowserContext:
+    """A browser that has loaded nothing before."""
+    return own_context
 
 
 @pytest.mark.timeout(900)

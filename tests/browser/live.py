@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import BrowserContext
 
 from cellmill.bench import machine
 from tests.browser.page_tasks import Task, traced
@@ -212,6 +213,12 @@ def say_long_tasks(what: str, rows: list[dict[str, Any]]) -> None:
     for row in rows:
         for task in row["over"]:
             print(f"  {row.get('tab', 'closed')}, the host took {row['stolen']:.0f}: {task}")
+
+
+@pytest.fixture
+def context(own_context: BrowserContext) -> BrowserContext:
+    """A browser that has loaded nothing before, and can be traced."""
+    return own_context
 
 
 @pytest.mark.timeout(1800)

@@ -16,6 +16,7 @@ import nbformat
 import pytest
 from nbconvert import HTMLExporter
 from PIL import Image
+from playwright.sync_api import BrowserContext
 
 from tests.browser.page_setup import prepare
 from tests.browser.test_widget import save, wait_inline
@@ -86,6 +87,12 @@ OUTPUT = ".jp-Notebook .jp-Cell >> nth={} >> .jp-OutputArea"
 @pytest.fixture
 def scale() -> int:
     return 2
+
+
+@pytest.fixture
+def context(own_context: BrowserContext) -> BrowserContext:
+    """Of the scale above."""
+    return own_context
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext
 
 from tests.browser.conftest import TIMEOUT_MS, Server
 
@@ -33,6 +33,12 @@ OPENED = """async () => {
         if (root?.checkVisibility() && Number(root.dataset.total) > 0) return performance.now() - began;
     }
 }"""
+
+
+@pytest.fixture
+def context(own_context: BrowserContext) -> BrowserContext:
+    """A browser that has loaded nothing before."""
+    return own_context
 
 
 @pytest.mark.timeout(900)

@@ -17,6 +17,7 @@ from docking.hetero import (
     SAY_WITHIN,
     Pocket,
     choose,
+    kind_of,
     left_out_near,
     listed,
     pdbqt_lines,
@@ -171,7 +172,7 @@ def _prepare(
     from meeko import PDBQTWriterLegacy
 
     whole, completed = complete(polymer)
-    bound = bind_metals(whole, [residue for residue in kept if len(residue.heavy()) == 1])
+    bound = bind_metals(whole, [residue for residue in kept if kind_of(residue) == "metal"])
     holes = gaps(whole)
     built, found = build_polymer(name, whole)
     findings = [*completed, *found, *bound]

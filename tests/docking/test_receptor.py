@@ -180,6 +180,8 @@ def test_what_holds_a_metal_is_protonated_for_it(pocket: list[str], prepared: An
     before, after = types(prepared(pocket), "CYS"), types(receptor, "CYM") + types(receptor, "CYS")
     assert before.count("HD") - after.count("HD") == 1, "the thiolate has lost its hydrogen"
     assert any("CYS 133 A binds a metal and is CYM" in text for text in receptor.remarks().splitlines())
+    water = atom_line("O", "HOH", "A 401", sulfur + 2.3 * out, "O")
+    assert "binds a metal" not in prepared([*pocket, water], selection=Selection(keep=("waters",))).remarks()
 
 
 def test_the_missing_parts_of_a_chain_are_named(pocket: list[str], prepared: Any) -> None:

@@ -82,7 +82,7 @@ class Facts:
                 self._told = dict(json.loads(self._path.read_text()))
             except (OSError, ValueError) as error:
                 raise DockingInputError(
-                    f"'{self._path}' cannot be read ({error}), so nobody can tell with which settings the dockings "
+                    f"'{self._path}' cannot be read ({error}), so it is not known with which settings the dockings "
                     f"beside it were made. Give another folder, or begin again in this one with {how}."
                 ) from error
 

@@ -88,7 +88,7 @@ class Lines:
 class Ledger:
     """The dockings and rounds of the screen in ``folder``; :func:`open_ledger` makes one.
 
-    ``notes`` are lines for whoever continues a screen: what was found, and what is different.
+    ``notes`` are lines for a person who continues a screen: what was found, and what is different.
     """
 
     _open: ClassVar[dict[Path, Ledger]] = {}

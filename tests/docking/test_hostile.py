@@ -1,4 +1,4 @@
-"""Two hundred rows as nobody would wish for: each ends with what can be docked, or with its reason."""
+"""Two hundred rows of every bad kind: each ends with what can be docked, or with its reason."""
 
 from __future__ import annotations
 

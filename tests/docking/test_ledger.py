@@ -217,7 +217,7 @@ def test_dockings_of_unknown_settings_are_refused(small_target: Any, ledger: Led
     ledger.write(Docked("C", -1.0, "pose"))
     ledger.close()
     (ledger.folder / SETTINGS).write_text("{")
-    with pytest.raises(DockingInputError, match="nobody can tell with which settings"):
+    with pytest.raises(DockingInputError, match="it is not known with which settings"):
         open_ledger(ledger.folder, small_target, DockSettings())
     (ledger.folder / SETTINGS).unlink()
     with pytest.raises(DockingInputError, match=r"no screen\.json tells"):

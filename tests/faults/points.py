@@ -163,7 +163,7 @@ class Trial:
                     submit(bytes(8000), bytes, 8000)
                 ctypes.PyDLL(None).usleep(
                     20_000
-                )  # with the GIL: nobody takes results out of the rings meanwhile
+                )  # with the GIL: no results are taken out of the rings meanwhile
         del made, held_up
         for function, future, expected in plain:
             self._outcome(function, future, expected)

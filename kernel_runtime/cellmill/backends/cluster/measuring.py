@@ -1,4 +1,4 @@
-"""What remote workers use: their processes are asked for it, about once a second, while tasks run or somebody looks.
+"""What remote workers use: their processes are asked for it, about once a second, while tasks run or a view looks.
 
 Nothing is read of processes by their numbers: those of another machine name other processes here.
 """
@@ -22,7 +22,7 @@ from .remote.measure import Answer, machine, process
 OFTEN, SELDOM = 0.2, 1.0  # seconds between questions, when work begins and later
 LATER = 10.0  # the time between questions is at least this part of the time that the work has run
 RATE = 100  # questions a second, at most
-WATCHED = 3.0  # seconds for which somebody looks
+WATCHED = 3.0  # seconds for which a view counts as looking
 STALE = 20.0  # seconds after which an answer is not told any more
 IDLE = 0.2  # seconds between looks where nothing runs
 

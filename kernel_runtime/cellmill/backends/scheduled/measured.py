@@ -46,7 +46,7 @@ class Gauge(Protocol):
         """Return the machines of the workers, as far as they are known."""
 
     def wanted(self) -> None:
-        """Somebody looks: measure in the next seconds, also while no task runs."""
+        """A view looks: measure in the next seconds, also while no task runs."""
 
 
 class Pool(Protocol):

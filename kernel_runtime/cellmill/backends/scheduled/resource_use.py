@@ -159,7 +159,7 @@ class ResourceUse:
     # -- from any thread
 
     def measured(self, index: int) -> Measured | None:
-        """Return what a worker's process uses, for somebody who looks; None: not known."""
+        """Return what a worker's process uses, for a view; None: not known."""
         self._gauge.wanted()
         return self._gauge.measure(index)
 

@@ -76,7 +76,10 @@ def protonated(smiles: str, ph: float) -> str:
         return smiles
     if form is None or form.GetNumHeavyAtoms() != mol.GetNumHeavyAtoms() or _centres(form) < _centres(mol):
         return smiles
-    return str(Chem.MolToSmiles(_one_charge_of_two(form)))
+    form = _one_charge_of_two(form)
+    if Chem.MolToSmiles(form, isomericSmiles=False) == Chem.MolToSmiles(mol, isomericSmiles=False):
+        return smiles  # as it is given, which may tell the sides of charged nitrogens as well
+    return str(Chem.MolToSmiles(form))
 
 
 def _one_charge_of_two(mol: Chem.Mol) -> Chem.Mol:

@@ -94,6 +94,7 @@ def test_molecules_whose_scores_say_little_are_marked(smiles: str, caution: str)
         ("C[C@H](N)/C=C/C(=O)O", "C[C@H]([NH3+])/C=C/C(=O)[O-]"),
         ("CC(=O)[O-]", "CC(=O)[O-]"),
         ("C[N+](C)(C)C", "C[N+](C)(C)C"),
+        ("C[N@@H+]1CCC[C@@H]1CO", "C[N@@H+]1CCC[C@@H]1CO"),
     ],
 )
 def test_molecules_are_protonated_as_in_water(smiles: str, expected: str) -> None:

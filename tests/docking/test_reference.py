@@ -12,8 +12,9 @@ from rdkit import Chem
 from rdkit.Chem import AllChem
 from rdkit.Geometry import Point3D
 
+from docking.forms import forms_of
 from docking.receptor import load_complex, tutorial_folder
-from docking.records import Box, DockingInputError
+from docking.records import Box, DockingInputError, DockSettings
 from docking.reference import Reference, reference_ligand
 
 PHENOL = "c1ccccc1O"
@@ -53,7 +54,8 @@ def ligand_smiles(tutorial: Any) -> str:
 def test_the_reference_ligand_keeps_its_bond_orders(tutorial: Any) -> None:
     _receptor, reference = tutorial
     assert sum(atom.GetIsAromatic() for atom in reference.mol().GetAtoms()) == 15
-    assert "@" in reference.smiles
+    assert "[N@@H+]" in reference.smiles
+    assert forms_of(reference.smiles, DockSettings()).smiles == (reference.smiles,), "redocked as it is known"
 
 
 def test_a_molecule_of_the_file_marks_the_pocket_and_is_not_kept(

@@ -24,8 +24,9 @@ from docking.folder import replace_file
 from docking.interactions import COLORS, LABELS, Contact, contacts, diagram
 from docking.outputs import hit_row, rejected_rows, stage_table
 from docking.pose3d import SCRIPT
-from docking.receptor import Receptor, Reference
+from docking.receptor import Receptor
 from docking.redock import SUCCESS_RMSD, Redocked
+from docking.reference import Reference
 from docking.screen import Hit, Screen
 
 STATIC = Path(__file__).with_name("static")

@@ -257,6 +257,18 @@ class Lab:
             "([name, args]) => { void window.jupyterapp.commands.execute(name, args); }", [name, arguments]
         )
 
+    def save(self) -> None:
+        """Save the notebook, once more where an output has come meanwhile."""
+        self.page.evaluate(
+            """async () => {
+                const { context } = window.jupyterapp.shell.currentWidget;
+                do {
+                    await context.save();
+                    await new Promise(resolve => setTimeout(resolve, 50));
+                } while (context.model.dirty);
+            }"""
+        )
+
     def run_cell(self, index: int) -> None:
         """Press Shift+Enter in a cell, without waiting for its end."""
         self.select_cell(index)

@@ -19,7 +19,7 @@ from PIL import Image
 from playwright.sync_api import BrowserContext
 
 from tests.browser.page_setup import prepare
-from tests.browser.test_widget import save, wait_inline
+from tests.browser.test_widget import wait_inline
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LIMIT = 300_000
@@ -165,7 +165,7 @@ def test_take_views(lab: Callable[..., Any], theme: str) -> None:
     wait_inline(one, "d.total === 60 && d.done > 30")
     take("widget", page.locator(OUTPUT.format(3)))
     one.wait_output(4, "once more")
-    save(one)
+    one.save()
     notebook = nbformat.read(one.server.root / one.name, as_version=4)
     page.set_viewport_size({"width": 900, "height": 900})
     page.set_content(HTMLExporter(theme=theme).from_notebook_node(notebook)[0])

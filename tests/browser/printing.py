@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.test_widget import save, set_theme
+from tests.browser.test_widget import set_theme
 
 CELLS = [
     "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')",
@@ -54,7 +54,7 @@ def test_printing(lab: Callable[..., Any], theme: str) -> None:
     one.screenshot(f"printing-{theme}-live")
     one.wait_kernel("idle")
     page.wait_for_timeout(500)
-    save(one)
+    one.save()
     one.load()
     page.locator(OUTPUT.format(3)).locator("summary").click()
     page.wait_for_timeout(500)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.browser.test_panel import open_doors
-from tests.browser.test_widget import save
 
 pytestmark = pytest.mark.browser
 
@@ -44,7 +43,7 @@ def test_lines_under_the_bar(lab: Callable[..., Any], tmp_path: Path) -> None:
     open_doors(tmp_path, "last")
     one.wait_output(2, "read all")
     area.locator("summary").wait_for()
-    save(one)
+    one.save()
     one.load()
     saved = one.page.locator(OUTPUT)
     saved.locator("summary").wait_for()

@@ -57,11 +57,6 @@ def replace_while_drawn(one: Any, index: int) -> None:
     one.page.evaluate("() => window.successor.renderer.dispose()")
 
 
-def save(one: Any) -> None:
-    one.command("docmanager:save")
-    one.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
-
-
 def load_without_kernel(one: Any) -> None:
     """Open the notebook with no kernel, as one that another user ran."""
     url = f"{one.server.url}/lab/workspaces/{one.workspace}-2/tree/{one.name}?token={one.server.token}&reset"
@@ -146,7 +141,7 @@ def test_reload_restart_and_a_notebook_without_a_kernel(lab: OpenLab, tmp_path: 
     wait_inline(one, "d.presence === 'loaded'")
     one.run_cell(3)
     wait_inline(one, "d.done === 40 && d.running === 2")
-    save(one)
+    one.save()
     one.load()
     # A busy kernel tells a page that was reloaded about no widget: the saved still is shown until it does.
     one.page.get_by_text("Tasks: no tasks yet").wait_for()
@@ -161,7 +156,7 @@ def test_reload_restart_and_a_notebook_without_a_kernel(lab: OpenLab, tmp_path: 
         """() => JSON.stringify(window.jupyterapp.shell.currentWidget.model.toJSON()).includes('60 done in')"""
     )
     wait_inline(one, "d.done === 60")
-    save(one)
+    one.save()
     one.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
     one.page.locator(".cellmill-still").first.wait_for()
     one.page.wait_for_selector(ROOT, state="hidden")

@@ -65,7 +65,7 @@ def _leave_to_parent() -> None:
     for executor in executors:
         if not executor._backend.forks:
             parents = ParentsBackend(executor._backend)
-            executor._backend = cast(Backend, parents)
+            executor._backend = cast("Backend", parents)
             executor._submit = parents.submit
     default, default_lock = None, threading.Lock()
 

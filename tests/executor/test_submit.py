@@ -13,6 +13,7 @@ import cellmill
 from cellmill import Executor
 from tests.support import tasks
 from tests.support.helpers import Gate, ends
+from tests.support.waiting import until
 
 
 def test_is_an_executor(ex: Executor) -> None:
@@ -172,6 +173,16 @@ def test_initializer_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
         assert executor.submit(os.getenv, "CELLMILL_TEST_WORD").result() == "closure"
 
 
+def causes_of(error: BaseException | None) -> str:
+    """What the causes of a broken executor's error say that are errors of its initializer."""
+    assert isinstance(error, concurrent.futures.BrokenExecutor)
+    chain: list[BaseException] = []
+    while error is not None:
+        chain.append(error)
+        error = error.__cause__
+    return " / ".join(str(each) for each in chain if isinstance(each, LookupError))
+
+
 def test_initializer_that_fails_breaks_the_executor() -> None:
     executor = Executor(2, initializer=tasks.fail, initargs=("no licence",))
     try:
@@ -180,14 +191,11 @@ def test_initializer_that_fails_breaks_the_executor() -> None:
         found: BaseException | None = error
     else:
         found = future.exception(30)
-    assert isinstance(found, concurrent.futures.BrokenExecutor)
-    causes = []
-    while found is not None:
-        causes.append(found)
-        found = found.__cause__
-    assert any(isinstance(cause, LookupError) and "no licence" in str(cause) for cause in causes)
-    with pytest.raises(concurrent.futures.BrokenExecutor):
+    assert "no licence" in causes_of(found)
+    until(lambda: len(executor._backend.worker_ends()) > 0)
+    with pytest.raises(concurrent.futures.BrokenExecutor) as later:
         executor.submit(tasks.double, 1)
+    assert "no licence" in causes_of(later.value)  # that the workers ended with it is no other reason
     with pytest.raises(concurrent.futures.BrokenExecutor):
         list(executor.map(tasks.double, [1]))
     executor.shutdown()

@@ -36,6 +36,7 @@ from .stale import StaleModules
 
 MOST_LOADS = 1024  # imports by workers that are remembered
 KNOWN_SECONDS = 1.0  # for the zygote's word of a worker that is at work already
+REASON_SECONDS = 1.0  # for a thread that settles what came to be done with it
 
 
 class Pool:
@@ -244,7 +245,7 @@ class Pool:
         if self.closed or member.retiring:
             return
         if ended.exitcode == INITIALIZER_FAILED:
-            self._host.resolve()
+            self._hear_why()
             self._host.break_down(
                 BackendError("the initializer of the workers failed; its error was printed")
             )
@@ -254,6 +255,12 @@ class Pool:
             self._host.break_down(BackendError(problem))
         else:
             self._start_missing()
+
+    def _hear_why(self) -> None:
+        """Have the error that a worker sent before it ended settled first, also by a thread that settles right now."""
+        deadline = time.monotonic() + REASON_SECONDS
+        while not self._host.resolve() and time.monotonic() < deadline:
+            time.sleep(0.001)
 
     def _was_ready(self, member: Member) -> bool:
         return bool(info_of(self._scheduler, member.index).state == 2)

@@ -52,8 +52,10 @@ def _streams(backend: Ending) -> Iterator[Stream]:
 
 
 def break_down(backend: Ending, error: CellmillError) -> None:
-    """Everything outstanding fails with the reason."""
-    backend.gate.broken = error
+    """Everything outstanding fails with the reason: the first one, if it is broken already."""
+    if backend.gate.broken is None:
+        backend.gate.broken = error
+    error = backend.gate.broken
     for stream in _streams(backend):
         stream.fail(error)
     table = backend.slots.entries

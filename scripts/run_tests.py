@@ -1,4 +1,4 @@
-"""Run the test suites, three at a time, go on after a failure, and end with one line of counts.
+"""Run the test suites, two at a time, go on after a failure, and end with one line of counts.
 
 ``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python backends kernels browser notebooks (all
 of these without arguments), quick (what answers within two minutes), c-long or long. The exit status is 1 when
@@ -165,11 +165,11 @@ SUITES: dict[str, Callable[[], Outcome]] = {
     "c-long": lambda: c_tests("test-long"),
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
 }
-# In the order in which they begin. A suite waits for a third of its time or more, so three of them fill two cores:
-# what takes longest begins first, so that all lanes end within the time of the shortest.
-DEFAULT = ["python", "backends", "browser", "kernels", "notebooks", "packaging", "c", "check", "typescript"]
+# In the order in which they begin. Most wait more than they compute, so two of them share two cores: what takes
+# longest begins first, so that both lanes end within the time of the shortest.
+DEFAULT = ["python", "backends", "kernels", "browser", "packaging", "notebooks", "c", "check", "typescript"]
 GROUPS = {"quick": ["brief", "check"]}
-LANES = 3
+LANES = 2
 ALONE = {"c-long", "long"}  # what nothing may run beside
 _print = threading.Lock()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from cellmill.views.samples import take_run_samples, take_sample
 from cellmill.views.scope import Scope, scope_of
 from cellmill.views.section_set import MOST_RUNS, SectionSet, check, wishes_of
 from cellmill.views.sections import SCOPED
+from tests.support.waiting import until
 
 WAIT = 60
 STATES = ("unknown", "waiting", "queued", "running", "done", "failed", "cancelled", "lost")
@@ -51,15 +52,6 @@ def odd(x: int, gate: str = "") -> int:
     if x % 15 == 0:
         raise KeyError("a fifteen")
     return x
-
-
-def until(ask: Callable[[], Any]) -> Any:
-    """What `ask` says once it says anything."""
-    deadline = time.monotonic() + WAIT
-    while not (found := ask()):
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.01)
-    return found
 
 
 def unpack(packed: bytes) -> list[str]:

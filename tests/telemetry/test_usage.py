@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from cellmill.views.scope import scope_of
 from cellmill.views.sections.journey import JourneySection
 from cellmill.views.sections.usage import UsageSection
 from cellmill.views.sections.workers import WorkersSection
+from tests.support.waiting import until
 
 SECONDS = 60
 MEGABYTE = 1 << 20
@@ -44,15 +45,6 @@ def large(gate: str) -> int:
 def small(gate: str) -> None:
     while not Path(gate).exists():
         time.sleep(0.005)
-
-
-def until(ask: Callable[[], Any]) -> Any:
-    """What `ask` says once it says anything."""
-    deadline = time.monotonic() + SECONDS
-    while not (found := ask()):
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.01)
-    return found
 
 
 def row(start: float, time: float, busy: float, memory: float, worker: float) -> Point:

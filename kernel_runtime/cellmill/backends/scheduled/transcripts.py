@@ -153,23 +153,26 @@ class Transcripts:
         """Function and task for people: the place in its map, or a number."""
         if not ticket:
             return "worker"
-        entry = self._slots.entry(ticket & NO_RUN)
-        name = self._names.get(function)
+        entry, name = self._entry(function, ticket)
         if type(entry) is Chunk:
-            name = name or function_name(entry.stream.function)
             key = entry.keys[element] if element < len(entry.keys) else None
-            return f"{name} {key}" if isinstance(key, int) else str(name)
-        return f"{name or 'task'} #{ticket >> 32}"
+            return f"{name} {key}" if isinstance(key, int) else name
+        return f"{name} #{ticket >> 32}"
 
     def _called(self, element: int, function: int, ticket: int) -> str:
         """Function and task as views call them."""
         if not ticket:
             return "worker"
+        _, name = self._entry(function, ticket)
+        return f"{name} #{ticket >> 32}" + (f".{element}" if element else "")
+
+    def _entry(self, function: int, ticket: int) -> tuple[Any, str]:
+        """A task's entry in the table of slots, and its function's name."""
         entry = self._slots.entry(ticket & NO_RUN)
         name = self._names.get(function)
         if type(entry) is Chunk:
             name = name or function_name(entry.stream.function)
-        return f"{name or 'task'} #{ticket >> 32}" + (f".{element}" if element else "")
+        return entry, name or "task"
 
     def _transcript(self, number: int, ticket: int) -> Transcript:
         cell = self._cell(ticket >> 32) if ticket else self._cells[0][1]

@@ -239,6 +239,7 @@ uint64_t csched_context_digest(void); /* changes with this process's directory o
 
 /* workers: fds = segment, doorbell, control socket, arena (all close-on-exec, to be passed on and closed) */
 int csched_worker_add(csched_t *s, uint32_t *index, int fds[4]);
+int csched_passed_close(int fds[4]); /* those of them that are open; -1 after */
 int csched_worker_lost(csched_t *s, uint32_t index); /* its process is dead: its tasks go to others */
 int csched_worker_retire(csched_t *s, uint32_t index); /* no new work; it ends when its ring is empty */
 int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info);

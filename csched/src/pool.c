@@ -149,6 +149,17 @@ int lane_add(csched_t *s, uint32_t *index)
     return rc;
 }
 
+/* Under the GIL, which a fork by Python code waits for: no child is made between the mark and the close. */
+CSCHED_EXPORT int csched_passed_close(int fds[4])
+{
+    for (int i = 0; i < 4; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+        fds[i] = -1;
+    }
+    return CSCHED_OK;
+}
+
 CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])
 {
     pthread_mutex_lock(&s->lock);
@@ -163,9 +174,7 @@ CSCHED_EXPORT int csched_worker_add(csched_t *s, uint32_t *index, int fds[4])
             if (s->workers[*index]->segment && s->workers[*index]->state == WORKER_STARTING)
                 region_orphan(s, s->workers[*index]->region);
             close_worker(s->workers[*index]);
-            for (int i = 0; i < 4; i++)
-                if (fds[i] >= 0)
-                    close(fds[i]);
+            csched_passed_close(fds);
         } else {
             s->stats.workers++;
         }

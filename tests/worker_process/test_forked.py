@@ -116,6 +116,45 @@ def forking(script: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Call
     return lambda code: script(HOLDS + code)
 
 
+def test_child_forked_at_any_line_of_a_worker_s_start_holds_none(forking: Callable[[str], str]) -> None:
+    out = forking(
+        """
+import threading
+from cellmill import Executor
+from cellmill.backends.local import pool
+from cellmill.backends.scheduled import scheduler
+
+STEPS = {pool.Pool._start_one, scheduler.Scheduler.add_worker, scheduler.Scheduler.close_passed}
+CODES = {step.__code__ for step in STEPS}
+forked = []
+
+def follow(frame, event, argument):
+    if frame.f_code not in CODES:
+        return None
+    if event == "line":
+        pid = os.fork()
+        if pid == 0:
+            held = {name for name in descriptors() if "cellmill" in name}
+            if held:
+                print(frame.f_code.co_name, frame.f_lineno, held, flush=True)
+            os._exit(len(held))
+        passes(pid)
+        forked.append(frame.f_code.co_name)
+    return follow
+
+ex = Executor(1)
+ex.submit(bytes, 100_000).result()
+threading.settrace(follow)
+ex.set_workers(2)
+ex.submit(bytes, 1).result()
+while "close_passed" not in forked:
+    ex.submit(bytes, 1).result()
+print(set(forked) == {code.co_name for code in CODES})
+"""
+    )
+    assert out == "True\n"
+
+
 def test_child_holds_no_descriptor_or_memory_of_ours(forking: Callable[[str], str]) -> None:
     out = forking(
         """

@@ -369,11 +369,11 @@ class Scheduler:
         self._passed[0:4] = [-1] * 4
 
     def close_passed(self) -> None:
-        """The new worker has its descriptors, or will not come; also in a child forked meanwhile."""
-        for place, fd in enumerate(self._passed):
-            self._passed[place] = -1
-            if fd >= 0:
-                os.close(fd)
+        """The new worker has its descriptors, or will not come; also in a child forked meanwhile.
+
+        One call that keeps the GIL: a child forked between the note and `os.close` would keep a descriptor.
+        """
+        with_gil.csched_passed_close(self._passed)
 
 
 def fill(short: Fill, long: Fill, offset: int, encoded: Encoded) -> None:

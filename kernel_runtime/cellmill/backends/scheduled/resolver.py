@@ -21,6 +21,7 @@ from .slots import SlotTable
 
 SLICE_MS = 50  # no sleep is longer: signals are looked at in between
 SPIN_US = 20
+OTHER_SECONDS = 0.5  # that another thread is given to settle what it has taken
 ALONE = frozenset((bool, int, float, str, bytes))  # types of values that refer to nothing
 CANCELLED = with_gil.CSCHED_CANCELLED
 
@@ -84,8 +85,9 @@ class Resolver:
         return True
 
     def settle(self, seconds: float) -> None:
-        """Settle what is over, and return when the callbacks of that have run, or the time is over."""
-        self.resolve()
+        """Settle what is over, and return when the callbacks of that have run, or ``seconds`` are over."""
+        if not self.resolve() and self._lock.acquire(timeout=OTHER_SECONDS):  # another thread was at it
+            self._lock.release()
         self._callbacks.drain(seconds)
 
     def _background(self) -> None:

@@ -103,17 +103,18 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
     }
 
 
-def record_tasks(executor: Executor, told: dict[tuple[int, int | None, int], str]) -> schema.TaskRecords:
+def record_tasks(executor: Executor, told: dict[tuple[int, int | None, int], object]) -> schema.TaskRecords:
     """Return the rows that a recording keeps of single tasks: those that are over among the first rows of every order,
-    and the failures. Rows in ``told`` are left out; the returned ones are added to it.
+    and the failures. Rows in ``told`` are left out unless they have changed; the returned ones are added to it.
     """
+    executor._backend.settle(0)  # the last stamp of a row tells when its result was taken
     questions = questions_of(executor)
     rows: dict[tuple[int, int | None, int], Row] = {}
     for kinds, order in (*((_OVER, order) for order in ORDERS), (_BAD, "newest")):
         for row in questions.find(kinds=kinds, order=order, most=RECORDED_ROWS)[0]:
             rows[row.task, row.element, row.attempt] = row
-    new = {key: row for key, row in rows.items() if told.get(key) != row.kind}
-    told.update((key, row.kind) for key, row in new.items())
+    new = {key: row for key, row in rows.items() if told.get(key) != (row.kind, row.stamps[-1])}
+    told.update((key, (row.kind, row.stamps[-1])) for key, row in new.items())
     now = time.monotonic_ns()
     return {
         "cellmill": schema.VERSION,

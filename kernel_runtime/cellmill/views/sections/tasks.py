@@ -39,13 +39,16 @@ class TasksSection:
 
 
 class RecordsSection:
-    """Tasks that are over, each once, beside the table as it opens: a recording answers questions from them."""
+    """Tasks that are over, beside the table as it opens: a recording answers questions from them.
+
+    Each comes once, and again if its result was taken only after that.
+    """
 
     interval = 1.0
 
     def __init__(self) -> None:
         self._executor = 0
-        self._told: dict[tuple[int, int | None, int], str] = {}
+        self._told: dict[tuple[int, int | None, int], object] = {}
         self._seen: object = None
         self._calm = False  # whether the counts were the same at the last two looks
 

@@ -19,9 +19,9 @@ import jupyterlab
 import nbformat
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, ViewportSize, sync_playwright
-from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
+from tests.browser import frames
 from tests.browser.page_errors import listen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +50,27 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if report.when == "call" and report.failed:
         item.stash[FAILED] = True
     return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[frames.NoFrames.__name__]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """Tell a test that fails from a browser that does not draw."""
+    try:
+        return (yield)
+    except Exception as error:
+        context = pyfuncitem.funcargs.get("context")
+        if context is not None:
+            try:
+                frames.check(context.pages)
+            except frames.NoFrames as found:
+                raise found from error
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,26 +197,47 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     running.close()
 
 
-@pytest.fixture(scope="session")
-def profile(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+class Profile:
     """A browser with a folder, where it keeps the compiled scripts of a page: the next one loads in a quarter less."""
-    folder = tmp_path_factory.mktemp("profile")
-    running = playwright.chromium.launch_persistent_context(
-        folder, executable_path=chromium(), args=CHROMIUM_FLAGS, viewport=VIEWPORT
-    )
-    yield running
-    running.close()
+
+    def __init__(self, playwright: Playwright, folder: Path) -> None:
+        self._playwright = playwright
+        self._folder = folder
+        self._running: BrowserContext | None = None
+
+    def context(self) -> BrowserContext:
+        """The browser that runs, or a new one."""
+        if self._running is None:
+            self._running = self._playwright.chromium.launch_persistent_context(
+                self._folder, executable_path=chromium(), args=CHROMIUM_FLAGS, viewport=VIEWPORT
+            )
+        return self._running
+
+    def close(self) -> None:
+        if self._running is not None:
+            self._running.close()
+            self._running = None
+
+
+@pytest.fixture(scope="session")
+def profile(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Profile]:
+    kept = Profile(playwright, tmp_path_factory.mktemp("profile"))
+    yield kept
+    kept.close()
 
 
 @pytest.fixture
-def context(profile: BrowserContext) -> Iterator[BrowserContext]:
+def context(profile: Profile, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
     """Where a test opens its pages: nothing but compiled scripts is left of one test for the next."""
-    yield profile
-    for page in profile.pages[1:]:  # the browser ends with its last one
+    running = profile.context()
+    yield running
+    for page in running.pages[1:]:  # the browser ends with its last one
         page.evaluate("() => { try { localStorage.clear() } catch { /* a page that has none */ } }")
         page.close()
-    profile.clear_cookies()
-    profile.clear_permissions()
+    running.clear_cookies()
+    running.clear_permissions()
+    if request.node.stash.get(FAILED, False):
+        profile.close()  # whatever is wrong with it, the next test has a new one
 
 
 @pytest.fixture
@@ -347,8 +389,6 @@ def lab(
             for text in one.page.locator("dialog").all_inner_texts():
                 print(f"a dialog is open: {text}")
             print("the end of the server's log:", server.log.read_text()[-4000:], sep="\n")
-            with contextlib.suppress(
-                PlaywrightTimeoutError
-            ):  # a page that is too slow is too slow for this, too
+            if frames.draws(one.page):
                 print(f"screenshot: {one.screenshot('failed-' + request.node.name)}")
         one.page.evaluate("() => window.jupyterapp?.serviceManager.sessions.shutdownAll()")

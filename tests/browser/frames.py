@@ -1,7 +1,7 @@
 """Chromium without a window sometimes stops to draw: its pages answer, but get no more animation frames.
 
-JupyterLab and Playwright wait for such frames, each until its limit. Nothing in the page can cure that, so the test runs
-again, once, in a new browser. A page that draws is never the reason to run a test again.
+JupyterLab and Playwright wait for such frames, each until its limit. Nothing in the page can cure that, so the test
+runs again, once, in a new browser. A page that draws is never the reason to run a test again.
 """
 
 from __future__ import annotations

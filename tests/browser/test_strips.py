@@ -45,6 +45,21 @@ def aligned(one: Any) -> Any:
     return above
 
 
+def memory_against_its_limits(one: Any) -> None:
+    """Of the worker whose task declares memory, against that; of the others and the kernel, against the machine's."""
+    memory = one.page.locator("#cellmill-panel .cellmill-worker-memory")
+    memory.get_by_text("of 200 MB").wait_for()
+    shares = {}
+    for meter in memory.locator(".cellmill-meter").all():
+        limit = (meter.get_attribute("title") or "").rpartition("of the ")[2]
+        fill = meter.locator(".cellmill-meter-fill").evaluate("one => parseFloat(one.style.width)")
+        shares.setdefault(limit.partition(" that ")[2], []).append(fill)
+    (declared,) = shares.pop("its task declares")
+    assert declared >= 90
+    assert [len(found) for found in shares.values()] == [2], shares
+    assert max(shares["this machine has"]) < 25
+
+
 def test_strips(lab: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     one = lab(LOAD, DEFINE, RUN.format(gate=str(gate)))
@@ -60,6 +75,7 @@ def test_strips(lab: OpenLab, tmp_path: Path) -> None:
     tabs = one.page.locator("#cellmill-panel .cellmill-dashboard [role=tab]")
     tabs.and_(one.page.locator("[data-tab=workers]")).click()
     one.page.locator("#cellmill-panel .cellmill-workers-tab .cellmill-near li").wait_for()
+    memory_against_its_limits(one)
     tabs.and_(one.page.locator("[data-tab=timeline]")).click()
     told = one.page.locator(f"{PAGE} .cellmill-strips-told")
     told.get_by_text("1 busy, 1 idle").wait_for()

@@ -22,6 +22,7 @@ NOTHING = Graph((), (), ())
 def seconds(backlogs: dict[int, Backlog], graph: Graph = NOTHING, workers: int = 2, **more: Any) -> float:
     found = time_left(backlogs, graph, workers, **more)
     assert found is not None
+    assert found.seconds is not None
     return found.seconds
 
 
@@ -62,7 +63,7 @@ def test_linked_tasks_are_counted_once() -> None:
 def test_a_function_that_has_never_ended_is_named_and_not_guessed() -> None:
     known = {1: Backlog("f", 4, ended=1, spent=1.0), 2: Backlog("g", 1)}
     assert time_left(known, NOTHING, 2) == TimeLeft(2.0, ("g",))
-    assert time_left({2: Backlog("g", 1)}, NOTHING, 2) is None
+    assert time_left({2: Backlog("g", 1)}, NOTHING, 2) == TimeLeft(None, ("g",))
     assert time_left({}, NOTHING, 2) is None
     assert time_left({1: Backlog("f", 0, ended=1, spent=1.0)}, NOTHING, 2) is None
 
@@ -192,3 +193,13 @@ def test_nothing_is_promised_while_paused_or_of_unknown_length() -> None:
         assert [next(results) for _ in range(100)] == [2 * n for n in range(100)]
         assert left_of(executor) is None
         results.close()
+
+
+def test_a_task_that_runs_far_longer_than_those_before_makes_a_bound_of_it() -> None:
+    known = {1: Backlog("f", 1, ended=9, spent=0.9, elapsed=(8.0,)), 2: Backlog("g", 1, ended=1, spent=4.0)}
+    found = time_left(known, NOTHING, 2)
+    assert found is not None
+    assert found.late == ("f",)
+    assert not Backlog("f", 1, ended=9, spent=0.9, elapsed=(2.0,)).late
+    assert not Backlog("f", 1, ended=1, spent=4.0, elapsed=(15.0,)).late
+    assert not Backlog("f", 1, elapsed=(15.0,)).late

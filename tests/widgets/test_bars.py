@@ -133,4 +133,6 @@ def test_a_run_beside_others_tells_no_time_of_its_own() -> None:
 def test_an_estimate_in_words() -> None:
     assert time_left(TimeLeft(42.4)) == "about 42 s left"
     assert time_left(TimeLeft(0.0)) == "about 1 s left"
+    assert time_left(TimeLeft(None, ("fit",))) == "time left not known (fit not timed yet)"
+    assert time_left(TimeLeft(1.0, (), ("fit",))) == "at least 1 s left (fit runs longer than before)"
     assert time_left(TimeLeft(125.0, ("fit",))) == "at least 2 min 05 s left (fit not timed yet)"

@@ -90,11 +90,17 @@ def duration(seconds: float) -> str:
 
 
 def time_left(left: TimeLeft) -> str:
-    """An estimate in words: `about 42 s left`; `at least` where some functions are not in it."""
-    bound = "at least" if left.unknown else "about"
+    """An estimate in words: `about 42 s left`; `at least` where it is no more than a bound, and why."""
+    if left.seconds is None:
+        return f"time left not known ({', '.join(left.unknown)} not timed yet)"
+    bound = "at least" if left.unknown or left.late else "about"
     seconds = max(1, round(left.seconds))
     time = f"{seconds} s" if seconds < 10 else duration(seconds)
-    reason = f" ({', '.join(left.unknown)} not timed yet)" if left.unknown else ""
+    reason = ""
+    if left.unknown:
+        reason = f" ({', '.join(left.unknown)} not timed yet)"
+    elif left.late:
+        reason = f" ({', '.join(left.late)} {'runs' if len(left.late) == 1 else 'run'} longer than before)"
     return f"{bound} {time} left{reason}"
 
 

@@ -110,7 +110,7 @@ class _Cell:
         if sum(not view.finished for view in views) < 2:
             return ""  # its own line tells it
         found = backend.observer.time_left(runs_of(backend), backend.max_workers)
-        return "" if found is None else f"In all {time_left(found)}."
+        return "" if found is None or found.seconds is None else f"In all {time_left(found)}."
 
     def poll(self, now: float) -> list[View]:
         """The runs worth showing, in the order in which they began."""

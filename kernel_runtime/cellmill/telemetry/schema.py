@@ -51,8 +51,11 @@ class RunState(TypedDict):
 
 class TimeLeft(TypedDict):
     """An estimate, from the mean time of each function's tasks and from their dependencies."""
-    seconds: float  # seconds from the frame's time on
+    # seconds from the frame's time on; null while no task of any function with outstanding tasks has ended
+    seconds: float | None
     unknown: list[str]  # functions of which no task has ended yet: their tasks are not in it
+    # functions of which a task runs far longer than others did: it is a bound; null in old records
+    late: list[str] | None
 
 class Hello(Message):
     """Cellmill is loaded in this kernel."""

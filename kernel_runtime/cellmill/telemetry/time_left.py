@@ -10,6 +10,8 @@ from .forecast import Ran, makespan
 
 _PIECES = 256  # equal parts that stand for a function's many tasks without dependencies
 _OVERDUE = 0.25  # of the time that a task has run beyond its function's mean: a guess of what it still takes
+_LATE = 4  # times its function's mean: a task that has run for longer tells that the mean says nothing of it
+_LATE_SECONDS = 2.0  # at least so much longer
 _WINDOW = 5.0  # seconds over which the workers' real use is measured
 _LEAST_WINDOW = 0.5
 
@@ -18,8 +20,9 @@ _LEAST_WINDOW = 0.5
 class TimeLeft:
     """An estimate for all outstanding tasks."""
 
-    seconds: float
+    seconds: float | None  # None: of no function with outstanding tasks has one ended
     unknown: tuple[str, ...] = ()  # functions whose tasks are not in it, since none has ended
+    late: tuple[str, ...] = ()  # functions of which a task runs far longer than those that have ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,14 @@ class Backlog:
         late = [elapsed + _to_go(mean, elapsed) for elapsed in self.elapsed if elapsed > mean]
         return (self.spent + sum(late)) / (self.ended + len(late))
 
+    @property
+    def late(self) -> bool:
+        """Whether a task has run for so long that the mean of those that have ended says nothing of it."""
+        if not self.ended:
+            return False
+        mean = self.spent / self.ended
+        return max(self.elapsed, default=0.0) > max(_LATE * mean, mean + _LATE_SECONDS)
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:
@@ -60,7 +71,7 @@ class Graph:
 def time_left(
     backlogs: Mapping[int, Backlog], graph: Graph, workers: int, pace: float | None = None
 ) -> TimeLeft | None:
-    """Return how long ``workers`` still take; None where nothing is outstanding or nothing is known.
+    """Return how long ``workers`` still take; None where nothing is outstanding.
 
     ``backlogs`` are by function number. ``pace`` is how many workers' time has come to tasks on average lately, while
     others waited for a worker: less than ``workers`` where the kernel cannot feed them or a resource limits them.
@@ -68,12 +79,12 @@ def time_left(
     known = {number: backlog for number, backlog in backlogs.items() if backlog.seconds is not None}
     unknown = tuple(sorted({b.name for n, b in backlogs.items() if n not in known and b.tasks}))
     if not any(backlog.tasks for backlog in known.values()):
-        return None
+        return TimeLeft(None, unknown) if unknown else None
     tasks = _linked(known, graph) + _loose(known, graph)
     seconds = makespan(tasks, max(1, workers))
     if pace is not None:
         seconds *= max(1.0, workers / max(pace, workers / 20))
-    return TimeLeft(seconds, unknown)
+    return TimeLeft(seconds, unknown, tuple(sorted({b.name for b in known.values() if b.late})))
 
 
 def _to_go(mean: float, elapsed: float) -> float:

@@ -33,7 +33,10 @@ def left_of(executor: Executor) -> schema.TimeLeft | None:
     if backend.observer is None:
         return None
     left = backend.observer.time_left(run_registry.runs_of(backend), executor.max_workers)
-    return None if left is None else {"seconds": round(left.seconds, 3), "unknown": list(left.unknown)}
+    if left is None:
+        return None
+    seconds = None if left.seconds is None else round(left.seconds, 3)
+    return {"seconds": seconds, "unknown": list(left.unknown), "late": list(left.late)}
 
 
 def take_run_samples(executor: Executor) -> list[RunSample]:

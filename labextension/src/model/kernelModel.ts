@@ -57,6 +57,8 @@ const MOST_SCOPES = 8;
 const RATE_WINDOW = 3;
 /** Seconds by which a sum of times may be too small because of rounding. */
 const ROUNDING = 1e-6;
+/** seconds before it is said that nothing tells the time left: most tasks have ended once by then */
+const UNTIMED = 1;
 /** Steps of the history, and the seconds that each covers. */
 export const HISTORY_STEPS = 60;
 export const HISTORY_STEP = 0.5;
@@ -318,6 +320,9 @@ export class KernelModel {
       return null;
     }
     const gone = Math.max(0, time - snapshot.time);
+    if (left.seconds === null) {
+      return this._elapsed(time) < UNTIMED ? null : left;
+    }
     return { ...left, seconds: Math.max(0, left.seconds - gone) };
   }
 

@@ -46,9 +46,12 @@ export interface RunState {
 
 /** An estimate, from the mean time of each function's tasks and from their dependencies. */
 export interface TimeLeft {
-  /** seconds from the frame's time on */ readonly seconds: number;
+  /** seconds from the frame's time on; null while no task of any function with outstanding tasks has ended */
+  readonly seconds: number | null;
   /** functions of which no task has ended yet: their tasks are not in it */
   readonly unknown: readonly string[];
+  /** functions of which a task runs far longer than others did: it is a bound; null in old records */
+  readonly late: readonly string[] | null;
 }
 
 /** Cellmill is loaded in this kernel. */
@@ -804,7 +807,9 @@ const runState = record<RunState>({
     id: integer, name: string, total: nullable(integer), done: integer, failed: integer,
     cancelled: nullable(integer), priority: integer
 });
-const timeLeft = record<TimeLeft>({ seconds: number, unknown: list(string) });
+const timeLeft = record<TimeLeft>({
+    seconds: nullable(number), unknown: list(string), late: nullable(list(string))
+});
 const failedLine = record<FailedLine>({
     request: string, line: integer, text: string, error: string, message: string, count: integer
 });

@@ -14,7 +14,7 @@ import { RunsView } from './runs';
 import { ScopeView } from './scope';
 import { Sparkline } from './sparkline';
 import { TabStrip } from './tabStrip';
-import { leftText, unknownText } from './timeLeft';
+import { boundText, leftText } from './timeLeft';
 import type { Translator } from './translator';
 
 /** What to draw: a kernel's state, and the name of its notebook. */
@@ -58,7 +58,7 @@ export class DashboardView {
     this._times = child(figures, 'div', 'cellmill-times');
     this._elapsed = child(this._times, 'span', 'cellmill-elapsed');
     this._left = child(this._times, 'span', 'cellmill-left');
-    this._unknown = child(this._times, 'span', 'cellmill-unknown');
+    this._bound = child(this._times, 'span', 'cellmill-bound');
     const list = child(figures, 'dl', 'cellmill-counts');
     this._failed = term(list, trans.__('Failed'), 'cellmill-failed');
     this._cancelled = term(list, trans.__('Cancelled'), 'cellmill-cancelled');
@@ -224,9 +224,11 @@ export class DashboardView {
     this._times.hidden = counts.total === 0;
     setText(this._elapsed, elapsedText(state, counts, trans));
     setText(this._left, state.left === null ? '' : leftText(state.left, trans));
-    const unknown = whyUnknown(state, counts, trans);
-    this._unknown.hidden = unknown === '';
-    setText(this._unknown, unknown);
+    const bound = whyBound(state, counts, trans);
+    this._bounded = outstanding(counts) && (this._bounded || bound !== '');
+    this._bound.hidden = !this._bounded; // its line stays until the work ends: what is below does not move
+    setText(this._bound, bound);
+    this._bound.title = bound;
     this._sparkline.draw(
       state.history,
       trans.__('Tasks per second over the last half minute, now %1', perSecond)
@@ -294,7 +296,9 @@ export class DashboardView {
   private readonly _times: HTMLElement;
   private readonly _elapsed: HTMLElement;
   private readonly _left: HTMLElement;
-  private readonly _unknown: HTMLElement;
+  private readonly _bound: HTMLElement;
+  /** whether the time that is left was a bound at some time in this piece of work */
+  private _bounded = false;
   private readonly _sparkline: Sparkline;
   private readonly _failed: HTMLElement;
   private readonly _cancelled: HTMLElement;
@@ -315,9 +319,9 @@ function elapsedText(state: KernelState, counts: Counts, trans: Translator): str
 }
 
 /** Why the time that is left is no more than a bound, or not known; empty if it is. */
-function whyUnknown({ left, run }: KernelState, counts: Counts, trans: Translator): string {
+function whyBound({ left, run }: KernelState, counts: Counts, trans: Translator): string {
   if (left !== null) {
-    return unknownText(left, trans);
+    return boundText(left, trans);
   }
   return run !== null && outstanding(counts) ? trans.__('time left: see all of this work') : '';
 }

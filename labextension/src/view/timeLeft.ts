@@ -4,19 +4,23 @@ import type { TimeLeft } from '../protocol/messages';
 import { wholeSeconds } from './format';
 import type { Translator } from './translator';
 
-/** "about 40 s left"; "at least" where some functions have not run yet. */
-export function leftText({ seconds, unknown }: TimeLeft, trans: Translator): string {
+/** "about 40 s left"; "at least" where some functions have not run yet, or a task runs far longer than others did. */
+export function leftText({ seconds, unknown, late }: TimeLeft, trans: Translator): string {
+  if (seconds === null) {
+    return trans.__('time left not known');
+  }
   const time = wholeSeconds(Math.max(1, seconds));
-  return unknown.length === 0
+  return unknown.length === 0 && (late ?? []).length === 0
     ? trans.__('about %1 left', time)
     : trans.__('at least %1 left', time);
 }
 
 /** Why it is no more than a bound; empty if it is not. */
-export function unknownText({ unknown }: TimeLeft, trans: Translator): string {
+export function boundText({ unknown, late }: TimeLeft, trans: Translator): string {
   const [first, ...others] = unknown;
   if (first === undefined) {
-    return '';
+    const [slow] = late ?? [];
+    return slow === undefined ? '' : trans.__('%1 runs longer than before', slow);
   }
   return others.length === 0
     ? trans.__('%1 not timed yet', first)

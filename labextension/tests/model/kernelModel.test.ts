@@ -57,14 +57,22 @@ test('the rate of finished work is its mean', () => {
 
 test('the time left goes down between frames, and ends with the work', () => {
   const model = new KernelModel();
-  const left = { seconds: 8, unknown: ['fit'] };
+  const left = { seconds: 8, unknown: ['fit'], late: [] };
   model.push(snapshot(2, 20, 100, { left }), 1002);
-  assert.deepEqual(model.state(1005).left, { seconds: 5, unknown: ['fit'] });
+  assert.deepEqual(model.state(1005).left, { seconds: 5, unknown: ['fit'], late: [] });
   near(model.state(1005).elapsed, 5);
   assert.equal(model.state(1100).left?.seconds, 0);
   model.push(snapshot(20, 100, 100, { left: null }), 1020);
   assert.equal(model.state(1030).left, null);
   near(model.state(1030).elapsed, 20);
+});
+
+test('that nothing tells the time left is said after a second', () => {
+  const model = new KernelModel();
+  const untimed = { seconds: null, unknown: ['fit'], late: [] };
+  model.push(snapshot(0.5, 0, 100, { left: untimed }), 1000.5);
+  assert.equal(model.state(1000.6).left, null);
+  assert.deepEqual(model.state(1002).left, untimed);
 });
 
 test('work that was over within one frame still has a rate', () => {

@@ -69,6 +69,8 @@ class Remaining:
             return (
                 None
                 if said is None
+                else said
+                if said.seconds is None
                 else replace(said, seconds=max(0.0, said.seconds - (now - self._said_at)))
             )
 

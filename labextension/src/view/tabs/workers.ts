@@ -72,7 +72,7 @@ class Row {
 
   readonly element: HTMLElement;
 
-  drawWorker(worker: WorkerState, most: number): void {
+  drawWorker(worker: WorkerState, machine: number): void {
     const trans = this._trans;
     this._index = worker.index;
     setText(this._name, String(worker.index));
@@ -82,15 +82,15 @@ class Row {
     setText(this._address, worker.address ?? '');
     this._address.title = worker.address ?? '';
     if (worker.shares !== null) {
-      this._draw(worker.pid, null, null, most);
+      this._draw(worker.pid, null, null);
       this._memory.draw(trans.__('with %1', worker.shares), 0);
       this._memory.title = trans.__(
         'In the process of worker %1, whose processors and memory are those of both',
         worker.shares
       );
     } else {
-      this._draw(worker.pid, worker.cpu, worker.memory, most);
-      this._drawLimit(worker);
+      this._draw(worker.pid, worker.cpu, worker.memory);
+      this._drawLimit(worker, machine);
     }
     this.element.dataset.state = worker.state;
     setText(this._done, count(worker.done));
@@ -103,30 +103,50 @@ class Row {
     }
   }
 
-  drawKernel(machine: Machine, most: number): void {
+  drawKernel(machine: Machine): void {
     setText(this._name, this._trans.__('Kernel'));
-    this._draw(machine.pid, machine.cpu, machine.used, most);
+    this._draw(machine.pid, machine.cpu, machine.used);
+    this._drawOfMachine(machine.used, machine.memory);
   }
 
-  /** Where the cluster allows a worker so much memory: what this counts, against that. */
-  private _drawLimit({ memory, resident, limit }: WorkerState): void {
-    if (resident === null || limit === null) {
-      return;
+  /** Its memory against the least that limits it: its cluster, what its task declares, or the machine. */
+  private _drawLimit(worker: WorkerState, machine: number): void {
+    const { memory, resident, limit, declared, address } = worker;
+    if (resident !== null && limit !== null) {
+      this._memory.draw(bytes(resident), resident / limit);
+      setText(this._limit, this._trans.__('of %1', bytes(limit)));
+      this._memory.title = this._trans.__(
+        '%1 of resident memory, of the %2 that the cluster allows; %3 are its own',
+        bytes(resident),
+        bytes(limit),
+        bytes(memory ?? 0)
+      );
+    } else if (memory !== null && declared !== null) {
+      this._memory.draw(bytes(memory), memory / declared);
+      setText(this._limit, this._trans.__('of %1', bytes(declared)));
+      this._memory.title = this._trans.__(
+        '%1 of its own, of the %2 that its task declares',
+        bytes(memory),
+        bytes(declared)
+      );
+    } else if (memory !== null && address === null) {
+      this._drawOfMachine(memory, machine);
     }
-    this._memory.draw(bytes(resident), resident / limit);
-    setText(this._limit, this._trans.__('of %1', bytes(limit)));
+  }
+
+  private _drawOfMachine(memory: number, machine: number): void {
+    this._memory.draw(bytes(memory), memory / Math.max(1, machine));
     this._memory.title = this._trans.__(
-      '%1 of resident memory, of the %2 that the cluster allows; %3 are its own',
-      bytes(resident),
-      bytes(limit),
-      bytes(memory ?? 0)
+      '%1 of its own, of the %2 that this machine has',
+      bytes(memory),
+      bytes(machine)
     );
   }
 
-  private _draw(pid: number | null, cpu: number | null, memory: number | null, most: number): void {
+  private _draw(pid: number | null, cpu: number | null, memory: number | null): void {
     this._name.title = pid === null ? '' : this._trans.__('process %1', pid);
     this._cpu.draw(cpu === null ? '–' : `${Math.round(100 * cpu)}%`, cpu ?? 0);
-    this._memory.draw(memory === null ? '–' : bytes(memory), (memory ?? 0) / Math.max(1, most));
+    this._memory.draw(memory === null ? '–' : bytes(memory), 0);
     this._memory.title = '';
     setText(this._limit, '');
   }
@@ -220,16 +240,15 @@ class WorkersTab implements Tab {
     while (this._rows.length > workers.length) {
       this._rows.pop()?.element.remove();
     }
-    const sizes = workers.map(worker => worker.memory ?? 0);
-    const most = 1.2 * Math.max(1, told?.machine?.used ?? 0, ...sizes);
+    const machine = told?.machine?.memory ?? 0;
     workers.forEach((worker, index) => {
       this._rows[index] ??= new Row(this._body, trans, place =>
         this._send({ cellmill: VERSION, kind: 'replace-worker', worker: place })
       );
-      this._rows[index].drawWorker(worker, most);
+      this._rows[index].drawWorker(worker, machine);
     });
     if (told !== null && told.machine !== null) {
-      this._kernel.drawKernel(told.machine, most);
+      this._kernel.drawKernel(told.machine);
     }
     this._drawLink(told?.dashboard ?? null);
     this._drawMachine(told);

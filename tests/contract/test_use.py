@@ -11,7 +11,7 @@ from typing import Any
 import cellmill
 from cellmill import Executor
 from cellmill.views.sections.workers import WorkersSection
-from tests.contract.abilities import Abilities, elsewhere
+from tests.contract.abilities import Abilities, elsewhere, later
 from tests.support.waiting import until
 
 BLOCK = 150 << 20
@@ -54,3 +54,42 @@ def test_memory_of_workers_and_functions(ex: Executor, able: Abilities, tmp_path
     assert max(point.memory for point in points[-20:] if point.memory == point.memory) > BLOCK
     gate.touch()
     assert list(results) == [BLOCK]
+
+
+def work(gate: str) -> int:
+    """Use a processor until told."""
+    turns = 0
+    while not Path(gate).exists():
+        turns += 1
+        time.sleep(0.001)
+    return turns
+
+
+@later
+def test_workers_over_time(ex: Executor, able: Abilities, tmp_path: Path) -> None:
+    """Threads of the kernel have its processors and memory, which count once."""
+    gate = tmp_path / "gate"
+    result = ex.submit(work, str(gate))
+
+    def busy() -> bool:
+        points = ex._backend.use.points(0)  # type: ignore[union-attr]
+        last = points[-1] if points else None
+        return last is not None and (last.busy, last.idle) == (1, able.workers - 1) and last.cpu > 0
+
+    until(busy)
+    last = ex._backend.use.points(0)[-1]  # type: ignore[union-attr]
+    assert last.memory > 0
+    if not able.apart:
+        assert last.kernel != last.kernel  # it is the workers' process
+        assert last.memory < last.used
+        told = workers_of(ex)
+        assert [worker["shares"] for worker in told] == [None, told[0]["index"]]
+        assert [bool(worker["memory"]) for worker in told] == [True, False]
+    gate.touch()
+    assert result.result() > 0
+
+
+def workers_of(executor: Executor) -> list[Any]:
+    frame = WorkersSection().frame(executor)
+    assert frame is not None
+    return list(frame["workers"])

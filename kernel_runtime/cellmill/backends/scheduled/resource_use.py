@@ -114,7 +114,10 @@ class ResourceUse:
                 if info.ticket:
                     self._note(index, info, found)
         hosts = self._gauge.hosts()
-        kernel = of_process(os.getpid()) if any(host.here for host in hosts) else None
+        apart = (
+            os.getpid() not in processes
+        )  # else the workers are threads of the kernel: it is counted with them
+        kernel = of_process(os.getpid()) if apart and any(host.here for host in hosts) else None
         kernel_share = UNKNOWN if kernel is None else self._shares.of(os.getpid(), kernel.at, kernel.seconds)
         known = [cpu for _, cpu in processes.values() if cpu == cpu]
         self._history.push(

@@ -18,9 +18,11 @@ from ..inline import InlineBackend
 from ..map_iterator import MapIterator
 from ..map_options import MapOptions
 from ..scheduled.backend import ScheduledBackend
+from ..scheduled.resource_use import ResourceUse
 from . import task_streams
 from .call import Call
 from .listening import ThreadListener
+from .measuring import ThreadGauge
 from .names import Names
 from .pool import ThreadPool
 from .profiling import ThreadProfiling
@@ -85,6 +87,9 @@ class ThreadsBackend(ScheduledBackend):
             self.listener.members = self.pool.members
             self.profiling = ThreadProfiling(self.pool.members, self.functions.names)
             undo.pop_all()
+        gauge = ThreadGauge(self.pool)
+        self.use = ResourceUse(self, gauge)
+        gauge.start(self.use)
         self.open()
 
     def make_failures(self) -> ThreadFailures:

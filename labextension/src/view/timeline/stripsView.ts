@@ -185,14 +185,11 @@ export class StripsView {
     } else {
       parts.push(trans.__('workers have %1', size(all.memory[at])));
       parts.push(trans.__('%1 of %2 in use', size(all.used[at]), bytes(all.limit)));
-      parts.push(
-        trans.__(
-          'CPU %1 of %2, kernel %3',
-          number(all.cpu[at]),
-          count(all.cpus),
-          number(all.kernel[at])
-        )
-      );
+      parts.push(trans.__('CPU %1 of %2', number(all.cpu[at]), count(all.cpus)));
+      const kernel = all.kernel[at];
+      if (kernel !== undefined && !Number.isNaN(kernel)) {
+        parts.push(trans.__('kernel %1', number(kernel))); // else it is elsewhere, or the workers are its threads
+      }
     }
     return parts.join(' · ');
   }

@@ -73,6 +73,9 @@ class Threads:
     def dashboard(self) -> str:
         return ""
 
+    def leave_alone(self, key: Hashable) -> None:
+        """A thread that gets no packs waits."""
+
     def measure(self, message: bytes, heard: Heard) -> None:
         """This process is the kernel's: there is nothing to tell of it."""
 

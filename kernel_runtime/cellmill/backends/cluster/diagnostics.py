@@ -40,7 +40,7 @@ def warn_slow(remote: RemoteWorker) -> None:
 
 def warn_without(remote: RemoteWorker, error: BaseException) -> None:
     """Warn that a remote worker cannot be used; others still can."""
-    _warn(f"cellmill goes on without {remote.label}: {error}")
+    _warn(f"cellmill leaves the worker {remote.address} alone and goes on with the others: {error}")
 
 
 def warn_unending(remote: RemoteWorker, error: BaseException) -> None:

@@ -88,7 +88,8 @@ def greet(lane: Greeter, settings: bytes) -> bool:
     """
     for count in range(HELLOS):
         sent = time.monotonic_ns()
-        asked = lane.dispatch(pack.HELLO, 0, [settings] if count == 0 else [])
+        # settings are pickled: they go where the first exchange has found the same versions
+        asked = lane.dispatch(pack.HELLO, 0, [settings] if count == 1 else [])
         deadline = time.monotonic() + GREETING_SECONDS
         while not asked.over and lane.lost is None:
             nogil.csched_lane_wait(lane.handle, SLICE_MS)
@@ -105,16 +106,19 @@ def greet(lane: Greeter, settings: bytes) -> bool:
             raise diagnostics.explain(asked.error)
         reply = pack.decode_reply(asked.answer)
         lane.clock.exchanged(sent, reply.begun, reply.ended, received)
-        if count == 0 and not _meet(lane, pickle.loads(reply.data)):
+        answer = pickle.loads(reply.data)
+        if count == 0:
+            _meet(lane, answer)
+        elif count == 1 and not _settled(lane, answer):
             return False
         if reply.frames.nbytes:
             lane.hear(reply.frames)
-        if lane.clock.same:
+        if lane.clock.same and count:
             break
     return True
 
 
-def _meet(lane: Greeter, answer: dict[str, Any]) -> bool:
+def _meet(lane: Greeter, answer: dict[str, Any]) -> None:
     mine, theirs = entry.versions(), answer["versions"]
     if mine != theirs:
         differ = ", ".join(
@@ -124,9 +128,12 @@ def _meet(lane: Greeter, answer: dict[str, Any]) -> bool:
             f"the worker {lane.remote.label} has {differ}. Tasks and results cannot be exchanged between them: "
             "install the same versions at both ends."
         )
-    lane.page.known = bool(answer["page"])
     lane.clock.same = bool(answer["boot"]) and answer["boot"] == clocks.boot()
     lane.pid = lane.pid or int(answer["pid"])
+
+
+def _settled(lane: Greeter, answer: dict[str, Any]) -> bool:
+    lane.page.known = bool(answer["page"])
     if "error" in answer:
         lane.initializer_failed(answer["error"])
         return False

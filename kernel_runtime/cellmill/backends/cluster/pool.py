@@ -86,9 +86,9 @@ class LanePool:
 
     # -- what the engine tells
 
-    def came(self, remote: RemoteWorker) -> None:
+    def came(self, *remotes: RemoteWorker) -> None:
         with self.lock:
-            self.remotes[remote.key] = remote
+            self.remotes.update({remote.key: remote for remote in remotes})
         self.open_lanes()
 
     def gone(self, key: Hashable, reason: str) -> None:
@@ -130,17 +130,27 @@ class LanePool:
         if self.closed or lane.lost is not None:
             return
         lane.lost = str(error)
-        with self.lock:
-            self.remotes.pop(lane.remote.key, None)
         if isinstance(error, BackendError):
-            if not any(other.ready for other in list(self.members.values()) if other is not lane):
-                self._host.break_down(error)
-            else:
-                diagnostics.warn_without(lane.remote, error)
+            self._refuse(lane.remote, error)
         else:
+            with self.lock:
+                self.remotes.pop(lane.remote.key, None)
             self._host.report(error)
             if not any(other.ready for other in list(self.members.values()) if other is not lane):
                 self._host.break_down(diagnostics.describe(error))
+
+    def _refuse(self, unfit: RemoteWorker, error: BackendError) -> None:
+        """Go on without the process of a remote worker that cannot run packs; it is left alone."""
+        with self.lock:
+            known = unfit.key in self.remotes
+            for key in [key for key, remote in self.remotes.items() if remote.process == unfit.process]:
+                del self.remotes[key]
+            others = bool(self.remotes)
+        self.engine.leave_alone(unfit.key)
+        if not others:
+            self._host.break_down(error)
+        elif known:  # the first of its threads says it
+            diagnostics.warn_without(unfit, error)
 
     @property
     def stopped(self) -> bool:

@@ -33,6 +33,10 @@ TAKERS = 4  # threads that fetch replies
 # Its own `resources` place what Dask runs; what tasks of ours hold is counted in the kernel.
 _OURS = {"worker_resources": "resources"}
 
+# What a pack calls. As text it loads everywhere: a message that a worker or a scheduler of Dask cannot unpickle, because
+# Cellmill is not installed there, closes the worker, and what others keep in it is lost.
+_RUN = f"__import__('importlib').import_module({entry.__name__!r}).run(data)"
+
 Key = tuple[str, int]  # address of a worker, and which of its threads
 
 
@@ -56,6 +60,7 @@ class DaskEngine:
         self._futures: dict[int, tuple[Any, str]] = {}  # by pack: future, address
         self._prefix = f"cellmill-{os.getpid()}-{id(self):x}"
         self._heartbeats = Heartbeats()
+        self._answered: set[str] = set()  # addresses that have run a pack: Cellmill is there
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
         self._changes = threading.Event()
         self._closed = False
@@ -197,8 +202,8 @@ class DaskEngine:
             self._forget(address)
             for remote in remotes:
                 self._lanes.gone(remote.key, "its Dask worker left the cluster")
-        for remote in came:
-            self._lanes.came(remote)
+        if came:
+            self._lanes.came(*came)
         self._heartbeats.read(workers, keys)
 
     def _refill(self) -> None:
@@ -231,8 +236,9 @@ class DaskEngine:
     def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
         address = key[0]  # type: ignore[index]
         future = self._client.submit(
-            entry.run,
-            data,
+            eval,
+            _RUN,
+            {"data": data},
             key=f"{self._prefix}-{pack}",
             workers=[address],
             pure=False,
@@ -253,6 +259,8 @@ class DaskEngine:
         try:
             if future.status == "finished":
                 reply = future.result(timeout=START_SECONDS)
+                with self._lock:
+                    self._answered.add(self._futures[pack][1] if pack in self._futures else "")
                 self._lanes.replied(pack, reply)
             elif future.status == "error":
                 self._lanes.failed(pack, future.exception())
@@ -295,9 +303,16 @@ class DaskEngine:
         address = key[0]  # type: ignore[index]
         return self._client.run(entry.hear, message, workers=[address])[address]
 
+    def leave_alone(self, key: Hashable) -> None:
+        address = key[0]  # type: ignore[index]
+        with self._lock:
+            if address in self._workers:
+                self._workers[address] = (self._workers[address][0], [])
+
     def measure(self, message: bytes, heard: Heard) -> None:
         with self._lock:
-            addresses = list(self._workers)
+            self._answered.intersection_update(self._workers)
+            addresses = [a for a in self._answered if self._workers[a][1]]
         self._heartbeats.ask(self._client, addresses, message, heard)
 
     def dashboard(self) -> str:

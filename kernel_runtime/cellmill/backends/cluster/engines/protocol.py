@@ -27,6 +27,11 @@ class RemoteWorker:
     limit: int = 0  # bytes of memory at which the cluster ends its process; 0: none, or not known
 
     @property
+    def address(self) -> str:
+        """Return its process's name for people."""
+        return self.label if self.process_key is None else str(self.process_key)
+
+    @property
     def process(self) -> Hashable:
         """Return what names its process, equal for those that share one."""
         return self.key if self.process_key is None else self.process_key
@@ -38,8 +43,8 @@ Heard = Callable[[Sequence[Hashable], Any], None]  # the remote workers of one p
 class Lanes(Protocol):
     """Receives an engine's events, from any thread, also within a call of the engine; never blocks for long."""
 
-    def came(self, remote: RemoteWorker) -> None:
-        """The remote worker takes packs from now on."""
+    def came(self, *remotes: RemoteWorker) -> None:
+        """These remote workers take packs from now on."""
 
     def gone(self, key: Hashable, reason: str) -> None:
         """The remote worker is lost, and with it every pack that was sent there and has not been replied to."""
@@ -70,7 +75,8 @@ class Engine(Protocol):
 
     def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
         """Run `remote.run(data)` on the remote worker. Its packs run one after another, in the order in which they were
-        sent: one for which the cluster does not see to that says so by `RemoteWorker.packs`.
+        sent: one for which the cluster does not see to that says so by `RemoteWorker.packs`. A remote worker without
+        Cellmill, or with another Python, fails the pack and is otherwise unharmed.
         """
 
     def tell(self, key: Hashable, message: bytes) -> None:
@@ -78,6 +84,9 @@ class Engine(Protocol):
 
     def ask(self, key: Hashable, message: bytes) -> Any:
         """Call `remote.hear(message)` on the remote worker, also while a pack runs there, and return its result."""
+
+    def leave_alone(self, key: Hashable) -> None:
+        """Send nothing more to the process of this remote worker: it cannot run packs."""
 
     def measure(self, message: bytes, heard: Heard) -> None:
         """Have each process with remote workers call `remote.hear(message)`, also while packs run there, once or now

@@ -206,6 +206,9 @@ class RayEngine:
             raise BackendError(f"a worker of Ray did not answer: {value}")
         return value
 
+    def leave_alone(self, key: Hashable) -> None:
+        """An actor is Cellmill's own, and hears nothing that is not sent to it."""
+
     def measure(self, message: bytes, heard: Heard) -> None:
         """Have each actor call `remote.hear(message)`, and hear what it returns."""
         self._heard = heard

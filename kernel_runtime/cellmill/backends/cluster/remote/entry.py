@@ -15,6 +15,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import cloudpickle
+
 from .... import __version__
 from ....serialization.exceptions import encode_error
 from .. import clocks, pack
@@ -96,7 +98,11 @@ def in_task() -> bool:
 
 def versions() -> dict[str, str]:
     """Return the versions that must be the same at both ends."""
-    return {"cellmill": __version__, "Python": ".".join(platform.python_version_tuple()[:2])}
+    return {
+        "cellmill": __version__,
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "cloudpickle": ".".join(cloudpickle.__version__.split(".")[:2]),
+    }
 
 
 def _greet(data: list[Any], begun: int) -> bytes:

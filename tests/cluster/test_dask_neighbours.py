@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -12,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from cellmill import Executor, WorkerLostError
+from cellmill import Executor, TaskTimeoutError, WorkerLostError
 from cellmill.backends.cluster.remote import entry
 from tests.support import tasks
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, Gate
+from tests.support.waiting import until
 
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
 
@@ -96,6 +98,16 @@ def worker(client: Any, tmp_path: Path) -> Iterator[StartWorker]:
             process.kill()
 
 
+@contextlib.contextmanager
+def heard() -> Iterator[list[str]]:
+    """The texts of all warnings, once it is left."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        yield texts
+    texts += [str(each.message) for each in said]
+
+
 def _greeted() -> int:
     return len(entry._runners)
 
@@ -108,16 +120,17 @@ def test_workers_that_cannot_run_packs_are_left_alone(
     other = worker("other", "--no-nanny", site=OTHER)
     pids = {str(address): pid for address, pid in client.run(os.getpid).items()}
     data = client.scatter([1, 2], workers=[without]) + client.scatter([3, 4], workers=[other])
-    with Executor(backend=client) as unusable:
-        with pytest.raises(WorkerLostError, match=r"import Cellmill|same versions"):
-            unusable.submit(os.getpid).result(SECONDS)
+    with (
+        heard(),
+        Executor(backend=client) as unusable,
+        pytest.raises(WorkerLostError, match=r"import Cellmill|same versions"),
+    ):
+        unusable.submit(os.getpid).result(SECONDS)
     fit = worker("fit", "--no-nanny")
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        with Executor(backend=client, initializer=os.mkdir, initargs=(str(tmp_path / "settled"),)) as ex:
-            assert set(ex.map(tasks.pid, range(100))) == {client.run(os.getpid, workers=[fit])[fit]}
-            assert ex.stats().workers == 1
-    found = sorted(str(each.message) for each in said if "leaves the worker" in str(each.message))
+    with heard() as said, Executor(backend=client, initializer=os.getpid) as ex:
+        assert set(ex.map(tasks.pid, range(100))) == {client.run(os.getpid, workers=[fit])[fit]}
+        until(lambda: ex.stats().workers == 1)
+    found = [text for text in said if "leaves the worker" in text]
     assert len(found) == 2  # one for each process, however many threads it has
     texts = {address: next(text for text in found if address in text) for address in (without, other)}
     assert "pip install cellmill" in texts[without]
@@ -127,3 +140,68 @@ def test_workers_that_cannot_run_packs_are_left_alone(
     assert [future.result(SECONDS) for future in data] == [1, 2, 3, 4]
     assert {**pids, fit: pids.get(fit)}.keys() == client.scheduler_info(n_workers=-1)["workers"].keys()
     assert {a: p for a, p in client.run(os.getpid).items() if a in pids} == pids
+
+
+@pytest.mark.parametrize("allowed", [False, True], ids=["not-allowed", "others-are-there"])
+def test_a_task_that_does_not_end_harms_nobody(
+    client: Any, worker: StartWorker, gate: Gate, tmp_path: Path, allowed: bool
+) -> None:
+    """In a process that others use, its thread is left alone; what runs in other threads there runs on."""
+    address = worker("shared", "--nanny", "--nthreads", "3")
+    pid = client.run(os.getpid)[address]
+    theirs, ours = Gate(_folder(tmp_path, "theirs")), Gate(_folder(tmp_path, "ours"))
+    data = client.scatter([1, 2])
+    neighbour = client.submit(_counted, theirs.folder)
+    theirs.wait_started()
+    with heard() as said, Executor(backend=client, end_workers=allowed) as ex:
+        list(ex.map(tasks.double, range(2000)))  # so that many tasks go at once
+        innocent = ex.submit(_counted, ours.folder)
+        ours.wait_started()
+        held = ex.options(timeout=0.2).submit(tasks.hold, gate.folder)
+        rest = [ex.submit(tasks.count_call, str(_folder(tmp_path, str(i)))) for i in range(200)]
+        gate.wait_started()
+        with pytest.raises(TaskTimeoutError):
+            held.result(SECONDS)
+        ours.release()
+        theirs.release()
+        assert innocent.result(SECONDS) == 1
+        assert [future.result(SECONDS) for future in rest] == [1] * 200
+        assert neighbour.result(SECONDS) == 1
+        gate.release()
+        until(lambda: ex.stats().workers == 3)
+    why = "others have work" if allowed else "end_workers=True"
+    assert any(why in text and "used again when it is through" in text for text in said)
+    assert [future.result(SECONDS) for future in data] == [1, 2]
+    assert client.run(os.getpid)[address] == pid
+    assert [len(list(tmp_path.glob(f"{which}/call-*"))) for which in ("theirs", "ours")] == [1, 1]
+
+
+def test_a_process_may_be_ended_where_nobody_else_is(
+    client: Any, worker: StartWorker, gate: Gate, tmp_path: Path
+) -> None:
+    ours = Gate(_folder(tmp_path, "ours"))
+    address = worker("alone", "--nanny", "--nthreads", "2")
+    pid = client.run(os.getpid)[address]
+    with Executor(backend=client, end_workers=True) as ex:
+        beside = ex.submit(_counted, ours.folder)
+        ours.wait_started()
+        held = ex.options(timeout=0.2).submit(tasks.hold, gate.folder)
+        gate.wait_started()
+        with pytest.raises(TaskTimeoutError):
+            held.result(SECONDS)
+        assert beside.result(SECONDS) == 2  # it ran again by itself
+        assert pid not in ex.run_on_workers(os.getpid)
+
+
+def _folder(parent: Path, name: str) -> Path:
+    made = parent / name
+    made.mkdir()
+    return made
+
+
+def _counted(folder: str) -> int:
+    """Held once; the number of this call."""
+    number = tasks.count_call(folder)
+    if number == 1:
+        tasks.hold(folder)
+    return number

@@ -66,6 +66,16 @@ class LaneHost(Protocol):
     def after_end(self, lane: Lane) -> None: ...
 
 
+class _Withdrawn:
+    """What a remote worker answers when packs are withdrawn."""
+
+    def __init__(self, begun: dict[int, int], number: int = 0, reply: bytes = b"") -> None:
+        self.begun = begun  # how many tasks, by pack
+        self.number = number  # of the pack in hand of which there is a reply before its end; 0: none
+        self.reply = reply
+        self.taken = threading.Event()  # set when the lane has heeded it
+
+
 class Lane:
     """See the module. All but the section "from other threads" is called by its relay thread."""
 
@@ -90,9 +100,8 @@ class Lane:
         self.packs: deque[SentPack] = deque()  # outstanding, in the order they were sent
         self._mean_ns = 0.0  # of the latest tasks; 0: unknown
         self._unheard: list[pack.Word] = []  # for the next pack: the one that had them failed
-        self._withdrawn: deque[tuple[dict[int, int], threading.Event]] = (
-            deque()
-        )  # answers of the remote worker
+        self._withdrawn: deque[_Withdrawn] = deque()  # answers of the remote worker
+        self.blameless = False  # its process is ended because of another lane's task
         self._patient = False  # nothing more is sent until what runs there has come back
         self._alone = False  # what is outstanding has the lane for itself
         self._room = nogil_ffi.new("char[]", FIRST_ROOM)
@@ -149,17 +158,36 @@ class Lane:
 
     def ask_back(self) -> None:
         """Have what has not begun there go elsewhere; waits for the remote worker's answer."""
-        taken = threading.Event()
-        numbers = [p.number for p in list(self.packs)]
-        message = pickle.dumps((pack.WITHDRAW, self.pool.token, self.number, numbers))
         with contextlib.suppress(
             Exception
         ):  # a remote worker that is going, or does not hear: they stay there
-            answer = self.pool.engine.ask(self.remote.key, message)
+            answer = self._ask(pack.WITHDRAW)
             if isinstance(answer, dict):
-                self._withdrawn.append((answer, taken))
-                self.wake()
-                taken.wait(TAKEN_SECONDS)
+                self._hear_back(_Withdrawn(answer))
+
+    def give_up(self, reason: str) -> None:
+        """Leave what runs there to itself, and end: what has ended there is taken over, what has not begun goes
+        elsewhere.
+        """
+        asking = threading.Thread(target=self._ask_all, name="cellmill-ask", daemon=True)
+        asking.start()
+        asking.join(TAKEN_SECONDS)  # a process that does not answer: what it has may run twice
+        self.lose(reason)
+
+    def _ask_all(self) -> None:
+        with contextlib.suppress(Exception):  # a remote worker that is going
+            self._hear_back(_Withdrawn(*self._ask(pack.GIVE_UP)))
+
+    def _ask(self, kind: int) -> Any:
+        numbers = [p.number for p in list(self.packs)]
+        return self.pool.engine.ask(
+            self.remote.key, pickle.dumps((kind, self.pool.token, self.number, numbers))
+        )
+
+    def _hear_back(self, answer: _Withdrawn) -> None:
+        self._withdrawn.append(answer)
+        self.wake()
+        answer.taken.wait(TAKEN_SECONDS)
 
     # -- for the handshake
 
@@ -230,7 +258,8 @@ class Lane:
     def _take_back(self) -> None:
         """Take back the tasks that a remote worker has promised not to begin."""
         while self._withdrawn:
-            begun, taken = self._withdrawn.popleft()
+            answer = self._withdrawn.popleft()
+            begun = answer.begun
             for sent in reversed(self.packs):
                 if sent.over or sent.number not in begun:
                     break  # its reply says more; and only the newest ones can be taken back
@@ -241,7 +270,14 @@ class Lane:
                     self._patient = True
                 if begun[sent.number]:
                     break
-            taken.set()
+            first = self.packs[0] if self.packs else None
+            if first is not None and first.number == answer.number and not first.over:
+                reply = pack.decode_reply(answer.reply)
+                if reply.frames.nbytes:
+                    self.hear(reply.frames)
+                self._taken.publish(reply, self.clock.ahead)
+                first.tasks -= reply.tasks
+            answer.taken.set()
 
     def _most(self) -> int:
         if not self._mean_ns:
@@ -327,10 +363,14 @@ class Lane:
         self.pool.after_end(self)
 
     def _give_back(self) -> None:
+        self._publish_answers()
+        self._take_back()
         packs = [p for p in self.packs if p.tasks]
         if not packs or not len(self._taken):
             return
-        if self.page.known:
+        if self.blameless:
+            self._taken.give_back(len(self._taken))
+        elif self.page.known:
             self._taken.give_back_but(*self.page.read())
         elif len(self._taken) > 1 or self.lost is None:  # one alone: lost, or tried again as its options say
             self._taken.give_back_suspects(packs[0].tasks, self.lost is not None)

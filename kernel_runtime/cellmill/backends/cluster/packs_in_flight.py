@@ -63,12 +63,15 @@ class SentPacks:
         with self._lock:
             return self._lanes.pop(number, None), self._abandoned.pop(number, None)
 
-    def abandon(self, lane: PackOwner) -> None:
-        """Note that the lane's remote worker becomes free when the last pack that was sent there is over."""
+    def abandon(self, lane: PackOwner) -> bool:
+        """Note that the lane's remote worker becomes free when the last pack that was sent there is over. False: it is
+        free.
+        """
         with self._lock:
             left = [number for number, sent in self._lanes.items() if sent is lane]
             if left:
                 self._abandoned[left[-1]] = lane.remote
+            return bool(left)
 
     def gone(self, key: Hashable) -> None:
         """Forget abandoned packs of a lost remote worker, which never becomes free."""

@@ -115,11 +115,19 @@ class Retiring:
         self._kill_place(lane, reason or "it was ended")
 
     def _kill_place(self, lane: Lane, reason: str) -> None:
+        members = list(self._pool.members.values())
+        beside = [o for o in members if o is not lane and o.remote.process == lane.remote.process]
+        for other in beside:
+            other.blameless = True
         try:
             self._pool.engine.kill(lane.remote.key, reason)
         except Exception as error:
+            for other in beside:
+                other.blameless = False
             with self._pool.lock:
-                self._pool.remotes.pop(lane.remote.key, None)
-                self._pool.sent.abandon(lane)
-            diagnostics.warn_unending(lane.remote, error)
-            lane.lose(reason)
+                runs = self._pool.sent.abandon(lane)
+                if runs:
+                    self._pool.remotes.pop(lane.remote.key, None)
+            if runs:
+                diagnostics.warn_unending(lane.remote, error)
+            lane.give_up(reason)

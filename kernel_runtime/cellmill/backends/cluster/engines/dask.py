@@ -20,6 +20,7 @@ from ....process_context.cpus import available_cpus
 from ..remote import entry
 from ..values import folders
 from .dask_heartbeats import Heartbeats
+from .dask_workers import check_alone, remotes_of
 from .protocol import Heard, Lanes, RemoteWorker
 
 CONNECT_SECONDS = 10.0
@@ -33,22 +34,25 @@ TAKERS = 4  # threads that fetch replies
 # Its own `resources` place what Dask runs; what tasks of ours hold is counted in the kernel.
 _OURS = {"worker_resources": "resources"}
 
-# What a pack calls. As text it loads everywhere: a message that a worker or a scheduler of Dask cannot unpickle, because
-# Cellmill is not installed there, closes the worker, and what others keep in it is lost.
+# What a pack calls. As text it loads everywhere: a message that cannot be unpickled, because Cellmill is not installed
+# there, closes a worker of Dask, and what others keep in it is lost.
 _RUN = f"__import__('importlib').import_module({entry.__name__!r}).run(data)"
 
 Key = tuple[str, int]  # address of a worker, and which of its threads
 
 
 class DaskEngine:
-    """See `engine.Engine`. ``target``: None, an address, a `Client` or a cluster object."""
+    """See `engine.Engine`. ``target``: None, an address, a `Client` or a cluster object. ``end_workers``: whether
+    processes of a borrowed cluster may be ended in which nobody else has anything.
+    """
 
     name = "dask"
 
-    def __init__(self, target: Any = None, **options: Any) -> None:
+    def __init__(self, target: Any = None, *, end_workers: bool = False, **options: Any) -> None:
         self._distributed = _import()
         self._target = target
         self._options = options
+        self._may_end = end_workers
         self.owns = self.refills = target is None
         _check_options(self._distributed, options, self.owns)
         self._client: Any = None
@@ -194,7 +198,7 @@ class DaskEngine:
                     "Status.running",
                 ):
                     continue
-                remotes = _remotes(address, w)
+                remotes = remotes_of(address, w)
                 self._workers[address] = (now[address], remotes)
                 came += remotes
             keys = {a: [remote.key for remote in remotes] for a, (_, remotes) in self._workers.items()}
@@ -327,6 +331,8 @@ class DaskEngine:
                 os.kill(nanny.pid, signal.SIGKILL)
                 self._changes.set()
                 return
+        if not self.owns:
+            check_alone(self._client, address, self._prefix, self._may_end)
         try:
             self._client.restart_workers([address], timeout=START_SECONDS, raise_for_error=True)
         except Exception as error:
@@ -348,21 +354,6 @@ class DaskEngine:
             if first[:spare]:  # left to itself, Dask ends the last one whatever it does
                 cluster.sync(cluster.scale_down, first[:spare])
             cluster.scale(workers)
-
-
-def _remotes(address: str, told: dict[str, Any]) -> list[RemoteWorker]:
-    """Return the remote workers of a worker of Dask, one for each of its threads."""
-    host, threads, limit = (
-        str(told.get("host", address)),
-        int(told["nthreads"]),
-        int(told["memory_limit"] or 0),
-    )
-    if threads == 1:
-        return [RemoteWorker((address, 0), address, host, 0, limit=limit)]
-    return [
-        RemoteWorker((address, i), f"{address} thread {i}", host, 0, 1, address, limit)
-        for i in range(threads)
-    ]
 
 
 def _check_options(distributed: Any, options: dict[str, Any], own: bool) -> None:

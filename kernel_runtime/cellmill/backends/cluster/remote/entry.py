@@ -46,7 +46,9 @@ def hear(message: bytes) -> Any:
     """A word beside the packs; from any thread, also while one runs.
 
     (INTERRUPT, token, runner, tickets): these tasks end. (WITHDRAW, token, runner, packs): what has not begun of these
-    packs will not; how many tasks of each have is returned. (MEASURE, token): what this process uses is returned.
+    packs will not; how many tasks of each have is returned. (GIVE_UP, token, runner, packs): the same, and nothing of
+    them is awaited any more; what has ended of the pack in hand is returned, too. (MEASURE, token): what this process
+    uses is returned.
     (PROFILE, token, epoch, rate): its tasks are sampled for this profile, 0: no more; new samples are returned. (LEAVE,
     token): the caller has gone, nothing of it remains.
     """
@@ -58,6 +60,9 @@ def hear(message: bytes) -> Any:
     elif kind == pack.WITHDRAW:
         runner = _runners.get((token, rest[0]))
         return runner.withdraw(rest[1]) if runner is not None else {}
+    elif kind == pack.GIVE_UP:
+        runner = _runners.get((token, rest[0]))
+        return runner.give_up(rest[1]) if runner is not None else ({}, 0, b"")
     elif kind == pack.MEASURE:
         return measure.measured(
             {key[1]: one.ticket for key, one in list(_runners.items()) if key[0] == token}

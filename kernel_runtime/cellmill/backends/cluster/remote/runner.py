@@ -59,7 +59,7 @@ class RemoteRunner:
 
     def run(self, number: int, records: memoryview, data: memoryview, begun: int, budget_ns: int) -> bytes:
         """Tasks one after another, until there are no more or the budget is used up."""
-        work = Work(number, list(PACKED.iter_unpack(records)), data, begun + budget_ns)
+        work = Work(number, list(PACKED.iter_unpack(records)), data, begun, begun + budget_ns)
         with self._hearing:
             self._latest, self._work = number, work
             if number in self._refused:
@@ -84,7 +84,7 @@ class RemoteRunner:
             self._calm()
             self.context.end_pack()
             self.output.end()
-        return work.reply(self.output.take(), begun)
+        return work.reply(self.output.take())
 
     def _go_on(self, work: Work) -> None:
         results, now, data, stopped = work.results, clocks.now, work.data, self._stopped
@@ -306,6 +306,17 @@ class RemoteRunner:
                             work.stop = len(work.records)
                     begun[number] = sum(r[0] == TASK for r in work.records[: work.stop + 1])
         return begun
+
+    def give_up(self, packs: list[int]) -> tuple[dict[int, int], int, bytes]:
+        """Withdraw these packs, of which the caller awaits nothing any more; return how many tasks of each have begun,
+        and of the pack in hand its number and a reply with what has ended.
+        """
+        begun = self.withdraw(packs)
+        with self._hearing:
+            work = self._work
+            if work is None or work.number not in packs:
+                return begun, 0, b""
+            return begun, work.number, work.reply(self.output.take())
 
     def _calm(self) -> None:
         """No interrupt reaches this thread from now on."""

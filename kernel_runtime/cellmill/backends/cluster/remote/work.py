@@ -14,8 +14,11 @@ from ..pack import ERROR, INPUT, NONE, OUTCOME, TASK
 class Work:
     """A pack while it runs. `results` grows by one whole outcome at a time, whatever interrupts."""
 
-    def __init__(self, number: int, records: list[tuple[int, ...]], data: memoryview, end: int) -> None:
+    def __init__(
+        self, number: int, records: list[tuple[int, ...]], data: memoryview, begun: int, end: int
+    ) -> None:
         self.number = number
+        self.begun = begun
         self.stop = len(records)  # the last record that is to be begun
         self.records = records
         self.data = data
@@ -24,12 +27,13 @@ class Work:
         self.heard = 0  # behind the last one that is begun: those that tell something are heard up to here
         self.results: list[tuple[Any, ...]] = []
 
-    def reply(self, frames: list[bytes], begun: int) -> bytes:
-        join = OUTCOME.pack
-        records = b"".join([join(*result[:9]) for result in self.results])
-        data = [result[9] for result in self.results if result[9] is not None]
-        tasks = sum(result[0] == TASK for result in self.results)
-        return pack.encode_reply(records, tasks, frames, data, begun, clocks.now())
+    def reply(self, frames: list[bytes]) -> bytes:
+        """Encode the outcomes so far."""
+        join, results = OUTCOME.pack, self.results[:]  # it may grow meanwhile
+        records = b"".join([join(*result[:9]) for result in results])
+        data = [result[9] for result in results if result[9] is not None]
+        tasks = sum(result[0] == TASK for result in results)
+        return pack.encode_reply(records, tasks, frames, data, self.begun, clocks.now())
 
 
 _INTERRUPTED = encode_error(KeyboardInterrupt(), "?")

@@ -14,9 +14,9 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-from docking.records import Box, Docked, DockingInputError, DockSettings, Entry, Selection
+from docking.records import Box, Docked, DockingInputError, DockSettings, Entry, Search, Selection
 
-__all__ = ["Box", "DockSettings", "Docked", "DockingInputError", "Entry", "Selection", "require"]
+__all__ = ["Box", "DockSettings", "Docked", "DockingInputError", "Entry", "Search", "Selection", "require"]
 
 REQUIRED = (
     "rdkit",

@@ -11,140 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from docking import require
-from docking.records import ACQUISITIONS, Box, DockingInputError, DockSettings, Selection
-
-EPILOG = """\
-examples, run in the folder examples/ or with it on PYTHONPATH:
-  python -m docking --receptor 1IEP --chains A --reference STI --ligands library.smi \\
-      --reference-smiles "Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"
-  python -m docking --receptor protein.pdb --box 15.6 53.4 15.5 20 20 20 --ligands library.csv --out results
-  python -m docking --receptor entry.cif.gz --chains A --keep HOH:A:412 --reference pose.sdf --ligands library.sdf
-  python -m docking --receptor tutorial --generate 100000 --backend dask
-  python -m docking demo --out build/demo
-"""
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line of a screen."""
-    p = argparse.ArgumentParser(
-        prog="python -m docking",
-        description="Find the best ligands of a large set: dock a few, learn, infer the rest, dock the best.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    p.add_argument(
-        "--receptor",
-        required=True,
-        help="PDB or mmCIF file (.gz too), PDB id, or 'tutorial' (the complex ProLIF ships)",
-    )
-    _add_pocket(p.add_argument_group("where to dock, and what of the receptor's file is there"))
-    what = p.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--ligands",
-        help="SMILES (.smi), table (.csv, .tsv: separator and column are found) or SD file; .gz too",
-    )
-    what.add_argument("--generate", type=int, metavar="N", help="screen N generated drug-like amides")
-    _add_forms(p.add_argument_group("in which forms a molecule is docked"))
-    p.add_argument(
-        "--start", type=_count, default=40, help="random molecules docked first (default %(default)s)"
-    )
-    p.add_argument(
-        "--rounds", type=_count, default=2, help="rounds of learn, infer, dock (default %(default)s)"
-    )
-    p.add_argument(
-        "--per-round", type=_count, default=6, help="molecules docked a round (default %(default)s)"
-    )
-    p.add_argument(
-        "--acquisition",
-        choices=ACQUISITIONS,
-        default="greedy",
-        help="what a round docks: the best predicted, or with a bonus for doubt, or by a draw (default %(default)s)",
-    )
-    p.add_argument(
-        "--per-scaffold",
-        type=_count,
-        default=3,
-        help="molecules of one scaffold that are chosen over all rounds, at most (0: any number; default %(default)s)",
-    )
-    _add_means(p)
-    return p
-
-
-def _add_means(p: argparse.ArgumentParser) -> None:
-    """How thoroughly, by whom, and where to."""
-    p.add_argument("--conformers", type=_count, default=6, help="conformers of the redocking check (0: none)")
-    p.add_argument("--exhaustiveness", type=_positive, default=1, help="Vina's (default %(default)s)")
-    p.add_argument(
-        "--evaluations",
-        type=_count,
-        default=0,
-        help="of each of Vina's searches at most (0: Vina's own rule)",
-    )
-    p.add_argument("--seed", type=int, default=1, help="same seed, same hits (default %(default)s)")
-    p.add_argument("--workers", type=_positive, help="worker processes (default: what this machine allows)")
-    p.add_argument(
-        "--backend",
-        default="local",
-        help="where tasks run: local, threads, dask, ray, or the address of a cluster (default %(default)s)",
-    )
-    p.add_argument(
-        "--out",
-        type=Path,
-        default=Path("screen"),
-        help="folder of results (default %(default)s); a screen that was interrupted there goes on",
-    )
-    p.add_argument(
-        "--fresh",
-        action="store_true",
-        help="begin again; what is in the folder moves to its subfolder former",
-    )
-
-
-def _add_forms(p: argparse._ArgumentGroup) -> None:
-    """Protonation and stereo."""
-    p.add_argument(
-        "--ph", type=float, default=7.4, help="protonate molecules as at this pH (default %(default)s)"
-    )
-    p.add_argument("--as-given", action="store_true", help="dock molecules with the charges of their SMILES")
-    p.add_argument(
-        "--isomers",
-        type=_count,
-        default=4,
-        help="stereoisomers docked at most of a molecule whose stereo is open; the best counts "
-        "(default %(default)s; 0: one, by chance)",
-    )
-
-
-def _add_pocket(p: argparse._ArgumentGroup) -> None:
-    """The box, the reference, and what belongs to the receptor."""
-    p.add_argument(
-        "--box",
-        nargs=6,
-        type=float,
-        metavar=("CX", "CY", "CZ", "SX", "SY", "SZ"),
-        help="centre and size, angstrom (default: around the reference)",
-    )
-    p.add_argument(
-        "--reference",
-        help="ligand with a known pose, which is redocked and marks the pocket when there is no --box: "
-        "SDF, MOL, MOL2 or PDB file, or a molecule of the receptor's file (STI, A:201, STI:A:201)",
-    )
-    p.add_argument(
-        "--reference-smiles", help="SMILES of a --reference whose file has no bonds (PDB), to redock it"
-    )
-    p.add_argument("--chains", default="", help="chains of the receptor, such as A,B (default: all)")
-    p.add_argument("--model", type=_positive, default=1, help="model of the receptor (default %(default)s)")
-    p.add_argument(
-        "--keep",
-        action="append",
-        default=[],
-        metavar="WHAT",
-        help="keep a molecule of the receptor's file: a name (NAD), a place (A:301), both (HOH:A:412), or 'waters' "
-        "for those at the pocket; metals and cofactors at the pocket are kept anyway; may be given again",
-    )
-    p.add_argument(
-        "--leave-out", action="append", default=[], metavar="WHAT", help="leave out a metal or cofactor"
-    )
+from docking.options import parser
+from docking.records import Box, DockingInputError, DockSettings, Selection
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -195,10 +63,11 @@ def _screen(options: argparse.Namespace) -> int:
     from docking.acquisition import Acquisition
     from docking.dock import docking_task
     from docking.ledger import open_ledger
+    from docking.noise import choose_effort, measure
     from docking.outputs import best_rows, rejected_rows, stage_table, write_results, write_summary
     from docking.progress import on_terminal
     from docking.report import write_report
-    from docking.screen import Screen
+    from docking.screen import Screen, random_start
 
     start = time.monotonic()
     _check_inputs(options)
@@ -213,11 +82,19 @@ def _screen(options: argparse.Namespace) -> int:
         ledger = open_ledger(options.out, receptor, settings, fresh=options.fresh, how="--fresh")
         dock = docking_task(receptor, settings)
         acquisition = Acquisition(options.acquisition, options.per_scaffold)
-        screen = Screen(library, dock, options.seed, ledger=ledger, acquisition=acquisition)
         for note in ledger.notes:
             ticker.say(note)
-        redocked, verdict = _redock(ledger.keeping(dock), reference, options)
+        kept = ledger.keeping(dock)
+        probed = random_start(library, options.seed, options.start)[: options.probes]
+        noise = measure(kept, reference, probed, conformers=options.conformers)
+        molecules = options.start + options.rounds * options.per_round
+        effort = choose_effort(
+            noise, molecules, options.budget, given=options.searches, found=ledger.searches
+        )
+        ticker.say(effort.sentence)
+        redocked, verdict = _redock(kept, reference, options, effort.searches)
         ticker.say(verdict)
+        screen = Screen(library, dock, options.seed, effort.searches, ledger=ledger, acquisition=acquisition)
         screen.run(options.start, options.rounds, options.per_round, say=ticker.say)
         ticker.say("writing the results")
         stats = executor.stats()
@@ -229,6 +106,7 @@ def _screen(options: argparse.Namespace) -> int:
             workers=stats.workers,
             reference=reference,
             redocked=redocked,
+            effort=effort,
         )
     seconds = time.monotonic() - start
     rmsd = redocked.rmsd if redocked else None
@@ -236,12 +114,13 @@ def _screen(options: argparse.Namespace) -> int:
         screen,
         options.out / "summary.json",
         redock_rmsd=rmsd,
+        effort=effort,
         warnings=receptor.warnings,
         tasks=stats.done,
         seconds=seconds,
     )
     ledger.close()
-    print("\n".join([*(f"WARNING: {text}" for text in receptor.warnings), verdict]))
+    print("\n".join([*(f"WARNING: {text}" for text in receptor.warnings), effort.sentence, verdict]))
     print(stage_table(screen.clock, stats.workers).to_string())
     print("rank     score  name             SMILES")
     print("\n".join(best_rows(screen)))
@@ -310,7 +189,7 @@ def _settings(options: argparse.Namespace) -> DockSettings:
     )
 
 
-def _redock(dock: Any, reference: Any, options: argparse.Namespace) -> tuple[Any, str]:
+def _redock(dock: Any, reference: Any, options: argparse.Namespace, searches: int) -> tuple[Any, str]:
     """The redocked reference, None where it was not done; and what that says of this screen, in a line."""
     from docking.redock import redock
 
@@ -320,26 +199,8 @@ def _redock(dock: Any, reference: Any, options: argparse.Namespace) -> tuple[Any
         return None, "NOT redocked: there is no reference ligand, so nothing shows that docking works here"
     if reference is None:
         return None, "NOT redocked: the bonds of the reference are not known"
-    result = redock(dock, reference, conformers=options.conformers)
-    verdict = (
-        "reproduced" if result.success else "NOT reproduced: distrust the scores, or dock more exhaustively"
-    )
-    rmsd = f"RMSD {result.rmsd:.2f} A"
-    return result, f"redocked {reference.name}: {result.pose.score:.2f} kcal/mol, {rmsd} ({verdict})"
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text} is less than 0")
-    return value
-
-
-def _positive(text: str) -> int:
-    value = _count(text)
-    if value == 0:
-        raise argparse.ArgumentTypeError("0 is not enough")
-    return value
+    result = redock(dock, reference, searches=searches, at_least=options.conformers)
+    return result, f"redocked {reference.name}: {result}"
 
 
 if __name__ == "__main__":

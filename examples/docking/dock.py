@@ -16,11 +16,13 @@ from typing import Any
 import cellmill
 from docking.domain import LigandError
 from docking.forms import forms_of
-from docking.ligand import prepare
+from docking.ligand import canonical, prepare, seed_of
 from docking.receptor import Receptor
-from docking.records import Docked, DockSettings
+from docking.records import Docked, DockSettings, Search
 
 DEFAULTS = DockSettings()
+ONE = Search()
+"""A search as the settings have it."""
 
 
 class Engine:
@@ -38,46 +40,53 @@ class Engine:
         box = receptor.box
         self._vina.compute_vina_maps(list(box.center), list(box.size), spacing=settings.spacing)
 
-    def dock_pdbqt(self, ligand: str) -> tuple[float, str]:
-        """(score in kcal/mol, best pose as PDBQT text) of a ligand given as PDBQT text."""
+    def dock_pdbqt(self, ligand: str, search: Search = ONE) -> list[tuple[float, str]]:
+        """(score in kcal/mol, pose as PDBQT text) of the poses of a ligand given as PDBQT text, best first."""
         self._vina.set_ligand_from_string(ligand)
-        effort = {"exhaustiveness": self.settings.exhaustiveness, "max_evals": self.settings.evaluations}
-        self._vina.dock(n_poses=1, **effort)
-        energies = self._vina.energies(n_poses=1)
-        return float(energies[0][0]), str(self._vina.poses(n_poses=1))
+        exhaustiveness = search.exhaustiveness or self.settings.exhaustiveness
+        self._vina.dock(exhaustiveness, search.poses, max_evals=self.settings.evaluations)
+        energies = self._vina.energies(n_poses=search.poses)
+        models = self._vina.poses(n_poses=search.poses).split("MODEL ")[1:]
+        return [(float(row[0]), f"MODEL {model}") for row, model in zip(energies, models, strict=False)]
 
-    def dock(self, smiles: str, conformer_seed: int | None = None) -> Docked:
-        """Dock one molecule, each of its forms, and keep the best; what goes wrong is the reason of its row.
+    def dock(self, smiles: str, search: Search = ONE) -> Docked:
+        """Search for the pose of one molecule, of each of its forms, and keep the best; what goes wrong is the reason
+        of its row.
 
         The score is rounded to 1e-4 kcal/mol. A positive one means that no pose fits the box, and is
         rejected.
         """
         start = time.monotonic()
-        seed = self.settings.seed if conformer_seed is None else conformer_seed
-        best, reason, docked = (math.inf, "", ""), "", 0
         try:
-            forms = forms_of(smiles, self.settings)
+            forms = forms_of(canonical(smiles), self.settings)
         except Exception as error:  # one molecule's trouble must not end the run
             return Docked(smiles, reason=_reason(error), seconds=time.monotonic() - start)
+        poses: list[tuple[float, str, str]] = []
+        reason, docked = "", 0
         for form in forms.smiles:
             try:
-                best = min(best, (*self.dock_pdbqt(prepare(form, seed)), form))
+                ligand = prepare(form, seed_of(self.settings.seed, form, search))
+                poses += [(*pose, form) for pose in self.dock_pdbqt(ligand, search)]
                 docked += 1
             except Exception as error:
                 reason = reason or _reason(error)
-        score, pose, form = best
         seconds = time.monotonic() - start
-        if not pose:
+        if not poses:
             return Docked(smiles, reason=reason or "Vina gave no score", seconds=seconds)
+        score, pose, form = min(poses)
         if not math.isfinite(score) or score > 0:
             return Docked(smiles, reason=f"no pose fits the box (score {score:+.1f})", seconds=seconds)
-        return Docked(smiles, round(score, 4), pose, seconds=seconds, form=form, note=forms.note(docked))
+        several = sorted((round(value, 4), text) for value, text, _form in poses) if search.poses > 1 else []
+        note = forms.note(docked)
+        return Docked(
+            smiles, round(score, 4), pose, seconds=seconds, form=form, note=note, poses=tuple(several)
+        )
 
 
 def docking_task(receptor: Receptor, settings: DockSettings = DEFAULTS, *, timeout: float = 600.0) -> Any:
-    """A parallel function ``dock(smiles, conformer_seed=None) -> Docked``; every worker makes one engine.
+    """A parallel function ``dock(smiles, search=Search()) -> Docked``; every worker makes one engine.
 
-    A worker killed by native code costs one retry of that ligand, then only that ligand.
+    A worker killed by native code costs one retry of that search, then only that search.
     """
 
     @cellmill.per_worker
@@ -85,8 +94,8 @@ def docking_task(receptor: Receptor, settings: DockSettings = DEFAULTS, *, timeo
         return Engine(receptor, settings)
 
     @cellmill.parallel(retries=1, timeout=timeout, name="dock")
-    def dock(smiles: str, conformer_seed: int | None = None) -> Docked:
-        docked: Docked = engine().dock(smiles, conformer_seed)
+    def dock(smiles: str, search: Search = ONE) -> Docked:
+        docked: Docked = engine().dock(smiles, search)
         return docked
 
     return dock

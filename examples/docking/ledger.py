@@ -18,17 +18,24 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cellmill import TaskTimeoutError
-from docking.dock import gather
+from docking.dock import ONE, gather
 from docking.folder import FORMER, SETTINGS, Facts, FolderLock, replace_file, set_aside, versions
 from docking.receptor import Receptor
-from docking.records import Docked, DockingInputError, DockSettings, Entry
+from docking.records import Docked, DockingInputError, DockSettings, Entry, Search
 
 DOCKINGS, ROUNDS = "dockings.jsonl", "rounds.jsonl"
 RECEPTOR_FILES = ("prepared_receptor.pdb", "prepared_receptor.pdbqt")
 RESULTS = ("hits.csv", "hits.sdf", "predictions.csv", "report.html", "summary.json")
 """What a finished screen writes beside its dockings."""
 
-_FIELDS = tuple(field.name for field in fields(Docked))
+FORMAT = 2
+"""Of what a folder holds: since 2, a line of the dockings is one of several searches of a molecule."""
+
+_OF_ONE = tuple(f.name for f in fields(Docked) if f.name not in ("mean", "spread", "searches"))
+"""Fields of a single search."""
+
+Key = tuple[str, Search]
+"""What a line of the dockings is found by: a molecule, and which of its searches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +128,15 @@ class Ledger:
                 f"'{self.folder}' has dockings, and no {SETTINGS} tells with which settings they were made. Give "
                 f"another folder, or begin again in this one with {self._how}."
             )
-        self.agree(facts)
+        if self._facts and self._facts.told().get("format") != FORMAT:
+            raise DockingInputError(
+                f"'{self.folder}' holds a screen of another version of this package, whose scores are not the best of "
+                f"independent searches with a seed for each molecule: they cannot stand in one table with new ones. "
+                f"Give another folder, or begin again in this one with {self._how}."
+            )
+        self.agree({"format": FORMAT, **facts})
         self._dockings, self._rounds = Lines(dockings), Lines(self.folder / ROUNDS)
-        self._docked = {(row["smiles"], row["seed"]): _docked(row) for row in self._dockings.rows}
+        self._docked = {(row["smiles"], Search(**row["search"])): _docked(row) for row in self._dockings.rows}
         self._plans = {int(row["round"]): row for row in self._rounds.rows}
         self._tell()
 
@@ -136,29 +149,35 @@ class Ledger:
         """Settings and versions that the folder tells, by group."""
         return self._facts.told()
 
+    @property
+    def searches(self) -> int:
+        """How many searches of a molecule the screen here was begun with; 0: none was."""
+        return int(self._facts.told().get("choice", {}).get("searches", 0))
+
     def agree(self, facts: Mapping[str, Any]) -> None:
         """Add ``facts`` to what the folder tells; raises :class:`DockingInputError` where it tells others."""
         self.notes += [f"made with another version: {text}" for text in self._facts.agree(facts)]
 
-    def agree_on_library(self, library: Sequence[Entry], seed: int) -> None:
-        """Raise :class:`DockingInputError` where the folder holds a screen of another library, or of another seed."""
+    def agree_on_library(self, library: Sequence[Entry], seed: int, searches: int = 1) -> None:
+        """Raise :class:`DockingInputError` where the folder holds a screen of another library, of another seed, or with
+        another number of searches of a molecule."""
         text = "\n".join(f"{e.row}\t{e.smiles}\t{e.name}\t{e.reason}" for e in library)
         facts = {"rows": len(library), "sha256": sha256(text.encode()).hexdigest()}
-        self.agree({"library": facts, "choice": {"seed": seed}})
+        self.agree({"library": facts, "choice": {"seed": seed, "searches": searches}})
 
-    def found(self, smiles: str, conformer_seed: int | None = None) -> Docked | None:
-        """The docking of a molecule that is on disk, or None."""
-        return self._docked.get((smiles, conformer_seed))
+    def found(self, smiles: str, search: Search = ONE) -> Docked | None:
+        """A search of a molecule that is on disk, or None."""
+        return self._docked.get((smiles, search))
 
-    def write(self, docked: Docked, conformer_seed: int | None = None) -> None:
-        """Put a docking that has ended on disk."""
+    def write(self, docked: Docked, search: Search = ONE) -> None:
+        """Put a search that has ended on disk."""
         if self._closed:
             raise DockingInputError(f"'{self.folder}' was opened again since, or closed: open it anew.")
-        row = asdict(docked)
+        row = {name: getattr(docked, name) for name in _OF_ONE}
         if math.isnan(docked.score):
             row["score"] = None
-        self._dockings.append({"seed": conformer_seed, **row})
-        self._docked[docked.smiles, conformer_seed] = docked
+        self._dockings.append({"search": asdict(search), **row})
+        self._docked[docked.smiles, search] = docked
 
     def plans(self, number: int) -> bool:
         """Whether what was chosen for round ``number`` is on disk."""
@@ -233,7 +252,7 @@ class Keeping:
     def map(
         self,
         smiles: Iterable[str],
-        seeds: Iterable[int | None] | None = None,
+        searches: Iterable[Search] | None = None,
         *,
         return_exceptions: bool = True,
     ) -> Iterator[Any]:
@@ -243,8 +262,8 @@ class Keeping:
         when the screen is continued. A docking that ran into its time limit is written as a failed one.
         """
         wanted = list(smiles)
-        keys = list(zip(wanted, [None] * len(wanted) if seeds is None else seeds, strict=True))
-        outcomes: dict[tuple[str, int | None], Any] = {}
+        keys = list(zip(wanted, [ONE] * len(wanted) if searches is None else searches, strict=True))
+        outcomes: dict[Key, Any] = {}
         for key in keys:
             outcomes[key] = self._ledger.found(*key)
         missing = [key for key, docked in outcomes.items() if docked is None]
@@ -254,13 +273,13 @@ class Keeping:
                 raise outcomes[key]
             yield outcomes[key]
 
-    def _run(self, keys: Sequence[tuple[str, int | None]]) -> dict[tuple[str, int | None], Any]:
+    def _run(self, keys: Sequence[Key]) -> dict[Key, Any]:
         """Dock ``keys``, and write each as it ends."""
-        running: dict[Any, tuple[str, int | None]] = {}
-        outcomes: dict[tuple[str, int | None], Any] = {}
+        running: dict[Any, Key] = {}
+        outcomes: dict[Key, Any] = {}
         try:
             for key in keys:
-                call = self._dock(*(key if key[1] is not None else key[:1]))
+                call = self._dock(*key)
                 running[call] = key
                 if call.done():  # where calls run at once, what has ended does not wait for the others
                     outcomes[key] = self._ended(call, running.pop(call))
@@ -273,7 +292,7 @@ class Keeping:
         self._ledger.settle()
         return outcomes
 
-    def _ended(self, call: Any, key: tuple[str, int | None]) -> Any:
+    def _ended(self, call: Any, key: Key) -> Any:
         """The outcome of a call that has ended, on disk if it is a docking."""
         self.docked += 1
         outcome = _outcome(key[0], call)
@@ -317,9 +336,10 @@ def open_ledger(
 
 
 def _docked(row: Mapping[str, Any]) -> Docked:
-    known = {name: row[name] for name in _FIELDS if name in row}
+    known = {name: row[name] for name in _OF_ONE if name in row}
     if known.get("score") is None:
         known["score"] = math.nan
+    known["poses"] = tuple((score, text) for score, text in known.get("poses", ()))
     return Docked(**known)
 
 

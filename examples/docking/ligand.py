@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
+import numpy as np
 from rdkit import Chem
-from rdkit.Chem import AllChem
+from rdkit.Chem import AllChem, rdMolTransforms
 
 from docking.domain import LigandError, parse
+from docking.records import Search
 
 MAX_TORSIONS = 24
 """Vina's search degrades long before its own limit of 32 torsions."""
@@ -51,10 +55,43 @@ def to_pdbqt(mol: Chem.Mol) -> str:
     return str(text)
 
 
+def canonical(smiles: str) -> str:
+    """The canonical SMILES, whose atoms have one order however the molecule is written."""
+    return str(Chem.MolToSmiles(parse(smiles)))
+
+
+def seed_of(campaign: int, smiles: str, search: Search) -> int:
+    """The seed of a search of a molecule in one of its forms: of the campaign's seed and the canonical SMILES.
+
+    It does not depend on what else is docked, in which order, or where.
+    """
+    effort = f" {search.exhaustiveness}" if search.exhaustiveness else ""
+    text = f"{campaign} {canonical(smiles)} {search.number}{effort}"
+    return int.from_bytes(sha256(text.encode()).digest()[:4], "big") % (2**31 - 1) + 1
+
+
 def prepare(smiles: str, seed: int) -> str:
-    """PDBQT text of ``smiles`` from the conformer of ``seed``; raises :class:`LigandError` with the
-    reason."""
-    return to_pdbqt(embed(parse(smiles), seed))
+    """PDBQT text of ``smiles`` from the conformer of ``seed``, turned at random; raises :class:`LigandError` with the
+    reason.
+
+    Vina turns and bends what it is given by its own random numbers, which are the same in each search of an engine: a
+    search is independent of others by what it is given.
+    """
+    mol = embed(parse(canonical(smiles)), seed)
+    rdMolTransforms.TransformConformer(mol.GetConformer(), _rotation(seed))
+    return to_pdbqt(mol)
+
+
+def _rotation(seed: int) -> np.ndarray:
+    """A rotation as a matrix of 4 x 4, all of them equally likely (K. Shoemake, Graphics Gems III, 124 (1992))."""
+    w, x, y, z = (q := np.random.default_rng(seed).normal(size=4)) / np.linalg.norm(q)
+    matrix = np.eye(4)
+    matrix[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return matrix
 
 
 def pose_to_mol(pose: str) -> Chem.Mol:

@@ -17,15 +17,16 @@ from rdkit.Chem import rdMolDescriptors as descriptors
 
 from docking.folder import replace_file
 from docking.ligand import pose_to_mol
+from docking.noise import Effort
 from docking.records import Entry
 from docking.screen import Hit, Screen, Stopwatch
 
 COLUMNS = (
-    "rank", "name", "smiles", "score", "predicted", "round", "efficiency", "heavy_atoms", "weight",
-    "logp", "tpsa", "rotatable_bonds", "docked_as", "note", "row", "reason",
+    "rank", "name", "smiles", "score", "mean", "spread", "searches", "predicted", "round", "efficiency",
+    "heavy_atoms", "weight", "logp", "tpsa", "rotatable_bonds", "docked_as", "note", "row", "reason",
 )  # fmt: skip
-"""Columns of ``hits.csv``: score and predicted in kcal/mol, efficiency = -score / heavy atoms, weight in
-g/mol."""
+"""Columns of ``hits.csv``: score, the best of so many independent searches, their mean and spread (standard deviation,
+empty for one search) and predicted in kcal/mol; efficiency = -score / heavy atoms, weight in g/mol."""
 
 
 def properties(smiles: str) -> dict[str, float]:
@@ -49,7 +50,10 @@ def hit_row(rank: int, hit: Hit) -> dict[str, Any]:
         "name": hit.entry.name,
         "smiles": hit.entry.smiles,
         "score": hit.docked.score,
-        "predicted": "" if math.isnan(hit.predicted) else hit.predicted,
+        "mean": _told(hit.docked.mean),
+        "spread": _told(hit.docked.spread),
+        "searches": hit.docked.searches,
+        "predicted": _told(hit.predicted),
         "round": hit.round,
         "efficiency": round(-hit.docked.score / facts["heavy_atoms"], 3),
         **facts,
@@ -58,6 +62,11 @@ def hit_row(rank: int, hit: Hit) -> dict[str, Any]:
         "row": hit.entry.row,
         "reason": "",
     }
+
+
+def _told(value: float) -> float | str:
+    """A figure of a table; empty where there is none."""
+    return "" if math.isnan(value) else value
 
 
 def rejected_rows(screen: Screen) -> list[dict[str, Any]]:
@@ -133,13 +142,14 @@ def write_summary(
     path: Path,
     *,
     redock_rmsd: float | None,
+    effort: Effort | None = None,
     warnings: Sequence[str],
     tasks: int,
     seconds: float,
 ) -> dict[str, Any]:
     """Write the figures of ``screen`` in a line's worth of JSON, and return them; what there is none of is "none".
 
-    ``warnings``: of the receptor.
+    ``warnings``: of the receptor; ``effort``: how many searches a molecule has, and why.
     """
     ranked, validation = screen.ranked(), screen.validation
     facts = {
@@ -150,12 +160,19 @@ def write_summary(
         "spearman": round(validation.spearman, 2) if validation else "none",
         "baseline": round(validation.baseline, 2) if validation else "none",
         "redock_rmsd": "none" if redock_rmsd is None else round(redock_rmsd, 2),
+        "searches": screen.searches,
+        "noise": _known(effort.noise.spread() if effort else math.nan),
+        "why_so_many_searches": effort.sentence if effort else "none",
         "warnings": list(warnings),
         "tasks": tasks,
         "seconds": round(seconds),
     }
     replace_file(path, json.dumps(facts, indent=1) + "\n")
     return facts
+
+
+def _known(value: float) -> float | str:
+    return "none" if math.isnan(value) else round(value, 2)
 
 
 def stage_table(clock: Stopwatch, workers: int) -> Any:

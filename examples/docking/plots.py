@@ -10,6 +10,7 @@ import numpy as np
 from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.Draw import rdMolDraw2D
 
+from docking.noise import TOLERANCE, Effort
 from docking.outputs import properties
 from docking.redock import SUCCESS_RMSD, Redocked
 from docking.screen import Screen
@@ -20,14 +21,16 @@ SCORE_LABEL = "docking score (kcal/mol)"
 
 
 def redocking(result: Redocked) -> Any:
-    """Energy against RMSD of the redocked conformers, with the 2 angstrom criterion."""
+    """Energy against RMSD of the searches of the reference, with the 2 angstrom criterion; those that are the check are
+    dark."""
     figure, axes = _figure(5.2, 3.4)
     for index, (docking, rmsd) in enumerate(zip(result.dockings, result.rmsds, strict=True)):
         best = index == result.best
-        axes.scatter(rmsd, docking.score, s=90 if best else 45, color=ACCENT if best else PLAIN, zorder=3)
+        color = ACCENT if best else INK if index < result.searches else PLAIN
+        axes.scatter(rmsd, docking.score, s=90 if best else 45, color=color, zorder=3)
     axes.axvline(SUCCESS_RMSD, color=INK, linewidth=1, linestyle="--")
     axes.annotate(
-        f"best energy: {result.rmsd:.2f} Å",
+        f"best of {result.searches}: {result.rmsd:.2f} Å",
         (result.rmsd, result.pose.score),
         xytext=(10, -3),
         textcoords="offset points",
@@ -38,6 +41,37 @@ def redocking(result: Redocked) -> Any:
     axes.set_xlabel("RMSD to the known pose (Å)")
     axes.set_ylabel(SCORE_LABEL)
     axes.set_title("Redocking the known ligand")
+    return figure
+
+
+def noise(effort: Effort) -> Any:
+    """Left: the scores of single searches of each probe, against its best one. Right: the spread of the best of n."""
+    measured = effort.noise
+    figure, (left, right) = _figure(9.6, 1.2 + 0.34 * max(5, len(measured.probes)), columns=2)
+    for place, probe in enumerate(measured.probes):
+        above = [score - probe.scores[0] for score in probe.scores]
+        left.scatter(
+            above,
+            [place] * len(above),
+            s=34,
+            color=ACCENT if probe is measured.reference else MODEL,
+            alpha=0.75,
+        )
+    names = [f"{probe.name[:24]} ({probe.scores[0]:.1f})" for probe in measured.probes]
+    left.set_yticks(range(len(names)), names)
+    left.set_ylim(len(names) - 0.5, -0.5)
+    left.set_xlabel("single searches: kcal/mol above the best one")
+    left.set_title(f"One search: {measured.spread():.2f} kcal/mol (standard deviation)")
+    numbers = range(1, max(8, effort.searches) + 1)
+    right.plot(
+        numbers, [measured.spread(n) for n in numbers], color=MODEL, linewidth=2, marker="o", markersize=4
+    )
+    right.axhline(TOLERANCE, color=INK, linewidth=1, linestyle="--")
+    right.scatter([effort.searches], [measured.spread(effort.searches)], s=90, color=ACCENT, zorder=3)
+    right.set_ylim(bottom=0)
+    right.set_xlabel("searches of a molecule, of which the best counts")
+    right.set_ylabel("spread (kcal/mol)")
+    right.set_title(f"Best of {effort.searches} here; dashed: {TOLERANCE:g}")
     return figure
 
 

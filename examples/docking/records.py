@@ -98,9 +98,23 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """Which search of a molecule: its ``number``, the ``exhaustiveness`` (0: that of the settings), and how many
+    different ``poses`` it keeps."""
+
+    number: int = 0
+    exhaustiveness: int = 0
+    poses: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Docked:
-    """One docking: ``score`` in kcal/mol (nan when ``reason`` says why there is none), ``pose`` as PDBQT
-    text; the ``form`` that docked best, as SMILES with its charges and stereo, and a ``note`` on the others."""
+    """One search, or the best of several: ``score`` in kcal/mol (nan when ``reason`` says why there is none), ``pose``
+    as PDBQT text; the ``form`` that docked best, as SMILES with its charges and stereo, and a ``note`` on the others.
+
+    ``mean`` and ``spread`` (standard deviation) are of the scores of so many ``searches``; nan for a single one.
+    ``poses`` are (score, PDBQT text), best first, where more than one was asked for.
+    """
 
     smiles: str
     score: float = math.nan
@@ -109,6 +123,10 @@ class Docked:
     seconds: float = 0.0
     form: str = ""
     note: str = ""
+    mean: float = math.nan
+    spread: float = math.nan
+    searches: int = 1
+    poses: tuple[tuple[float, str], ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -118,7 +136,7 @@ class Docked:
 
 @dataclass(frozen=True, slots=True)
 class DockSettings:
-    """How to dock: Vina's ``exhaustiveness``, the ``seed`` of conformers and search, grid ``spacing`` (A).
+    """How to dock: Vina's ``exhaustiveness``, the ``seed`` of the campaign, grid ``spacing`` (A).
 
     ``evaluations`` ends each of Vina's searches after so many evaluations of the score; 0: by Vina's own rule, which
     looks at the size of the molecule. Molecules are protonated as at ``ph`` (None: docked as given), and of stereo

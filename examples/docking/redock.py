@@ -1,7 +1,8 @@
 """The sanity check before any screen: can docking find the known pose of the known ligand again?
 
-One conformer is luck (1.8 to 7.4 angstrom at low exhaustiveness), so several seeded conformers are docked in
-parallel and the best energy is kept. Success is a heavy-atom RMSD of at most 2 angstrom.
+The protocol is the one of the screen: the best of as many independent searches as each molecule has. One search is luck
+(1.8 to 7.4 angstrom at low exhaustiveness), so more are made than the screen has, and they tell in how many draws of
+that number the known pose is found. Success is a heavy-atom RMSD of at most 2 angstrom.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Any
 from rdkit import Chem
 from rdkit.Chem import rdMolAlign
 
-from docking.dock import gather
 from docking.ligand import pose_to_mol
-from docking.records import Docked, DockingInputError
+from docking.records import Docked, DockingInputError, Search
 from docking.reference import Reference
+from docking.searches import search_each
 
 SUCCESS_RMSD = 2.0
 """Angstrom: the usual criterion for a reproduced pose."""
@@ -25,12 +26,13 @@ SUCCESS_RMSD = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Redocked:
-    """All ``dockings``, their ``rmsds`` (angstrom, nan where one failed) and the index ``best`` of the
-    lowest energy."""
+    """All ``dockings``, their ``rmsds`` (angstrom, nan where one failed), and the index ``best`` of the lowest energy
+    among the first ``searches``, which are the check: each molecule of the screen has as many."""
 
     dockings: tuple[Docked, ...]
     rmsds: tuple[float, ...]
     best: int
+    searches: int
 
     @property
     def rmsd(self) -> float:
@@ -46,6 +48,31 @@ class Redocked:
     def success(self) -> bool:
         """Whether the known pose was found again."""
         return self.rmsd <= SUCCESS_RMSD
+
+    def __str__(self) -> str:
+        verdict = "reproduced" if self.success else "NOT reproduced: distrust the scores, or search more"
+        told = f"{self.pose.score:.2f} kcal/mol, RMSD {self.rmsd:.2f} A ({verdict})"
+        if len(self.dockings) > self.searches:
+            found = f"{100 * self.share:.0f} % of the draws of {self.searches} out of {len(self.dockings)} searches"
+            told += f"; {found} reproduce it"
+        return told
+
+    @property
+    def share(self) -> float:
+        """Of all draws of ``searches`` out of the dockings, the part whose lowest energy is the known pose."""
+        usable = sorted(
+            (docking.score, rmsd)
+            for docking, rmsd in zip(self.dockings, self.rmsds, strict=True)
+            if docking.ok
+        )
+        drawn = min(self.searches, len(usable))
+        draws = math.comb(len(usable), drawn)
+        found = sum(
+            math.comb(len(usable) - 1 - place, drawn - 1)
+            for place, (_score, rmsd) in enumerate(usable)
+            if rmsd <= SUCCESS_RMSD
+        )
+        return found / draws
 
 
 def pose_rmsd(pose: str, reference: Reference) -> float:
@@ -75,19 +102,22 @@ def _comparable(mol: Chem.Mol, *, bonds: bool = True) -> Chem.Mol:
     return bare.GetMol()
 
 
-def redock(dock: Any, reference: Reference, *, conformers: int = 6, first_seed: int = 1000) -> Redocked:
-    """Dock ``conformers`` seeded conformers of ``reference`` with the parallel function ``dock``."""
-    seeds = range(first_seed, first_seed + conformers)
-    smiles = [reference.smiles] * conformers
-    return judge(gather(smiles, dock.map(smiles, seeds, return_exceptions=True)), reference)
+def redock(dock: Any, reference: Reference, *, searches: int = 6, at_least: int = 0) -> Redocked:
+    """Dock ``reference`` with the parallel function ``dock`` by as many ``searches`` as a molecule of the screen has;
+    ``at_least`` so many are made, to tell how sure the result is."""
+    numbers = [Search(number) for number in range(max(searches, at_least))]
+    (rows,) = search_each(dock, [(reference.smiles, numbers)])
+    return judge(rows, reference, searches)
 
 
-def judge(dockings: Sequence[Docked], reference: Reference) -> Redocked:
-    """The RMSD of every docking and the one of lowest energy; raises when none succeeded."""
+def judge(dockings: Sequence[Docked], reference: Reference, searches: int = 0) -> Redocked:
+    """The RMSD of every docking, and the one of lowest energy among the first ``searches`` (0: all); raises when none
+    of these succeeded."""
+    searches = searches or len(dockings)
     rmsds = tuple(pose_rmsd(d.pose, reference) if d.ok else math.nan for d in dockings)
-    usable = [index for index, docking in enumerate(dockings) if docking.ok]
+    usable = [index for index, docking in enumerate(dockings[:searches]) if docking.ok]
     if not usable:
-        reason = dockings[0].reason if dockings else "no conformer was asked for"
+        reason = dockings[0].reason if dockings else "no search was asked for"
         raise DockingInputError(f"The reference ligand {reference.name} did not dock: {reason}")
     best = min(usable, key=lambda index: (dockings[index].score, index))
-    return Redocked(tuple(dockings), rmsds, best)
+    return Redocked(tuple(dockings), rmsds, best, searches)

@@ -22,6 +22,7 @@ from rdkit import Chem
 from docking import plots
 from docking.folder import replace_file
 from docking.interactions import COLORS, LABELS, Contact, contacts, diagram
+from docking.noise import Effort
 from docking.outputs import hit_row, rejected_rows, stage_table
 from docking.pose3d import SCRIPT
 from docking.receptor import Receptor
@@ -33,7 +34,8 @@ STATIC = Path(__file__).with_name("static")
 GRID, TABLE, POSES, REASONS = 12, 50, 8, 20
 """How many hits are drawn, listed and shown in the pocket, and how many reasons are told."""
 COLUMNS = {
-    "rank": "rank", "name": "name", "score": "score (kcal/mol)", "predicted": "predicted", "round": "round",
+    "rank": "rank", "name": "name", "score": "score (kcal/mol)", "spread": "spread", "searches": "searches",
+    "predicted": "predicted", "round": "round",
     "efficiency": "efficiency", "heavy_atoms": "heavy atoms", "weight": "weight (g/mol)", "logp": "logP",
     "tpsa": "TPSA (Å²)", "rotatable_bonds": "rotatable bonds",
 }  # fmt: skip
@@ -42,13 +44,14 @@ COLUMNS = {
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What a report is about: a ``screen`` into a ``receptor``, on so many ``workers``; the known ``reference`` ligand
-    and how it was ``redocked``, where there is one."""
+    and how it was ``redocked``, where there is one; ``effort``: how many searches a molecule has, and why."""
 
     screen: Screen
     receptor: Receptor
     workers: int
     reference: Reference | None = None
     redocked: Redocked | None = None
+    effort: Effort | None = None
 
 
 def write_report(
@@ -59,9 +62,10 @@ def write_report(
     workers: int,
     reference: Reference | None = None,
     redocked: Redocked | None = None,
+    effort: Effort | None = None,
 ) -> None:
     """Write the page about ``screen`` to ``path``; it loads nothing from anywhere."""
-    subject = Subject(screen, receptor, workers, reference, redocked)
+    subject = Subject(screen, receptor, workers, reference, redocked, effort)
     shown = screen.ranked()[:POSES]
     parts = {
         "title": _text(f"Docking screen of {receptor.name}"),
@@ -124,7 +128,7 @@ def _hits_table(screen: Screen, shown: int) -> str:
     rows = []
     for rank, hit in enumerate(ranked[:TABLE], start=1):
         facts = hit_row(rank, hit)
-        for name in ("score", "predicted"):
+        for name in ("score", "spread", "predicted"):
             facts[name] = "" if facts[name] == "" else f"{facts[name]:.2f}"
         cells = [_text(facts[name]) for name in COLUMNS]
         if rank <= shown:
@@ -138,7 +142,10 @@ def _hits_table(screen: Screen, shown: int) -> str:
         else "All that docked."
     )
     return _table(
-        head, rows, f"{more} Efficiency is the score per heavy atom. A number in front shows the pose."
+        head,
+        rows,
+        f"{more} A score is the best of so many independent searches, spread (kcal/mol) is the standard deviation of "
+        "these. Efficiency is the score per heavy atom. A number in front shows the pose.",
     )
 
 
@@ -167,7 +174,12 @@ def _poses(shown: Sequence[Hit], reference: Reference | None) -> str:
 
 
 def _controls(subject: Subject) -> str:
-    screen, redocked = subject.screen, subject.redocked
+    return _of_scores(subject) + _of_surrogate(subject.screen)
+
+
+def _of_scores(subject: Subject) -> str:
+    """Whether the known pose is found, and what single searches differ by."""
+    redocked, effort = subject.redocked, subject.effort
     parts = []
     if redocked is None:
         parts.append(
@@ -175,12 +187,25 @@ def _controls(subject: Subject) -> str:
         )
     else:
         known = _text(subject.reference.name) if subject.reference else "the known ligand"
+        draws = f"{redocked.searches} out of {len(redocked.dockings)} searches"
         parts.append(
-            f"<p>Redocking of {known} from {len(redocked.dockings)} conformers: the pose of lowest energy "
+            f"<p>Redocking of {known} by the screen's own protocol, the best of {redocked.searches}: the pose "
             f"({redocked.pose.score:.2f} kcal/mol) lies {redocked.rmsd:.2f} Å from the known one, which is "
-            f"{'a' if redocked.success else 'NOT a'} reproduced pose by the usual limit of {SUCCESS_RMSD:g} Å.</p>"
+            f"{'a' if redocked.success else 'NOT a'} reproduced pose by the usual limit of {SUCCESS_RMSD:g} Å. "
+            f"Of all draws of {draws} {100 * redocked.share:.0f} % reproduce it.</p>"
         )
-        parts.append(_image(plots.redocking(redocked), "Energy and RMSD of the redocked conformers"))
+        parts.append(_image(plots.redocking(redocked), "Energy and RMSD of the searches of the known ligand"))
+    if effort is not None:
+        parts.append(f"<p>{_text(effort.sentence)}</p>")
+    if effort is not None and effort.noise.probes:
+        alternative = "Scores of single searches of some molecules, and the spread of the best of several"
+        parts.append(_image(plots.noise(effort), alternative))
+    return "".join(parts)
+
+
+def _of_surrogate(screen: Screen) -> str:
+    """What its predictions are worth."""
+    parts = []
     if screen.validation is None:
         parts.append("<p>No surrogate was trained.</p>")
         return "".join(parts)

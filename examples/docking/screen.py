@@ -16,9 +16,9 @@ from typing import Any
 
 import cellmill
 from docking.acquisition import Acquisition, Candidates, choose
-from docking.dock import gather
 from docking.ledger import Ledger, Pick
-from docking.records import Docked, DockingInputError, Entry
+from docking.records import Docked, DockingInputError, Entry, Search
+from docking.searches import best_of
 from docking.surrogate import FEW, Surrogate, Validation, rho, train, validate
 
 
@@ -65,6 +65,13 @@ class Stopwatch:
             self.stages.append(record)
 
 
+def random_start(library: Sequence[Entry], seed: int, count: int) -> list[Entry]:
+    """``count`` random molecules that can be docked (fewer when there are not as many), in the order of the library."""
+    usable = [index for index, entry in enumerate(library) if entry.usable]
+    chosen = random.Random(seed).sample(usable, min(count, len(usable)))
+    return [library[index] for index in sorted(chosen)]
+
+
 def inference(model: Surrogate, name: str = "infer") -> Any:
     """A batched parallel function ``infer(list of SMILES)`` of the model's beliefs; the model travels by value."""
 
@@ -76,7 +83,9 @@ def inference(model: Surrogate, name: str = "infer") -> Any:
 
 @dataclass(slots=True)
 class Screen:
-    """A screening campaign over ``library`` with a parallel function ``dock(smiles) -> Docked``.
+    """A screening campaign over ``library`` with a parallel function ``dock(smiles, search) -> Docked``.
+
+    The score of a molecule is the best of so many independent ``searches``.
 
     The methods are its steps; :meth:`run` does them all. ``hits`` grows with every docked molecule. With a ``ledger``
     each docking is on disk as it ends; what is there already, of the same steps before, is not docked again.
@@ -85,6 +94,7 @@ class Screen:
     library: list[Entry]
     dock: Any
     seed: int = 1
+    searches: int = 1
     hits: list[Hit] = field(default_factory=list)
     ledger: Ledger | None = None
     clock: Stopwatch = field(default_factory=Stopwatch)
@@ -101,16 +111,14 @@ class Screen:
             reason = self.library[0].reason if self.library else "it is empty"
             raise DockingInputError(f"No molecule of the library can be docked; the first row: {reason}.")
         if self.ledger is not None:
-            self.ledger.agree_on_library(self.library, self.seed)
+            self.ledger.agree_on_library(self.library, self.seed, self.searches)
             self.dock = self.ledger.keeping(self.dock)
 
     def dock_start(self, count: int = 40) -> list[Hit]:
         """Dock ``count`` random molecules of the library (fewer when it is smaller)."""
 
         def drawn() -> list[Pick]:
-            usable = [index for index, entry in enumerate(self.library) if entry.usable]
-            chosen = random.Random(self.seed).sample(usable, min(count, len(usable)))
-            return [Pick(self.library[index].smiles) for index in sorted(chosen)]
+            return [Pick(entry.smiles) for entry in random_start(self.library, self.seed, count)]
 
         return self._dock(self._planned({"count": count}, drawn), "dock the start")
 
@@ -225,10 +233,13 @@ class Screen:
 
     def _dock(self, picks: Sequence[Pick], stage: str) -> list[Hit]:
         smiles = [pick.smiles for pick in picks]
-        found = 0 if self.ledger is None else sum(self.ledger.found(text) is not None for text in smiles)
-        remark = f"{found} of {len(smiles)} were on disk" if found else ""
-        with self.clock.stage(stage, len(smiles) - found, remark):
-            rows = gather(smiles, self.dock.map(smiles, return_exceptions=True))
+        searches = [Search(number) for number in range(self.searches)]
+        found, total = 0, len(smiles) * len(searches)
+        if self.ledger is not None:
+            found = sum(self.ledger.found(text, each) is not None for text in smiles for each in searches)
+        remark = f"{found} of {total} were on disk" if found else ""
+        with self.clock.stage(stage, total - found, remark):
+            rows = best_of(self.dock, smiles, searches)
         wanted = set(smiles)
         entries = {entry.smiles: entry for entry in self.library if entry.usable and entry.smiles in wanted}
         new = [

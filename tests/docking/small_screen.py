@@ -7,7 +7,7 @@ from typing import Any
 
 BRIEF = 60_000
 """Evaluations of a search: a tenth of a second."""
-START, ROUNDS, PER_ROUND = 8, 2, 2
+START, ROUNDS, PER_ROUND, SEARCHES = 8, 2, 2, 2
 MOLECULES = (
     "NCc1ccccc1", "Oc1ccccc1", "Cc1ccncc1", "c1ccc2[nH]ccc2c1", "Nc1ccccn1", "Oc1ccncc1", "Cc1ccccc1C", "NCc1ccco1",
     "c1ccc2ncccc2c1", "Cc1cc[nH]n1", "OCc1ccccc1", "NC(=O)c1ccccc1", "Clc1ccccc1", "OB(O)c1ccccc1", "Cc1ccc(CN)cc1",
@@ -33,7 +33,7 @@ def run(receptor: Any, folder: Path, workers: int, backend: str, said: Path | No
     lines = list(ledger.notes)
     with cellmill.Executor(workers, backend=backend) as executor:
         cellmill.set_default_executor(executor)
-        screen = Screen(library, docking_task(receptor, settings), 0, ledger=ledger)
+        screen = Screen(library, docking_task(receptor, settings), 0, SEARCHES, ledger=ledger)
         screen.run(START, ROUNDS, PER_ROUND, say=lines.append)
         write_csv(screen, folder / "hits.csv")
         write_sdf(screen, folder / "hits.sdf")

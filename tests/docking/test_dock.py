@@ -13,8 +13,9 @@ from rdkit.Chem import AllChem
 from docking.dock import Engine, docking_task, gather
 from docking.ligand import pose_to_mol
 from docking.receptor import with_box
-from docking.records import Box, Docked, DockingInputError, DockSettings
+from docking.records import Box, Docked, DockingInputError, DockSettings, Search
 from docking.redock import judge, pose_rmsd, redock
+from docking.searches import best_of
 
 SMALL = "Cc1ccc(CN)cc1"
 BRIEF = DockSettings(spacing=0.6, evaluations=60_000)  # where a whole search of half a second shows no more
@@ -34,6 +35,22 @@ def test_a_score_does_not_depend_on_what_was_docked_before(engine: Engine) -> No
     engine.dock("c1ccc2ccccc2c1")
     again = engine.dock(SMALL)
     assert (again.score, again.pose) == (first.score, first.pose)
+
+
+def test_a_search_is_the_same_however_the_molecule_is_written(engine: Engine) -> None:
+    first = engine.dock(SMALL, Search(1))
+    again = engine.dock("NCc1ccc(C)cc1", Search(1))
+    assert (again.score, again.pose) == (first.score, first.pose)
+    assert engine.dock(SMALL, Search(2)).pose != first.pose, "another search begins elsewhere"
+
+
+def test_a_search_keeps_as_many_poses_as_asked_for(engine: Engine) -> None:
+    docked = engine.dock(SMALL, Search(0, exhaustiveness=2, poses=3))
+    scores = [score for score, _pose in docked.poses]
+    assert len(scores) == 3
+    assert scores == sorted(scores)
+    assert docked.poses[0] == (docked.score, docked.pose)
+    assert all(pose_to_mol(pose).GetConformer().Is3D() for _score, pose in docked.poses)
 
 
 def test_the_engine_survives_molecules_vina_refuses(engine: Engine) -> None:
@@ -114,6 +131,8 @@ def test_redocking_keeps_the_best_energy_and_counts_failures(tutorial: Any, engi
     assert result.best == 2
     assert result.success
     assert math.isnan(result.rmsds[1])
+    first = judge(rows, reference, searches=1)
+    assert (first.best, first.share) == (0, 1.0)
     with pytest.raises(DockingInputError, match="did not dock: no conformer"):
         judge(rows[1:2], reference)
 
@@ -130,12 +149,15 @@ def test_docking_tasks_run_in_workers(executor: Any, small_target: Any, tmp_path
     assert [local.dock(text).score for text in (SMALL, "c1ccccc1O")] == [rows[0].score, rows[2].score]
 
 
-def test_redocking_docks_each_conformer_seed_as_a_task(executor: Any, small_target: Any) -> None:
+def test_redocking_is_the_protocol_of_the_screen(executor: Any, small_target: Any) -> None:
     from docking.reference import Reference
 
     mol = Chem.MolFromSmiles(SMALL)
     AllChem.EmbedMolecule(mol, randomSeed=1)
     reference = Reference("small", SMALL, Chem.MolToMolBlock(mol))
-    result = redock(docking_task(small_target, BRIEF), reference, conformers=3)
-    assert len(result.dockings) == 3
-    assert result.pose.score == min(docked.score for docked in result.dockings)
+    dock = docking_task(small_target, BRIEF)
+    result = redock(dock, reference, searches=2, at_least=4)
+    assert (len(result.dockings), result.searches) == (4, 2)
+    (as_in_the_screen,) = best_of(dock, [SMALL], [Search(0), Search(1)])
+    assert (result.pose.score, result.pose.pose) == (as_in_the_screen.score, as_in_the_screen.pose)
+    assert 0.0 <= result.share <= 1.0

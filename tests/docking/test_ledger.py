@@ -18,7 +18,7 @@ import pytest
 
 from docking.folder import LOCK, SETTINGS
 from docking.ledger import DOCKINGS, RECEPTOR_FILES, ROUNDS, Ledger, Pick, open_ledger
-from docking.records import Box, Docked, DockingInputError, DockSettings, Entry
+from docking.records import Box, Docked, DockingInputError, DockSettings, Entry, Search
 from tests.docking import small_screen
 
 RESULTS = ("hits.csv", "hits.sdf", "predictions.csv")
@@ -59,9 +59,10 @@ def screened(processes: Any, receptor: Any, folder: Path, way: tuple[int, str]) 
 def check_same(folder: Path, undisturbed: Path) -> None:
     for name in RESULTS:
         assert (folder / name).read_bytes() == (undisturbed / name).read_bytes(), name
-    rows = [(row["smiles"], row["seed"]) for row in lines(folder / DOCKINGS)]
+    rows = [(row["smiles"], row["search"]["number"]) for row in lines(folder / DOCKINGS)]
     assert len(set(rows)) == len(rows), "nothing is docked twice"
-    assert sorted(rows) == sorted((row["smiles"], row["seed"]) for row in lines(undisturbed / DOCKINGS))
+    there = lines(undisturbed / DOCKINGS)
+    assert sorted(rows) == sorted((row["smiles"], row["search"]["number"]) for row in there)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def test_a_killed_screen_ends_in_the_same_table(
     processes: Any, small_target: Any, undisturbed: tuple[Path, float], tmp_path: Path
 ) -> None:
     folder = tmp_path / "screen"
-    for way, wanted in zip(WAYS, (3, 9), strict=False):
+    for way, wanted in zip(WAYS, (5, 17), strict=False):
         process = screened(processes, small_target, folder, way)
         while len(lines(folder / DOCKINGS)) < wanted:
             assert process.is_alive()
@@ -89,7 +90,7 @@ def test_a_killed_screen_ends_in_the_same_table(
         os.kill(process.pid, signal.SIGKILL)
         process.join()
     found = len(lines(folder / DOCKINGS))
-    assert found < small_screen.START + small_screen.ROUNDS * small_screen.PER_ROUND
+    assert found < small_screen.SEARCHES * (small_screen.START + small_screen.ROUNDS * small_screen.PER_ROUND)
     process = screened(processes, small_target, folder, WAYS[2])
     process.join()
     assert process.exitcode == 0
@@ -97,7 +98,7 @@ def test_a_killed_screen_ends_in_the_same_table(
     said = folder.with_suffix(".said").read_text()
     assert f"going on with the screen in '{folder}': {found} dockings found" in said
     assert "random start: 8 of 8 docked" in said
-    assert "; 8 of 8 were on disk" in said
+    assert "; 16 of 16 were on disk" in said
 
 
 @pytest.mark.long
@@ -131,7 +132,8 @@ def test_what_was_written_is_found_again(small_target: Any, ledger: Ledger) -> N
     rows = [Docked("C", -1.25, "pose\nof é", seconds=0.5), Docked("CC", reason="no pose fits the box")]
     for row in rows:
         ledger.write(row)
-    ledger.write(replace(rows[0], score=-1.5), 7)
+    several = replace(rows[0], score=-1.5, poses=((-1.5, "pose"), (-1.0, "another")))
+    ledger.write(several, Search(7, 8, poses=2))
     picks = [Pick("C"), Pick("CC", -3.25)]
     ledger.write_plan(1, {"count": 2}, picks)
     ledger.close()
@@ -140,8 +142,8 @@ def test_what_was_written_is_found_again(small_target: Any, ledger: Ledger) -> N
     failed = again.found("CC")
     assert failed is not None
     assert (failed.reason, math.isnan(failed.score)) == (rows[1].reason, True)
-    assert again.found("C", 7).score == -1.5
-    assert again.found("CC", 7) is None
+    assert again.found("C", Search(7, 8, poses=2)) == several
+    assert again.found("C", Search(7)) is None
     assert [pick.smiles for pick in again.plan(1, {"count": 2})] == ["C", "CC"]
     assert math.isnan(again.plan(1, {})[0].predicted)
     assert again.plan(1, {})[1].predicted == -3.25
@@ -195,6 +197,8 @@ def test_other_settings_are_refused_with_the_difference(small_target: Any, ledge
         again.agree_on_library([Entry(1, "C"), Entry(2, "CC")], seed=1)
     with pytest.raises(DockingInputError, match="choice seed 1 there, 2 here"):
         again.agree_on_library([Entry(1, "C")], seed=2)
+    with pytest.raises(DockingInputError, match="choice searches 1 there, 3 here"):
+        again.agree_on_library([Entry(1, "C")], seed=1, searches=3)
     with pytest.raises(DockingInputError, match="round 0 was chosen with count 1, here it is 5"):
         again.plan(0, {"count": 5})
     again.close()
@@ -211,6 +215,23 @@ def test_versions_matter_where_scores_depend_on_them(small_target: Any, ledger: 
     path.write_text(json.dumps(told | {"versions": told["versions"] | {"vina": "1.1"}}))
     with pytest.raises(DockingInputError, match=r"versions vina 1\.1 there"):
         open_ledger(ledger.folder, small_target, DockSettings())
+
+
+def test_a_folder_of_an_earlier_form_is_refused(small_target: Any, ledger: Ledger) -> None:
+    ledger.close()
+    path = ledger.folder / SETTINGS
+    told = json.loads(path.read_text())
+    del told["format"]
+    path.write_text(json.dumps(told))
+    row = {"seed": None, "smiles": "C", "score": -1.0, "pose": "pose", "reason": "", "seconds": 1.0}
+    (ledger.folder / DOCKINGS).write_text(json.dumps(row) + "\n")
+    with pytest.raises(
+        DockingInputError, match=r"of another version .* begin again in this one with --fresh"
+    ):
+        open_ledger(ledger.folder, small_target, DockSettings(), how="--fresh")
+    fresh = open_ledger(ledger.folder, small_target, DockSettings(), fresh=True)
+    assert len(fresh) == 0
+    fresh.close()
 
 
 def test_dockings_of_unknown_settings_are_refused(small_target: Any, ledger: Ledger) -> None:
@@ -272,7 +293,7 @@ def test_what_failed_outside_of_docking_is_tried_again(small_target: Any, ledger
     asked: list[str] = []
     with cellmill.Executor(backend="inline") as executor:
 
-        def dock(smiles: str, conformer_seed: int | None = None) -> Docked:
+        def dock(smiles: str, search: Search) -> Docked:
             asked.append(smiles)
             if smiles == "CC" and asked.count("CC") == 1:
                 raise ImportError("no vina here")

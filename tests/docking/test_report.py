@@ -13,6 +13,7 @@ import pytest
 from rdkit import Chem
 
 from docking.ligand import to_pdbqt
+from docking.noise import Noise, Probe, choose_effort
 from docking.receptor import TUTORIAL_BOX, Receptor, Reference, reference_ligand, tutorial_folder
 from docking.records import Docked, Entry
 from docking.redock import judge
@@ -61,8 +62,9 @@ def test_the_report_tells_the_screen_and_loads_nothing(
     odd = Entry(0, "<b>", "<script>alert(1)</script>", "SMILES does not parse")
     screen = screened([odd, *library], pose=pose, failing=frozenset([library[3].smiles]))
     wrong = judge([Docked("x", -9.0, _moved(pose))], reference)
+    effort = choose_effort(Noise(Probe("known", (-9.0, -8.0), 2.0), ()), 10, 60.0)
     path = tmp_path / "report.html"
-    write_report(screen, receptor, path, workers=2, reference=reference, redocked=wrong)
+    write_report(screen, receptor, path, workers=2, reference=reference, redocked=wrong, effort=effort)
     page = path.read_text()
     seen = Links()
     seen.feed(page)
@@ -71,6 +73,8 @@ def test_the_report_tells_the_screen_and_loads_nothing(
     assert "{{" not in page.split("<script")[0]
     assert seen.tags.count("option") == POSES
     assert "was NOT found again" in page
+    assert "differ by 0.71 kcal/mol" in page
+    assert "Scores of single searches" in page
     assert str(screen.validation).split(";")[0] in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<script>alert" not in page

@@ -13,7 +13,7 @@ from rdkit import Chem
 from docking import outputs, plots
 from docking.features import heavy_atoms
 from docking.library import couple, pairs
-from docking.records import Docked, DockingInputError, Entry
+from docking.records import Docked, DockingInputError, Entry, Search
 from docking.screen import Hit, Screen
 
 
@@ -24,9 +24,11 @@ class QuickDock:
         self.failing, self.pose = failing, pose
         self.asked: list[str] = []
 
-    def map(self, smiles: Iterable[str], *, return_exceptions: bool) -> Iterator[Any]:
+    def map(
+        self, smiles: Iterable[str], searches: Iterable[Search], *, return_exceptions: bool
+    ) -> Iterator[Any]:
         assert return_exceptions
-        for text in smiles:
+        for text, _search in zip(smiles, searches, strict=True):
             self.asked.append(text)
             if text in self.failing:
                 yield RuntimeError("worker lost")

@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("chemistry")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-BRIEFLY = ("--evaluations", "20000")  # tests/docking has whole searches
+BRIEFLY = ("--searches", "2", "--evaluations", "20000")  # tests/docking has whole searches
 SMALL_BOX = ("2.82", "0.28", "10.63", "16", "16", "16")
 FRAGMENTS = """\
 NCc1ccccc1 benzylamine
@@ -123,6 +123,8 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
         assert "13 molecules to screen, 2 rows rejected with a reason" in done.stderr
         assert "held-out Spearman" in done.stderr
         assert "12 docked, 2 rows with a reason" in done.stdout
+        assert "Single searches of one molecule differ by" in done.stdout
+        assert "is the best of 2 independent searches: as asked for" in done.stdout
         assert "NOT redocked: there is no reference ligand" in done.stdout
         assert "rejected: 1 SMILES does not parse, 1 no carbon" in done.stderr
         written.append((out / "hits.csv").read_bytes())
@@ -131,6 +133,8 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
     assert written[0] == written[1]
     rows = list(csv.DictReader(written[0].decode().splitlines()))
     reasons = {row["name"]: row["reason"] for row in rows if row["reason"]}
+    assert {row["searches"] for row in rows if not row["reason"]} == {"2"}
+    assert all(float(row["score"]) <= float(row["mean"]) for row in rows if not row["reason"])
     assert reasons == {"broken": "SMILES does not parse", "salt": "no carbon: not an organic molecule"}
 
 

@@ -20,7 +20,16 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 pytestmark = [pytest.mark.notebook, pytest.mark.usefixtures("chemistry")]
 
-SIZES = {"DOCKS": "10", "ROUNDS": "1", "PER_ROUND": "2", "LIBRARY": "400", "CONFORMERS": "1", "WORKERS": "2"}
+SIZES = {
+    "DOCKS": "10",
+    "ROUNDS": "1",
+    "PER_ROUND": "2",
+    "LIBRARY": "400",
+    "CONFORMERS": "2",
+    "PROBES": "1",
+    "SEARCHES": "2",
+    "WORKERS": "2",
+}
 BRIEF = {"EVALUATIONS": "20000"}  # searches of a tenth of a second; tests/docking has whole ones
 LINE = re.compile(
     r"demo: docked=(\d+) scored=(\d+) best=(\S+) score=(-\d+\.\d+) spearman=(-?\d\.\d+) baseline=(-?\d\.\d+) "
@@ -41,8 +50,9 @@ def test_the_demo_leaves_its_results_and_one_line(monkeypatch: pytest.MonkeyPatc
     assert matched, line
     docked, scored, best = int(matched[1]), int(matched[2]), matched[3]
     assert (docked, scored) == (12, 400)
-    # 400 made, 1 redocked, 10 docked, 400 inferred, 2 docked; the library asks for a few more than it keeps.
-    assert int(matched[8]) >= 400 + 1 + 10 + 400 + 2
+    # 400 made, 2 searches of the reference, 3 of a probe, 18 more of 10 molecules, 400 inferred, 4 of 2 molecules; the
+    # library asks for a few more than it keeps.
+    assert int(matched[8]) >= 400 + 2 + 3 + 18 + 400 + 4
     with (tmp_path / "demo" / "hits.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == docked
@@ -81,8 +91,8 @@ def test_a_demo_whose_kernel_is_killed_goes_on(tmp_path: Path) -> None:
     again = subprocess.run([*command, "--go-on"], capture_output=True, check=True, **options)
     assert LINE.fullmatch(again.stdout.strip().splitlines()[-1])
     assert rows.read_text().startswith(found)
-    keys = [(row["smiles"], row["seed"]) for row in map(json.loads, rows.read_text().splitlines())]
-    assert len(set(keys)) == len(keys) == 13
+    keys = [(row["smiles"], str(row["search"])) for row in map(json.loads, rows.read_text().splitlines())]
+    assert len(set(keys)) == len(keys) == 27
     executed = (out / "02_docking_inference.ipynb").read_text()
     assert f"{found.count(chr(10))} dockings found" in executed
 

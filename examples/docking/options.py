@@ -1,0 +1,196 @@
+"""The command line of a screen: its arguments, and what they say of themselves."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from docking.records import ACQUISITIONS
+
+EPILOG = """\
+examples, run in the folder examples/ or with it on PYTHONPATH:
+  python -m docking --receptor 1IEP --chains A --reference STI --ligands library.smi \\
+      --reference-smiles "Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"
+  python -m docking --receptor protein.pdb --box 15.6 53.4 15.5 20 20 20 --ligands library.csv --out results
+  python -m docking --receptor entry.cif.gz --chains A --keep HOH:A:412 --reference pose.sdf --ligands library.sdf
+  python -m docking --receptor tutorial --generate 100000 --backend dask
+  python -m docking demo --out build/demo
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of a screen."""
+    p = argparse.ArgumentParser(
+        prog="python -m docking",
+        description="Find the best ligands of a large set: dock a few, learn, infer the rest, dock the best.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument(
+        "--receptor",
+        required=True,
+        help="PDB or mmCIF file (.gz too), PDB id, or 'tutorial' (the complex ProLIF ships)",
+    )
+    _add_pocket(p.add_argument_group("where to dock, and what of the receptor's file is there"))
+    what = p.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "--ligands",
+        help="SMILES (.smi), table (.csv, .tsv: separator and column are found) or SD file; .gz too",
+    )
+    what.add_argument("--generate", type=int, metavar="N", help="screen N generated drug-like amides")
+    _add_forms(p.add_argument_group("in which forms a molecule is docked"))
+    p.add_argument(
+        "--start", type=_count, default=40, help="random molecules docked first (default %(default)s)"
+    )
+    p.add_argument(
+        "--rounds", type=_count, default=2, help="rounds of learn, infer, dock (default %(default)s)"
+    )
+    p.add_argument(
+        "--per-round", type=_count, default=6, help="molecules docked a round (default %(default)s)"
+    )
+    p.add_argument(
+        "--acquisition",
+        choices=ACQUISITIONS,
+        default="greedy",
+        help="what a round docks: the best predicted, or with a bonus for doubt, or by a draw (default %(default)s)",
+    )
+    p.add_argument(
+        "--per-scaffold",
+        type=_count,
+        default=3,
+        help="molecules of one scaffold that are chosen over all rounds, at most (0: any number; default %(default)s)",
+    )
+    _add_means(p)
+    return p
+
+
+def _add_means(p: argparse.ArgumentParser) -> None:
+    """How thoroughly, by whom, and where to."""
+    _add_searches(p.add_argument_group("how sure a score is"))
+    p.add_argument("--exhaustiveness", type=_positive, default=1, help="Vina's (default %(default)s)")
+    p.add_argument(
+        "--evaluations",
+        type=_count,
+        default=0,
+        help="of each of Vina's searches at most (0: Vina's own rule)",
+    )
+    p.add_argument(
+        "--seed", type=int, default=1, help="same seed and --searches, same hits (default %(default)s)"
+    )
+    p.add_argument("--workers", type=_positive, help="worker processes (default: what this machine allows)")
+    p.add_argument(
+        "--backend",
+        default="local",
+        help="where tasks run: local, threads, dask, ray, or the address of a cluster (default %(default)s)",
+    )
+    p.add_argument(
+        "--out",
+        type=Path,
+        default=Path("screen"),
+        help="folder of results (default %(default)s); a screen that was interrupted there goes on",
+    )
+    p.add_argument(
+        "--fresh",
+        action="store_true",
+        help="begin again; what is in the folder moves to its subfolder former",
+    )
+
+
+def _add_searches(p: argparse._ArgumentGroup) -> None:
+    """How many searches there are of a molecule, and how they are chosen."""
+    p.add_argument(
+        "--searches",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="independent searches of each molecule, of which the best counts (default: as many as the measured noise "
+        "asks for and --budget pays for; the same hits on any machine need a number)",
+    )
+    p.add_argument(
+        "--budget",
+        type=_minutes,
+        default=60.0,
+        metavar="MINUTES",
+        help="minutes that all dockings may take one worker, two half of it, where --searches is not given "
+        "(default %(default)g)",
+    )
+    p.add_argument(
+        "--conformers",
+        type=_count,
+        default=6,
+        help="searches of the reference at least, each from its own conformer (0: it is not redocked)",
+    )
+    p.add_argument(
+        "--probes",
+        type=_count,
+        default=5,
+        help="random molecules that are searched three times to measure the noise (default %(default)s)",
+    )
+
+
+def _add_forms(p: argparse._ArgumentGroup) -> None:
+    """Protonation and stereo."""
+    p.add_argument(
+        "--ph", type=float, default=7.4, help="protonate molecules as at this pH (default %(default)s)"
+    )
+    p.add_argument("--as-given", action="store_true", help="dock molecules with the charges of their SMILES")
+    p.add_argument(
+        "--isomers",
+        type=_count,
+        default=4,
+        help="stereoisomers docked at most of a molecule whose stereo is open; the best counts "
+        "(default %(default)s; 0: one, by chance)",
+    )
+
+
+def _add_pocket(p: argparse._ArgumentGroup) -> None:
+    """The box, the reference, and what belongs to the receptor."""
+    p.add_argument(
+        "--box",
+        nargs=6,
+        type=float,
+        metavar=("CX", "CY", "CZ", "SX", "SY", "SZ"),
+        help="centre and size, angstrom (default: around the reference)",
+    )
+    p.add_argument(
+        "--reference",
+        help="ligand with a known pose, which is redocked and marks the pocket when there is no --box: "
+        "SDF, MOL, MOL2 or PDB file, or a molecule of the receptor's file (STI, A:201, STI:A:201)",
+    )
+    p.add_argument(
+        "--reference-smiles", help="SMILES of a --reference whose file has no bonds (PDB), to redock it"
+    )
+    p.add_argument("--chains", default="", help="chains of the receptor, such as A,B (default: all)")
+    p.add_argument("--model", type=_positive, default=1, help="model of the receptor (default %(default)s)")
+    p.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="keep a molecule of the receptor's file: a name (NAD), a place (A:301), both (HOH:A:412), or 'waters' "
+        "for those at the pocket; metals and cofactors at the pocket are kept anyway; may be given again",
+    )
+    p.add_argument(
+        "--leave-out", action="append", default=[], metavar="WHAT", help="leave out a metal or cofactor"
+    )
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return value
+
+
+def _positive(text: str) -> int:
+    value = _count(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("0 is not enough")
+    return value
+
+
+def _minutes(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError("0 is not enough")
+    return value

@@ -128,6 +128,8 @@ def test_a_worker_of_several_threads() -> None:
             futures = [ex.submit(_others, i) for i in range(500)]
             assert {f.result(SECONDS) for f in futures} <= {0, 1, 2}
             assert len(ex.run_on_workers(os.getpid)) == 3
+            with pytest.raises(WorkerLostError, match="So is what else ran in its process"):
+                ex.submit(tasks.die, "exit").result(SECONDS)
 
 
 class Ear:

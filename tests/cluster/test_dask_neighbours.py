@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import cellmill
 from cellmill import Executor, TaskTimeoutError, WorkerLostError
 from cellmill.backends.cluster.remote import entry
 from tests.support import tasks
@@ -205,3 +209,41 @@ def _counted(folder: str) -> int:
     if number == 1:
         tasks.hold(folder)
     return number
+
+
+@pytest.mark.parametrize("processes", [True, False])
+def test_each_thread_has_its_own_value(processes: bool) -> None:
+    """Of threads that share a process, and with one lane that any of them may serve."""
+    threads = {
+        True: {"n_workers": 1, "threads_per_worker": 3},
+        False: {"n_workers": 3, "threads_per_worker": 1},
+    }
+    with distributed.LocalCluster(
+        **threads[processes],
+        processes=processes,
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=50,
+    ) as cluster:
+        for lanes in (1, 3):
+            with Executor(lanes, backend=cluster) as ex:
+                threads_of = [ex.submit(_use, i).result(SECONDS) for i in range(30)]
+                threads_of += [future.result(SECONDS) for future in [ex.submit(_use, i) for i in range(300)]]
+                assert len(set(threads_of)) <= 3
+
+
+@cellmill.per_worker
+def _database() -> Any:
+    made = sqlite3.connect(":memory:")
+    made.execute("CREATE TABLE found (i)")
+    return made, threading.get_ident()
+
+
+def _use(i: int) -> int:
+    """Use what only one thread can use."""
+    thread: int
+    made, thread = _database()
+    made.execute("INSERT INTO found VALUES (?)", (i,))
+    time.sleep(0.001)  # for others to come in between
+    assert thread == threading.get_ident()
+    return thread

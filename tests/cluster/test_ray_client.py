@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import wait
@@ -85,6 +86,16 @@ def test_tasks_maps_and_large_values(ex: Executor) -> None:
     assert np.array_equal(ex.submit(np.negative, array).result(SECONDS), -array)
     with pytest.raises(LookupError):
         ex.submit(tasks.fail).result(SECONDS)
+
+
+def _thread(_: int) -> tuple[int, int]:
+    return os.getpid(), threading.get_ident()
+
+
+def test_packs_of_an_actor_run_in_one_thread(ex: Executor) -> None:
+    """Ray's client takes a thread for each call that waits; `per_worker` has a value for each that runs packs."""
+    threads = {future.result(SECONDS) for future in [ex.submit(_thread, i) for i in range(1000)]}
+    assert len(threads) == len({pid for pid, _ in threads})
 
 
 def test_a_word_beside_the_packs_and_the_end_of_workers(ex: Executor) -> None:

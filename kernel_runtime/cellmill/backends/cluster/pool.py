@@ -180,6 +180,7 @@ class LanePool:
                 return
             how = Exit(None, None)
             how.reason = f"was lost: {lane.lost} ({lane.remote.label})"
+            how.shared = lane.remote.process_key is not None
             how.task = info_of(self.scheduler, lane.index).ticket or None
             how.output = self._listener.ended_lane(lane.index, how.task or 0)
             self.exits[lane.index] = how

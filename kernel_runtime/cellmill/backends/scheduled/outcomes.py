@@ -78,9 +78,10 @@ def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
     number = f", task #{task}," if task else ""
     output = ended.output if ended else ""
     words = f"\nThe last it printed:\n{_last_lines(output)}" if output else ""
+    shared = ended is not None and ended.shared
+    extent = "So is what else ran in its process." if shared else "Only this task is lost."
     return WorkerLostError(
-        f"the worker that ran {name}({arguments}){number} {how}.{memory} Only this task is lost. "
-        f"{_next_step(ended)}{words}",
+        f"the worker that ran {name}({arguments}){number} {how}.{memory} {extent} {_next_step(ended)}{words}",
         task=task,
         function=name,
         arguments=arguments,

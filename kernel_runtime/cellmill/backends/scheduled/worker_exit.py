@@ -14,4 +14,5 @@ class Exit:
         self.peak_rss = peak_rss
         self.task: int | None = None  # the one it ran
         self.output = ""  # the last of what that printed
+        self.shared = False  # whether other workers' tasks ran in its process
         self.reason = ""  # why we ended it, in words that follow "the worker"

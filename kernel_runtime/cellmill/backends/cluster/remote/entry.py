@@ -21,7 +21,7 @@ from .... import __version__
 from ....serialization.exceptions import encode_error
 from .. import clocks, pack
 from ..pack import LEAVE
-from . import measure
+from . import kept, measure
 from .profiler import RemoteProfiler
 from .runner import RemoteRunner
 
@@ -75,6 +75,7 @@ def hear(message: bytes) -> Any:
                 runner = _runners.pop(key)
                 runner.leave(alone=not _runners)
             left = leaving.pop(token, [])
+        kept.forget(token)
         for leave in left:
             leave()
     return None

@@ -26,6 +26,7 @@ from .. import clocks, pack, page
 from ..pack import CALL, CONTEXT, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE
 from ..values.proxies import Outside
 from ..values.stores import joined
+from . import kept
 from .context import RemoteContext
 from .functions import KnownFunctions
 from .output import OutputCapture
@@ -40,6 +41,7 @@ class RemoteRunner:
     """State of one lane on one remote worker. `run` belongs to one thread at a time."""
 
     def __init__(self, token: bytes) -> None:
+        self._token = token
         self.known = KnownFunctions(token)
         self.context = RemoteContext()
         self.output = OutputCapture(self)
@@ -66,6 +68,7 @@ class RemoteRunner:
                 self._refused.discard(number)
                 work.stop = -1
         self.thread = threading.get_ident()
+        kept.enter(self._token)
         self.known.shares.here()
         watched.here.tell = self._tell_change
         module_reads.several_threads = True
@@ -84,6 +87,7 @@ class RemoteRunner:
             self._calm()
             self.context.end_pack()
             self.output.end()
+            kept.leave()
         return work.reply(self.output.take())
 
     def _go_on(self, work: Work) -> None:
@@ -267,6 +271,7 @@ class RemoteRunner:
             self._page = told
         self.thread = threading.get_ident()
         self.output.listen()
+        kept.enter(self._token)
         try:
             self.context.settle_in(settings["context"], settings["base"])
             if settings["outside"] is not None:
@@ -281,6 +286,7 @@ class RemoteRunner:
         finally:
             self.thread = 0
             self.output.end()
+            kept.leave()
         return told is not None
 
     def interrupt(self, tickets: list[int]) -> None:

@@ -6,6 +6,7 @@ import os
 import pickle
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 OUT_OF_BAND = 64 << 10  # bytes; larger buffers are in Ray's object store and are read in place
@@ -32,12 +33,17 @@ class PackActor:
 
         self._remote = entry
         self._client = client
-        self._turn = threading.Lock()
+        # calls come in any thread there: packs run one at a time, and in the same one
+        self._runs = ThreadPoolExecutor(1, "cellmill-run") if client else None
 
     def run(self, data: list[Any]) -> tuple[bool, list[Any]]:
         """A pack's reply: whether it is one buffer, and its buffers."""
-        with self._turn:
-            reply: Any = self._remote.run([memoryview(each) for each in data])
+        views = [memoryview(each) for each in data]
+        reply: Any
+        if self._runs is None:
+            reply = self._remote.run(views)
+        else:
+            reply = self._runs.submit(self._remote.run, views).result()
         single = not isinstance(reply, list)
         return single, wrap([reply] if single else reply, self._client)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sqlite3
 import subprocess
@@ -247,3 +248,87 @@ def _use(i: int) -> int:
     time.sleep(0.001)  # for others to come in between
     assert thread == threading.get_ident()
     return thread
+
+
+def _state(dask_worker: Any = None) -> dict[str, Any]:
+    """What a process is like, in values that can be compared."""
+    named = {"": logging.root, **logging.root.manager.loggerDict}
+    loggers = {name: found for name, found in named.items() if isinstance(found, logging.Logger)}
+    return {
+        "directory": os.getcwd(),
+        "environment": dict(os.environ),
+        "path": list(sys.path),
+        "filters": [tuple(map(str, each)) for each in warnings.filters],
+        "levels": {name: found.level for name, found in loggers.items() if found.level},
+        "handlers": {name: [str(type(h)) for h in found.handlers] for name, found in loggers.items()},
+        "disabled": logging.root.manager.disable,
+        "recursion": sys.getrecursionlimit(),
+        "finders": [str(each) for each in sys.meta_path],
+        "streams": (str(type(sys.stdout)), str(type(sys.stderr))),
+    }
+
+
+def test_a_worker_is_left_as_it_was_found(
+    client: Any, worker: StartWorker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By several lanes of two executors, each of which sees what the others have changed."""
+    address = worker("shared", "--no-nanny", "--nthreads", "3")
+    client.run(_load)
+    before = client.run(_state)[address]
+    limit = sys.getrecursionlimit()
+    with warnings.catch_warnings():
+        try:
+            with Executor(backend=client) as first:
+                assert len(first.run_on_workers(os.getpid)) == 3
+                monkeypatch.chdir(tmp_path)
+                monkeypatch.setenv("HOME", "/nowhere")
+                monkeypatch.setenv("CELLMILL_TEST_OF_NEIGHBOURS", "1")
+                monkeypatch.syspath_prepend(str(tmp_path))
+                warnings.simplefilter("error", BytesWarning)
+                logging.getLogger("cellmill.test").setLevel(logging.DEBUG)
+                sys.setrecursionlimit(limit + 500)
+                seen = first.run_on_workers(_state)
+                assert {each["directory"] for each in seen} == {str(tmp_path)}
+                assert {each["environment"]["HOME"] for each in seen} == {"/nowhere"}
+                first.restart()  # other lanes, which come to what those have changed
+                with Executor(backend=client) as second:
+                    list(second.map(tasks.double, range(300)))
+                    list(first.map(tasks.double, range(300)))
+                    first.shutdown()
+                    assert second.submit(os.getcwd).result(SECONDS) == str(tmp_path)
+        finally:
+            sys.setrecursionlimit(limit)
+            logging.getLogger("cellmill.test").setLevel(logging.NOTSET)
+    after: dict[str, Any] = client.run(_state)[address]
+    assert {name: after[name] for name in after if name != "handlers"} == {
+        name: before[name] for name in before if name != "handlers"
+    }
+    assert {name: found for name, found in after["handlers"].items() if found} == {
+        name: found for name, found in before["handlers"].items() if found
+    }
+
+
+def _load() -> None:
+    """Import what tasks will: a package may add filters of warnings."""
+    import cellmill.backends.cluster.remote.entry  # noqa: F401
+
+
+def test_a_cluster_of_the_kernels_own_process_follows_the_kernel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What changes there while an executor is open is the user's own doing, and stays."""
+    monkeypatch.setenv("CELLMILL_TEST_OF_NEIGHBOURS", "0")
+    with distributed.LocalCluster(
+        n_workers=1,
+        processes=False,
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=50,
+    ) as cluster:
+        with Executor(backend=cluster) as ex:
+            assert ex.submit(tasks.double, 1).result(SECONDS) == 2
+            monkeypatch.chdir(tmp_path)
+            monkeypatch.setenv("CELLMILL_TEST_OF_NEIGHBOURS", "1")
+            assert ex.submit(os.getcwd).result(SECONDS) == str(tmp_path)
+        assert os.getcwd() == str(tmp_path)
+        assert os.environ["CELLMILL_TEST_OF_NEIGHBOURS"] == "1"

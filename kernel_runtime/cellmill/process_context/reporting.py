@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 _MARK = (
@@ -205,6 +206,39 @@ def _mark(logger: str, handler: logging.Handler) -> tuple[str, ...]:
     if target is None:
         target = str(getattr(getattr(handler, "stream", None), "name", "")).strip("<>")
     return logger, f"{kind.__module__}.{kind.__qualname__}", target
+
+
+class OwnReporting(NamedTuple):
+    """How a process reports by itself."""
+
+    filters: list[Any]
+    applied: list[Any]  # what was applied here by then
+    levels: dict[str, int]
+    disabled: int
+
+
+def own() -> OwnReporting:
+    """Note how this process reports, for `restore`."""
+    return OwnReporting(list(warnings.filters), _applied, dict(read().levels), logging.root.manager.disable)
+
+
+def restore(found: OwnReporting, loggers: Iterable[str]) -> None:
+    """Undo what was applied since `own`. ``loggers``: those whose levels were changed. Filters that others have added
+    meanwhile stay.
+    """
+    global _applied
+    if _applied is not found.applied:
+        others = [each for each in warnings.filters if each not in _applied and each not in found.filters]
+        _applied = found.filters
+        warnings.resetwarnings()
+        warnings.filters[:] = [*others, *found.filters]  # type: ignore[index]
+    for name in loggers:
+        logger, level = logging.getLogger(name or None), found.levels.get(name, logging.NOTSET)
+        if logger.level != level:
+            logger.setLevel(level)
+    if logging.root.manager.disable != found.disabled:
+        logging.disable(found.disabled)
+    _stand_in(frozenset())
 
 
 def _apply_filters(filters: tuple[Filter, ...]) -> None:

@@ -111,6 +111,19 @@ def put(now: Settings, before: Settings | None = None, own_process: bool = True)
     return undo
 
 
+def with_shared(settings: Settings, process: Settings) -> Settings:
+    """Return the settings with those of ``process`` that hold for all threads."""
+    return process._replace(decimal=settings.decimal, errors=settings.errors, arrays=settings.arrays)
+
+
+def restore(found: Settings) -> None:
+    """Put back those of these settings that hold for the process, and await no library any more."""
+    put(found, with_shared(found, read()))
+    _remember(_UNTOLD)
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+
+
 def _remember(meant: Settings) -> None:
     global _meant
     _meant = meant

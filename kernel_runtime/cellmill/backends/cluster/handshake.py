@@ -19,7 +19,7 @@ from . import clocks, diagnostics, pack
 from .engines.protocol import Engine, RemoteWorker
 from .packs_in_flight import SentPack
 from .page import Page
-from .remote import entry
+from .remote import entry, measure
 from .values.proxies import Keeper
 
 GREETING_SECONDS = 60.0
@@ -48,6 +48,7 @@ class Settings:
             {
                 "page": page,
                 "boot": clocks.boot(),
+                "process": measure.process(),
                 "context": current_context()._replace(settings=settings),
                 "base": self._base,
                 "preload": list(self._preloaded),

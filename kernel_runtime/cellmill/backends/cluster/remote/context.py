@@ -7,17 +7,17 @@ directory.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from ....process_context import reporting, settings
+from ....process_context import settings
 from ....process_context.context import ProcessContext, adopt
 from ....process_context.reporting import Reporting
 from ....process_context.settings import Settings
+from . import home
 
 
 class RemoteContext:
@@ -25,7 +25,6 @@ class RemoteContext:
 
     def __init__(self) -> None:
         self._before: ProcessContext | None = None  # what was adopted last
-        self._home: tuple[str, dict[str, str], list[str], Any] | None = None
         self.own_process = True  # the caller's is another one
         self._settings = self._found = Settings()
         self._undo: list[Callable[[], Any]] | None = None  # of the settings; None: no pack runs
@@ -34,37 +33,36 @@ class RemoteContext:
         """Adopt the caller's context for the first time. ``base``: the caller's context when its backend began; None
         where this process is the caller's own.
         """
-        self._home = (_directory(), dict(os.environ), list(sys.path), reporting.read())
         self.own_process = base is not None
         self._found, self._settings = settings.read(), context.settings
-        context = context._replace(settings=Settings())
         if base is None:
-            report = context.reporting._replace(handlers=frozenset())
-            context = context._replace(reporting=report)
-            adopt(context, ProcessContext("", dict(os.environ), [], reporting.read()))
-        else:
-            mine = list(sys.path)
-            added = [
-                entry for entry in context.path if entry not in mine and (not entry or os.path.exists(entry))
-            ]
-            known = base._replace(path=mine, directory="", settings=Settings())
-            theirs = _levels_to_leave(context.reporting, self._home[3])
-            adopt(
-                context._replace(path=mine + added),
-                known._replace(reporting=base.reporting._replace(levels=theirs)),
-            )
+            return
+        found = home.enter(self)
+        # tasks of another lane may have put theirs in force just now
+        self._found = settings.with_shared(self._found, found.settings)
+        context = context._replace(settings=Settings())
+        home.adopted(context)
+        mine = list(sys.path)
+        added = [
+            entry for entry in context.path if entry not in mine and (not entry or os.path.exists(entry))
+        ]
+        known = base._replace(path=mine, directory="", settings=Settings())
+        theirs = _levels_to_leave(context.reporting, found.report.levels)
+        adopt(
+            context._replace(path=mine + added),
+            known._replace(reporting=base.reporting._replace(levels=theirs)),
+        )
         self._before = context
 
     def adopt(self, context: ProcessContext) -> None:
         """Apply the changes since the last call."""
-        if self._before is None:
-            return
         self._settings, context = context.settings, context._replace(settings=Settings())
-        if not self.own_process:
-            context = context._replace(reporting=self._before.reporting)  # it is so already
         if self._undo is not None:
             self.end_pack()
             self.begin_pack()
+        if self._before is None:
+            return
+        home.adopted(context)
         before, self._before = self._before, context
         if context.path != before.path:
             gone, kept = set(before.path) - set(context.path), set(context.path)
@@ -84,31 +82,14 @@ class RemoteContext:
             each()
 
     def leave(self) -> None:
-        """Restore the process as it was before `settle_in`."""
-        if self._home is None:
-            return
-        directory, environment, path, report = self._home
-        self._home = None
-        with contextlib.suppress(OSError):
-            os.chdir(directory)
-        now = self._before
-        if now is not None:
-            adopt(
-                ProcessContext(directory, environment, path, report._replace(handlers=frozenset())),
-                ProcessContext(directory, dict(os.environ), [], now.reporting),
-            )
+        """Restore the process as it was before `settle_in`, once no other lane is there."""
+        self._before = None
+        home.leave(self)
 
 
-def _levels_to_leave(wanted: Reporting, here: Reporting) -> tuple[tuple[str, int], ...]:
+def _levels_to_leave(wanted: Reporting, here: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """Return those of the caller's log levels whose loggers have a level here already (most likely the engine's), but
     for the root's.
     """
-    own = {name for name, _ in here.levels if name}
+    own = {name for name in here if name}
     return tuple(level for level in wanted.levels if level[0] in own)
-
-
-def _directory() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return "/"

@@ -26,7 +26,7 @@ from .. import clocks, pack, page
 from ..pack import CALL, CONTEXT, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE
 from ..values.proxies import Outside
 from ..values.stores import joined
-from . import kept
+from . import kept, measure
 from .context import RemoteContext
 from .functions import KnownFunctions
 from .output import OutputCapture
@@ -273,7 +273,8 @@ class RemoteRunner:
         self.output.listen()
         kept.enter(self._token)
         try:
-            self.context.settle_in(settings["context"], settings["base"])
+            in_caller = settings["process"] == measure.process()
+            self.context.settle_in(settings["context"], None if in_caller else settings["base"])
             if settings["outside"] is not None:
                 self.outside = pickle.loads(settings["outside"])
                 self.outside.prepare()

@@ -273,15 +273,19 @@ def test_nothing_of_ours_outlives_the_kernel(tmp_path: Path) -> None:
     script.write_text(
         "import os, sys, time, cellmill\n"
         "if __name__ == '__main__':\n"
+        "    from cellmill.backends.cluster.values import folders\n"
         "    ex = cellmill.Executor(1, backend='dask')\n"
-        "    print(ex.submit(os.getpid).result(60), flush=True)\n"
+        "    value = ex.submit(bytes, 10_000_000)\n"
+        "    print(ex.submit(os.getpid).result(60), *folders._guards, flush=True)\n"
         "    time.sleep(1000)\n"
     )
     with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as kernel:
         assert kernel.stdout is not None
-        worker = int(kernel.stdout.readline())
+        worker, *folders = kernel.stdout.readline().split()
+        assert all(os.path.isdir(folder) for folder in folders)
+        assert any(os.listdir(folder) for folder in folders if "cellmill-values" in folder)
         kernel.kill()
-    _comes(lambda: not os.path.exists(f"/proc/{worker}"))
+    _comes(lambda: not any(map(os.path.exists, [f"/proc/{worker}", *folders])))
 
 
 def test_memory_of_a_foreign_cluster(client: Any) -> None:

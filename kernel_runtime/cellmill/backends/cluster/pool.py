@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -271,7 +270,7 @@ class LanePool:
         if not self.engine.owns:
             take_leave(self.engine, self.token, list(self.remotes))
         self.engine.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        folders.remove(self.folder)
         if self._keeper is not None:
             self._keeper.close()
 

@@ -7,7 +7,6 @@ import difflib
 import inspect
 import logging
 import os
-import shutil
 import signal
 import threading
 import time
@@ -145,7 +144,7 @@ class DaskEngine:
             with contextlib.suppress(Exception):
                 self._cluster.close(timeout=CLOSE_SECONDS)
         if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            folders.remove(self._folder)
 
     # -- remote workers
 

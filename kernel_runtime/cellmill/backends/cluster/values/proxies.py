@@ -14,11 +14,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import pickle
 import queue
-import select
-import shutil
 import threading
 import weakref
 from collections.abc import Callable
@@ -29,17 +26,14 @@ from ....errors import BackendError, in_words
 from ....serialization import payload
 from ....serialization.payload import BUFFER_MIN, Encoded
 from ....task import memory_of
-from . import stores
-from .folders import start_of
+from . import folders, stores
 from .stores import Source
 
 ABOVE = 200_000  # bytes; below that packs are as fast
 LOOK_SECONDS = 0.1  # between looks at what waits for its last task
 Policy = Callable[[int], bool]
 _keepers: dict[bytes, Keeper] = {}  # of this process, by token
-_watched: set[str] = set()
 _UNREAD = object()
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +43,7 @@ class Outside:
     token: bytes
     source: Source
     policy: Policy
-    folder: str | None = None  # private to the kernel's process...
-    owner: tuple[int, int] = (0, 0)  # ...this one: number and start
+    folder: str | None = None  # private to the kernel's process
 
     def put(self, encoded: Encoded, kept: bool) -> Encoded:
         """Store a large payload and return a reference to it; return a smaller one as it is.
@@ -69,9 +62,10 @@ class Outside:
         return Encoded(data.ljust(BUFFER_MIN, b"\0") if kept else data, [])
 
     def prepare(self) -> None:
-        """Connect to the store, on a remote worker, before its first task; raises `BackendError` if it is out of reach.
+        """Connect to the store, on a remote worker, before its first task.
 
-        Where values are files of this machine, they are removed should their owner die.
+        Raises:
+            BackendError: it is out of reach.
         """
         try:
             stores.connector(self.source)
@@ -81,14 +75,6 @@ class Outside:
                 f"reach it: {in_words(error)}. Install ProxyStore there as well (pip install "
                 "'cellmill[proxies]'), or switch it off with proxies=False."
             ) from error
-        if self.folder is not None and start_of(self.owner[0]) == self.owner[1] != 0:
-            with _lock:
-                if self.folder in _watched or self.owner[0] == os.getpid():
-                    return
-                _watched.add(self.folder)
-            threading.Thread(
-                target=_outlive, args=(self.folder, self.owner[0]), name="cellmill-values", daemon=True
-            ).start()
 
 
 class Keeper:
@@ -158,7 +144,7 @@ class Keeper:
             stores.sweep(self._connector, self.token)
         stores.drop(self.outside.source)
         if self.outside.folder is not None:
-            shutil.rmtree(self.outside.folder, ignore_errors=True)
+            folders.remove(self.outside.folder)
 
     def _evict(self) -> None:
         waiting: list[tuple[Callable[[], bool], Lease]] = []
@@ -288,8 +274,7 @@ def keeper(token: bytes, proxies: Any, above: Any, owns: bool) -> Keeper | None:
         made = stores.chosen(proxies)
     source = stores.source_of(made)
     stores.keep(source, made)
-    owner = (os.getpid(), start_of(os.getpid())) if folder is not None else (0, 0)
-    return Keeper(token, Outside(token, source, policy, folder, owner), made)
+    return Keeper(token, Outside(token, source, policy, folder), made)
 
 
 def _policy(above: Any) -> Policy:
@@ -308,20 +293,3 @@ class Above:
 
     def __call__(self, size: int) -> bool:
         return size >= self.least
-
-
-# -- when the owner dies
-
-
-def _outlive(folder: str, owner: int) -> None:
-    """Sleep until that process has ended; then its files go."""
-    try:
-        handle = os.pidfd_open(owner)
-    except OSError:
-        pass
-    else:
-        poller = select.poll()
-        poller.register(handle, select.POLLIN)
-        poller.poll()
-        os.close(handle)
-    shutil.rmtree(folder, ignore_errors=True)

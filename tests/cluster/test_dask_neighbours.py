@@ -19,6 +19,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, TaskTimeoutError, WorkerLostError
+from cellmill.backends.cluster import clocks
 from cellmill.backends.cluster.remote import entry
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
@@ -147,11 +148,14 @@ def test_workers_that_cannot_run_packs_are_left_alone(
     assert {a: p for a, p in client.run(os.getpid).items() if a in pids} == pids
 
 
-@pytest.mark.parametrize("allowed", [False, True], ids=["not-allowed", "others-are-there"])
+@pytest.mark.parametrize("how", ["not allowed", "others are there", "on another machine"])
 def test_a_task_that_does_not_end_harms_nobody(
-    client: Any, worker: StartWorker, gate: Gate, tmp_path: Path, allowed: bool
+    client: Any, worker: StartWorker, gate: Gate, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a process that others use, its thread is left alone; what runs in other threads there runs on."""
+    allowed = how == "others are there"
+    if how == "on another machine":  # where it is not seen which task runs
+        monkeypatch.setattr(clocks, "boot", lambda: "this machine, for the kernel alone")
     address = worker("shared", "--nanny", "--nthreads", "3")
     pid = client.run(os.getpid)[address]
     theirs, ours = Gate(_folder(tmp_path, "theirs")), Gate(_folder(tmp_path, "ours"))

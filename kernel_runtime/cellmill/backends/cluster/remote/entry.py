@@ -48,9 +48,8 @@ def hear(message: bytes) -> Any:
     (INTERRUPT, token, runner, tickets): these tasks end. (WITHDRAW, token, runner, packs): what has not begun of these
     packs will not; how many tasks of each have is returned. (GIVE_UP, token, runner, packs): the same, and nothing of
     them is awaited any more; what has ended of the pack in hand is returned, too. (MEASURE, token): what this process
-    uses is returned.
-    (PROFILE, token, epoch, rate): its tasks are sampled for this profile, 0: no more; new samples are returned. (LEAVE,
-    token): the caller has gone, nothing of it remains.
+    uses is returned. (PROFILE, token, epoch, rate): its tasks are sampled for this profile, 0: no more; new samples are
+    returned. (LEAVE, token): the caller has gone, nothing of it remains.
     """
     kind, token, *rest = pickle.loads(message)
     if kind == pack.INTERRUPT:

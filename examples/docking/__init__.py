@@ -14,9 +14,19 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-from docking.records import Box, Docked, DockingInputError, DockSettings, Entry, Search, Selection
+from docking.records import Box, Docked, DockingInputError, DockSettings, Entry, Final, Search, Selection
 
-__all__ = ["Box", "DockSettings", "Docked", "DockingInputError", "Entry", "Search", "Selection", "require"]
+__all__ = [
+    "Box",
+    "DockSettings",
+    "Docked",
+    "DockingInputError",
+    "Entry",
+    "Final",
+    "Search",
+    "Selection",
+    "require",
+]
 
 REQUIRED = (
     "rdkit",

@@ -12,7 +12,7 @@ from typing import Any
 
 from docking import require
 from docking.options import parser
-from docking.records import Box, DockingInputError, DockSettings, Selection
+from docking.records import Box, DockingInputError, DockSettings, Final, Selection
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,7 +64,14 @@ def _screen(options: argparse.Namespace) -> int:
     from docking.dock import docking_task
     from docking.ledger import open_ledger
     from docking.noise import choose_effort, measure
-    from docking.outputs import best_rows, rejected_rows, stage_table, write_results, write_summary
+    from docking.outputs import (
+        best_rows,
+        final_line,
+        rejected_rows,
+        stage_table,
+        write_results,
+        write_summary,
+    )
     from docking.progress import on_terminal
     from docking.report import write_report
     from docking.screen import Screen, random_start
@@ -82,6 +89,7 @@ def _screen(options: argparse.Namespace) -> int:
         ledger = open_ledger(options.out, receptor, settings, fresh=options.fresh, how="--fresh")
         dock = docking_task(receptor, settings)
         acquisition = Acquisition(options.acquisition, options.per_scaffold)
+        screen = Screen(library, dock, options.seed, ledger=ledger, acquisition=acquisition)
         for note in ledger.notes:
             ticker.say(note)
         kept = ledger.keeping(dock)
@@ -94,8 +102,10 @@ def _screen(options: argparse.Namespace) -> int:
         ticker.say(effort.sentence)
         redocked, verdict = _redock(kept, reference, options, effort.searches)
         ticker.say(verdict)
-        screen = Screen(library, dock, options.seed, effort.searches, ledger=ledger, acquisition=acquisition)
+        screen.searches = effort.searches
         screen.run(options.start, options.rounds, options.per_round, say=ticker.say)
+        if options.final:
+            ticker.say(final_line(screen.rescore(_final(options))))
         ticker.say("writing the results")
         stats = executor.stats()
         write_results(screen, options.out)
@@ -147,6 +157,10 @@ def _check_inputs(options: argparse.Namespace) -> None:
     """Complain about missing files before anything slow starts."""
     if options.ligands and not Path(options.ligands).expanduser().is_file():
         raise DockingInputError(f"No ligand file '{options.ligands}'.")
+    if options.final and _final(options).exhaustiveness < options.exhaustiveness:
+        raise DockingInputError(
+            "--final-exhaustiveness is less than --exhaustiveness: give at least as much."
+        )
     if options.start < 1:
         raise DockingInputError("--start must be at least 1: something has to be docked first.")
     try:
@@ -187,6 +201,11 @@ def _settings(options: argparse.Namespace) -> DockSettings:
         ph=None if options.as_given else options.ph,
         isomers=options.isomers,
     )
+
+
+def _final(options: argparse.Namespace) -> Final:
+    exhaustiveness = options.final_exhaustiveness or 8 * options.exhaustiveness
+    return Final(options.final, exhaustiveness, options.final_searches)
 
 
 def _redock(dock: Any, reference: Any, options: argparse.Namespace, searches: int) -> tuple[Any, str]:

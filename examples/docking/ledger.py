@@ -152,18 +152,17 @@ class Ledger:
     @property
     def searches(self) -> int:
         """How many searches of a molecule the screen here was begun with; 0: none was."""
-        return int(self._facts.told().get("choice", {}).get("searches", 0))
+        return int(self._facts.told().get("score", {}).get("searches", 0))
 
     def agree(self, facts: Mapping[str, Any]) -> None:
         """Add ``facts`` to what the folder tells; raises :class:`DockingInputError` where it tells others."""
         self.notes += [f"made with another version: {text}" for text in self._facts.agree(facts)]
 
-    def agree_on_library(self, library: Sequence[Entry], seed: int, searches: int = 1) -> None:
-        """Raise :class:`DockingInputError` where the folder holds a screen of another library, of another seed, or with
-        another number of searches of a molecule."""
+    def agree_on_library(self, library: Sequence[Entry], seed: int) -> None:
+        """Raise :class:`DockingInputError` where the folder holds a screen of another library, or of another seed."""
         text = "\n".join(f"{e.row}\t{e.smiles}\t{e.name}\t{e.reason}" for e in library)
         facts = {"rows": len(library), "sha256": sha256(text.encode()).hexdigest()}
-        self.agree({"library": facts, "choice": {"seed": seed, "searches": searches}})
+        self.agree({"library": facts, "choice": {"seed": seed}})
 
     def found(self, smiles: str, search: Search = ONE) -> Docked | None:
         """A search of a molecule that is on disk, or None."""

@@ -115,6 +115,26 @@ def _add_searches(p: argparse._ArgumentGroup) -> None:
         "(default %(default)g)",
     )
     p.add_argument(
+        "--final",
+        type=_count,
+        default=5,
+        metavar="K",
+        help="the best K are docked again, more thoroughly, and ranked by that (default %(default)s; 0: none)",
+    )
+    p.add_argument(
+        "--final-exhaustiveness",
+        type=_positive,
+        metavar="N",
+        help="Vina's, in that round (default: eight times --exhaustiveness)",
+    )
+    p.add_argument(
+        "--final-searches",
+        type=_positive,
+        default=3,
+        metavar="N",
+        help="independent searches of each in that round (default %(default)s)",
+    )
+    p.add_argument(
         "--conformers",
         type=_count,
         default=6,

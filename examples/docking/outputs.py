@@ -16,17 +16,19 @@ from rdkit.Chem import Crippen, Descriptors
 from rdkit.Chem import rdMolDescriptors as descriptors
 
 from docking.folder import replace_file
-from docking.ligand import pose_to_mol
 from docking.noise import Effort
+from docking.poses import distinct_poses
 from docking.records import Entry
 from docking.screen import Hit, Screen, Stopwatch
 
 COLUMNS = (
     "rank", "name", "smiles", "score", "mean", "spread", "searches", "predicted", "round", "efficiency",
+    "final_score", "final_mean", "final_spread", "final_searches",
     "heavy_atoms", "weight", "logp", "tpsa", "rotatable_bonds", "docked_as", "note", "row", "reason",
 )  # fmt: skip
 """Columns of ``hits.csv``: score, the best of so many independent searches, their mean and spread (standard deviation,
-empty for one search) and predicted in kcal/mol; efficiency = -score / heavy atoms, weight in g/mol."""
+empty for one search) and predicted in kcal/mol; the final ones are of the final round. Efficiency = -score /
+heavy atoms, of the final round where there is one; weight in g/mol."""
 
 
 def properties(smiles: str) -> dict[str, float]:
@@ -55,13 +57,31 @@ def hit_row(rank: int, hit: Hit) -> dict[str, Any]:
         "searches": hit.docked.searches,
         "predicted": _told(hit.predicted),
         "round": hit.round,
-        "efficiency": round(-hit.docked.score / facts["heavy_atoms"], 3),
+        "efficiency": round(-hit.best.score / facts["heavy_atoms"], 3),
         **facts,
-        "docked_as": hit.docked.form,
-        "note": "; ".join(filter(None, (hit.entry.caution, hit.entry.note, hit.docked.note))),
+        **_final(hit),
+        "docked_as": hit.best.form,
+        "note": "; ".join(filter(None, (hit.entry.caution, hit.entry.note, hit.best.note, _lost(hit)))),
         "row": hit.entry.row,
         "reason": "",
     }
+
+
+def _final(hit: Hit) -> dict[str, Any]:
+    """What the final round found, where the molecule was in it."""
+    final = hit.final
+    if final is None or not final.ok:
+        return dict.fromkeys(("final_score", "final_mean", "final_spread", "final_searches"), "")
+    return {
+        "final_score": final.score,
+        "final_mean": _told(final.mean),
+        "final_spread": _told(final.spread),
+        "final_searches": final.searches,
+    }
+
+
+def _lost(hit: Hit) -> str:
+    return f"final round: {hit.final.reason}" if hit.final is not None and not hit.final.ok else ""
 
 
 def _told(value: float) -> float | str:
@@ -99,17 +119,21 @@ def write_csv(screen: Screen, path: Path) -> None:
 
 
 def write_sdf(screen: Screen, path: Path) -> None:
-    """Write the docked poses, best first, in the receptor's frame with score and properties as SD fields."""
+    """Write the docked poses, best first, in the receptor's frame with score and properties as SD fields.
+
+    What the final round searched has several: ``pose`` is the place of each, ``pose_score`` its own score.
+    """
     text = io.StringIO()
     writer = Chem.SDWriter(text)
     for rank, hit in enumerate(screen.ranked(), start=1):
-        mol = pose_to_mol(hit.docked.pose)
         row = hit_row(rank, hit)
-        mol.SetProp("_Name", row.pop("name"))
-        for key, value in row.items():
-            if value != "":
-                mol.SetProp(key, str(value))
-        writer.write(mol)
+        name = row.pop("name")
+        for place, (score, mol) in enumerate(distinct_poses(hit.best), start=1):
+            mol.SetProp("_Name", name)
+            for key, value in (row | {"pose": place, "pose_score": score}).items():
+                if value != "":
+                    mol.SetProp(key, str(value))
+            writer.write(mol)
     writer.close()
     replace_file(path, text.getvalue())
 
@@ -156,7 +180,7 @@ def write_summary(
         "docked": len(ranked),
         "scored": sum(not math.isnan(value) for value in screen.predictions),
         "best": ranked[0].entry.smiles if ranked else "none",
-        "score": ranked[0].docked.score if ranked else "none",
+        "score": ranked[0].best.score if ranked else "none",
         "spearman": round(validation.spearman, 2) if validation else "none",
         "baseline": round(validation.baseline, 2) if validation else "none",
         "redock_rmsd": "none" if redock_rmsd is None else round(redock_rmsd, 2),
@@ -211,7 +235,17 @@ def _rejected(entry: Entry, reason: str, where: int | str) -> dict[str, Any]:
 def best_rows(screen: Screen, top: int = 10) -> Sequence[str]:
     """The ``top`` hits as lines for a terminal."""
     return [
-        f"{rank:4d}  {hit.docked.score:8.3f}  {hit.entry.name:<16} {hit.entry.smiles}"
+        f"{rank:4d}  {hit.best.score:8.3f}  {hit.entry.name:<16} {hit.entry.smiles}"
         + (f"  ({hit.entry.caution})" if hit.entry.caution else "")
         for rank, hit in enumerate(screen.ranked()[:top], start=1)
     ]
+
+
+def final_line(hits: Sequence[Hit]) -> str:
+    """What the final round found, in a line."""
+    good = [hit for hit in hits if hit.rescored]
+    if not good:
+        return f"final round: none of {len(hits)} docked"
+    best = good[0].best
+    spread = "" if math.isnan(best.spread) else f", its {best.searches} searches differ by {best.spread:.2f}"
+    return f"final round: {len(good)} of {len(hits)} docked again, best {best.score:.2f} kcal/mol{spread}"

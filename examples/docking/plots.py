@@ -13,7 +13,7 @@ from rdkit.Chem.Draw import rdMolDraw2D
 from docking.noise import TOLERANCE, Effort
 from docking.outputs import properties
 from docking.redock import SUCCESS_RMSD, Redocked
-from docking.screen import Screen
+from docking.screen import Hit, Screen
 
 INK, MODEL, PLAIN, ACCENT = "#1f2933", "#1f6feb", "#8a94a0", "#d9480f"
 ROUND_COLORS = ("#8a94a0", "#6fa8dc", "#1f6feb", "#0b3d91", "#061f4a")
@@ -173,10 +173,16 @@ def top_grid(screen: Screen, count: int = 12, columns: int = 3) -> str:
         facts = properties(hit.entry.smiles)
         predicted = "random" if math.isnan(hit.predicted) else f"predicted {hit.predicted:.2f}"
         legends.append(
-            f"{rank}. {hit.docked.score:.2f} kcal/mol ({predicted})\n"
+            f"{rank}. {_score(hit)} kcal/mol ({predicted})\n"
             f"{facts['weight']:.0f} g/mol, logP {facts['logp']:.1f}, TPSA {facts['tpsa']:.0f}"
         )
     return _grid([hit.entry.smiles for hit in hits], legends, columns)
+
+
+def _score(hit: Hit) -> str:
+    """A score, and what searches of the molecule differ by, where several tell it."""
+    spread = "" if math.isnan(hit.best.spread) else f" ±{hit.best.spread:.2f}"
+    return f"{hit.best.score:.2f}{spread}"
 
 
 def _grid(

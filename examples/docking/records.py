@@ -108,6 +108,27 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
+class Final:
+    """The final round: the best ``top`` molecules are searched again at a higher ``exhaustiveness``, each by so many
+    ``searches`` with a seed and a conformer of its own, and keep up to so many different ``poses``."""
+
+    top: int = 5
+    exhaustiveness: int = 8
+    searches: int = 3
+    poses: int = 3
+
+    def __post_init__(self) -> None:
+        if min(self.exhaustiveness, self.searches, self.poses) < 1:
+            raise DockingInputError(
+                "The final round needs an exhaustiveness, searches and poses of at least 1."
+            )
+
+    def each(self) -> list[Search]:
+        """The searches of a molecule."""
+        return [Search(number, self.exhaustiveness, self.poses) for number in range(self.searches)]
+
+
+@dataclass(frozen=True, slots=True)
 class Docked:
     """One search, or the best of several: ``score`` in kcal/mol (nan when ``reason`` says why there is none), ``pose``
     as PDBQT text; the ``form`` that docked best, as SMILES with its charges and stereo, and a ``note`` on the others.

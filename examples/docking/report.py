@@ -35,6 +35,7 @@ GRID, TABLE, POSES, REASONS = 12, 50, 8, 20
 """How many hits are drawn, listed and shown in the pocket, and how many reasons are told."""
 COLUMNS = {
     "rank": "rank", "name": "name", "score": "score (kcal/mol)", "spread": "spread", "searches": "searches",
+    "final_score": "final score", "final_spread": "spread", "final_searches": "searches",
     "predicted": "predicted", "round": "round",
     "efficiency": "efficiency", "heavy_atoms": "heavy atoms", "weight": "weight (g/mol)", "logp": "logP",
     "tpsa": "TPSA (Å²)", "rotatable_bonds": "rotatable bonds",
@@ -92,6 +93,9 @@ def _subtitle(screen: Screen) -> str:
     told = f"{len(screen.hits):,} of {usable:,} molecules were docked: a random start"
     if rounds:
         told += f" and {rounds} {'round' if rounds == 1 else 'rounds'} of the most promising"
+    again = sum(hit.rescored for hit in screen.hits)
+    if again:
+        told += f"; the best {again} were docked again more thoroughly, and are ranked by that"
     return told + (f". A surrogate predicted {predicted:,}." if predicted else ".")
 
 
@@ -108,7 +112,7 @@ def _tiles(subject: Subject) -> str:
     screen, ranked = subject.screen, subject.screen.ranked()
     facts: list[tuple[str, str]] = [(f"{len(ranked):,}", "docked")]
     if ranked:
-        facts.append((f"{ranked[0].docked.score:.2f}", "best score (kcal/mol)"))
+        facts.append((f"{ranked[0].best.score:.2f}", "best score (kcal/mol)"))
     if screen.validation is not None:
         facts.append((f"{screen.validation.spearman:+.2f}", "held-out rank correlation"))
         facts.append((f"{screen.validation.baseline:+.2f}", "of size alone"))
@@ -128,7 +132,7 @@ def _hits_table(screen: Screen, shown: int) -> str:
     rows = []
     for rank, hit in enumerate(ranked[:TABLE], start=1):
         facts = hit_row(rank, hit)
-        for name in ("score", "spread", "predicted"):
+        for name in ("score", "spread", "final_score", "final_spread", "predicted"):
             facts[name] = "" if facts[name] == "" else f"{facts[name]:.2f}"
         cells = [_text(facts[name]) for name in COLUMNS]
         if rank <= shown:
@@ -153,7 +157,7 @@ def _poses(shown: Sequence[Hit], reference: Reference | None) -> str:
     if not shown:
         return "<p>Nothing docked.</p>"
     options = "".join(
-        f"<option>{rank}. {_text(hit.entry.name)} ({hit.docked.score:.2f} kcal/mol)</option>"
+        f"<option>{rank}. {_text(hit.entry.name)} ({hit.best.score:.2f} kcal/mol)</option>"
         for rank, hit in enumerate(shown, start=1)
     )
     known = ""
@@ -299,7 +303,7 @@ def _scripts(subject: Subject, shown: Sequence[Hit]) -> str:
 
 
 def _pose(receptor: Receptor, hit: Hit) -> dict[str, Any]:
-    ligand, found = contacts(receptor, hit.docked)
+    ligand, found = contacts(receptor, hit.best)
     return {
         "mol": Chem.MolToMolBlock(_polar(ligand)),
         "diagram": diagram(ligand, found),

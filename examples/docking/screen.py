@@ -11,30 +11,43 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import cellmill
 from docking.acquisition import Acquisition, Candidates, choose
 from docking.ledger import Ledger, Pick
-from docking.records import Docked, DockingInputError, Entry, Search
+from docking.records import Docked, DockingInputError, Entry, Final, Search
 from docking.searches import best_of
 from docking.surrogate import FEW, Surrogate, Validation, rho, train, validate
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One docked library molecule: its ``round`` (0 is the random start) and the prediction that chose it."""
+    """One docked library molecule: its ``round`` (0 is the random start) and the prediction that chose it; ``final``:
+    what the final round found, where the molecule was in it."""
 
     entry: Entry
     docked: Docked
     round: int
     predicted: float = math.nan
+    final: Docked | None = None
 
-    def key(self) -> tuple[bool, float, str]:
-        """Sort key: best score first, ties by SMILES; after all others what carries a caution; failures last."""
-        score = self.docked.score if self.docked.ok else math.inf
-        return (bool(self.entry.caution), score, self.entry.smiles)
+    @property
+    def rescored(self) -> bool:
+        """Whether the final round gave a score."""
+        return self.final is not None and self.final.ok
+
+    @property
+    def best(self) -> Docked:
+        """The docking that counts: of the final round, where that gave a score."""
+        return self.final if self.final is not None and self.final.ok else self.docked
+
+    def key(self) -> tuple[bool, bool, float, str]:
+        """Sort key: best score first, ties by SMILES; what the final round rescored before all others, whose
+        scores come of fewer trials; what carries a caution after all others; failures last."""
+        score = self.best.score if self.best.ok else math.inf
+        return (bool(self.entry.caution), not self.rescored, score, self.entry.smiles)
 
 
 @dataclass(slots=True)
@@ -111,7 +124,7 @@ class Screen:
             reason = self.library[0].reason if self.library else "it is empty"
             raise DockingInputError(f"No molecule of the library can be docked; the first row: {reason}.")
         if self.ledger is not None:
-            self.ledger.agree_on_library(self.library, self.seed, self.searches)
+            self.ledger.agree_on_library(self.library, self.seed)
             self.dock = self.ledger.keeping(self.dock)
 
     def dock_start(self, count: int = 40) -> list[Hit]:
@@ -180,6 +193,20 @@ class Screen:
         rule = {"count": count, **asdict(self.acquisition)}
         return self._dock(self._planned(rule, chosen), f"dock the best, round {self.round}")
 
+    def rescore(self, final: Final) -> list[Hit]:
+        """The final round: search the best molecules more thoroughly, and rank these by what that finds."""
+        chosen = [hit for hit in self.ranked() if not hit.rescored and not hit.entry.caution][: final.top]
+        searches = final.each()
+        found, total = (
+            self._on_disk([hit.entry.smiles for hit in chosen], searches),
+            len(chosen) * len(searches),
+        )
+        with self.clock.stage(f"dock the best {len(chosen)} again", total - found, _remark(found, total)):
+            rows = best_of(self.dock, [hit.entry.smiles for hit in chosen], searches)
+        finals = {hit.entry.smiles: row for hit, row in zip(chosen, rows, strict=True)}
+        self.hits = [replace(hit, final=finals.get(hit.entry.smiles, hit.final)) for hit in self.hits]
+        return [hit for hit in self.ranked() if hit.entry.smiles in finals]
+
     def run(
         self, start: int = 40, rounds: int = 2, per_round: int = 6, say: Callable[[str], None] = print
     ) -> None:
@@ -217,6 +244,7 @@ class Screen:
         """What this round docks: as the ledger tells, or chosen now and told to it before anything is docked."""
         if self.ledger is None:
             return choose()
+        self.ledger.agree({"score": {"searches": self.searches}})
         picks = self.ledger.plan(self.round, rule)
         if picks is None:
             picks = choose()
@@ -234,11 +262,8 @@ class Screen:
     def _dock(self, picks: Sequence[Pick], stage: str) -> list[Hit]:
         smiles = [pick.smiles for pick in picks]
         searches = [Search(number) for number in range(self.searches)]
-        found, total = 0, len(smiles) * len(searches)
-        if self.ledger is not None:
-            found = sum(self.ledger.found(text, each) is not None for text in smiles for each in searches)
-        remark = f"{found} of {total} were on disk" if found else ""
-        with self.clock.stage(stage, total - found, remark):
+        found, total = self._on_disk(smiles, searches), len(smiles) * len(searches)
+        with self.clock.stage(stage, total - found, _remark(found, total)):
             rows = best_of(self.dock, smiles, searches)
         wanted = set(smiles)
         entries = {entry.smiles: entry for entry in self.library if entry.usable and entry.smiles in wanted}
@@ -249,10 +274,20 @@ class Screen:
         self.hits.extend(new)
         return new
 
+    def _on_disk(self, smiles: Sequence[str], searches: Sequence[Search]) -> int:
+        """How many searches of these molecules are on disk."""
+        if self.ledger is None:
+            return 0
+        return sum(self.ledger.found(text, each) is not None for text in smiles for each in searches)
+
     def _trained(self) -> Surrogate:
         if self.model is None:
             raise DockingInputError("There is no surrogate yet: dock a start and train first.")
         return self.model
+
+
+def _remark(found: int, total: int) -> str:
+    return f"{found} of {total} were on disk" if found else ""
 
 
 def _summary(hits: Sequence[Hit]) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from docking.records import Final
+
 BRIEF = 60_000
 """Evaluations of a search: a tenth of a second."""
 START, ROUNDS, PER_ROUND, SEARCHES = 8, 2, 2, 2
+FINAL = Final(top=2, exhaustiveness=2, searches=2)
 MOLECULES = (
     "NCc1ccccc1", "Oc1ccccc1", "Cc1ccncc1", "c1ccc2[nH]ccc2c1", "Nc1ccccn1", "Oc1ccncc1", "Cc1ccccc1C", "NCc1ccco1",
     "c1ccc2ncccc2c1", "Cc1cc[nH]n1", "OCc1ccccc1", "NC(=O)c1ccccc1", "Clc1ccccc1", "OB(O)c1ccccc1", "Cc1ccc(CN)cc1",
@@ -35,6 +38,7 @@ def run(receptor: Any, folder: Path, workers: int, backend: str, said: Path | No
         cellmill.set_default_executor(executor)
         screen = Screen(library, docking_task(receptor, settings), 0, SEARCHES, ledger=ledger)
         screen.run(START, ROUNDS, PER_ROUND, say=lines.append)
+        screen.rescore(FINAL)
         write_csv(screen, folder / "hits.csv")
         write_sdf(screen, folder / "hits.sdf")
         write_predictions(screen, folder / "predictions.csv")

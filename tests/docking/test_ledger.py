@@ -47,6 +47,10 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().split("\n")[:-1]] if path.exists() else []
 
 
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (row["smiles"], *row["search"].values())
+
+
 def screened(processes: Any, receptor: Any, folder: Path, way: tuple[int, str]) -> Any:
     """A process that screens in ``folder``."""
     process = processes.Process(
@@ -59,10 +63,9 @@ def screened(processes: Any, receptor: Any, folder: Path, way: tuple[int, str]) 
 def check_same(folder: Path, undisturbed: Path) -> None:
     for name in RESULTS:
         assert (folder / name).read_bytes() == (undisturbed / name).read_bytes(), name
-    rows = [(row["smiles"], row["search"]["number"]) for row in lines(folder / DOCKINGS)]
+    rows, there = ([_key(row) for row in lines(each / DOCKINGS)] for each in (folder, undisturbed))
     assert len(set(rows)) == len(rows), "nothing is docked twice"
-    there = lines(undisturbed / DOCKINGS)
-    assert sorted(rows) == sorted((row["smiles"], row["search"]["number"]) for row in there)
+    assert sorted(rows) == sorted(there)
 
 
 @pytest.fixture(scope="module")
@@ -197,8 +200,10 @@ def test_other_settings_are_refused_with_the_difference(small_target: Any, ledge
         again.agree_on_library([Entry(1, "C"), Entry(2, "CC")], seed=1)
     with pytest.raises(DockingInputError, match="choice seed 1 there, 2 here"):
         again.agree_on_library([Entry(1, "C")], seed=2)
-    with pytest.raises(DockingInputError, match="choice searches 1 there, 3 here"):
-        again.agree_on_library([Entry(1, "C")], seed=1, searches=3)
+    again.agree({"score": {"searches": 2}})
+    assert again.searches == 2
+    with pytest.raises(DockingInputError, match="score searches 2 there, 3 here"):
+        again.agree({"score": {"searches": 3}})
     with pytest.raises(DockingInputError, match="round 0 was chosen with count 1, here it is 5"):
         again.plan(0, {"count": 5})
     again.close()

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rdkit import Chem
+from rdkit.Chem import rdMolAlign
 
 from docking import outputs, plots
 from docking.features import heavy_atoms
 from docking.library import couple, pairs
-from docking.records import Docked, DockingInputError, Entry, Search
+from docking.records import Docked, DockingInputError, Entry, Final, Search
 from docking.screen import Hit, Screen
+from docking.searches import combine
 
 
 class QuickDock:
@@ -28,12 +32,13 @@ class QuickDock:
         self, smiles: Iterable[str], searches: Iterable[Search], *, return_exceptions: bool
     ) -> Iterator[Any]:
         assert return_exceptions
-        for text, _search in zip(smiles, searches, strict=True):
+        for text, search in zip(smiles, searches, strict=True):
             self.asked.append(text)
             if text in self.failing:
                 yield RuntimeError("worker lost")
             else:
-                yield Docked(text, round(-0.3 * float(heavy_atoms([text])[0]), 4), self.pose)
+                better = search.number + search.exhaustiveness
+                yield Docked(text, round(-0.3 * float(heavy_atoms([text])[0]) - better, 4), self.pose)
 
 
 class Inline:
@@ -170,6 +175,58 @@ def test_hits_are_written_as_poses_with_their_properties(
     assert float(mol.GetProp("score")) == docked.score
     assert mol.GetConformer().Is3D()
     assert outputs.table(screen).loc[1, "heavy_atoms"] == 9
+
+
+def test_the_final_round_ranks_the_best_by_what_it_finds(library: list[Entry], tmp_path: Path) -> None:
+    screen = Screen(library, QuickDock(), seed=4, searches=2)
+    screen.dock_start(8)
+    before = screen.ranked()
+    found = screen.rescore(Final(top=3, exhaustiveness=4, searches=3))
+    assert {hit.entry.smiles for hit in found} == {hit.entry.smiles for hit in before[:3]}
+    assert screen.ranked()[:3] == found, "what was searched less comes after"
+    assert screen.ranked()[3:] == before[3:]
+    outputs.write_csv(screen, tmp_path / "hits.csv")
+    with (tmp_path / "hits.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    first = rows[0]
+    assert (first["searches"], first["final_searches"], rows[3]["final_searches"]) == ("2", "3", "")
+    assert float(first["final_score"]) == pytest.approx(float(first["score"]) - 5)  # 2 and 4 instead of 1
+    assert (float(first["final_spread"]), float(first["spread"])) == (1.0, pytest.approx(0.7071))
+    assert f"best {found[0].best.score:.2f} kcal/mol, its 3 searches differ by 1.00" in outputs.final_line(
+        found
+    )
+    assert len(screen.rescore(Final(top=2))) == 2, "the next best"
+    assert sum(hit.rescored for hit in screen.hits) == 5
+
+
+def test_a_final_round_that_fails_leaves_the_score_of_the_screen(library: list[Entry]) -> None:
+    screen = Screen(library, QuickDock(), seed=4)
+    screen.dock_start(4)
+    best = screen.ranked()[0]
+    screen.dock.failing = frozenset([best.entry.smiles])
+    screen.rescore(Final(top=2))
+    assert [hit.rescored for hit in screen.ranked()] == [True, False, False, False]
+    row = outputs.hit_row(2, screen.ranked()[1])
+    assert (row["smiles"], row["score"], row["final_score"]) == (best.entry.smiles, best.docked.score, "")
+    assert row["note"] == "final round: RuntimeError: worker lost"
+
+
+def test_the_different_poses_of_the_final_round_are_written(
+    library: list[Entry], engine: Any, tmp_path: Path
+) -> None:
+    rows = [engine.dock("Cc1ccc(CN)cc1", each) for each in Final(exhaustiveness=1, searches=2).each()]
+    final = combine(rows)
+    assert len(final.poses) == 6
+    hit = Hit(Entry(3, final.smiles, "small"), replace(rows[1], poses=()), 1, -5.5, final)
+    outputs.write_sdf(Screen(library, QuickDock(), hits=[hit]), tmp_path / "hits.sdf")
+    mols = list(Chem.SDMolSupplier(str(tmp_path / "hits.sdf")))
+    assert [mol.GetProp("pose") for mol in mols] == ["1", "2", "3"]
+    assert {mol.GetProp("rank") for mol in mols} == {"1"}
+    scores = [float(mol.GetProp("pose_score")) for mol in mols]
+    assert scores == sorted(scores)
+    assert scores[0] == final.score == float(mols[0].GetProp("final_score"))
+    for one, other in pairwise(mols):
+        assert rdMolAlign.CalcRMS(Chem.Mol(one), other) >= 1.0
 
 
 def test_pictures_show_model_and_baseline(screen: Screen, tmp_path: Path) -> None:

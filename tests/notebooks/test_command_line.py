@@ -13,7 +13,10 @@ import pytest
 pytestmark = pytest.mark.usefixtures("chemistry")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-BRIEFLY = ("--searches", "2", "--evaluations", "20000")  # tests/docking has whole searches
+BRIEFLY = (
+    "--searches", "2", "--evaluations", "20000", "--final", "2", "--final-exhaustiveness", "2",
+)  # fmt: skip
+"""tests/docking has whole searches."""
 SMALL_BOX = ("2.82", "0.28", "10.63", "16", "16", "16")
 FRAGMENTS = """\
 NCc1ccccc1 benzylamine
@@ -134,6 +137,7 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
     rows = list(csv.DictReader(written[0].decode().splitlines()))
     reasons = {row["name"]: row["reason"] for row in rows if row["reason"]}
     assert {row["searches"] for row in rows if not row["reason"]} == {"2"}
+    assert [row["final_searches"] for row in rows[:3]] == ["3", "3", ""]
     assert all(float(row["score"]) <= float(row["mean"]) for row in rows if not row["reason"])
     assert reasons == {"broken": "SMILES does not parse", "salt": "no carbon: not an organic molecule"}
 
@@ -210,6 +214,21 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
         (
             ["--receptor", "{protein}", "--ligands", "{library}", "--box", *SMALL_BOX, "--start", "0"],
             "at least 1",
+        ),
+        (
+            [
+                "--receptor",
+                "{protein}",
+                "--ligands",
+                "{library}",
+                "--box",
+                *SMALL_BOX,
+                "--exhaustiveness",
+                "4",
+                "--final-exhaustiveness",
+                "2",
+            ],
+            "give at least as much",
         ),
     ],
 )

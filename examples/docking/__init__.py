@@ -14,7 +14,18 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-from docking.records import Box, Docked, DockingInputError, DockSettings, Entry, Final, Search, Selection
+from docking.records import (
+    Box,
+    Docked,
+    DockingInputError,
+    DockSettings,
+    Entry,
+    Final,
+    Search,
+    Selection,
+    Verdict,
+    unchecked,
+)
 
 __all__ = [
     "Box",
@@ -25,7 +36,9 @@ __all__ = [
     "Final",
     "Search",
     "Selection",
+    "Verdict",
     "require",
+    "unchecked",
 ]
 
 REQUIRED = (

@@ -12,7 +12,7 @@ from typing import Any
 
 from docking import require
 from docking.options import parser
-from docking.records import Box, DockingInputError, DockSettings, Final, Selection
+from docking.records import Box, DockingInputError, DockSettings, Final, Selection, Verdict, unchecked
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,6 +62,7 @@ def _demo(arguments: Sequence[str]) -> int:
 def _screen(options: argparse.Namespace) -> int:
     from docking.acquisition import Acquisition
     from docking.dock import docking_task
+    from docking.filters import contacts_task, requirements
     from docking.ledger import open_ledger
     from docking.noise import choose_effort, measure
     from docking.outputs import (
@@ -79,6 +80,7 @@ def _screen(options: argparse.Namespace) -> int:
     start = time.monotonic()
     _check_inputs(options)
     receptor, reference = _receptor(options)
+    required = requirements(options.require, receptor)
     executor = _use_backend(options)
     with on_terminal() as ticker:
         ticker.say(f"{receptor}")
@@ -90,6 +92,7 @@ def _screen(options: argparse.Namespace) -> int:
         dock = docking_task(receptor, settings)
         acquisition = Acquisition(options.acquisition, options.per_scaffold)
         screen = Screen(library, dock, options.seed, ledger=ledger, acquisition=acquisition)
+        screen.require = required
         for note in ledger.notes:
             ticker.say(note)
         kept = ledger.keeping(dock)
@@ -100,12 +103,16 @@ def _screen(options: argparse.Namespace) -> int:
             noise, molecules, options.budget, given=options.searches, found=ledger.searches
         )
         ticker.say(effort.sentence)
-        redocked, verdict = _redock(kept, reference, options, effort.searches)
-        ticker.say(verdict)
+        redocked, screen.verdict = _redock(kept, reference, options, effort.searches)
+        ticker.say(screen.verdict.words)
         screen.searches = effort.searches
         screen.run(options.start, options.rounds, options.per_round, say=ticker.say)
+        find = contacts_task(receptor)
+        if required:
+            screen.find_contacts(find)
         if options.final:
-            ticker.say(final_line(screen.rescore(_final(options))))
+            ticker.say(final_line(screen, screen.rescore(_final(options))))
+        screen.find_contacts(find)
         ticker.say("writing the results")
         stats = executor.stats()
         write_results(screen, options.out)
@@ -130,9 +137,13 @@ def _screen(options: argparse.Namespace) -> int:
         seconds=seconds,
     )
     ledger.close()
-    print("\n".join([*(f"WARNING: {text}" for text in receptor.warnings), effort.sentence, verdict]))
+    print(
+        "\n".join(
+            [*(f"WARNING: {text}" for text in receptor.warnings), effort.sentence, screen.verdict.words]
+        )
+    )
     print(stage_table(screen.clock, stats.workers).to_string())
-    print("rank     score  name             SMILES")
+    print(screen.verdict.on("rank     score  name             SMILES"))
     print("\n".join(best_rows(screen)))
     print(
         f"{len(screen.ranked())} docked, {len(rejected_rows(screen))} rows with a reason, "
@@ -208,18 +219,18 @@ def _final(options: argparse.Namespace) -> Final:
     return Final(options.final, exhaustiveness, options.final_searches)
 
 
-def _redock(dock: Any, reference: Any, options: argparse.Namespace, searches: int) -> tuple[Any, str]:
+def _redock(dock: Any, reference: Any, options: argparse.Namespace, searches: int) -> tuple[Any, Verdict]:
     """The redocked reference, None where it was not done; and what that says of this screen, in a line."""
     from docking.redock import redock
 
     if not options.conformers:
-        return None, "NOT redocked: --conformers 0"
+        return None, unchecked("--conformers 0")
     if reference is None and not options.reference:
-        return None, "NOT redocked: there is no reference ligand, so nothing shows that docking works here"
+        return None, unchecked("there is no reference ligand, so nothing shows that docking works here")
     if reference is None:
-        return None, "NOT redocked: the bonds of the reference are not known"
+        return None, unchecked("the bonds of the reference are not known")
     result = redock(dock, reference, searches=searches, at_least=options.conformers)
-    return result, f"redocked {reference.name}: {result}"
+    return result, result.verdict(reference.name)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ BACKEND_VARIABLE = "CELLMILL_DEMO_BACKEND"
 FRESH_VARIABLE = "CELLMILL_DEMO_FRESH"
 SUMMARY = "summary.json"
 SUMMARY_FIELDS = (
-    "docked", "scored", "best", "score", "spearman", "baseline", "redock_rmsd", "tasks", "seconds",
+    "docked", "scored", "best", "score", "spearman", "baseline", "redock_rmsd", "redock", "tasks", "seconds",
 )  # fmt: skip
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CELL_TIMEOUT = 1800

@@ -55,6 +55,14 @@ def parser() -> argparse.ArgumentParser:
         help="what a round docks: the best predicted, or with a bonus for doubt, or by a draw (default %(default)s)",
     )
     p.add_argument(
+        "--require",
+        action="append",
+        default=[],
+        metavar="CONTACT",
+        help="what a hit has to have: a contact with a residue (hbond:ASP129), of a kind (ionic) or of any "
+        "(ASP129.A); may be given again, then all of them",
+    )
+    p.add_argument(
         "--per-scaffold",
         type=_count,
         default=3,

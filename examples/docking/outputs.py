@@ -15,6 +15,7 @@ from rdkit import Chem
 from rdkit.Chem import Crippen, Descriptors
 from rdkit.Chem import rdMolDescriptors as descriptors
 
+from docking.filters import as_text
 from docking.folder import replace_file
 from docking.noise import Effort
 from docking.poses import distinct_poses
@@ -24,11 +25,13 @@ from docking.screen import Hit, Screen, Stopwatch
 COLUMNS = (
     "rank", "name", "smiles", "score", "mean", "spread", "searches", "predicted", "round", "efficiency",
     "final_score", "final_mean", "final_spread", "final_searches",
-    "heavy_atoms", "weight", "logp", "tpsa", "rotatable_bonds", "docked_as", "note", "row", "reason",
+    "heavy_atoms", "weight", "logp", "tpsa", "rotatable_bonds", "docked_as", "contacts",
+    "redock", "note", "row", "reason",
 )  # fmt: skip
 """Columns of ``hits.csv``: score, the best of so many independent searches, their mean and spread (standard deviation,
 empty for one search) and predicted in kcal/mol; the final ones are of the final round. Efficiency = -score /
-heavy atoms, of the final round where there is one; weight in g/mol."""
+heavy atoms, of the final round where there is one; weight in g/mol; contacts of the best pose, as ``--require`` names
+them. ``redock``: the verdict on the whole screen."""
 
 
 def properties(smiles: str) -> dict[str, float]:
@@ -44,8 +47,8 @@ def properties(smiles: str) -> dict[str, float]:
     }
 
 
-def hit_row(rank: int, hit: Hit) -> dict[str, Any]:
-    """One ranked hit as a row of ``hits.csv``."""
+def hit_row(rank: int, hit: Hit, verdict: str = "") -> dict[str, Any]:
+    """One ranked hit as a row of ``hits.csv``, with the ``verdict`` on its screen."""
     facts = properties(hit.entry.smiles)
     return {
         "rank": rank,
@@ -61,6 +64,8 @@ def hit_row(rank: int, hit: Hit) -> dict[str, Any]:
         **facts,
         **_final(hit),
         "docked_as": hit.best.form,
+        "contacts": as_text(hit.contacts or ()),
+        "redock": verdict,
         "note": "; ".join(filter(None, (hit.entry.caution, hit.entry.note, hit.best.note, _lost(hit)))),
         "row": hit.entry.row,
         "reason": "",
@@ -90,9 +95,15 @@ def _told(value: float) -> float | str:
 
 
 def rejected_rows(screen: Screen) -> list[dict[str, Any]]:
-    """Rows for what could not be docked, with the reason: library rows first, then dockings that failed."""
+    """Rows for what could not be docked, with the reason: library rows first, then dockings that failed,
+    then what lacks a contact that is required."""
     rows = [_rejected(entry, entry.reason, "") for entry in screen.library if not entry.usable]
     rows += [_rejected(hit.entry, hit.docked.reason, hit.round) for hit in screen.hits if not hit.docked.ok]
+    lacking = [hit for hit in sorted(screen.hits, key=Hit.key) if hit.lacking]
+    rows += [
+        hit_row(0, hit, screen.verdict.state) | {"rank": "", "reason": f"lacks {hit.lacking}"}
+        for hit in lacking
+    ]
     return rows
 
 
@@ -100,7 +111,8 @@ def table(screen: Screen, top: int | None = None) -> Any:
     """The ``top`` hits (all by default) as a pandas DataFrame to look at; ``hits.csv`` has more."""
     import pandas
 
-    rows = [hit_row(rank, hit) for rank, hit in enumerate(screen.ranked()[:top], start=1)]
+    state = screen.verdict.state
+    rows = [hit_row(rank, hit, state) for rank, hit in enumerate(screen.ranked()[:top], start=1)]
     return (
         pandas.DataFrame(rows, columns=COLUMNS)
         .drop(columns=["smiles", "docked_as", "row", "reason"])
@@ -113,7 +125,8 @@ def write_csv(screen: Screen, path: Path) -> None:
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(hit_row(rank, hit) for rank, hit in enumerate(screen.ranked(), start=1))
+    state = screen.verdict.state
+    writer.writerows(hit_row(rank, hit, state) for rank, hit in enumerate(screen.ranked(), start=1))
     writer.writerows(rejected_rows(screen))
     replace_file(path, text.getvalue())
 
@@ -126,7 +139,7 @@ def write_sdf(screen: Screen, path: Path) -> None:
     text = io.StringIO()
     writer = Chem.SDWriter(text)
     for rank, hit in enumerate(screen.ranked(), start=1):
-        row = hit_row(rank, hit)
+        row = hit_row(rank, hit, screen.verdict.state)
         name = row.pop("name")
         for place, (score, mol) in enumerate(distinct_poses(hit.best), start=1):
             mol.SetProp("_Name", name)
@@ -183,6 +196,9 @@ def write_summary(
         "score": ranked[0].best.score if ranked else "none",
         "spearman": round(validation.spearman, 2) if validation else "none",
         "baseline": round(validation.baseline, 2) if validation else "none",
+        "redock": screen.verdict.state,
+        "redock_in_words": screen.verdict.words,
+        "required_contacts": [each.text for each in screen.require],
         "redock_rmsd": "none" if redock_rmsd is None else round(redock_rmsd, 2),
         "searches": screen.searches,
         "noise": _known(effort.noise.spread() if effort else math.nan),
@@ -241,11 +257,13 @@ def best_rows(screen: Screen, top: int = 10) -> Sequence[str]:
     ]
 
 
-def final_line(hits: Sequence[Hit]) -> str:
-    """What the final round found, in a line."""
+def final_line(screen: Screen, hits: Sequence[Hit]) -> str:
+    """What the final round of ``screen`` found, in a line."""
     good = [hit for hit in hits if hit.rescored]
     if not good:
         return f"final round: none of {len(hits)} docked"
     best = good[0].best
     spread = "" if math.isnan(best.spread) else f", its {best.searches} searches differ by {best.spread:.2f}"
-    return f"final round: {len(good)} of {len(hits)} docked again, best {best.score:.2f} kcal/mol{spread}"
+    return screen.verdict.on(
+        f"final round: {len(good)} of {len(hits)} docked again, best {best.score:.2f} kcal/mol{spread}"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -104,7 +105,7 @@ def predicted_against_docked(screen: Screen) -> Any:
     figure.suptitle(
         f"What the surrogate knows (n = {validation.n}; published KNN: ρ = {validation.published:.2f})"
     )
-    return figure
+    return _doubted(figure, screen)
 
 
 def score_distributions(screen: Screen) -> Any:
@@ -124,7 +125,7 @@ def score_distributions(screen: Screen) -> Any:
     axes.set_ylim(len(rounds) - 0.5, -0.5)
     axes.set_xlabel(SCORE_LABEL)
     axes.set_title("Scores by round (line: median)")
-    return figure
+    return _doubted(figure, screen)
 
 
 def progress_curves(screen: Screen) -> Any:
@@ -149,7 +150,7 @@ def progress_curves(screen: Screen) -> Any:
     for axes in (left, right):
         axes.axvline(start + 0.5, color=PLAIN, linewidth=1, linestyle=":")
         axes.set_xlabel("molecules docked")
-    return figure
+    return _doubted(figure, screen)
 
 
 def enrichment(screen: Screen) -> float:
@@ -176,7 +177,7 @@ def top_grid(screen: Screen, count: int = 12, columns: int = 3) -> str:
             f"{rank}. {_score(hit)} kcal/mol ({predicted})\n"
             f"{facts['weight']:.0f} g/mol, logP {facts['logp']:.1f}, TPSA {facts['tpsa']:.0f}"
         )
-    return _grid([hit.entry.smiles for hit in hits], legends, columns)
+    return _grid([hit.entry.smiles for hit in hits], legends, columns, screen.verdict.doubt)
 
 
 def _score(hit: Hit) -> str:
@@ -186,10 +187,16 @@ def _score(hit: Hit) -> str:
 
 
 def _grid(
-    smiles: Sequence[str], legends: Sequence[str], columns: int, width: int = 290, height: int = 240
+    smiles: Sequence[str],
+    legends: Sequence[str],
+    columns: int,
+    doubt: str,
+    width: int = 290,
+    height: int = 240,
 ) -> str:
+    foot = 30 if doubt else 0
     rows = max(1, math.ceil(len(smiles) / columns))
-    drawer = rdMolDraw2D.MolDraw2DSVG(width * columns, height * rows, width, height)
+    drawer = rdMolDraw2D.MolDraw2DSVG(width * columns, height * rows + foot, width, height)
     options = drawer.drawOptions()
     options.legendFontSize = 15
     options.legendFraction = 0.2
@@ -198,7 +205,21 @@ def _grid(
     drawer.DrawMolecules(mols, legends=list(legends))
     drawer.FinishDrawing()
     text = str(drawer.GetDrawingText())
-    return text[text.index("<svg") :]
+    svg = text[text.index("<svg") :]
+    if not doubt:
+        return svg
+    said = (
+        f"<text x='{width * columns / 2}' y='{height * rows + 20}' text-anchor='middle' font-family='sans-serif' "
+        f"font-size='15' font-weight='bold' fill='{ACCENT}'>{html.escape(doubt)}</text>"
+    )
+    return svg.replace("</svg>", f"{said}</svg>")
+
+
+def _doubted(figure: Any, screen: Screen) -> Any:
+    """``figure``, with the doubt about all that it shows where the known pose was not found again."""
+    if screen.verdict.doubt:
+        figure.supxlabel(screen.verdict.doubt, color=ACCENT, fontsize=10, fontweight="bold")
+    return figure
 
 
 def _figure(width: float, height: float, columns: int = 1) -> Any:

@@ -156,6 +156,32 @@ class Docked:
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """What redocking a known ligand says of a screen: ``state`` is ``reproduced``, ``failed`` or ``unchecked``, and
+    ``words`` say it in a line. Unless the pose was reproduced, no claim of the screen stands without :attr:`doubt`."""
+
+    state: str
+    words: str
+
+    @property
+    def doubt(self) -> str:
+        """What stands beside every claim; empty where the known pose was reproduced."""
+        return {
+            "failed": "distrust: the known pose was NOT found again",
+            "unchecked": "unchecked: no known pose was redocked",
+        }.get(self.state, "")
+
+    def on(self, claim: str) -> str:
+        """``claim``, and the doubt about it in parentheses."""
+        return f"{claim} ({self.doubt})" if self.doubt else claim
+
+
+def unchecked(reason: str) -> Verdict:
+    """The verdict where nothing was redocked."""
+    return Verdict("unchecked", f"NOT redocked: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
 class DockSettings:
     """How to dock: Vina's ``exhaustiveness``, the ``seed`` of the campaign, grid ``spacing`` (A).
 

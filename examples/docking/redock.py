@@ -16,7 +16,7 @@ from rdkit import Chem
 from rdkit.Chem import rdMolAlign
 
 from docking.ligand import pose_to_mol
-from docking.records import Docked, DockingInputError, Search
+from docking.records import Docked, DockingInputError, Search, Verdict
 from docking.reference import Reference
 from docking.searches import search_each
 
@@ -56,6 +56,10 @@ class Redocked:
             found = f"{100 * self.share:.0f} % of the draws of {self.searches} out of {len(self.dockings)} searches"
             told += f"; {found} reproduce it"
         return told
+
+    def verdict(self, name: str) -> Verdict:
+        """What this says of a screen; ``name``: of the reference."""
+        return Verdict("reproduced" if self.success else "failed", f"redocked {name}: {self}")
 
     @property
     def share(self) -> float:

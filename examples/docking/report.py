@@ -20,6 +20,7 @@ from typing import Any
 from rdkit import Chem
 
 from docking import plots
+from docking.filters import as_text
 from docking.folder import replace_file
 from docking.interactions import COLORS, LABELS, Contact, contacts, diagram
 from docking.noise import Effort
@@ -38,7 +39,7 @@ COLUMNS = {
     "final_score": "final score", "final_spread": "spread", "final_searches": "searches",
     "predicted": "predicted", "round": "round",
     "efficiency": "efficiency", "heavy_atoms": "heavy atoms", "weight": "weight (g/mol)", "logp": "logP",
-    "tpsa": "TPSA (Å²)", "rotatable_bonds": "rotatable bonds",
+    "tpsa": "TPSA (Å²)", "rotatable_bonds": "rotatable bonds", "contacts": "contacts but hydrophobic ones",
 }  # fmt: skip
 
 
@@ -71,11 +72,11 @@ def write_report(
     parts = {
         "title": _text(f"Docking screen of {receptor.name}"),
         "subtitle": _subtitle(screen),
-        "warning": _warning(redocked),
+        "warning": _warning(screen, redocked),
         "tiles": _tiles(subject),
         "grid": _picture_of_hits(screen),
         "hits_table": _hits_table(screen, len(shown)),
-        "poses": _poses(shown, reference),
+        "poses": _poses(screen, shown, reference),
         "controls": _controls(subject),
         "course": _course(screen),
         "failures": _failures(screen),
@@ -99,8 +100,11 @@ def _subtitle(screen: Screen) -> str:
     return told + (f". A surrogate predicted {predicted:,}." if predicted else ".")
 
 
-def _warning(redocked: Redocked | None) -> str:
-    if redocked is None or redocked.success:
+def _warning(screen: Screen, redocked: Redocked | None) -> str:
+    if redocked is None:
+        doubt = screen.verdict.doubt
+        return f"<p class='warning'>{_text(screen.verdict.words)}. Every score and pose is {doubt}.</p>"
+    if redocked.success:
         return ""
     return (
         f"<p class='warning'>The known pose of the reference ligand was NOT found again (RMSD {redocked.rmsd:.2f} Å; "
@@ -110,9 +114,11 @@ def _warning(redocked: Redocked | None) -> str:
 
 def _tiles(subject: Subject) -> str:
     screen, ranked = subject.screen, subject.screen.ranked()
-    facts: list[tuple[str, str]] = [(f"{len(ranked):,}", "docked")]
+    facts: list[tuple[str, str]] = [(f"{sum(hit.docked.ok for hit in screen.hits):,}", "docked")]
+    if screen.require:
+        facts.append((f"{len(ranked):,}", f"with {' and '.join(each.text for each in screen.require)}"))
     if ranked:
-        facts.append((f"{ranked[0].best.score:.2f}", "best score (kcal/mol)"))
+        facts.append((f"{ranked[0].best.score:.2f}", screen.verdict.on("best score, kcal/mol")))
     if screen.validation is not None:
         facts.append((f"{screen.validation.spearman:+.2f}", "held-out rank correlation"))
         facts.append((f"{screen.validation.baseline:+.2f}", "of size alone"))
@@ -123,7 +129,14 @@ def _tiles(subject: Subject) -> str:
 
 def _picture_of_hits(screen: Screen) -> str:
     count = min(GRID, len(screen.ranked()))
-    return plots.top_grid(screen, count) if count else "<p>Nothing docked.</p>"
+    return plots.top_grid(screen, count) if count else _no_hits(screen)
+
+
+def _no_hits(screen: Screen) -> str:
+    required = " and ".join(each.text for each in screen.require)
+    if required and any(hit.docked.ok for hit in screen.hits):
+        return f"<p>No molecule that docked has {_text(required)}.</p>"
+    return "<p>Nothing docked.</p>"
 
 
 def _hits_table(screen: Screen, shown: int) -> str:
@@ -132,6 +145,8 @@ def _hits_table(screen: Screen, shown: int) -> str:
     rows = []
     for rank, hit in enumerate(ranked[:TABLE], start=1):
         facts = hit_row(rank, hit)
+        specific = [contact for contact in hit.contacts or () if contact.kind != "Hydrophobic"]
+        facts["contacts"] = as_text(specific)
         for name in ("score", "spread", "final_score", "final_spread", "predicted"):
             facts[name] = "" if facts[name] == "" else f"{facts[name]:.2f}"
         cells = [_text(facts[name]) for name in COLUMNS]
@@ -140,7 +155,7 @@ def _hits_table(screen: Screen, shown: int) -> str:
                 f"<button data-hit='{rank - 1}' aria-label='Show the pose of hit {rank}'>{rank}</button>"
             )
         rows.append(cells)
-    more = (
+    more = screen.verdict.on(
         f"The best {TABLE} of {len(ranked):,}: hits.csv has all."
         if len(ranked) > TABLE
         else "All that docked."
@@ -153,9 +168,9 @@ def _hits_table(screen: Screen, shown: int) -> str:
     )
 
 
-def _poses(shown: Sequence[Hit], reference: Reference | None) -> str:
+def _poses(screen: Screen, shown: Sequence[Hit], reference: Reference | None) -> str:
     if not shown:
-        return "<p>Nothing docked.</p>"
+        return _no_hits(screen)
     options = "".join(
         f"<option>{rank}. {_text(hit.entry.name)} ({hit.best.score:.2f} kcal/mol)</option>"
         for rank, hit in enumerate(shown, start=1)
@@ -239,7 +254,7 @@ def _of_surrogate(screen: Screen) -> str:
 
 
 def _course(screen: Screen) -> str:
-    if not screen.ranked():
+    if not any(hit.docked.ok for hit in screen.hits):
         return "<p>Nothing docked.</p>"
     return _image(plots.score_distributions(screen), "Scores of each round beside the random start") + _image(
         plots.progress_curves(screen), "Best score so far, and enrichment, against molecules docked"

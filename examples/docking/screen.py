@@ -16,8 +16,10 @@ from typing import Any
 
 import cellmill
 from docking.acquisition import Acquisition, Candidates, choose
+from docking.filters import Requirement
+from docking.interactions import Contact
 from docking.ledger import Ledger, Pick
-from docking.records import Docked, DockingInputError, Entry, Final, Search
+from docking.records import Docked, DockingInputError, Entry, Final, Search, Verdict, unchecked
 from docking.searches import best_of
 from docking.surrogate import FEW, Surrogate, Validation, rho, train, validate
 
@@ -25,13 +27,16 @@ from docking.surrogate import FEW, Surrogate, Validation, rho, train, validate
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One docked library molecule: its ``round`` (0 is the random start) and the prediction that chose it; ``final``:
-    what the final round found, where the molecule was in it."""
+    what the final round found, where the molecule was in it; the ``contacts`` of its best pose, None before they are
+    looked for, and what is ``lacking`` of those that are required."""
 
     entry: Entry
     docked: Docked
     round: int
     predicted: float = math.nan
     final: Docked | None = None
+    contacts: tuple[Contact, ...] | None = None
+    lacking: str = ""
 
     @property
     def rescored(self) -> bool:
@@ -118,6 +123,8 @@ class Screen:
     spreads: list[float] = field(default_factory=list)
     inside: list[bool] = field(default_factory=list)
     round: int = 0
+    require: tuple[Requirement, ...] = ()
+    verdict: Verdict = field(default_factory=lambda: unchecked("nothing says that docking works here"))
 
     def __post_init__(self) -> None:
         if not any(entry.usable for entry in self.library):
@@ -204,8 +211,32 @@ class Screen:
         with self.clock.stage(f"dock the best {len(chosen)} again", total - found, _remark(found, total)):
             rows = best_of(self.dock, [hit.entry.smiles for hit in chosen], searches)
         finals = {hit.entry.smiles: row for hit, row in zip(chosen, rows, strict=True)}
-        self.hits = [replace(hit, final=finals.get(hit.entry.smiles, hit.final)) for hit in self.hits]
+        self.hits = [
+            replace(hit, final=finals[hit.entry.smiles], contacts=None) if hit.entry.smiles in finals else hit
+            for hit in self.hits
+        ]
         return [hit for hit in self.ranked() if hit.entry.smiles in finals]
+
+    def find_contacts(self, find: Any) -> None:
+        """Find the contacts of the best pose of each molecule by the parallel function ``find(pose)``; what lacks one
+        that is required is no hit."""
+        poses = {
+            hit.entry.smiles: hit.best.pose for hit in self.hits if hit.docked.ok and hit.contacts is None
+        }
+        with self.clock.stage("find the contacts", len(poses)):
+            outcomes = list(find.map(list(poses.values()), return_exceptions=True))
+        found = dict(zip(poses, outcomes, strict=True))
+        self.hits = [
+            self._holding(hit, found[hit.entry.smiles]) if hit.entry.smiles in found else hit
+            for hit in self.hits
+        ]
+
+    def _holding(self, hit: Hit, found: Any) -> Hit:
+        """``hit`` with its contacts, where ``found`` is no failure."""
+        if isinstance(found, tuple):
+            lacking = " and ".join(each.text for each in self.require if not each.met(found))
+            return replace(hit, contacts=found, lacking=lacking)
+        return replace(hit, lacking="contacts: they could not be found" if self.require else "")
 
     def run(
         self, start: int = 40, rounds: int = 2, per_round: int = 6, say: Callable[[str], None] = print
@@ -213,7 +244,7 @@ class Screen:
         """All steps: a random start, then ``rounds`` of train, infer, dock; ``say`` gets one line for
         each."""
         hits = self.dock_start(start)
-        say(f"random start: {_summary(hits)}{self._from_disk()}")
+        say(self.verdict.on(f"random start: {_summary(hits)}{self._from_disk()}"))
         if all(hit.docked.reason for hit in hits):
             raise DockingInputError(f"Nothing docked: {hits[0].docked.reason}")
         good = sum(hit.docked.ok for hit in self.hits)
@@ -229,11 +260,11 @@ class Screen:
             if number == rounds or not self._is_planned(number):
                 self.infer()
             hits = self.dock_best(per_round)
-            say(f"round {number}: {_summary(hits)}{self._from_disk()}")
+            say(self.verdict.on(f"round {number}: {_summary(hits)}{self._from_disk()}"))
 
     def ranked(self) -> list[Hit]:
-        """Everything that docked, best first."""
-        return sorted((hit for hit in self.hits if hit.docked.ok), key=Hit.key)
+        """Everything that docked and lacks nothing that is required, best first."""
+        return sorted((hit for hit in self.hits if hit.docked.ok and not hit.lacking), key=Hit.key)
 
     def prospective_rho(self) -> float:
         """Spearman's rho between prediction and score of the molecules the surrogate chose."""

@@ -64,6 +64,7 @@ def test_the_report_tells_the_screen_and_loads_nothing(
     wrong = judge([Docked("x", -9.0, _moved(pose))], reference)
     effort = choose_effort(Noise(Probe("known", (-9.0, -8.0), 2.0), ()), 10, 60.0)
     path = tmp_path / "report.html"
+    screen.verdict = wrong.verdict("known")
     write_report(screen, receptor, path, workers=2, reference=reference, redocked=wrong, effort=effort)
     page = path.read_text()
     seen = Links()
@@ -73,6 +74,7 @@ def test_the_report_tells_the_screen_and_loads_nothing(
     assert "{{" not in page.split("<script")[0]
     assert seen.tags.count("option") == POSES
     assert "was NOT found again" in page
+    assert "best score, kcal/mol (distrust: the known pose was NOT found again)" in page
     assert "differ by 0.71 kcal/mol" in page
     assert "Scores of single searches" in page
     assert str(screen.validation).split(";")[0] in page
@@ -93,6 +95,7 @@ def test_a_report_of_a_screen_in_which_nothing_docked(
     page = (tmp_path / "report.html").read_text()
     assert "no pose fits the box (score …)" in page
     assert "No surrogate was trained" in page
+    assert "Every score and pose is unchecked" in page
     assert "<script" not in page
 
 

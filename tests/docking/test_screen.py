@@ -16,7 +16,7 @@ from rdkit.Chem import rdMolAlign
 from docking import outputs, plots
 from docking.features import heavy_atoms
 from docking.library import couple, pairs
-from docking.records import Docked, DockingInputError, Entry, Final, Search
+from docking.records import Docked, DockingInputError, Entry, Final, Search, Verdict, unchecked
 from docking.screen import Hit, Screen
 from docking.searches import combine
 
@@ -193,7 +193,7 @@ def test_the_final_round_ranks_the_best_by_what_it_finds(library: list[Entry], t
     assert float(first["final_score"]) == pytest.approx(float(first["score"]) - 5)  # 2 and 4 instead of 1
     assert (float(first["final_spread"]), float(first["spread"])) == (1.0, pytest.approx(0.7071))
     assert f"best {found[0].best.score:.2f} kcal/mol, its 3 searches differ by 1.00" in outputs.final_line(
-        found
+        screen, found
     )
     assert len(screen.rescore(Final(top=2))) == 2, "the next best"
     assert sum(hit.rescored for hit in screen.hits) == 5
@@ -240,6 +240,12 @@ def test_pictures_show_model_and_baseline(screen: Screen, tmp_path: Path) -> Non
         assert path.stat().st_size > 5000
     svg = plots.top_grid(screen, 5)
     assert svg.startswith("<svg")
+    assert "unchecked: no known pose was redocked" in svg
+    assert "unchecked: no known pose was redocked" in figure.get_supxlabel()
+    screen.verdict = Verdict("reproduced", "found again")
+    assert plots.score_distributions(screen).get_supxlabel() == ""
+    assert "unchecked" not in plots.top_grid(screen, 5)
+    screen.verdict = unchecked("as it was")
     assert "http://" not in svg.replace("http://www.w3.org", "").replace("http://www.rdkit.org", "")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +138,8 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
     rows = list(csv.DictReader(written[0].decode().splitlines()))
     reasons = {row["name"]: row["reason"] for row in rows if row["reason"]}
     assert {row["searches"] for row in rows if not row["reason"]} == {"2"}
+    assert {row["redock"] for row in rows if not row["reason"]} == {"unchecked"}
+    assert all(re.search(r"hydrophobic:\w+\.[AB]", row["contacts"]) for row in rows if not row["reason"])
     assert [row["final_searches"] for row in rows[:3]] == ["3", "3", ""]
     assert all(float(row["score"]) <= float(row["mean"]) for row in rows if not row["reason"])
     assert reasons == {"broken": "SMILES does not parse", "salt": "no carbon: not an organic molecule"}
@@ -154,6 +157,19 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
             "No ligand file 'missing.smi'",
         ),
         (["--receptor", "{protein}", "--ligands", "{library}"], "Where to dock?"),
+        (
+            [
+                "--receptor",
+                "{protein}",
+                "--ligands",
+                "{library}",
+                "--box",
+                *SMALL_BOX,
+                "--require",
+                "hbond:ASP128",
+            ],
+            "'hbond:ASP128': the receptor has no ASP128; 128 is SER128.A",
+        ),
         (
             [
                 "--receptor",

@@ -16,6 +16,7 @@ from docking.receptor import with_box
 from docking.records import Box, Docked, DockingInputError, DockSettings, Search
 from docking.redock import judge, pose_rmsd, redock
 from docking.searches import best_of
+from tests.docking.test_report import _moved
 
 SMALL = "Cc1ccc(CN)cc1"
 BRIEF = DockSettings(spacing=0.6, evaluations=60_000)  # where a whole search of half a second shows no more
@@ -133,6 +134,13 @@ def test_redocking_keeps_the_best_energy_and_counts_failures(tutorial: Any, engi
     assert math.isnan(result.rmsds[1])
     first = judge(rows, reference, searches=1)
     assert (first.best, first.share) == (0, 1.0)
+    far = [Docked("x", -9.0, _moved(pose)), Docked("x", -11.0, pose)]
+    failed = judge(far, reference, searches=1)
+    assert (failed.success, failed.share) == (False, 0.5)
+    assert "50 % of the draws of 1 out of 2 searches reproduce it, and the best of all does (RMSD 0.0" in str(
+        failed
+    )
+    assert failed.verdict("known").state == "failed"
     with pytest.raises(DockingInputError, match="did not dock: no conformer"):
         judge(rows[1:2], reference)
 

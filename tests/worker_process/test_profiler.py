@@ -30,10 +30,14 @@ def inner_b(count: int) -> int:
 
 
 def work(gate: str) -> int:
-    """Three quarters of the time in `inner_a`, until the gate is open."""
+    """Three quarters of the time in `inner_a`, until the gate is open.
+
+    The look at the gate releases the GIL, and a sampler in the same process is let in there: it is a rare one.
+    """
     total = 0
     while not os.path.exists(gate):
-        total += inner_a(30_000) + inner_b(10_000)
+        for _ in range(25):
+            total += inner_a(30_000) + inner_b(10_000)
     return total
 
 

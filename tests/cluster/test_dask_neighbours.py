@@ -142,6 +142,9 @@ def test_workers_that_cannot_run_packs_are_left_alone(
     assert "pip install cellmill" in texts[without]
     assert "Python 3.2 (here: " in texts[other]
     assert "cloudpickle 1.6 (here: " in texts[other]
+    log = (tmp_path / "without" / "log").read_text()
+    assert "Compute Failed" in log  # of the greeting, as of any task that fails
+    assert "Exception while handling" not in log
     assert client.run(_greeted, workers=[other]) == {other: 0}  # no settings went there
     assert [future.result(SECONDS) for future in data] == [1, 2, 3, 4]
     assert {**pids, fit: pids.get(fit)}.keys() == client.scheduler_info(n_workers=-1)["workers"].keys()

@@ -304,6 +304,8 @@ class DaskEngine:
 
     def ask(self, key: Hashable, message: bytes) -> Any:
         address = key[0]  # type: ignore[index]
+        if address not in self._answered:  # nothing of ours is there, and it may not know what this is
+            return None
         return self._client.run(entry.hear, message, workers=[address])[address]
 
     def leave_alone(self, key: Hashable) -> None:

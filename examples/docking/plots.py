@@ -182,7 +182,7 @@ def top_grid(screen: Screen, count: int = 12, columns: int = 3) -> str:
 
 def _score(hit: Hit) -> str:
     """A score, and what searches of the molecule differ by, where several tell it."""
-    spread = "" if math.isnan(hit.best.spread) else f" ±{hit.best.spread:.2f}"
+    spread = "" if math.isnan(hit.best.spread) else f" +/- {hit.best.spread:.2f}"
     return f"{hit.best.score:.2f}{spread}"
 
 

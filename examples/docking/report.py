@@ -96,7 +96,8 @@ def _subtitle(screen: Screen) -> str:
         told += f" and {rounds} {'round' if rounds == 1 else 'rounds'} of the most promising"
     again = sum(hit.rescored for hit in screen.hits)
     if again:
-        told += f"; the best {again} were docked again more thoroughly, and are ranked by that"
+        those = f"{again} were" if again > 1 else "one was"
+        told += f"; the best {those} docked again, more thoroughly, and ranked by that"
     return told + (f". A surrogate predicted {predicted:,}." if predicted else ".")
 
 
@@ -129,7 +130,12 @@ def _tiles(subject: Subject) -> str:
 
 def _picture_of_hits(screen: Screen) -> str:
     count = min(GRID, len(screen.ranked()))
-    return plots.top_grid(screen, count) if count else _no_hits(screen)
+    if not count:
+        return _no_hits(screen)
+    return plots.top_grid(screen, count) + (
+        "<p>A score is the best of so many independent searches; the spread (kcal/mol, after +/-) is the standard "
+        "deviation of these. Final ones are of the final round, which searched the best more thoroughly.</p>"
+    )
 
 
 def _no_hits(screen: Screen) -> str:
@@ -155,17 +161,9 @@ def _hits_table(screen: Screen, shown: int) -> str:
                 f"<button data-hit='{rank - 1}' aria-label='Show the pose of hit {rank}'>{rank}</button>"
             )
         rows.append(cells)
-    more = screen.verdict.on(
-        f"The best {TABLE} of {len(ranked):,}: hits.csv has all."
-        if len(ranked) > TABLE
-        else "All that docked."
-    )
-    return _table(
-        head,
-        rows,
-        f"{more} A score is the best of so many independent searches, spread (kcal/mol) is the standard deviation of "
-        "these. Efficiency is the score per heavy atom. A number in front shows the pose.",
-    )
+    more = f"The best {TABLE} of {len(ranked):,}: hits.csv has all" if len(ranked) > TABLE else "All of them"
+    caption = f"{screen.verdict.on(more)}. Efficiency is the score per heavy atom. A number in front shows the pose."
+    return _table(head, rows, caption)
 
 
 def _poses(screen: Screen, shown: Sequence[Hit], reference: Reference | None) -> str:
@@ -206,12 +204,15 @@ def _of_scores(subject: Subject) -> str:
         )
     else:
         known = _text(subject.reference.name) if subject.reference else "the known ligand"
-        draws = f"{redocked.searches} out of {len(redocked.dockings)} searches"
+        draws = ""
+        if len(redocked.dockings) > redocked.searches:
+            several = f"{redocked.searches} out of {len(redocked.dockings)} searches"
+            draws = f" Of all draws of {several} {100 * redocked.share:.0f} % reproduce it."
         parts.append(
             f"<p>Redocking of {known} by the screen's own protocol, the best of {redocked.searches}: the pose "
             f"({redocked.pose.score:.2f} kcal/mol) lies {redocked.rmsd:.2f} Å from the known one, which is "
-            f"{'a' if redocked.success else 'NOT a'} reproduced pose by the usual limit of {SUCCESS_RMSD:g} Å. "
-            f"Of all draws of {draws} {100 * redocked.share:.0f} % reproduce it.</p>"
+            f"{'a' if redocked.success else 'NOT a'} reproduced pose by the usual limit of {SUCCESS_RMSD:g} Å."
+            f"{draws}</p>"
         )
         parts.append(_image(plots.redocking(redocked), "Energy and RMSD of the searches of the known ligand"))
     if effort is not None:
@@ -242,7 +243,8 @@ def _of_surrogate(screen: Screen) -> str:
         parts.append(
             f"<p>Of the {len(chosen)} molecules that the surrogate chose, prediction and score have a rank correlation "
             f"of {screen.prospective_rho():+.2f}. They reach the best tenth of the random start "
-            f"{plots.enrichment(screen):.1f} times as often as random molecules do.</p>"
+            f"{plots.enrichment(screen):.1f} times as often as random molecules do"
+            f"{_text(screen.verdict.on(''))}.</p>"
         )
     outside = sum(not inside for inside in screen.inside)
     if outside:

@@ -29,9 +29,9 @@ COLUMNS = (
     "redock", "note", "row", "reason",
 )  # fmt: skip
 """Columns of ``hits.csv``: score, the best of so many independent searches, their mean and spread (standard deviation,
-empty for one search) and predicted in kcal/mol; the final ones are of the final round. Efficiency = -score /
-heavy atoms, of the final round where there is one; weight in g/mol; contacts of the best pose, as ``--require`` names
-them. ``redock``: the verdict on the whole screen."""
+empty for one search) and predicted in kcal/mol. The final ones are of the final round, but the final score is the best
+of all rounds. Efficiency = -score / heavy atoms, of the final score where there is one; weight in g/mol. Contacts are of
+the best pose, as ``--require`` names them; ``redock`` is the verdict on the whole screen."""
 
 
 def properties(smiles: str) -> dict[str, float]:

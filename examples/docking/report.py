@@ -97,7 +97,7 @@ def _subtitle(screen: Screen) -> str:
     again = sum(hit.rescored for hit in screen.hits)
     if again:
         those = f"{again} were" if again > 1 else "one was"
-        told += f"; the best {those} docked again, more thoroughly, and ranked by that"
+        told += f"; the best {those} docked again at a higher exhaustiveness, and ranked by the best of both"
     return told + (f". A surrogate predicted {predicted:,}." if predicted else ".")
 
 
@@ -134,7 +134,8 @@ def _picture_of_hits(screen: Screen) -> str:
         return _no_hits(screen)
     return plots.top_grid(screen, count) + (
         "<p>A score is the best of so many independent searches; the spread (kcal/mol, after +/-) is the standard "
-        "deviation of these. Final ones are of the final round, which searched the best more thoroughly.</p>"
+        "deviation of these. The final score is the best of all rounds, its spread and searches are of the "
+        "final one.</p>"
     )
 
 

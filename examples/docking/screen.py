@@ -20,7 +20,7 @@ from docking.filters import Requirement
 from docking.interactions import Contact
 from docking.ledger import Ledger, Pick
 from docking.records import Docked, DockingInputError, Entry, Final, Search, Verdict, unchecked
-from docking.searches import best_of
+from docking.searches import best_of, best_of_both
 from docking.surrogate import FEW, Surrogate, Validation, rho, train, validate
 
 
@@ -201,7 +201,7 @@ class Screen:
         return self._dock(self._planned(rule, chosen), f"dock the best, round {self.round}")
 
     def rescore(self, final: Final) -> list[Hit]:
-        """The final round: search the best molecules more thoroughly, and rank these by what that finds."""
+        """The final round: search the best molecules again, and rank these by the best of both rounds."""
         chosen = [hit for hit in self.ranked() if not hit.rescored and not hit.entry.caution][: final.top]
         searches = final.each()
         found, total = (
@@ -210,7 +210,9 @@ class Screen:
         )
         with self.clock.stage(f"dock the best {len(chosen)} again", total - found, _remark(found, total)):
             rows = best_of(self.dock, [hit.entry.smiles for hit in chosen], searches)
-        finals = {hit.entry.smiles: row for hit, row in zip(chosen, rows, strict=True)}
+        finals = {
+            hit.entry.smiles: best_of_both(row, hit.docked) for hit, row in zip(chosen, rows, strict=True)
+        }
         self.hits = [
             replace(hit, final=finals[hit.entry.smiles], contacts=None) if hit.entry.smiles in finals else hit
             for hit in self.hits

@@ -52,3 +52,17 @@ def combine(rows: Sequence[Docked]) -> Docked:
         note="; ".join(filter(None, (best.note, lost))),
         poses=tuple(sorted((pose for row in good for pose in row.poses), key=lambda pose: pose[0])),
     )
+
+
+def best_of_both(final: Docked, screened: Docked) -> Docked:
+    """What a ``final`` round found, with the score and the pose of the round before where that one was better; mean and
+    spread stay those of the final searches."""
+    if not final.ok or final.score <= screened.score:
+        return final
+    return replace(
+        final,
+        score=screened.score,
+        pose=screened.pose,
+        form=screened.form,
+        poses=((screened.score, screened.pose), *final.poses),
+    )

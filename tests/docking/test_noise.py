@@ -13,7 +13,7 @@ import pytest
 from docking.ligand import prepare, seed_of
 from docking.noise import MOST, TOLERANCE, Noise, Probe, choose_effort, measure
 from docking.records import Docked, Entry, Search
-from docking.searches import best_of, combine
+from docking.searches import best_of, best_of_both, combine
 
 SURE = Noise(None, (Probe("a", (-8.0, -8.0, -7.95), 2.0),))
 UNSURE = Noise(Probe("ref", (-12.0, -11.0, -10.0), 20.0), (Probe("a", (-8.0, -7.6, -7.4), 3.0),))
@@ -63,6 +63,16 @@ def test_several_searches_are_told_by_the_best_mean_and_spread() -> None:
     assert (one.mean, math.isnan(one.spread), one.searches) == (-1.0, True, 1)
     failed = combine([Docked("C", reason="no pose")] * 2)
     assert (failed.reason, failed.searches) == ("no pose", 0)
+
+
+def test_the_final_score_is_the_best_of_both_rounds() -> None:
+    final = combine(
+        [Docked("C", -5.0, "a", poses=((-5.0, "a"),)), Docked("C", -6.0, "b", poses=((-6.0, "b"),))]
+    )
+    assert best_of_both(final, Docked("C", -5.5, "c")) is final
+    both = best_of_both(final, Docked("C", -7.0, "c", form="C"))
+    assert (both.score, both.pose, both.form, both.mean, both.searches) == (-7.0, "c", "C", -5.5, 2)
+    assert [pose for _score, pose in both.poses] == ["c", "b", "a"]
 
 
 def test_the_spread_of_the_best_is_the_one_of_drawing() -> None:

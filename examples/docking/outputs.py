@@ -30,8 +30,8 @@ COLUMNS = (
 )  # fmt: skip
 """Columns of ``hits.csv``: score, the best of so many independent searches, their mean and spread (standard deviation,
 empty for one search) and predicted in kcal/mol. The final ones are of the final round, but the final score is the best
-of all rounds. Efficiency = -score / heavy atoms, of the final score where there is one; weight in g/mol. Contacts are of
-the best pose, as ``--require`` names them; ``redock`` is the verdict on the whole screen."""
+of all rounds. Efficiency = -score / heavy atoms, of the final score where there is one; weight in g/mol. Contacts are
+of the best pose, as ``--require`` names them; ``redock`` is the verdict on the whole screen."""
 
 
 def properties(smiles: str) -> dict[str, float]:

@@ -157,19 +157,13 @@ class Docked:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What redocking a known ligand says of a screen: ``state`` is ``reproduced``, ``failed`` or ``unchecked``, and
-    ``words`` say it in a line. Unless the pose was reproduced, no claim of the screen stands without :attr:`doubt`."""
+    """What redocking a known ligand says of a screen: ``state`` is ``reproduced``, ``seldom`` (by more searches than
+    each molecule has), ``failed`` or ``unchecked``, and ``words`` say it in a line. ``doubt`` stands beside every claim
+    of the screen; it is empty where the known pose was reproduced."""
 
     state: str
     words: str
-
-    @property
-    def doubt(self) -> str:
-        """What stands beside every claim; empty where the known pose was reproduced."""
-        return {
-            "failed": "distrust: the known pose was NOT found again",
-            "unchecked": "unchecked: no known pose was redocked",
-        }.get(self.state, "")
+    doubt: str = ""
 
     def on(self, claim: str) -> str:
         """``claim``, and the doubt about it in parentheses."""
@@ -178,7 +172,7 @@ class Verdict:
 
 def unchecked(reason: str) -> Verdict:
     """The verdict where nothing was redocked."""
-    return Verdict("unchecked", f"NOT redocked: {reason}")
+    return Verdict("unchecked", f"NOT redocked: {reason}", "unchecked: no known pose was redocked")
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,8 +105,15 @@ def _warning(screen: Screen, redocked: Redocked | None) -> str:
     if redocked is None:
         doubt = screen.verdict.doubt
         return f"<p class='warning'>{_text(screen.verdict.words)}. Every score and pose is {doubt}.</p>"
-    if redocked.success:
+    if redocked.state == "reproduced":
         return ""
+    if redocked.state == "seldom":
+        return (
+            f"<p class='warning'>By as many searches as each molecule had ({redocked.searches}), the known pose of the "
+            f"reference ligand is found in {100 * redocked.share:.0f} % of the checks; by all {len(redocked.dockings)} "
+            f"searches it is (RMSD {redocked.lowest_rmsd:.2f} Å). Scores and poses below are as unsure: more searches "
+            "of each molecule make them better.</p>"
+        )
     return (
         f"<p class='warning'>The known pose of the reference ligand was NOT found again (RMSD {redocked.rmsd:.2f} Å; "
         f"at most {SUCCESS_RMSD:g} Å would do). Distrust every score and pose below.</p>"

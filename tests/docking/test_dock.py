@@ -140,7 +140,14 @@ def test_redocking_keeps_the_best_energy_and_counts_failures(tutorial: Any, engi
     assert "50 % of the draws of 1 out of 2 searches reproduce it, and the best of all does (RMSD 0.0" in str(
         failed
     )
-    assert failed.verdict("known").state == "failed"
+    seldom = failed.verdict("known")
+    assert (seldom.state, seldom.doubt) == ("seldom", "unsure: the known pose is found in 50 % of the checks")
+    lucky = judge(
+        [Docked("x", -9.0, pose), *[Docked("x", -8.0 + n, _moved(pose)) for n in range(3)]], reference, 1
+    )
+    assert (lucky.success, lucky.share, lucky.state) == (True, 0.25, "seldom")
+    nowhere = judge([Docked("x", -9.0, _moved(pose))], reference).verdict("known")
+    assert (nowhere.state, nowhere.doubt) == ("failed", "distrust: the known pose was NOT found again")
     with pytest.raises(DockingInputError, match="did not dock: no conformer"):
         judge(rows[1:2], reference)
 

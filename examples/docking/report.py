@@ -110,9 +110,9 @@ def _warning(screen: Screen, redocked: Redocked | None) -> str:
     if redocked.state == "seldom":
         return (
             f"<p class='warning'>By as many searches as each molecule had ({redocked.searches}), the known pose of the "
-            f"reference ligand is found in {100 * redocked.share:.0f} % of the checks; by all {len(redocked.dockings)} "
-            f"searches it is (RMSD {redocked.lowest_rmsd:.2f} Å). Scores and poses below are as unsure: more searches "
-            "of each molecule make them better.</p>"
+            f"reference ligand is found in {100 * redocked.share:.0f} % of the checks; the best of all "
+            f"{len(redocked.dockings)} searches is it (RMSD {redocked.lowest_rmsd:.2f} Å). Take scores and poses below "
+            "as unsure; more searches of each molecule (--searches, SEARCHES) make them surer.</p>"
         )
     return (
         f"<p class='warning'>The known pose of the reference ligand was NOT found again (RMSD {redocked.rmsd:.2f} Å; "

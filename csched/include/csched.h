@@ -190,6 +190,7 @@ typedef struct {
     uint32_t stopping; /* 1: that task is to end */
     uint64_t finished; /* tasks so far */
     uint64_t asked; /* of resource 0, memory, by the running task */
+    uint32_t count; /* its elements */
 } csched_worker_info_t;
 
 typedef struct { /* result of csched_worker_next; valid until its next call */

@@ -285,6 +285,7 @@ CSCHED_EXPORT int csched_worker_info(csched_t *s, uint32_t index, csched_worker_
             info->function = task->function;
             info->element = u32_relaxed(&segment->claim_element);
             info->stopping = (task->flags & FLAG_STOPPING) != 0;
+            info->count = task->count;
             info->asked = demand_of(&s->graph.resources, task->demand, 0);
         }
     }

@@ -203,3 +203,25 @@ def test_a_task_that_runs_far_longer_than_those_before_makes_a_bound_of_it() -> 
     assert not Backlog("f", 1, ended=9, spent=0.9, elapsed=(2.0,)).late
     assert not Backlog("f", 1, ended=1, spent=4.0, elapsed=(15.0,)).late
     assert not Backlog("f", 1, elapsed=(15.0,)).late
+
+
+def rest_for_each(items: list[int]) -> list[int]:
+    time.sleep(0.005 * len(items))
+    return items
+
+
+def test_a_call_with_a_list_stands_for_its_elements() -> None:
+    """It runs far longer than the mean of an element, which makes it neither late nor a guess of hours."""
+    with Executor(1) as executor:
+        batched = executor.options(batch=True)
+        list(batched.map(rest_for_each, range(100), chunksize=10))
+        results = batched.map(rest_for_each, range(600), chunksize=600)
+        said = []
+        while executor.stats().running or not said:
+            left = left_of(executor)
+            if left is not None and left["seconds"] is not None:
+                said.append(left)
+            time.sleep(0.05)  # between two looks, as a view has it
+        assert len(list(results)) == 600
+    assert max(left["seconds"] for left in said) < 10
+    assert not any(left["late"] for left in said)

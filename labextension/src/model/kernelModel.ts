@@ -57,7 +57,7 @@ const MOST_SCOPES = 8;
 const RATE_WINDOW = 3;
 /** Seconds by which a sum of times may be too small because of rounding. */
 const ROUNDING = 1e-6;
-/** seconds before it is said that nothing tells the time left: most tasks have ended once by then */
+/** Seconds before it is said that nothing tells the time left: most tasks have ended once by then */
 const UNTIMED = 1;
 /** Steps of the history, and the seconds that each covers. */
 export const HISTORY_STEPS = 60;

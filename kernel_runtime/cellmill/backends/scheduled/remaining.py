@@ -29,6 +29,7 @@ class _Running:
     """The running tasks of one function."""
 
     elapsed: list[float] = field(default_factory=list)  # seconds, of single tasks
+    lists: list[tuple[float, int]] = field(default_factory=list)  # seconds and elements, of calls with a list
     ended: int = 0  # elements of running chunks that are over
     spent: float = 0.0  # seconds of all
 
@@ -99,11 +100,16 @@ class Remaining:
         self._latest = {row.function: self._latest.get(row.function, Latest()) for row in rows[0:count]}
         for row in rows[0:count]:
             now = running.get(row.function, _Running())
+            ended, spent = self._latest[row.function].push(row.ran, row.spent * _NS)
+            over = now.ended  # of a call with a list nothing tells how many are: as many as the mean says
+            if ended and spent:
+                over += sum(min(count - 1, int(seconds * ended / spent)) for seconds, count in now.lists)
             found[row.function] = Backlog(
                 self._names.get(row.function, "a call").rpartition("<locals>.")[2],
-                max(0, row.outstanding - now.ended),
-                *self._latest[row.function].push(row.ran, row.spent * _NS),
-                tuple(now.elapsed),
+                max(0, row.outstanding - over),
+                ended,
+                spent,
+                (*now.elapsed, *(seconds / count for seconds, count in now.lists)),
             )
         return found
 
@@ -119,7 +125,9 @@ class Remaining:
             of = found.setdefault(out.function, _Running())
             elapsed = max(0, now - out.since) * _NS
             of.spent += elapsed
-            if out.element == NO_ELEMENT:
+            if out.element == NO_ELEMENT and out.count > 1:
+                of.lists.append((elapsed, out.count))
+            elif out.element == NO_ELEMENT:
                 of.elapsed.append(elapsed)
             else:
                 of.ended += out.element

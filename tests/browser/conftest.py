@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -14,33 +14,25 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import jupyterlab
 import nbformat
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
 
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
-from tests.browser import frames
+from tests.browser import chromium
 from tests.browser.page_errors import listen
 
 ROOT = Path(__file__).resolve().parents[2]
 PANEL = ROOT / "kernel_runtime" / "cellmill" / "labextension"
 SCREENSHOTS = ROOT / "build" / "screenshots"
-CHROMIUM_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-VIEWPORT: ViewportSize = {"width": 1280, "height": 760}
 TIMEOUT_MS = 120_000  # a page on a loaded machine may take half of it to load
 SLOWER = float(os.environ.get("CELLMILL_SLOW_PAGE", "1"))  # how many times slower than this machine a page is
 
 FAILED = pytest.StashKey[bool]()
+WATCH = pytest.StashKey[chromium.Watch]()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -55,21 +47,44 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[frames.NoFrames.__name__]))
+            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[chromium.Hung.__name__]))
+            item.add_marker(pytest.mark.timeout(3 * chromium.LIMIT_S))  # for both runs
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
-    """Tell a test that fails from a browser that does not draw."""
-    try:
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    watch = item.stash[WATCH] = chromium.Watch()
+    watch.start()
+    with told_from_a_hung_browser(item):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    with told_from_a_hung_browser(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    with told_from_a_hung_browser(item):
+        try:
+            return (yield)
+        finally:
+            item.stash[WATCH].stop()
+
+
+@contextlib.contextmanager
+def told_from_a_hung_browser(item: pytest.Item) -> Iterator[None]:
+    """Raise `Hung` where that is why a test fails."""
+    try:
+        yield
     except Exception as error:
-        context = pyfuncitem.funcargs.get("context")
-        if context is not None:
-            try:
-                frames.check(context.pages)
-            except frames.NoFrames as found:
-                raise found from error
+        context = (getattr(item, "funcargs", None) or {}).get("context")
+        try:
+            item.stash[WATCH].check([] if context is None else context.pages)
+        except chromium.Hung as found:
+            raise found from error
         raise
 
 
@@ -86,11 +101,18 @@ class Server:
     log: Path
 
     def get(self, path: str) -> object:
-        request = urllib.request.Request(
-            f"{self.url}/{path}", headers={"Authorization": f"token {self.token}"}
-        )
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with self._ask("GET", path, 5) as answer:
             return json.load(answer)
+
+    def end_sessions(self) -> None:
+        """End all kernels, whatever their pages do."""
+        for session in cast(list[dict[str, str]], self.get("api/sessions")):
+            self._ask("DELETE", f"api/sessions/{session['id']}", 60).close()
+
+    def _ask(self, method: str, path: str, seconds: float) -> http.client.HTTPResponse:
+        headers = {"Authorization": f"token {self.token}"}
+        request = urllib.request.Request(f"{self.url}/{path}", headers=headers, method=method)
+        return cast(http.client.HTTPResponse, urllib.request.urlopen(request, timeout=seconds))
 
 
 def environment(scratch: Path) -> dict[str, str]:
@@ -175,75 +197,49 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             process.wait()
 
 
-def chromium() -> str:
-    """The browser's path, or a skip that says how to get one."""
-    for name in (os.environ.get("CELLMILL_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
-        found = shutil.which(name) if name else None
-        if found:
-            return found
-    pytest.fail("no chromium was found; on Debian: apt-get install chromium")
-
-
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
     with sync_playwright() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    running = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_FLAGS)
+    running = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
     yield running
     running.close()
 
 
-class Profile:
-    """A browser with a folder, where it keeps the compiled scripts of a page: the next one loads in a quarter less."""
-
-    def __init__(self, playwright: Playwright, folder: Path) -> None:
-        self._playwright = playwright
-        self._folder = folder
-        self._running: BrowserContext | None = None
-
-    def context(self) -> BrowserContext:
-        """The browser that runs, or a new one."""
-        if self._running is None:
-            self._running = self._playwright.chromium.launch_persistent_context(
-                self._folder, executable_path=chromium(), args=CHROMIUM_FLAGS, viewport=VIEWPORT
-            )
-        return self._running
-
-    def close(self) -> None:
-        if self._running is not None:
-            self._running.close()
-            self._running = None
-
-
 @pytest.fixture(scope="session")
-def profile(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Profile]:
-    kept = Profile(playwright, tmp_path_factory.mktemp("profile"))
+def profile(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Profile]:
+    kept = chromium.Profile(playwright, tmp_path_factory.mktemp("profile"))
     yield kept
     kept.close()
 
 
 @pytest.fixture
-def context(profile: Profile, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+def context(profile: chromium.Profile, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
     """Where a test opens its pages: nothing but compiled scripts is left of one test for the next."""
     running = profile.context()
     yield running
-    for page in running.pages[1:]:  # the browser ends with its last one
-        page.evaluate("() => { try { localStorage.clear() } catch { /* a page that has none */ } }")
-        page.close()
-    running.clear_cookies()
-    running.clear_permissions()
     if request.node.stash.get(FAILED, False):
         profile.close()  # whatever is wrong with it, the next test has a new one
+        return
+    try:
+        for page in running.pages[1:]:  # the browser ends with its last one
+            page.evaluate("() => { try { localStorage.clear() } catch { /* a page that has none */ } }")
+            page.close()
+        running.clear_cookies()
+        running.clear_permissions()
+    except Error:
+        profile.close()
+        raise
 
 
 @pytest.fixture
 def own_context(browser: Browser, scale: int) -> Iterator[BrowserContext]:
     """One that nothing was done in, of any scale; for modules whose `context` it is."""
-    context = browser.new_context(viewport=VIEWPORT, device_scale_factor=scale)
+    context = browser.new_context(viewport=chromium.VIEWPORT, device_scale_factor=scale)
     yield context
     context.close()
 
@@ -389,6 +385,6 @@ def lab(
             for text in one.page.locator("dialog").all_inner_texts():
                 print(f"a dialog is open: {text}")
             print("the end of the server's log:", server.log.read_text()[-4000:], sep="\n")
-            if frames.draws(one.page):
+            if chromium.draws(one.page):
                 print(f"screenshot: {one.screenshot('failed-' + request.node.name)}")
-        one.page.evaluate("() => window.jupyterapp?.serviceManager.sessions.shutdownAll()")
+    server.end_sessions()

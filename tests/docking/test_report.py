@@ -105,8 +105,8 @@ def test_poses_are_stepped_through_in_a_browser(
 ) -> None:
     from playwright.sync_api import sync_playwright
 
+    from tests.browser import chromium
     from tests.browser.axe import grave_findings
-    from tests.browser.conftest import CHROMIUM_FLAGS, chromium
 
     receptor, reference, pose = known
     hits = [
@@ -118,7 +118,7 @@ def test_poses_are_stepped_through_in_a_browser(
     asked: list[str] = []
     errors: list[Any] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
         page = browser.new_page()
         page.set_default_timeout(120_000)  # three dimensions, drawn without a graphics card
         page.on("request", lambda request: asked.append(request.url))

@@ -17,7 +17,7 @@ from cellmill.api import questions_of
 from cellmill.backends import resources as totals
 from cellmill.task import DEFAULT_OPTIONS, POLICIES, amount_of, amount_text, size_text
 from tests.support import tasks
-from tests.support.helpers import SECONDS, Gate
+from tests.support.helpers import SECONDS, Gate, comes_down
 
 GB = 10**9
 
@@ -142,8 +142,7 @@ def test_no_more_at_once_than_there_are(ex: Executor, gate: Gate, policy: str) -
     if policy in ("least-loaded", "work-stealing"):  # the others leave tasks behind those that run
         assert [future.result(SECONDS) for future in others] == [0, 2, 4]
     assert waits(ex, *held[2:])
-    stats = ex.stats()
-    assert stats.running == 2
+    assert comes_down(lambda: ex.stats().running, 2)  # the others may still run
     gate.release(4)
     assert [future.result(SECONDS) for future in held] == [0, 1, 2, 3]
     assert [future.result(SECONDS) for future in others] == [0, 2, 4]

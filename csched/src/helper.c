@@ -36,7 +36,9 @@ static void act(csched_t *s)
     if (taken && u32_relaxed(&s->waiting))
         doorbell_ring(s); /* a waiter fell asleep before these came */
     wake_resolver(s, TICK_NS);
-    if (!taken && doorbell_sleep(s, u64_relaxed(&s->outstanding) ? 1 : 20) > 0 && u32_relaxed(&s->waiting))
+    /* results that came right after others were collected are told of a tick later, so they count as work */
+    bool work = u64_relaxed(&s->outstanding) || u32_relaxed(&s->available);
+    if (!taken && doorbell_sleep(s, work ? 1 : 20) > 0 && u32_relaxed(&s->waiting))
         doorbell_ring(s); /* a thread began to wait meanwhile: it shall see the ring, too */
     u32_add(&s->sleepers, (uint32_t)-1);
 }

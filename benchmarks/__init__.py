@@ -24,6 +24,7 @@ OWN = {
     "graphs": "How well do threads share the work of tasks that release the GIL, alone and in graphs?",
     "queues": "What does it cost to give each worker a queue of its own, and who should choose the worker?",
     "tagging": "Where does a task spend its time, from submit to result?",
+    "joblib-calls": "How long do calls of joblib.Parallel take with Cellmill beneath, and with its own processes?",
     "advice": "Does the advice about a run keep its promise, and is it silent where nothing helps?",
     "profile": "What does it cost to sample what workers execute?",
     "speedup": "What does %%speedup promise for plain cells, and how long do the cells take that it offers?",

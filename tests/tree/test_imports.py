@@ -115,6 +115,7 @@ LAYERS = [
     {"parallel"},
     {
         "magics",
+        "joblib",
         "views.comm",
         "views.subscribers",
         "views.publisher",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -98,6 +99,27 @@ def follow(now: Mapping[str, str], before: Mapping[str, str]) -> None:
         if count and count != was and library.get() == _told.get(path, was):
             library.set(count)
             _told[path] = library.get()
+
+
+@contextlib.contextmanager
+def limited(count: int | None) -> Iterator[None]:
+    """Within it the environment and the libraries that were found say so many threads; None: as before."""
+    if count is None:
+        yield
+        return
+    before = dict(os.environ)
+    os.environ.update(dict.fromkeys(VARIABLES, str(count)))
+    now = dict(os.environ)
+    follow(now, before)
+    try:
+        yield
+    finally:
+        for name in VARIABLES:
+            if name in before:
+                os.environ[name] = before[name]
+            else:
+                os.environ.pop(name, None)
+        follow(before, now)
 
 
 def changed(now: Mapping[str, str], before: Mapping[str, str]) -> bool:

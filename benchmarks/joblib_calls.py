@@ -1,0 +1,78 @@
+"""How long do `joblib.Parallel` calls take with Cellmill beneath, and with joblib's own processes?
+
+joblib makes and settles each call in the caller, at about 5 us, and looks for results every 10 ms: that bounds both.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+from cellmill.bench import measure
+from cellmill.bench.harness import Benchmark, Metric
+from cellmill.bench.turn import Sizes, Turn
+
+BODY_US = (0, 50, 1000)
+
+
+def metrics(sizes: Sizes) -> list[Metric]:
+    """See the module."""
+    bodies_of = [
+        Metric(f"body_{us}", f"{_count(sizes, us):,} calls of {us} us", "ms", "lower") for us in BODY_US
+    ]
+    few = Metric("few", f"{int(sizes['few'])} calls of nothing", "ms", "lower")
+    array = Metric("array", f"{int(sizes['arrays'])} calls with one array of 8 MB", "ms", "lower")
+    return [*bodies_of, few, array]
+
+
+def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
+    """One backend, each size the median of some."""
+    numpy, joblib = importlib.import_module("numpy"), importlib.import_module("joblib")
+    if runtime == "cellmill":
+        importlib.import_module("cellmill.joblib")
+    array = numpy.ones(1_000_000)
+    found: dict[str, float] = {}
+    with joblib.parallel_config(backend=runtime, n_jobs=workers):
+        for us in BODY_US:
+            function, argument = (abs, 0) if us == 0 else (spin, us)
+            found[f"body_{us}"] = _ms(joblib, function, [argument] * _count(sizes, us), sizes)
+        found["few"] = _ms(joblib, abs, [0] * int(sizes["few"]), sizes)
+        found["array"] = _ms(joblib, first, [array] * int(sizes["arrays"]), sizes)
+    return Turn(found)
+
+
+def spin(us: int) -> None:
+    """Compute for so many microseconds."""
+    end = time.perf_counter_ns() + 1000 * us
+    while time.perf_counter_ns() < end:
+        pass
+
+
+def first(array: Any) -> float:
+    """One number of it."""
+    return float(array[0])
+
+
+def _count(sizes: Sizes, us: int) -> int:
+    return max(20, int(sizes["calls"] // max(1, us / 10)))
+
+
+def _ms(joblib: Any, function: Callable[[Any], Any], arguments: list[Any], sizes: Sizes) -> float:
+    times = []
+    for _ in range(1 + int(sizes["rounds"])):
+        start = time.perf_counter()
+        joblib.Parallel()(joblib.delayed(function)(argument) for argument in arguments)
+        times.append(1000 * (time.perf_counter() - start))
+    return measure.p50(times[1:])  # the first one starts workers
+
+
+BENCHMARK = Benchmark(
+    name="joblib-calls",
+    module=__name__,
+    metrics=metrics,
+    runtimes=("cellmill", "loky"),
+    full={"calls": 50_000, "few": 100, "arrays": 200, "rounds": 5},
+    quick={"calls": 5_000, "few": 20, "arrays": 20, "rounds": 1},
+)

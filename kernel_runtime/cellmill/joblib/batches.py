@@ -1,0 +1,145 @@
+"""Batches of joblib's calls on their way to a worker: a pickle, and large arrays beside it, each sent once.
+
+joblib's own workers see a large array as it was when it was first met. Here its bytes are compared with those that were
+sent, so that an array that changed between two calls is sent again.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from cffi import FFI
+from joblib.parallel import BatchedCalls, parallel_config
+
+from ..diagnostics.naming import call_text, name_call
+from ..diagnostics.short_text import counted
+from ..errors import PayloadError
+from ..process_context import native_threads
+from ..serialization import payload
+from ..serialization.function_code import function_name
+from ..serialization.shared import Shared, attached, detached, share
+
+MOST_RUNNERS = 64
+_ffi = FFI()
+
+
+class Packed(NamedTuple):
+    """A batch as the argument of a task."""
+
+    data: bytes  # of the calls: their functions, unless all have the task's, their arguments, and the nested backend
+    buffers: list[Any]  # a `pickle.PickleBuffer` each, or a shared one
+    shared: tuple[Shared, ...]  # that the calls were given
+    size: int  # calls
+
+    def __repr__(self) -> str:
+        return f"<{counted(self.size, 'call')}>"
+
+
+class _Sent(NamedTuple):
+    copy: bytes
+    handle: Shared
+
+
+class SentOnce:
+    """The large buffers of one call of `joblib.Parallel`. Only joblib's dispatch uses it, one thread at a time."""
+
+    def __init__(self, least: int | None) -> None:
+        """``least``: bytes of a buffer that is sent once and read in place; None: none is."""
+        self._least = least
+        self._sent: dict[tuple[int, int], _Sent] = {}
+        self._runners: dict[
+            int, Callable[..., Any]
+        ] = {}  # by the identity of the function, which they keep alive
+
+    def packed(self, batch: BatchedCalls) -> tuple[Callable[..., Any], Packed]:
+        """Return the function and the argument of the task for a batch; raise `PayloadError` where it has none."""
+        found: list[memoryview] = []
+        function = batch.items[0][0]
+        same = all(item[0] is function for item in batch.items)
+        calls = [(args, kwargs) for _, args, kwargs in batch.items] if same else batch.items
+
+        def dump() -> bytes:
+            encoded = payload.encode((calls, batch._backend, batch._n_jobs))
+            found.extend(encoded.buffers)
+            return encoded.data
+
+        try:
+            data, shared = detached(dump)
+        except PayloadError:
+            raise
+        except Exception as error:
+            raise self._explained(batch, error) from error
+        packed = Packed(data, [self._placed(view) for view in found], shared, len(calls))
+        return self._runner(function) if same else run_any, packed
+
+    def close(self) -> None:
+        """Let go of what was sent; tasks that were submitted have it still."""
+        for sent in self._sent.values():
+            sent.handle.close()
+        self._sent.clear()
+
+    def _explained(self, batch: BatchedCalls, error: Exception) -> PayloadError:
+        """Say which argument of which call cannot be pickled."""
+        for function, args, kwargs in batch.items:
+            try:
+                payload.encode((function, args, kwargs))
+            except Exception as found:
+                return payload.explain_argument(function_name(function), args, kwargs, found)
+        return payload.explain_argument("the calls of a batch", (), {}, error)
+
+    def _runner(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what calls this function for each item of a batch: the same one each time, so it travels once."""
+        found = self._runners.get(id(function))
+        if found is None:
+            if len(self._runners) > MOST_RUNNERS:
+                self._runners.clear()
+            found = self._runners[id(function)] = _repeated(function)
+        return found
+
+    def _placed(self, view: memoryview) -> pickle.PickleBuffer | Shared:
+        if self._least is None or view.nbytes < self._least:
+            return pickle.PickleBuffer(view)
+        place = _ffi.from_buffer(view)
+        key = int(_ffi.cast("uintptr_t", place)), view.nbytes
+        sent = self._sent.get(key)
+        if sent is None or _ffi.buffer(place, view.nbytes) != sent.copy:
+            if sent is not None:
+                sent.handle.close()
+            copy = bytes(view)
+            sent = self._sent[key] = _Sent(copy, share(pickle.PickleBuffer(copy)))
+        return sent.handle
+
+
+def _repeated(function: Callable[..., Any]) -> Callable[[Packed, int | None], tuple[list[Any], float]]:
+    """Return what calls one function for each item of a batch in the worker, under the function's name."""
+
+    def run(packed: Packed, threads: int | None) -> tuple[list[Any], float]:
+        return _run(packed, threads, function)
+
+    run.__name__ = run.__qualname__ = function_name(function)
+    return run
+
+
+def run_any(packed: Packed, threads: int | None) -> tuple[list[Any], float]:
+    """Run a batch of calls of several functions; return the results, and the seconds that it took. In the worker."""
+    return _run(packed, threads, None)
+
+
+def _run(packed: Packed, threads: int | None, function: Callable[..., Any] | None) -> tuple[list[Any], float]:
+    began = time.perf_counter()
+    with attached(packed.shared):
+        calls, backend, n_jobs = pickle.loads(packed.data, buffers=packed.buffers)
+    if function is not None:
+        calls = [(function, *call) for call in calls]
+    results = []
+    with native_threads.limited(threads), parallel_config(backend=backend, n_jobs=n_jobs):
+        for called, args, kwargs in calls:
+            try:
+                results.append(called(*args, **kwargs))
+            except Exception as error:
+                name_call(error, call_text(function_name(called), args, kwargs, Shared))
+                raise
+    return results, time.perf_counter() - began

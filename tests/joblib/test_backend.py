@@ -1,0 +1,226 @@
+"""joblib's calls on Cellmill's workers: values, errors and ends as of joblib's own backends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import operator
+import os
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from joblib import Parallel, delayed, parallel_config
+
+import cellmill
+import cellmill.joblib
+from cellmill import Executor, UsageError
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate, comes_down
+
+LARGE = 1 << 18  # numbers: 2 MB
+
+
+@pytest.fixture(scope="module")
+def lent() -> Iterator[Executor]:
+    with Executor(3) as executor:
+        yield executor
+
+
+@pytest.fixture
+def ex(lent: Executor) -> Iterator[Executor]:
+    """joblib's calls go to its workers."""
+    with parallel_config(backend="cellmill", executor=lent):
+        yield lent
+    assert comes_down(lambda: lent.stats().running, 0)
+
+
+def sum_and_writable(array: Any) -> tuple[float, bool]:
+    return float(array.sum()), bool(array.flags.writeable)
+
+
+def wait_and_count(folder: str, number: int, _: object = None) -> int:
+    tasks.hold(folder)
+    return number
+
+
+def blas_threads() -> str | None:
+    return os.environ.get("OPENBLAS_NUM_THREADS")
+
+
+def inner(n_jobs: int | None) -> tuple[list[int], str]:
+    found = Parallel(n_jobs=n_jobs)(delayed(operator.add)(i, 1) for i in range(4))
+    return found, type(joblib.parallel.get_active_backend()[0]).__name__
+
+
+@pytest.mark.parametrize("batch_size", ["auto", 1, 7])
+@pytest.mark.parametrize("return_as", ["list", "generator", "generator_unordered"])
+def test_values_are_those_of_the_loop(ex: Executor, return_as: str, batch_size: Any) -> None:
+    found = Parallel(return_as=return_as, batch_size=batch_size)(delayed(tasks.double)(i) for i in range(100))
+    values = list(found)
+    assert (sorted(values) if return_as == "generator_unordered" else values) == [2 * i for i in range(100)]
+
+
+def test_functions_of_any_kind(ex: Executor) -> None:
+    offset = 10
+    assert Parallel()(delayed(lambda x: x + offset)(i) for i in range(5)) == [10, 11, 12, 13, 14]
+    mixed = [delayed(operator.neg)(1), delayed(tasks.double)(2), delayed(str.upper)("a")]
+    assert Parallel(batch_size=3)(mixed) == [-1, 4, "A"]
+    assert Parallel()([]) == []
+    held = cellmill.share({"a": 7})
+    assert Parallel()(delayed(operator.getitem)(held, "a") for _ in range(3)) == [7, 7, 7]
+
+
+def test_a_run_is_named_by_the_function(ex: Executor) -> None:
+    Parallel()(delayed(tasks.double)(i) for i in range(10))
+    run = cellmill.runs()[-1]
+    assert run.name == "double"
+    assert run.finished
+    assert run.succeeded == run.submitted > 0
+    assert next(reversed(list(ex.journey_rows())))["function"] == "double"
+
+
+def test_an_error_names_its_call_and_the_next_call_works(ex: Executor) -> None:
+    with Parallel() as parallel:
+        with pytest.raises(TypeError) as caught:
+            parallel(delayed(operator.neg)(x) for x in [1, 2, "three", 4])
+        assert "in neg('three')" in caught.value.__notes__
+        assert parallel(delayed(operator.neg)(x) for x in range(3)) == [0, -1, -2]
+    with pytest.raises(cellmill.PayloadError, match="lock"):
+        Parallel()(delayed(tasks.same)(threading.Lock()) for _ in range(3))
+
+
+def test_calls_that_were_not_needed_are_stopped(ex: Executor, gate: Gate) -> None:
+    calls = (delayed(tasks.fail)() if i == 2 else delayed(wait_and_count)(gate.folder, i) for i in range(50))
+    with pytest.raises(LookupError):
+        Parallel(batch_size=1)(calls)
+    assert comes_down(lambda: ex.stats().running, 0)
+    with pytest.raises(multiprocessing.TimeoutError):
+        Parallel(timeout=0.05)(delayed(wait_and_count)(gate.folder, i) for i in range(3))
+    assert comes_down(lambda: ex.stats().running, 0)
+
+
+def test_a_generator_that_is_left_stops_its_calls(ex: Executor, gate: Gate) -> None:
+    found = Parallel(return_as="generator", batch_size=1)(
+        delayed(tasks.double)(i) if i == 0 else delayed(wait_and_count)(gate.folder, i) for i in range(9)
+    )
+    assert next(found) == 0
+    with pytest.warns(UserWarning, match="cancelled"):
+        found.close()
+    assert comes_down(lambda: ex.stats().running, 0)
+
+
+def test_no_more_at_once_than_n_jobs(ex: Executor, gate: Gate) -> None:
+    got: list[int] = []
+
+    def call() -> None:
+        with parallel_config(backend="cellmill", executor=ex):
+            got.extend(
+                Parallel(n_jobs=2, batch_size=1)(delayed(wait_and_count)(gate.folder, i) for i in range(5))
+            )
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    gate.wait_started(2)
+    assert ex.stats().running + ex.stats().queued == 2
+    gate.release(5)
+    thread.join(SECONDS)
+    assert got == [0, 1, 2, 3, 4]
+
+
+def test_n_jobs_counts_as_joblib_counts(ex: Executor) -> None:
+    with parallel_config(backend="cellmill", executor=ex):
+        counts = {n: joblib.effective_n_jobs(n) for n in (-1, -2, -9, 1, 2, 99)}
+    assert counts == {-1: 3, -2: 2, -9: 1, 1: 1, 2: 2, 99: 3}
+    with pytest.raises(ValueError, match="n_jobs == 0"):
+        Parallel(n_jobs=0)(delayed(tasks.double)(i) for i in range(2))
+
+
+def test_more_than_the_default_executor_has() -> None:
+    with parallel_config(backend="cellmill", n_jobs=cellmill.default_executor().max_workers + 2):
+        pids = set(Parallel(batch_size=1)(delayed(pid_after)(0.05) for _ in range(24)))
+    assert len(pids) > cellmill.default_executor().max_workers
+
+
+def pid_after(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def test_large_arrays_are_sent_once_and_never_stale(ex: Executor) -> None:
+    array = np.ones(LARGE)
+    with Parallel(batch_size=1) as parallel:
+        sent = cellmill.runs()
+        assert parallel(delayed(sum_and_writable)(array) for _ in range(12)) == [(LARGE, False)] * 12
+        moved = [run.moved for run in cellmill.runs() if run not in sent]
+        assert all(each.sent < array.nbytes for each in moved if each is not None)
+        array += 1
+        assert parallel(delayed(sum_and_writable)(array) for _ in range(4)) == [(2 * LARGE, False)] * 4
+    nested = {"deep": [array, (array, 1)]}
+    assert Parallel()(delayed(deep_sum)(nested) for _ in range(4)) == [4 * LARGE] * 4
+
+
+def deep_sum(nested: dict[str, Any]) -> float:
+    first, (second, _) = nested["deep"]
+    return float(first.sum() + second.sum())
+
+
+def test_small_arrays_and_copies_can_be_written_to(ex: Executor) -> None:
+    small, large = np.ones(1000), np.ones(LARGE)
+    assert Parallel()(delayed(sum_and_writable)(small) for _ in range(3)) == [(1000, True)] * 3
+    for options in ({"max_nbytes": None}, {"mmap_mode": "c"}):
+        found = Parallel(**options)(delayed(sum_and_writable)(large) for _ in range(3))
+        assert found == [(LARGE, True)] * 3
+    with pytest.raises(UsageError, match="does not reach the caller"):
+        Parallel(mmap_mode="r+")(delayed(sum_and_writable)(large) for _ in range(3))
+
+
+def test_options_that_would_have_no_effect_are_refused(ex: Executor) -> None:
+    with (
+        pytest.raises(UsageError, match=r"Executor\(initializer=\.\.\.\)"),
+        parallel_config(backend="cellmill", initializer=print),
+    ):
+        pass
+    with pytest.raises(UsageError, match="colour"):
+        Parallel(colour=1)(delayed(tasks.double)(i) for i in range(2))
+
+
+def test_threads_of_numeric_libraries(ex: Executor) -> None:
+    with parallel_config(backend="cellmill", executor=ex, inner_max_num_threads=3):
+        assert set(Parallel()(delayed(blas_threads)() for _ in range(4))) == {"3"}
+    assert "3" not in Parallel()(delayed(blas_threads)() for _ in range(4))
+
+
+def test_calls_inside_calls(ex: Executor) -> None:
+    plain = [operator.add(i, 1) for i in range(4)]
+    assert Parallel()(delayed(inner)(None) for _ in range(3)) == [(plain, "ThreadingBackend")] * 3
+    assert ex.submit(in_a_task).result(SECONDS) == plain
+
+
+def in_a_task() -> list[int]:
+    with parallel_config(backend="cellmill"):
+        return list(Parallel(n_jobs=-1)(delayed(operator.add)(i, 1) for i in range(4)))
+
+
+def test_a_worker_that_dies_fails_its_call_only(ex: Executor) -> None:
+    with pytest.raises(cellmill.WorkerLostError):
+        Parallel(batch_size=1)(delayed(os._exit)(3) for _ in range(2))
+    assert Parallel()(delayed(tasks.double)(i) for i in range(3)) == [0, 2, 4]
+
+
+def test_scikit_learn_gives_the_same(ex: Executor) -> None:
+    from sklearn.datasets import make_classification
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+
+    x, y = make_classification(200, 8, random_state=1)
+    forest = RandomForestClassifier(10, random_state=1)
+    grid = GridSearchCV(forest, {"max_depth": [2, 4]}, cv=3)
+    scores = cross_val_score(forest, x, y, cv=3, n_jobs=-1)
+    best = grid.fit(x, y)
+    with parallel_config(backend="sequential"):
+        assert cross_val_score(forest, x, y, cv=3).tolist() == scores.tolist()
+        assert grid.fit(x, y).best_score_ == best.best_score_

@@ -6,13 +6,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from docking import require
+from docking.commands import COMMANDS
+from docking.inputs import library_of, receptor_of, settings_of, use_backend
 from docking.options import parser
-from docking.records import Box, DockingInputError, DockSettings, Final, Selection, Verdict, unchecked
+from docking.records import DockingInputError, Final, Verdict, unchecked
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         require()
+        if given[0:1] and given[0] in COMMANDS:
+            return COMMANDS[given[0]](given[1:])
         if given[:1] == ["demo"]:
             return _demo(given[1:])
         return _screen(parser().parse_args(given))
@@ -79,15 +83,15 @@ def _screen(options: argparse.Namespace) -> int:
 
     start = time.monotonic()
     _check_inputs(options)
-    receptor, reference = _receptor(options)
+    receptor, reference = receptor_of(options)
     required = requirements(options.require, receptor)
-    executor = _use_backend(options)
+    executor = use_backend(options)
     with on_terminal() as ticker:
         ticker.say(f"{receptor}")
         for line in receptor.remarks().splitlines():
             ticker.say(f"  {line}")
-        library = _library(options, ticker.say)
-        settings = _settings(options)
+        library = library_of(options, ticker.say)
+        settings = settings_of(options)
         ledger = open_ledger(options.out, receptor, settings, fresh=options.fresh, how="--fresh")
         dock = docking_task(receptor, settings)
         acquisition = Acquisition(options.acquisition, options.per_scaffold)
@@ -152,18 +156,6 @@ def _screen(options: argparse.Namespace) -> int:
     return 0
 
 
-def _use_backend(options: argparse.Namespace) -> Any:
-    """Have the tasks of this screen run where they are meant to; returns the executor."""
-    import cellmill
-
-    try:
-        executor = cellmill.Executor(options.workers, backend=options.backend)
-    except (cellmill.BackendError, cellmill.UsageError) as error:
-        raise DockingInputError(str(error)) from error
-    cellmill.set_default_executor(executor)
-    return executor
-
-
 def _check_inputs(options: argparse.Namespace) -> None:
     """Complain about missing files before anything slow starts."""
     if options.ligands and not Path(options.ligands).expanduser().is_file():
@@ -178,40 +170,6 @@ def _check_inputs(options: argparse.Namespace) -> None:
         options.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DockingInputError(f"Cannot write results to '{options.out}': {error.strerror}.") from error
-
-
-def _receptor(options: argparse.Namespace) -> tuple[Any, Any]:
-    from docking.receptor import load_complex
-
-    box = Box(tuple(options.box[:3]), tuple(options.box[3:])) if options.box else None
-    chains = tuple(name.strip() for name in options.chains.split(",") if name.strip())
-    return load_complex(
-        options.receptor,
-        box=box,
-        reference=options.reference,
-        smiles=options.reference_smiles,
-        selection=Selection(chains, options.model, tuple(options.keep), tuple(options.leave_out)),
-        cache_folder=options.out,
-    )
-
-
-def _library(options: argparse.Namespace, say: Callable[[str], None]) -> Any:
-    from docking.library import generate, read_library
-
-    if options.ligands:
-        return read_library(options.ligands, say)
-    say(f"{options.generate:,} molecules are made")
-    return generate(options.generate, options.seed)
-
-
-def _settings(options: argparse.Namespace) -> DockSettings:
-    return DockSettings(
-        options.exhaustiveness,
-        options.seed + 41,
-        evaluations=options.evaluations,
-        ph=None if options.as_given else options.ph,
-        isomers=options.isomers,
-    )
 
 
 def _final(options: argparse.Namespace) -> Final:

@@ -26,27 +26,17 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_receptor(p)
+    add_molecules(p)
+    add_forms(p.add_argument_group("in which forms a molecule is docked"))
     p.add_argument(
-        "--receptor",
-        required=True,
-        help="PDB or mmCIF file (.gz too), PDB id, or 'tutorial' (the complex ProLIF ships)",
-    )
-    _add_pocket(p.add_argument_group("where to dock, and what of the receptor's file is there"))
-    what = p.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--ligands",
-        help="SMILES (.smi), table (.csv, .tsv: separator and column are found) or SD file; .gz too",
-    )
-    what.add_argument("--generate", type=int, metavar="N", help="screen N generated drug-like amides")
-    _add_forms(p.add_argument_group("in which forms a molecule is docked"))
-    p.add_argument(
-        "--start", type=_count, default=40, help="random molecules docked first (default %(default)s)"
+        "--start", type=count, default=40, help="random molecules docked first (default %(default)s)"
     )
     p.add_argument(
-        "--rounds", type=_count, default=2, help="rounds of learn, infer, dock (default %(default)s)"
+        "--rounds", type=count, default=2, help="rounds of learn, infer, dock (default %(default)s)"
     )
     p.add_argument(
-        "--per-round", type=_count, default=6, help="molecules docked a round (default %(default)s)"
+        "--per-round", type=count, default=6, help="molecules docked a round (default %(default)s)"
     )
     p.add_argument(
         "--acquisition",
@@ -64,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "--per-scaffold",
-        type=_count,
+        type=count,
         default=3,
         help="molecules of one scaffold that are chosen over all rounds, at most (0: any number; default %(default)s)",
     )
@@ -72,20 +62,50 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
+def add_receptor(p: argparse.ArgumentParser) -> None:
+    """The receptor, and the pocket in it."""
+    p.add_argument(
+        "--receptor",
+        required=True,
+        help="PDB or mmCIF file (.gz too), PDB id, or 'tutorial' (the complex ProLIF ships)",
+    )
+    _add_pocket(p.add_argument_group("where to dock, and what of the receptor's file is there"))
+
+
+def add_molecules(p: argparse.ArgumentParser) -> None:
+    """The molecules: of a file, or generated."""
+    what = p.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "--ligands",
+        help="SMILES (.smi), table (.csv, .tsv: separator and column are found) or SD file; .gz too",
+    )
+    what.add_argument("--generate", type=int, metavar="N", help="screen N generated drug-like amides")
+
+
 def _add_means(p: argparse.ArgumentParser) -> None:
     """How thoroughly, by whom, and where to."""
     _add_searches(p.add_argument_group("how sure a score is"))
-    p.add_argument("--exhaustiveness", type=_positive, default=1, help="Vina's (default %(default)s)")
+    add_effort(p)
+    add_place(p, Path("screen"))
+
+
+def add_effort(p: argparse.ArgumentParser) -> None:
+    """How thorough a search is, and what it is drawn by."""
+    p.add_argument("--exhaustiveness", type=positive, default=1, help="Vina's (default %(default)s)")
     p.add_argument(
         "--evaluations",
-        type=_count,
+        type=count,
         default=0,
         help="of each of Vina's searches at most (0: Vina's own rule)",
     )
     p.add_argument(
         "--seed", type=int, default=1, help="same seed and --searches, same hits (default %(default)s)"
     )
-    p.add_argument("--workers", type=_positive, help="worker processes (default: what this machine allows)")
+
+
+def add_place(p: argparse.ArgumentParser, out: Path) -> None:
+    """Where tasks run, and where their results go."""
+    p.add_argument("--workers", type=positive, help="worker processes (default: what this machine allows)")
     p.add_argument(
         "--backend",
         default="local",
@@ -94,7 +114,7 @@ def _add_means(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--out",
         type=Path,
-        default=Path("screen"),
+        default=out,
         help="folder of results (default %(default)s); a screen that was interrupted there goes on",
     )
     p.add_argument(
@@ -108,7 +128,7 @@ def _add_searches(p: argparse._ArgumentGroup) -> None:
     """How many searches there are of a molecule, and how they are chosen."""
     p.add_argument(
         "--searches",
-        type=_count,
+        type=count,
         default=0,
         metavar="N",
         help="independent searches of each molecule, of which the best counts (default: as many as the measured noise "
@@ -116,7 +136,7 @@ def _add_searches(p: argparse._ArgumentGroup) -> None:
     )
     p.add_argument(
         "--budget",
-        type=_minutes,
+        type=minutes,
         default=60.0,
         metavar="MINUTES",
         help="minutes that all dockings may take one worker, two half of it, where --searches is not given "
@@ -124,39 +144,39 @@ def _add_searches(p: argparse._ArgumentGroup) -> None:
     )
     p.add_argument(
         "--final",
-        type=_count,
+        type=count,
         default=5,
         metavar="K",
         help="the best K are docked again, more thoroughly, and ranked by that (default %(default)s; 0: none)",
     )
     p.add_argument(
         "--final-exhaustiveness",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="Vina's, in that round (default: eight times --exhaustiveness)",
     )
     p.add_argument(
         "--final-searches",
-        type=_positive,
+        type=positive,
         default=3,
         metavar="N",
         help="independent searches of each in that round (default %(default)s)",
     )
     p.add_argument(
         "--conformers",
-        type=_count,
+        type=count,
         default=6,
         help="searches of the reference at least, each from its own conformer (0: it is not redocked)",
     )
     p.add_argument(
         "--probes",
-        type=_count,
+        type=count,
         default=5,
         help="random molecules that are searched three times to measure the noise (default %(default)s)",
     )
 
 
-def _add_forms(p: argparse._ArgumentGroup) -> None:
+def add_forms(p: argparse._ArgumentGroup) -> None:
     """Protonation and stereo."""
     p.add_argument(
         "--ph", type=float, default=7.4, help="protonate molecules as at this pH (default %(default)s)"
@@ -164,7 +184,7 @@ def _add_forms(p: argparse._ArgumentGroup) -> None:
     p.add_argument("--as-given", action="store_true", help="dock molecules with the charges of their SMILES")
     p.add_argument(
         "--isomers",
-        type=_count,
+        type=count,
         default=4,
         help="stereoisomers docked at most of a molecule whose stereo is open; the best counts "
         "(default %(default)s; 0: one, by chance)",
@@ -189,7 +209,7 @@ def _add_pocket(p: argparse._ArgumentGroup) -> None:
         "--reference-smiles", help="SMILES of a --reference whose file has no bonds (PDB), to redock it"
     )
     p.add_argument("--chains", default="", help="chains of the receptor, such as A,B (default: all)")
-    p.add_argument("--model", type=_positive, default=1, help="model of the receptor (default %(default)s)")
+    p.add_argument("--model", type=positive, default=1, help="model of the receptor (default %(default)s)")
     p.add_argument(
         "--keep",
         action="append",
@@ -203,21 +223,21 @@ def _add_pocket(p: argparse._ArgumentGroup) -> None:
     )
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text} is less than 0")
     return value
 
 
-def _positive(text: str) -> int:
-    value = _count(text)
+def positive(text: str) -> int:
+    value = count(text)
     if value == 0:
         raise argparse.ArgumentTypeError("0 is not enough")
     return value
 
 
-def _minutes(text: str) -> float:
+def minutes(text: str) -> float:
     value = float(text)
     if not value > 0:
         raise argparse.ArgumentTypeError("0 is not enough")

@@ -1,0 +1,55 @@
+"""What the arguments of a command name: the receptor, the molecules, the settings and where tasks run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from docking.records import Box, DockingInputError, DockSettings, Selection
+
+
+def use_backend(options: argparse.Namespace) -> Any:
+    """Have the tasks of this screen run where they are meant to; returns the executor."""
+    import cellmill
+
+    try:
+        executor = cellmill.Executor(options.workers, backend=options.backend)
+    except (cellmill.BackendError, cellmill.UsageError) as error:
+        raise DockingInputError(str(error)) from error
+    cellmill.set_default_executor(executor)
+    return executor
+
+
+def receptor_of(options: argparse.Namespace) -> tuple[Any, Any]:
+    from docking.receptor import load_complex
+
+    box = Box(tuple(options.box[:3]), tuple(options.box[3:])) if options.box else None
+    chains = tuple(name.strip() for name in options.chains.split(",") if name.strip())
+    return load_complex(
+        options.receptor,
+        box=box,
+        reference=options.reference,
+        smiles=options.reference_smiles,
+        selection=Selection(chains, options.model, tuple(options.keep), tuple(options.leave_out)),
+        cache_folder=options.out,
+    )
+
+
+def library_of(options: argparse.Namespace, say: Callable[[str], None]) -> Any:
+    from docking.library import generate, read_library
+
+    if options.ligands:
+        return read_library(options.ligands, say)
+    say(f"{options.generate:,} molecules are made")
+    return generate(options.generate, options.seed)
+
+
+def settings_of(options: argparse.Namespace) -> DockSettings:
+    return DockSettings(
+        options.exhaustiveness,
+        options.seed + 41,
+        evaluations=options.evaluations,
+        ph=None if options.as_given else options.ph,
+        isomers=options.isomers,
+    )

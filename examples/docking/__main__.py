@@ -65,6 +65,7 @@ def _demo(arguments: Sequence[str]) -> int:
 
 def _screen(options: argparse.Namespace) -> int:
     from docking.acquisition import Acquisition
+    from docking.controls import NOTE, dock_same_size, sentences
     from docking.dock import docking_task
     from docking.filters import contacts_task, requirements
     from docking.ledger import open_ledger
@@ -111,6 +112,8 @@ def _screen(options: argparse.Namespace) -> int:
         ticker.say(screen.verdict.words)
         screen.searches = effort.searches
         screen.run(options.start, options.rounds, options.per_round, say=ticker.say)
+        if options.same_size and screen.round:
+            ticker.say(dock_same_size(screen, options.same_size))
         find = contacts_task(receptor)
         if required:
             screen.find_contacts(find)
@@ -147,6 +150,7 @@ def _screen(options: argparse.Namespace) -> int:
         )
     )
     print(stage_table(screen.clock, stats.workers).to_string())
+    print("\n".join(["", *sentences(screen), NOTE, ""]))
     print(screen.verdict.on("rank     score  name             SMILES"))
     print("\n".join(best_rows(screen)))
     print(

@@ -58,6 +58,13 @@ def parser() -> argparse.ArgumentParser:
         default=3,
         help="molecules of one scaffold that are chosen over all rounds, at most (0: any number; default %(default)s)",
     )
+    p.add_argument(
+        "--same-size",
+        type=count,
+        default=5,
+        metavar="N",
+        help="random molecules of the size of chosen ones that are docked as a control (default %(default)s)",
+    )
     _add_means(p)
     return p
 

@@ -15,6 +15,7 @@ from rdkit import Chem
 from rdkit.Chem import Crippen, Descriptors
 from rdkit.Chem import rdMolDescriptors as descriptors
 
+from docking import controls
 from docking.filters import as_text
 from docking.folder import replace_file
 from docking.noise import Effort
@@ -196,6 +197,7 @@ def write_summary(
         "score": ranked[0].best.score if ranked else "none",
         "spearman": round(validation.spearman, 2) if validation else "none",
         "baseline": round(validation.baseline, 2) if validation else "none",
+        "claims": controls.facts(screen),
         "redock": screen.verdict.state,
         "redock_in_words": screen.verdict.words,
         "required_contacts": [each.text for each in screen.require],

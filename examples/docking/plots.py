@@ -11,6 +11,7 @@ import numpy as np
 from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.Draw import rdMolDraw2D
 
+from docking.controls import enrichment
 from docking.noise import TOLERANCE, Effort
 from docking.outputs import properties
 from docking.redock import SUCCESS_RMSD, Redocked
@@ -96,12 +97,12 @@ def predicted_against_docked(screen: Screen) -> Any:
     left.plot([low, high], [low, high], color=PLAIN, linewidth=1, linestyle="--", zorder=0)
     left.set_xlabel("predicted, held out (kcal/mol)")
     left.set_ylabel(SCORE_LABEL)
-    left.set_title(f"{validation.chosen}: ρ = {validation.spearman:.2f}")
+    left.set_title(f"{validation.chosen}: ρ = {validation.surrogate}")
     left.legend(frameon=False, fontsize=9)
     sizes = [properties(hit.entry.smiles)["heavy_atoms"] for hit in start]
     right.scatter(sizes, scores, s=28, color=PLAIN, alpha=0.9)
     right.set_xlabel("heavy atoms")
-    right.set_title(f"size alone: ρ = {validation.baseline:.2f}")
+    right.set_title(f"size alone: ρ = {validation.size}")
     figure.suptitle(
         f"What the surrogate knows (n = {validation.n}; published KNN: ρ = {validation.published:.2f})"
     )
@@ -145,25 +146,12 @@ def progress_curves(screen: Screen) -> Any:
     right.step(spent, found, where="post", color=MODEL, linewidth=2, label="this screen")
     right.plot(spent, spent * expected, color=PLAIN, linewidth=1.5, linestyle="--", label="docking at random")
     right.set_ylabel(f"molecules at or below {threshold:.1f}")
-    right.set_title(f"Enrichment: {enrichment(screen):.1f}x")
+    right.set_title(f"Enrichment, times random: {enrichment(screen).told('.1f')}")
     right.legend(frameon=False, fontsize=9, loc="upper left")
     for axes in (left, right):
         axes.axvline(start + 0.5, color=PLAIN, linewidth=1, linestyle=":")
         axes.set_xlabel("molecules docked")
     return _doubted(figure, screen)
-
-
-def enrichment(screen: Screen) -> float:
-    """How much more often chosen molecules reach the random start's best tenth than random ones do.
-
-    1 means no better than chance; 0 when nothing has been chosen yet.
-    """
-    start = np.array([hit.docked.score for hit in screen.hits if hit.docked.ok and hit.round == 0])
-    chosen = np.array([hit.docked.score for hit in screen.hits if hit.docked.ok and hit.round > 0])
-    if not len(start) or not len(chosen):
-        return 0.0
-    threshold = np.quantile(start, 0.1)
-    return float((chosen <= threshold).mean() / (start <= threshold).mean())
 
 
 def top_grid(screen: Screen, count: int = 12, columns: int = 3) -> str:

@@ -19,10 +19,11 @@ from typing import Any
 
 from rdkit import Chem
 
-from docking import plots
+from docking import controls, plots
 from docking.filters import as_text
 from docking.folder import replace_file
 from docking.interactions import COLORS, LABELS, Contact, contacts, diagram
+from docking.intervals import Interval
 from docking.noise import Effort
 from docking.outputs import hit_row, rejected_rows, stage_table
 from docking.pose3d import SCRIPT
@@ -128,8 +129,9 @@ def _tiles(subject: Subject) -> str:
     if ranked:
         facts.append((f"{ranked[0].best.score:.2f}", screen.verdict.on("best score, kcal/mol")))
     if screen.validation is not None:
-        facts.append((f"{screen.validation.spearman:+.2f}", "held-out rank correlation"))
-        facts.append((f"{screen.validation.baseline:+.2f}", "of size alone"))
+        known = screen.validation
+        facts.append((f"{known.spearman:+.2f}", f"held-out rank correlation {_range(known.surrogate)}"))
+        facts.append((f"{known.baseline:+.2f}", f"of size alone {_range(known.size)}"))
     if subject.redocked is not None:
         facts.append((f"{subject.redocked.rmsd:.2f} Å", "RMSD of the redocked ligand"))
     return "".join(f"<li><b>{_text(value)}</b><span>{_text(name)}</span></li>" for value, name in facts)
@@ -237,23 +239,22 @@ def _of_surrogate(screen: Screen) -> str:
     if screen.validation is None:
         parts.append("<p>No surrogate was trained.</p>")
         return "".join(parts)
-    parts.append(
-        f"<p>{_text(str(screen.validation))}. Where size alone does as well, the surrogate has learned little more.</p>"
-    )
+    parts.append(f"<p>{_text(str(screen.validation))}. {_text(controls.NOTE)}</p>")
     parts.append(
         _image(
             plots.predicted_against_docked(screen),
             "Predictions, and the number of heavy atoms, against docked scores",
         )
     )
-    chosen = [hit for hit in screen.hits if hit.docked.ok and not math.isnan(hit.predicted)]
-    if chosen:
-        parts.append(
-            f"<p>Of the {len(chosen)} molecules that the surrogate chose, prediction and score have a rank correlation "
-            f"of {screen.prospective_rho():+.2f}. They reach the best tenth of the random start "
-            f"{plots.enrichment(screen):.1f} times as often as random molecules do"
-            f"{_text(screen.verdict.on(''))}.</p>"
-        )
+    told = [
+        [claim.what, f"{claim.n:,}", f"{claim.figure.told(claim.form)} {claim.unit}", claim.reading]
+        for claim in controls.claims(screen)
+    ]
+    head = ["claim, or its control", "molecules", "value [95 % interval]", "reading"]
+    caption = screen.verdict.on("What is claimed, each beside its control")
+    claims = _table(head, [[_text(cell) for cell in row] for row in told], caption)
+    parts.append(f"<div class='scroll' tabindex='0'>{claims}</div>")
+    parts += [f"<p>{_text(line)}.</p>" for line in controls.missing(screen)]
     outside = sum(not inside for inside in screen.inside)
     if outside:
         parts.append(
@@ -388,3 +389,7 @@ def _without_numbers(reason: str) -> str:
 
 def _text(value: Any) -> str:
     return html.escape(str(value))
+
+
+def _range(figure: Interval) -> str:
+    return f"[{figure.low:+.2f}, {figure.high:+.2f}]" if figure.known else "(too few for an interval)"

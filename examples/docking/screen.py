@@ -21,7 +21,8 @@ from docking.interactions import Contact
 from docking.ledger import Ledger, Pick
 from docking.records import Docked, DockingInputError, Entry, Final, Search, Verdict, unchecked
 from docking.searches import best_of, best_of_both
-from docking.surrogate import FEW, Surrogate, Validation, rho, train, validate
+from docking.splits import SPLITS, Split, validate_by
+from docking.surrogate import FEW, Surrogate, Validation, train, validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class Screen:
 
     The methods are its steps; :meth:`run` does them all. ``hits`` grows with every docked molecule. With a ``ledger``
     each docking is on disk as it ends; what is there already, of the same steps before, is not docked again.
+    ``same_size``: some of those chosen, each with a random molecule of its size that was docked as a control.
     """
 
     library: list[Entry]
@@ -118,11 +120,13 @@ class Screen:
     clock: Stopwatch = field(default_factory=Stopwatch)
     model: Surrogate | None = None
     validation: Validation | None = None
+    splits: list[Split] = field(default_factory=list)
     acquisition: Acquisition = field(default_factory=Acquisition)
     predictions: list[float] = field(default_factory=list)
     spreads: list[float] = field(default_factory=list)
     inside: list[bool] = field(default_factory=list)
     round: int = 0
+    same_size: list[tuple[Hit, Hit]] = field(default_factory=list)
     require: tuple[Requirement, ...] = ()
     verdict: Verdict = field(default_factory=lambda: unchecked("nothing says that docking works here"))
 
@@ -143,8 +147,8 @@ class Screen:
         return self._dock(self._planned({"count": count}, drawn), "dock the start")
 
     def train(self) -> Surrogate:
-        """Train the surrogate on everything docked so far; the first time, validate it on the random
-        start."""
+        """Train the surrogate on everything docked so far; the first time, validate it on the random start: by
+        folds at random, and by folds that share no scaffold or building block."""
         good = [hit for hit in self.hits if hit.docked.ok]
         if not good:
             reason = self.hits[0].docked.reason if self.hits else "nothing was docked yet"
@@ -154,7 +158,11 @@ class Screen:
             scores = [hit.docked.score for hit in good]
             self.model = train(smiles, scores, spread=self.acquisition.needs_spread)
             if self.validation is None and len(good) > 2:
+                by_group = [
+                    cellmill.parallel(name="validate")(validate_by)(name, smiles, scores) for name in SPLITS
+                ]
                 self.validation = validate(smiles, scores)
+                self.splits = [call.result() for call in by_group]
         return self.model
 
     def infer(self, infer: Any = None) -> list[float]:
@@ -259,6 +267,8 @@ class Screen:
             self.train()
             if self.validation is not None:
                 say(str(self.validation))
+                for split in self.splits if number == 1 else ():
+                    say(str(split))
             if number == rounds or not self._is_planned(number):
                 self.infer()
             hits = self.dock_best(per_round)
@@ -267,11 +277,6 @@ class Screen:
     def ranked(self) -> list[Hit]:
         """Everything that docked and lacks nothing that is required, best first."""
         return sorted((hit for hit in self.hits if hit.docked.ok and not hit.lacking), key=Hit.key)
-
-    def prospective_rho(self) -> float:
-        """Spearman's rho between prediction and score of the molecules the surrogate chose."""
-        chosen = [hit for hit in self.hits if hit.docked.ok and not math.isnan(hit.predicted)]
-        return rho([hit.predicted for hit in chosen], [hit.docked.score for hit in chosen])
 
     def _planned(self, rule: dict[str, Any], choose: Callable[[], list[Pick]]) -> list[Pick]:
         """What this round docks: as the ledger tells, or chosen now and told to it before anything is docked."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from scipy.stats import spearmanr
 from threadpoolctl import threadpool_limits
 
 from docking.features import FINGERPRINT_SIZE, WIDTH, Domain, features, heavy_atoms, published_bits
+from docking.intervals import Floats, Interval, paired, spearman, spearman_difference
 from docking.records import DockingInputError
 
 FEW = 10
@@ -29,7 +30,8 @@ OUTER_FOLDS, INNER_FOLDS = 5, 4
 BLOCK = 256
 """Molecules per block of a prediction: bounds memory (2 MB of features) whatever the batch."""
 
-Floats = NDArray[np.float64]
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Indices of a training and of a test part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +94,32 @@ class Surrogate:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Held-out Spearman correlations on ``n`` docked molecules, and the held-out ``predictions`` (n,)."""
+    """Held-out Spearman correlations on ``n`` docked molecules, and the held-out ``predictions`` (n,): of the
+    ``surrogate``, of ``size`` alone, and the ``difference`` of both, each with its interval."""
 
     n: int
-    spearman: float
-    baseline: float
+    surrogate: Interval
+    size: Interval
+    difference: Interval
     published: float
     predictions: tuple[float, ...]
     chosen: str
 
+    @property
+    def spearman(self) -> float:
+        """Of the surrogate."""
+        return self.surrogate.value
+
+    @property
+    def baseline(self) -> float:
+        """Of the number of heavy atoms alone."""
+        return self.size.value
+
     def __str__(self) -> str:
+        better = ", which includes zero" if self.difference.includes(0) else ""
         return (
-            f"held-out Spearman {self.spearman:+.2f} ({self.chosen}); "
-            f"heavy atoms alone {self.baseline:+.2f}; published KNN {self.published:+.2f} (n = {self.n})"
+            f"held-out Spearman {self.surrogate} ({self.chosen}); heavy atoms alone {self.size}; "
+            f"difference {self.difference}{better}; published KNN {self.published:+.2f} (n = {self.n})"
         )
 
 
@@ -129,24 +144,32 @@ def validate(smiles: Sequence[str], scores: Sequence[float]) -> Validation:
     """Nested cross-validation of at least two molecules: the model is chosen inside each training part, so the
     held-out rho is honest."""
     target = np.asarray(scores, dtype=np.float64)
-    rows = features(smiles)
-    predictions = np.empty_like(target)
-    chosen = []
+    predictions, chosen = held_out(features(smiles), target, _folds(len(target), OUTER_FOLDS))
     with threadpool_limits(1):
-        for train_part, test_part in _folds(len(target), OUTER_FOLDS):
-            name = _choose(rows[train_part], target[train_part])
-            chosen.append(name)
-            fitted = CANDIDATES[name](rows[train_part], target[train_part])
-            predictions[test_part] = fitted.predict(Domain.of(rows[train_part]).clip(rows[test_part]))
         published = _published(smiles, target)
+    size = -heavy_atoms(smiles)
     return Validation(
         n=len(target),
-        spearman=rho(predictions, target),
-        baseline=rho(-heavy_atoms(smiles), target),
+        surrogate=replace(paired(spearman, predictions, target), value=rho(predictions, target)),
+        size=replace(paired(spearman, size, target), value=rho(size, target)),
+        difference=paired(spearman_difference, predictions, size, target),
         published=rho(published, target),
         predictions=tuple(predictions.round(4).tolist()),
         chosen=max(sorted(set(chosen)), key=chosen.count),
     )
+
+
+def held_out(rows: NDArray[np.float32], target: Floats, folds: Sequence[Fold]) -> tuple[Floats, list[str]]:
+    """Predictions (n,) of feature ``rows``, each by a model trained without its fold, and the kinds of these models."""
+    predictions = np.empty_like(target)
+    chosen = []
+    with threadpool_limits(1):
+        for train_part, test_part in folds:
+            name = _choose(rows[train_part], target[train_part])
+            chosen.append(name)
+            fitted = CANDIDATES[name](rows[train_part], target[train_part])
+            predictions[test_part] = fitted.predict(Domain.of(rows[train_part]).clip(rows[test_part]))
+    return predictions, chosen
 
 
 def rho(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> float:
@@ -227,7 +250,7 @@ def _published(smiles: Sequence[str], target: Floats) -> Floats:
     return predictions
 
 
-def _folds(n: int, parts: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def _folds(n: int, parts: int) -> list[Fold]:
     """(training, test) indices of ``parts`` folds, shuffled by a fixed seed."""
     order = np.random.default_rng(0).permutation(n)
     pieces = np.array_split(order, min(parts, n))

@@ -13,7 +13,7 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import rdMolAlign
 
-from docking import outputs, plots
+from docking import controls, outputs, plots
 from docking.features import heavy_atoms
 from docking.library import couple, pairs
 from docking.records import Docked, DockingInputError, Entry, Final, Search, Verdict, unchecked
@@ -76,7 +76,7 @@ def test_the_loop_finds_better_molecules_than_chance(screen: Screen) -> None:
     assert len(screen.hits) == 42
     assert len({hit.entry.smiles for hit in screen.hits}) == 42, "nothing is docked twice"
     assert [hit.round for hit in screen.hits] == [0] * 30 + [1] * 6 + [2] * 6
-    assert plots.enrichment(screen) > 2.0
+    assert controls.enrichment(screen).low > 1.5
     assert screen.ranked()[0].docked.score == min(hit.docked.score for hit in screen.hits)
 
 

@@ -8,13 +8,12 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from docking import require
 from docking.commands import COMMANDS
-from docking.inputs import library_of, receptor_of, settings_of, use_backend
+from docking.inputs import library_of, receptor_of, redocked_of, settings_of, use_backend
 from docking.options import parser
-from docking.records import DockingInputError, Final, Verdict, unchecked
+from docking.records import DockingInputError, Final
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,7 +107,7 @@ def _screen(options: argparse.Namespace) -> int:
             noise, molecules, options.budget, given=options.searches, found=ledger.searches
         )
         ticker.say(effort.sentence)
-        redocked, screen.verdict = _redock(kept, reference, options, effort.searches)
+        redocked, screen.verdict = redocked_of(kept, reference, options, effort.searches)
         ticker.say(screen.verdict.words)
         screen.searches = effort.searches
         screen.run(options.start, options.rounds, options.per_round, say=ticker.say)
@@ -179,20 +178,6 @@ def _check_inputs(options: argparse.Namespace) -> None:
 def _final(options: argparse.Namespace) -> Final:
     exhaustiveness = options.final_exhaustiveness or 8 * options.exhaustiveness
     return Final(options.final, exhaustiveness, options.final_searches)
-
-
-def _redock(dock: Any, reference: Any, options: argparse.Namespace, searches: int) -> tuple[Any, Verdict]:
-    """The redocked reference, None where it was not done; and what that says of this screen, in a line."""
-    from docking.redock import redock
-
-    if not options.conformers:
-        return None, unchecked("--conformers 0")
-    if reference is None and not options.reference:
-        return None, unchecked("there is no reference ligand, so nothing shows that docking works here")
-    if reference is None:
-        return None, unchecked("the bonds of the reference are not known")
-    result = redock(dock, reference, searches=searches, at_least=options.conformers)
-    return result, result.verdict(reference.name)
 
 
 if __name__ == "__main__":

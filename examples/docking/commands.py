@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from docking import options
-from docking.inputs import library_of, receptor_of, settings_of, use_backend
+from docking.inputs import library_of, receptor_of, redocked_of, settings_of, use_backend
 
 
 def complete(arguments: Sequence[str]) -> int:
@@ -62,5 +62,121 @@ def complete(arguments: Sequence[str]) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {"complete": complete}
+def replay(arguments: Sequence[str]) -> int:
+    """``python -m docking replay``: screen a completely docked library, and tell how many of the best were found."""
+    from docking.acquisition import Acquisition
+    from docking.complete import read_table
+    from docking.records import ACQUISITIONS
+    from docking.replay import SHIPPED, Plan, told
+    from docking.replay import replay as replayed
+
+    p = argparse.ArgumentParser(
+        prog="python -m docking replay",
+        description="Replay a screen against a completely docked library: recall of the best, and enrichment.",
+    )
+    p.add_argument(
+        "table",
+        nargs="?",
+        type=Path,
+        default=SHIPPED,
+        help="a table that 'python -m docking complete' wrote (default: the one that comes with the package)",
+    )
+    p.add_argument(
+        "--start", type=options.positive, default=40, help="random molecules first (default %(default)s)"
+    )
+    p.add_argument("--rounds", type=options.positive, default=2, help="rounds (default %(default)s)")
+    p.add_argument(
+        "--per-round", type=options.positive, default=6, help="molecules a round (default %(default)s)"
+    )
+    p.add_argument("--acquisition", choices=ACQUISITIONS, default="greedy", help="(default %(default)s)")
+    p.add_argument(
+        "--per-scaffold",
+        type=options.count,
+        default=3,
+        help="of one scaffold at most (default %(default)s; 0: any)",
+    )
+    p.add_argument("--seeds", type=options.positive, default=10, help="screens (default %(default)s)")
+    given = p.parse_args(arguments)
+    table = read_table(given.table)
+    acquisition = Acquisition(given.acquisition, given.per_scaffold)
+    plan = Plan(given.start, given.rounds, given.per_round, acquisition)
+    print("\n".join(told(replayed(table, plan, given.seeds), table, plan, given.seeds)))
+    return 0
+
+
+def retrospective(arguments: Sequence[str]) -> int:
+    """``python -m docking retrospective``: dock known actives and decoys, and tell whether scores part them."""
+    from docking.complete import dock_all
+    from docking.dock import docking_task
+    from docking.ledger import open_ledger
+    from docking.library import read_library
+    from docking.progress import on_terminal
+    from docking.retrospective import Molecule, measures, together, told, write_ranking
+
+    given = _retrospective_parser().parse_args(arguments)
+    given.out.mkdir(parents=True, exist_ok=True)
+    receptor, reference = receptor_of(given)
+    use_backend(given)
+    with on_terminal() as ticker:
+        ticker.say(f"{receptor}")
+        for line in receptor.remarks().splitlines():
+            ticker.say(f"  {line}")
+        actives, decoys, both = together(
+            read_library(given.actives, ticker.say), read_library(given.decoys, ticker.say)
+        )
+        if both:
+            ticker.say(f"{both} decoys are left out: they are among the actives")
+        settings = settings_of(given)
+        ledger = open_ledger(given.out, receptor, settings, fresh=given.fresh, how="--fresh")
+        for note in ledger.notes:
+            ticker.say(note)
+        dock = docking_task(receptor, settings)
+        _result, verdict = redocked_of(ledger.keeping(dock), reference, given, given.searches)
+        ticker.say(verdict.words)
+        library = [*actives, *decoys]
+        docked = dock_all(library, dock, ledger, given.seed, given.searches)
+    ledger.close()
+    molecules = [
+        Molecule(entry, place < len(actives), row)
+        for place, (entry, row) in enumerate(zip(library, docked, strict=True))
+    ]
+    path = given.out / "retrospective.csv"
+    write_ranking(molecules, path)
+    lines = [verdict.on(str(measure)) for measure in measures(molecules)]
+    print("\n".join([verdict.words, *told(molecules), *lines, f"the ranking is {path}"]))
+    return 0
+
+
+def _retrospective_parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="python -m docking retrospective",
+        description="Dock known actives and decoys: do scores tell them apart, and better than size does?",
+    )
+    p.add_argument("actives", help="molecules that bind: SMILES, table or SD file; .gz too")
+    p.add_argument("decoys", help="molecules that do not, or are taken not to")
+    options.add_receptor(p)
+    options.add_forms(p.add_argument_group("in which forms a molecule is docked"))
+    p.add_argument(
+        "--searches",
+        type=options.positive,
+        default=3,
+        metavar="N",
+        help="independent searches of each molecule, of which the best counts (default %(default)s)",
+    )
+    p.add_argument(
+        "--conformers",
+        type=options.count,
+        default=6,
+        help="searches of the reference at least (0: it is not redocked; default %(default)s)",
+    )
+    options.add_effort(p)
+    options.add_place(p, Path("retrospective"))
+    return p
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "complete": complete,
+    "replay": replay,
+    "retrospective": retrospective,
+}
 """What may stand behind ``python -m docking``."""

@@ -136,10 +136,6 @@ def _row(cells: dict[str, str], path: Path) -> Row:
         raise DockingInputError(f"'{path}' has a row that cannot be read: {cells}") from error
 
 
-def silent(_text: str) -> None:
-    """Say nothing."""
-
-
 def run(
     library: Sequence[Entry],
     dock: Any,
@@ -149,7 +145,7 @@ def run(
     command: str,
     seed: int,
     searches: int,
-    say: Callable[[str], None] = silent,
+    say: Callable[[str], None],
 ) -> Table:
     """Dock all of ``library`` and write its table to ``path``."""
     docked = dock_all(library, dock, ledger, seed, searches)

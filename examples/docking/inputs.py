@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from docking.records import Box, DockingInputError, DockSettings, Selection
+from docking.records import Box, DockingInputError, DockSettings, Selection, Verdict, unchecked
 
 
 def use_backend(options: argparse.Namespace) -> Any:
@@ -22,6 +22,7 @@ def use_backend(options: argparse.Namespace) -> Any:
 
 
 def receptor_of(options: argparse.Namespace) -> tuple[Any, Any]:
+    """The prepared receptor, and the reference ligand to redock, where there is one whose bonds are known."""
     from docking.receptor import load_complex
 
     box = Box(tuple(options.box[:3]), tuple(options.box[3:])) if options.box else None
@@ -37,6 +38,7 @@ def receptor_of(options: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def library_of(options: argparse.Namespace, say: Callable[[str], None]) -> Any:
+    """The molecules of the file, or generated ones; ``say`` is told what was found out about them."""
     from docking.library import generate, read_library
 
     if options.ligands:
@@ -46,6 +48,7 @@ def library_of(options: argparse.Namespace, say: Callable[[str], None]) -> Any:
 
 
 def settings_of(options: argparse.Namespace) -> DockSettings:
+    """How a molecule is docked."""
     return DockSettings(
         options.exhaustiveness,
         options.seed + 41,
@@ -53,3 +56,17 @@ def settings_of(options: argparse.Namespace) -> DockSettings:
         ph=None if options.as_given else options.ph,
         isomers=options.isomers,
     )
+
+
+def redocked_of(dock: Any, reference: Any, options: argparse.Namespace, searches: int) -> tuple[Any, Verdict]:
+    """The redocked reference, None where it was not done; and what that says of this screen, in a line."""
+    from docking.redock import redock
+
+    if not options.conformers:
+        return None, unchecked("--conformers 0")
+    if reference is None and not options.reference:
+        return None, unchecked("there is no reference ligand, so nothing shows that docking works here")
+    if reference is None:
+        return None, unchecked("the bonds of the reference are not known")
+    result = redock(dock, reference, searches=searches, at_least=options.conformers)
+    return result, result.verdict(reference.name)

@@ -146,9 +146,9 @@ class Screen:
 
         return self._dock(self._planned({"count": count}, drawn), "dock the start")
 
-    def train(self) -> Surrogate:
+    def train(self, *, check: bool = True) -> Surrogate:
         """Train the surrogate on everything docked so far; the first time, validate it on the random start: by
-        folds at random, and by folds that share no scaffold or building block."""
+        folds at random, and by folds that share no scaffold or building block, unless ``check`` is False."""
         good = [hit for hit in self.hits if hit.docked.ok]
         if not good:
             reason = self.hits[0].docked.reason if self.hits else "nothing was docked yet"
@@ -157,7 +157,7 @@ class Screen:
             smiles = [hit.entry.smiles for hit in good]
             scores = [hit.docked.score for hit in good]
             self.model = train(smiles, scores, spread=self.acquisition.needs_spread)
-            if self.validation is None and len(good) > 2:
+            if check and self.validation is None and len(good) > 2:
                 by_group = [
                     cellmill.parallel(name="validate")(validate_by)(name, smiles, scores) for name in SPLITS
                 ]

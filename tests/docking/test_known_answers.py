@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from rdkit.ML.Scoring.Scoring import CalcAUC, CalcBEDROC
 from sklearn.metrics import roc_auc_score
 
-from docking.__main__ import main
+from docking.__main__ import main as command
 from docking.complete import Row, Table, read_table, rows_of, write_table
 from docking.features import heavy_atoms
 from docking.library import couple, pairs
@@ -22,6 +23,16 @@ from docking.retrospective import Molecule, chance_bedroc, measures, ranked, tog
 
 SMALL = ["--evaluations", "3000", "--box", "2.82", "0.28", "10.63", "12", "12", "12"]
 PLAN = Plan(start=30, rounds=2, per_round=5)
+
+
+@pytest.fixture
+def main() -> Iterator[Callable[[list[str]], int]]:
+    """The command line, its tasks in threads: a process takes longer to begin than these dockings take."""
+    import cellmill
+
+    yield lambda arguments: command([*arguments, "--backend", "threads"])
+    cellmill.default_executor().shutdown()
+    cellmill.set_default_executor(None)
 
 
 def table_of(smiles: list[str], scores: list[float]) -> Table:
@@ -82,10 +93,9 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_library_is_docked_completely_and_goes_on_where_it_was(
-    executor: Any, tmp_path: Path, capsys: Any
+    main: Any, tmp_path: Path, capsys: Any
 ) -> None:
-    del executor
-    given = ["complete", "--receptor", "tutorial", "--generate", "6", "--workers", "2", *SMALL]
+    given = ["complete", "--receptor", "tutorial", "--generate", "6", *SMALL]
     assert main([*given, "--out", str(tmp_path / "a")]) == 0
     dockings = tmp_path / "a" / "dockings.jsonl"
     lines = dockings.read_text().splitlines(keepends=True)
@@ -162,8 +172,7 @@ def test_an_active_among_the_decoys_is_left_out() -> None:
         together(known, others[:2])
 
 
-def test_actives_and_decoys_from_a_shell(executor: Any, tmp_path: Path, capsys: Any) -> None:
-    del executor
+def test_actives_and_decoys_from_a_shell(main: Any, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "a.smi").write_text("".join(f"{'C' * n}N a{n}\n" for n in range(2, 7)))
     (tmp_path / "d.smi").write_text("CCN same\n" + "".join(f"{'C' * n}O d{n}\n" for n in range(2, 8)))
     given = [

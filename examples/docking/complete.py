@@ -90,7 +90,7 @@ def made_by(command: str, facts: dict[str, Any], docked: Sequence[Docked]) -> li
         f"settings: {settings}; the best of {searches} {'search' if searches == 1 else 'searches'} a molecule",
         f"library: {facts['library']['rows']} rows, seed {facts['choice']['seed']}",
         f"versions: {versions}",
-        f"cost: {sum(seconds) / max(1, len(seconds)):.2f} seconds of a core a molecule",
+        f"cost: {sum(seconds) / max(1, len(seconds)):.2f} seconds of a worker a molecule",
     ]
 
 

@@ -43,7 +43,8 @@ NOTE = (
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A figure about ``n`` molecules with its interval; ``chance``: the figure where there is no effect (nan: the
-    figure is a control, and claims nothing). ``form`` and ``unit`` are how it is written."""
+    figure is a control, and claims nothing); ``beyond``: what it is more than then. ``form`` and ``unit`` are how it is
+    written."""
 
     what: str
     n: int
@@ -51,6 +52,7 @@ class Claim:
     chance: float = 0.0
     form: str = "+.2f"
     unit: str = ""
+    beyond: str = "chance"
 
     @property
     def may_be_chance(self) -> bool:
@@ -66,8 +68,8 @@ class Claim:
             return "too few molecules to tell from chance"
         if self.may_be_chance:
             name = "zero" if self.chance == 0 else f"{self.chance:g}"
-            return f"the interval includes {name}: this may be chance"
-        return "more than chance" if self.good else "worse than chance"
+            return f"includes {name}: may be chance"
+        return f"{'more' if self.good else 'less'} than {self.beyond}"
 
     @property
     def good(self) -> bool:
@@ -175,13 +177,18 @@ def _of_validation(screen: Screen) -> list[Claim]:
     told = [
         Claim("surrogate, held out at random: rank correlation with the score", known.n, known.surrogate),
         Claim("size alone (heavy atoms): rank correlation with the score", known.n, known.size, math.nan),
-        Claim("surrogate less size alone: difference of rank correlations", known.n, known.difference),
+        Claim(
+            "surrogate less size alone: difference of rank correlations",
+            known.n,
+            known.difference,
+            beyond="size",
+        ),
     ]
     for split in screen.splits:
         if not split.reason:
             name = f"held out by {split.name} ({split.groups} groups)"
             told.append(Claim(f"surrogate, {name}: rank correlation", split.n, split.surrogate))
-            told.append(Claim(f"surrogate less size alone, {name}", split.n, split.difference))
+            told.append(Claim(f"surrogate less size alone, {name}", split.n, split.difference, beyond="size"))
     return told
 
 
@@ -200,7 +207,7 @@ def _of_rounds(screen: Screen) -> list[Claim]:
         told.append(Claim(name, len(chosen), paired(spearman, *both)))
         name = "all rounds: prediction less size alone, difference of rank correlations"
         difference = paired(spearman_difference, both[0], sizes, both[1])
-        told.append(Claim(name, len(chosen), difference))
+        told.append(Claim(name, len(chosen), difference, beyond="size"))
     return told
 
 
@@ -214,22 +221,22 @@ def _of_chosen(screen: Screen) -> list[Claim]:
     told = [
         Claim("chosen less random: difference of mean scores", n, difference, unit="kcal/mol"),
         Claim(
-            "chosen less random of the same size (by a line through the random start)",
+            "chosen less random of the same size (line through the random start)",
             n,
             grouped(_beyond_size, _with_size(chosen), _with_size(start)),
             unit="kcal/mol",
+            beyond="size",
         ),
     ]
     if screen.same_size:
         pairs = [(hit, other) for hit, other in screen.same_size if hit.docked.ok and other.docked.ok]
         first, second = (_scores([pair[side] for pair in pairs]) for side in (0, 1))
-        name = "chosen less random of the same size, docked for this: mean difference of pairs"
-        told.append(Claim(name, len(pairs), paired(mean_difference, first, second), unit="kcal/mol"))
-    name = (
-        f"chosen that reach the best {BEST_PART:.0%} of the random start, against random ones: ratio".replace(
-            "%", " %"
+        name = "chosen less random of the same size, docked in pairs"
+        told.append(
+            Claim(name, len(pairs), paired(mean_difference, first, second), unit="kcal/mol", beyond="size")
         )
-    )
+    best = f"{BEST_PART:.0%}".replace("%", " %")
+    name = f"reaching the best {best} of the random start: chosen against random, ratio"
     told.append(Claim(name, n, enrichment(screen), chance=1.0, form=".1f"))
     return told
 

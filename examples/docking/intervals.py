@@ -2,7 +2,8 @@
 
 Molecules are drawn with replacement, as many as there are, and the figure is computed of each draw; the interval leaves
 out as many of the lowest and the highest of these (B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993,
-chapter 13). It tells the luck of the draw and nothing else: not whether the score is right.
+chapter 13). It tells the luck of the draw and nothing else: not whether the score is right. Of a few molecules it is a
+little too narrow: that of a difference of means misses the truth in 9 of 100 cases with 12 molecules, and in 5 with 40.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ Statistic = Callable[..., Floats]
 
 DRAWS = 2000
 LEVEL = 0.95
-FEWEST = 4
-"""Fewer molecules than this have no interval: nearly all of their draws are the same."""
+FEWEST = 6
+"""Fewer molecules than this have no interval: their draws are too much alike, and miss the truth too often."""
 BLOCK = 200
 """Draws that are computed at once: bounds memory whatever the number of molecules."""
 

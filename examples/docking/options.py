@@ -15,6 +15,9 @@ examples, run in the folder examples/ or with it on PYTHONPATH:
   python -m docking --receptor entry.cif.gz --chains A --keep HOH:A:412 --reference pose.sdf --ligands library.sdf
   python -m docking --receptor tutorial --generate 100000 --backend dask
   python -m docking demo --out build/demo
+  python -m docking retrospective actives.smi decoys.smi --receptor protein.pdb --reference ligand.sdf
+  python -m docking complete --receptor tutorial --generate 2000 --out complete
+  python -m docking replay complete/complete.csv.gz
 """
 
 
@@ -61,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--same-size",
         type=count,
-        default=5,
+        default=6,
         metavar="N",
         help="random molecules of the size of chosen ones that are docked as a control (default %(default)s)",
     )

@@ -29,7 +29,7 @@ ALPHA = 20.0
 EARLY = 0.01
 """Of the list: the part whose enrichment is told."""
 DRAWS = 500
-FEWEST = 5
+FEWEST = 6
 """Fewer actives, or decoys, than this tell nothing."""
 ORDERS = 20
 """Of molecules that are equal: orders over which a figure is averaged."""

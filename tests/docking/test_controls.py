@@ -60,9 +60,9 @@ def test_an_interval_covers_the_truth_as_often_as_it_says() -> None:
 
 
 def test_too_few_molecules_have_no_interval_and_no_claim() -> None:
-    found = paired(spearman, [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    found = paired(spearman, np.arange(5.0), np.arange(5.0))
     assert (found.value, found.known) == (1.0, False)
-    claim = controls.Claim("x", 3, found)
+    claim = controls.Claim("x", 5, found)
     assert claim.reading == "too few molecules to tell from chance"
     assert math.isnan(paired(spearman, [1.0, 1.0, 1.0, 1.0], [1.0, 2.0, 3.0, 4.0]).value)
     assert str(Interval(math.nan)) == "unknown"

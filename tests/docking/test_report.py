@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
+from docking import controls
 from docking.ligand import to_pdbqt
 from docking.noise import Noise, Probe, choose_effort
 from docking.receptor import TUTORIAL_BOX, Receptor, Reference, reference_ligand, tutorial_folder
@@ -78,6 +79,12 @@ def test_the_report_tells_the_screen_and_loads_nothing(
     assert "differ by 0.71 kcal/mol" in page
     assert "Scores of single searches" in page
     assert str(screen.validation).split(";")[0] in page
+    told = controls.claims(screen)
+    assert len(told) > 10
+    for claim in told:
+        row = f"<td>{claim.what}</td><td>{claim.n}</td><td>{claim.figure.told(claim.form)} {claim.unit}</td>"
+        assert f"{row}<td>{claim.reading}</td>" in page
+    assert "What is claimed, each beside its control (distrust: the known pose was NOT found again)" in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<script>alert" not in page
     data = json.loads(page.split("id='poses-data'>")[1].split("</script>")[0])

@@ -99,14 +99,14 @@ def test_the_table_that_comes_with_the_package_tells_how_it_was_made() -> None:
     assert all(row.score < 0 for row in table.docked)
     assert [row.heavy_atoms for row in table.rows] == heavy_atoms([row.smiles for row in table.rows]).tolist()
     made = "\n".join(table.made)
-    for told in (
+    for text in (
         "python -m docking complete --receptor tutorial",
         "vina 1.2",
         "seed 1",
         "sha256",
         "evaluations",
     ):
-        assert told in made
+        assert text in made
 
 
 def test_a_library_is_docked_completely_and_goes_on_where_it_was(

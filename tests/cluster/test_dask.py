@@ -206,11 +206,14 @@ def test_a_scheduler_that_goes_away() -> None:
         assert scheduler.stderr is not None
         line = next(line for line in scheduler.stderr if "Scheduler at:" in line)
         threading.Thread(target=scheduler.stderr.read, daemon=True).start()
-        ex = Executor(2, backend=line.split()[-1])
+        address = line.split()[-1]
+        ex = Executor(2, backend=address)
         try:
             waiting = ex.submit(tasks.double, 1)  # of a cluster without workers
             scheduler.kill()
-            with pytest.raises(WorkerLostError, match="does not answer any more"):
+            with pytest.raises(
+                WorkerLostError, match=f"the Dask cluster at {address} does not answer any more"
+            ):
                 waiting.result(SECONDS)
             with pytest.raises(WorkerLostError):
                 ex.submit(tasks.double, 1)

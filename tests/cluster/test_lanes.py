@@ -29,6 +29,7 @@ class Threads:
     """An engine whose remote workers are threads of this process."""
 
     name = "threads-of-a-test"
+    where = "the threads of a test"
     owns = True
     refills = True
 

@@ -30,6 +30,7 @@ class FarAway:
     """An engine whose remote worker says that it is a process of another machine, with the number of one of this."""
 
     name = "far-away"
+    where = "a machine far away"
     owns = refills = True
 
     def __init__(self, pid: int) -> None:

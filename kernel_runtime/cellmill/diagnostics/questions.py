@@ -92,6 +92,7 @@ class Waits:
         ""  # that its worker had, and that it declared, where this came near that; as people write it
     )
     declared: str = ""
+    cluster: str = ""  # whose workers are used, as people call it; "" where they are Cellmill's own
 
     @property
     def waiting(self) -> bool:
@@ -177,6 +178,13 @@ def _sent(waits: Waits) -> str:
 
 
 def _no_worker(waits: Waits) -> str:
+    if waits.cluster and waits.workers:
+        return f"No worker of {waits.cluster} has answered yet: they are starting, or busy with other work there."
+    if waits.cluster:
+        return (
+            f"{waits.cluster[:1].upper()}{waits.cluster[1:]} has no worker: the task begins as soon as one comes. "
+            "Scale the cluster by its own means, or look at what keeps its jobs from starting."
+        )
     if waits.workers:
         return "No worker is ready yet: they are starting."
     return "There is no worker: `%cellmill restart` starts new ones, `%cellmill workers N` sets their number."

@@ -19,7 +19,7 @@ from .measuring import Measuring
 from .output import PlaceListener
 from .pool import LanePool
 from .profiling import RemoteProfiling
-from .results import ClusterResults, ClusterSender
+from .results import TOLD, ClusterResults, ClusterSender
 from .sharing import ClusterSharing
 from .stopping import RemoteStopper
 from .values.proxies import Keeper
@@ -36,6 +36,7 @@ class ClusterBackend(ScheduledBackend):
     """Tasks on the remote workers of an engine."""
 
     needs_threads = True
+    stopped = TOLD
     pool: LanePool
     stopper: RemoteStopper
     listener: PlaceListener
@@ -94,6 +95,7 @@ class ClusterBackend(ScheduledBackend):
             measuring = Measuring(self.pool)
             self.use = ResourceUse(self, measuring)
             expected = self.pool.open(max_workers)
+            self.cluster = engine.where
             undo.pop_all()
         measuring.start(self.use)
         self.pool.dashboard.find()

@@ -51,10 +51,10 @@ def warn_unending(remote: RemoteWorker, error: BaseException) -> None:
     )
 
 
-def warn_empty(cluster: str) -> None:
+def warn_empty(where: str) -> None:
     """Warn that the cluster has no remote workers."""
     _warn(
-        f"cellmill waits for workers: the {cluster} cluster has none so far. Tasks start as soon "
+        f"cellmill waits for workers: {where} has none so far. Tasks start as soon "
         "as one comes; scale the cluster, or look at what keeps its jobs from starting."
     )
 

@@ -220,7 +220,7 @@ class LanePool:
         while not self.closed and not self.members and self._host.gate.broken is None:
             time.sleep(0.1)
             if time.monotonic() - self._opened > WAITING_SECONDS and self._host.stats().queued:
-                diagnostics.warn_empty(self.engine.name)
+                diagnostics.warn_empty(self.engine.where)
                 return
 
     def resize(self, count: int) -> None:

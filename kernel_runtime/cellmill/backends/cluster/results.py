@@ -18,6 +18,7 @@ from ..scheduled.worker_exit import Exit
 from .values.proxies import Keeper, Kept
 
 ENDED = (with_gil.CSCHED_VALUE, with_gil.CSCHED_NONE, with_gil.CSCHED_ERROR)  # by themselves
+TOLD = " and was told to stop; what it still returns is dropped"  # of a task past its limit: it may not hear that
 KeeperOf = Callable[[], Keeper | None]  # the backend's keeper, once there is one
 
 
@@ -65,6 +66,8 @@ class ClusterSender(Sender):
 
 class ClusterResults(Results):
     """Lets go of what a task had outside once it is over."""
+
+    stopped = TOLD
 
     def __init__(
         self,

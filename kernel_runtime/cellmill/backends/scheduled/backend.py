@@ -26,7 +26,7 @@ from ..common_options import CommonOptions
 from ..map_iterator import MapIterator, reading
 from ..map_options import MapOptions
 from ..resources import Resources, machine_memory
-from . import accounts, carried, ending, figures, forked, worker_infos
+from . import accounts, carried, ending, figures, forked, outcomes, worker_infos
 from .advising import Adviser
 from .cancellations import SLOT, Cancellations
 from .events import Events
@@ -63,6 +63,8 @@ class ScheduledBackend:
     needs_threads = False
     payloads = True  # whether the scheduler has the arguments of tasks, as bytes
     limits_elements = False  # whether the elements of a chunk can be stopped one by one
+    cluster = ""  # whose workers run the tasks, as people call it; "" for our own
+    stopped = outcomes.STOPPED  # how a task ended that ran past its limit
     pool: WorkerPool
     stopper: TaskStopper
     listener: OutputListener

@@ -300,7 +300,8 @@ class Chunk:
         """Make the error of an element that was stopped at its time limit."""
         call = f"{function_name(self.stream.function)}({short_repr(self.items[place])})"
         call = outcomes.with_number(call, self._name(place))
-        return outcomes.error_of(with_gil.CSCHED_TIMEOUT, None, call, self.stream.options.timeout)
+        limit, stopped = self.stream.options.timeout, self.stream.host.stopped
+        return outcomes.error_of(with_gil.CSCHED_TIMEOUT, None, call, limit, stopped)
 
     def _lost(self, worker: int, element: int, status: int) -> None:
         """The worker died: results it had sent are kept, the element it ran fails, the others run elsewhere.

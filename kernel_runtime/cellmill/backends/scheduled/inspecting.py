@@ -53,6 +53,9 @@ class Inspected(Protocol):
     use: ResourceUse | None
     submit_plain: Callable[..., Future]
 
+    @property
+    def cluster(self) -> str: ...
+
     def streams(self, run: int) -> Iterator[Stream]: ...
 
     def stop_task(self, ticket: int) -> bool | None: ...
@@ -232,6 +235,7 @@ class Inspector:
             runs_there=self._named(runs_there) if runs_there else None,
             since_ns=max(0, now - int(found.since)) if found.since else 0,
             until_ns=int(found.until) - now if found.until else 0,
+            cluster=self._host.cluster,
             **self._resource(found),
             **self._near(ticket),
         )

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from ...futures import Future
     from .worker_exit import Exit
 
-LIMIT = "memory_per_worker"  # in the reason for which a worker was ended
+STOPPED = " and was stopped, with all that it had started"
+LIMITS = ("memory_per_worker", "memory_limit")  # one is in the reason for which a worker was ended
 _OF_NATIVE_CODE = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 ITEM = "_cellmill_item"  # of an element that was cancelled
 MOST_TOLD = 20  # lines of faulthandler
@@ -98,10 +99,9 @@ def _next_step(ended: Exit | None) -> str:
     """
     again = "retries=1 runs such tasks again."
     if ended is None or ended.reason:
-        if ended is not None and LIMIT in ended.reason:
-            return (
-                "Give such tasks less at once, or raise memory_per_worker: run again it would need as much."
-            )
+        limit = next((each for each in LIMITS if ended is not None and each in ended.reason), "")
+        if limit:
+            return f"Give such tasks less at once, or raise {limit}: run again it would need as much."
         return again
     if ended.exitcode is not None:
         return (
@@ -134,8 +134,10 @@ def _last_lines(output: str) -> str:
     return "\n".join(f"    {line}" for line in where[:MOST_TOLD] or lines[-LAST_LINES:])
 
 
-def error_of(status: int, view: memoryview | None, name: str, timeout: float | None) -> BaseException:
-    """The exception for a task that did not end with a value."""
+def error_of(
+    status: int, view: memoryview | None, name: str, timeout: float | None, stopped: str = STOPPED
+) -> BaseException:
+    """The exception for a task that did not end with a value. ``stopped``: what became of one past its limit."""
     if status == with_gil.CSCHED_ERROR and view is not None:
         return load_error(view)
     if status == with_gil.CSCHED_CANCELLED:
@@ -143,8 +145,8 @@ def error_of(status: int, view: memoryview | None, name: str, timeout: float | N
     if status == with_gil.CSCHED_TIMEOUT:
         limit = f" of {timeout:g} s" if timeout else ""
         return TaskTimeoutError(
-            f"{name} ran past its time limit{limit} and was stopped, with all that it had started. Raise timeout=, or "
-            "split the work; retries= would try it again."
+            f"{name} ran past its time limit{limit}{stopped}. Raise timeout=, or split the work; retries= would try it "
+            "again."
         )
     if status == with_gil.CSCHED_NOROOM:
         return PayloadError(
@@ -190,8 +192,11 @@ def cut_short(
     view: memoryview | None,
     limit: float,
     task: str,
+    stopped: str,
 ) -> BaseException:
-    """The error of a task, such as "#12", whose worker ended so, or that ran past its limit of so many seconds."""
+    """The error of a task, such as "#12", whose worker ended so, or that ran past its limit of so many seconds.
+    ``stopped``: what became of it then.
+    """
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
     name = names.get(function, "a task")
@@ -208,4 +213,4 @@ def cut_short(
         arguments = "<arguments that cannot be shown>"
     if status == with_gil.CSCHED_LOST:
         return lost(ended, name, arguments)
-    return error_of(status, None, with_number(f"{name}({arguments})", task), limit)
+    return error_of(status, None, with_number(f"{name}({arguments})", task), limit, stopped)

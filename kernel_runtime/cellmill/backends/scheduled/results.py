@@ -23,6 +23,8 @@ NONE, VALUE = with_gil.CSCHED_NONE, with_gil.CSCHED_VALUE
 class Results:
     """Results of one backend; called by its resolver."""
 
+    stopped = outcomes.STOPPED  # what became of a task past its limit
+
     def __init__(
         self,
         scheduler: Scheduler,
@@ -92,6 +94,7 @@ class Results:
             scheduler.view(done.address, size) if size else None,
             done.time_ns / 1e9,
             self._failures.name_of(done.slot),
+            self.stopped,
         )
 
     def settled(self, entry: Any) -> None:

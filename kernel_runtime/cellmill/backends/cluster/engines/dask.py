@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
-import inspect
 import logging
 import os
 import signal
@@ -19,7 +17,8 @@ from ....process_context.cpus import available_cpus
 from ..remote import entry
 from ..values import folders
 from .dask_heartbeats import Heartbeats
-from .dask_workers import check_alone, remotes_of
+from .dask_options import RENAMED, check_options, check_script, imported
+from .dask_workers import LEFT, check_alone, ended_for_memory, remotes_of
 from .protocol import Heard, Lanes, RemoteWorker
 
 CONNECT_SECONDS = 10.0
@@ -29,9 +28,6 @@ LOOK_SECONDS = 0.2
 PATIENCE_SECONDS = 5.0  # without an answer of the scheduler before it is given up
 CLOSE_SECONDS = 10.0
 TAKERS = 4  # threads that fetch replies
-
-# Its own `resources` place what Dask runs; what tasks of ours hold is counted in the kernel.
-_OURS = {"worker_resources": "resources"}
 
 # What a pack calls. As text it loads everywhere: a message that cannot be unpickled, because Cellmill is not installed
 # there, closes a worker of Dask, and what others keep in it is lost.
@@ -48,12 +44,13 @@ class DaskEngine:
     name = "dask"
 
     def __init__(self, target: Any = None, *, end_workers: bool = False, **options: Any) -> None:
-        self._distributed = _import()
+        self._distributed = imported()
         self._target = target
         self._options = options
         self._may_end = end_workers
         self.owns = self.refills = target is None
-        _check_options(self._distributed, options, self.owns)
+        check_options(self._distributed, options, self.owns)
+        self.where = "the Dask cluster that Cellmill started"
         self._client: Any = None
         self._cluster: Any = None
         self._own_client = True
@@ -82,6 +79,7 @@ class DaskEngine:
         return expected
 
     def _start(self, workers: int) -> int:
+        check_script()
         self._folder = folders.private("dask")
         settings: dict[str, Any] = {
             "n_workers": workers,
@@ -92,7 +90,7 @@ class DaskEngine:
             "worker_dashboard_address": None,
             "silence_logs": logging.CRITICAL,
             "local_directory": self._folder,
-            **{_OURS.get(name, name): value for name, value in self._options.items()},
+            **{RENAMED.get(name, name): value for name, value in self._options.items()},
         }
         try:
             self._cluster = self._distributed.LocalCluster(**settings)
@@ -127,6 +125,7 @@ class DaskEngine:
                     "reach it? `dask scheduler` prints the address to use."
                 ) from error
         info = self._identity()
+        self.where = f"the Dask cluster at {info['address']}"
         return sum(int(w["nthreads"]) for w in info["workers"].values())
 
     def close(self) -> None:
@@ -176,9 +175,12 @@ class DaskEngine:
             return
         self._lanes.broken(
             BackendError(
-                f"the Dask scheduler at {self._client.scheduler.address if self._client.scheduler else '?'} does not "
-                f"answer any more: {in_words(error)}. What was outstanding there is lost; start it again and make a "
-                "new executor (`%cellmill backend dask`)."
+                f"{self.where} does not answer any more: {in_words(error)}. What was outstanding there is lost; "
+                + (
+                    "make a new executor (`%cellmill backend dask`)."
+                    if self.owns
+                    else "start its scheduler again, and make a new executor."
+                )
             )
         )
 
@@ -201,10 +203,11 @@ class DaskEngine:
                 self._workers[address] = (now[address], remotes)
                 came += remotes
             keys = {a: [remote.key for remote in remotes] for a, (_, remotes) in self._workers.items()}
+        used = ended_for_memory(self._client, gone) if gone else {}
         for address, remotes in lost:
             self._forget(address)
             for remote in remotes:
-                self._lanes.gone(remote.key, "its Dask worker left the cluster")
+                self._lanes.gone(remote.key, used.get(address, LEFT))
         if came:
             self._lanes.came(*came)
         self._heartbeats.read(workers, keys)
@@ -355,37 +358,3 @@ class DaskEngine:
             if first[:spare]:  # left to itself, Dask ends the last one whatever it does
                 cluster.sync(cluster.scale_down, first[:spare])
             cluster.scale(workers)
-
-
-def _check_options(distributed: Any, options: dict[str, Any], own: bool) -> None:
-    known = {
-        *inspect.signature(distributed.LocalCluster).parameters,
-        "memory_limit",
-        *_OURS,
-        "death_timeout",
-    }
-    known -= {"self", "n_workers", "asynchronous", "worker_kwargs", "kwargs", "resources"}
-    for option in options:
-        if not own:
-            raise TypeError(
-                f"the dask backend has no option {option!r} for a cluster that is there: it is one of a LocalCluster"
-            )
-        if option not in known:
-            close = difflib.get_close_matches(option, sorted(known), n=1)
-            hint = (
-                f" Did you mean {close[0]!r}?"
-                if close
-                else f" A LocalCluster has: {', '.join(sorted(known))}."
-            )
-            raise TypeError(f"the dask backend has no option {option!r}.{hint}")
-
-
-def _import() -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise BackendError(
-            f"the Dask backend needs Dask's scheduler, which is not installed here ({error}): "
-            "pip install 'cellmill[dask]'"
-        ) from error
-    return distributed

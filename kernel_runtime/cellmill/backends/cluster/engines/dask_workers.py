@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Collection
 from typing import Any
 
 from ....errors import BackendError
+from ....task import size_text
 from .protocol import RemoteWorker
+
+LEFT = "its Dask worker left the cluster"
+ENDED = "worker-restart-memory"  # topic of events
+EVENTS_SECONDS = 2.0
 
 
 def remotes_of(address: str, told: dict[str, Any]) -> list[RemoteWorker]:
@@ -21,6 +28,21 @@ def remotes_of(address: str, told: dict[str, Any]) -> list[RemoteWorker]:
         RemoteWorker((address, i), f"{address} thread {i}", host, 0, 1, address, limit)
         for i in range(threads)
     ]
+
+
+def ended_for_memory(client: Any, addresses: Collection[str]) -> dict[str, str]:
+    """Of these workers that are gone: why, for those that their nannies have ended, as these told the scheduler."""
+    with contextlib.suppress(Exception):  # a scheduler that goes as well; it is no more than a reason
+        told = client.sync(client.scheduler.events, topic=ENDED, callback_timeout=EVENTS_SECONDS)
+        return {
+            event[
+                "worker"
+            ]: f"its Dask worker used {size_text(event['rss'])} of memory, and its nanny ended it: its "
+            "memory_limit was reached"
+            for _, event in told
+            if event["worker"] in addresses
+        }
+    return {}
 
 
 def check_alone(client: Any, address: str, prefix: str, allowed: bool) -> None:

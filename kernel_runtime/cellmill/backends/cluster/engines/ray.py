@@ -58,6 +58,7 @@ class RayEngine:
             raise BackendError(INSTALL)
         self.address = find(address)
         self.owns = self.address is None
+        self.where = "the local Ray" if self.owns else f"the Ray cluster at {self.address}"
         self._init = dict(init or {})
         self._actor = dict(actor or {})
         self._lanes: Lanes | None = None
@@ -93,7 +94,7 @@ class RayEngine:
             self._begin()
             if not self._opened.wait(OPEN_SECONDS):
                 last = self._link.last_words() if self._link is not None else ""
-                raise BackendError(f"{self._what()} gave no worker within {OPEN_SECONDS:.0f} s.{last}")
+                raise BackendError(f"{self.where} gave no worker within {OPEN_SECONDS:.0f} s.{last}")
             if self._refused:
                 raise BackendError(self._refused)
         except BaseException:
@@ -109,9 +110,6 @@ class RayEngine:
             self._link = Link(self._hear, self._over)
             folder = self._link.folder if self.owns else ""
             self._link.wire.send(("open", self.address, self._workers, folder, self._init, self._actor))
-
-    def _what(self) -> str:
-        return "the local Ray" if self.owns else f"the Ray cluster at {self.address}"
 
     # -- what comes
 
@@ -160,10 +158,10 @@ class RayEngine:
                 return
             link.close()
         if not self._opened.is_set():
-            self._refused = reason or f"{self._what()} was lost while it started.{last}"
+            self._refused = reason or f"{self.where} was lost while it started.{last}"
             self._opened.set()
             return
-        text = f"{self._what()} is lost: {reason or 'the process that drives it has ended'}.{last}"
+        text = f"{self.where} is lost: {reason or 'the process that drives it has ended'}.{last}"
         for key in list(self._actors):
             self._actors.discard(key)
             self._lanes.gone(key, text)

@@ -1,0 +1,83 @@
+"""What users of a cluster read: why a task waits there, how a worker ended, what an option is called."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from cellmill import Executor, TaskTimeoutError, WorkerLostError
+from tests.support import tasks
+from tests.support.helpers import SECONDS, start_script
+
+distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
+
+
+def test_why_speaks_of_a_cluster_without_workers_and_a_limit_of_what_is_certain() -> None:
+    """A thread of a borrowed process may not hear that it is to stop."""
+    with (
+        distributed.LocalCluster(
+            n_workers=0, dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False}
+        ) as empty,
+        Executor(backend=empty) as ex,
+    ):
+        waiting = ex.submit(tasks.double, 4)
+        told = str(ex._backend.observer.tasks.why(waiting._ticket))  # type: ignore[union-attr]
+        assert told.startswith(f"The Dask cluster at {empty.scheduler_address} has no worker: ")
+        assert "%cellmill" not in told
+        empty.scale(1)
+        assert waiting.result(SECONDS) == 8
+        with pytest.raises(
+            TaskTimeoutError, match="was told to stop; what it still returns is dropped"
+        ) as limit:
+            ex.options(timeout=0.2).submit(tasks.spin, 60).result(SECONDS)
+        assert "all that it had started" not in str(limit.value)
+
+
+@pytest.mark.parametrize("backend", ["dask", "ray", "local", "tcp://127.0.0.1:9"])
+def test_another_librarys_name_for_the_number_of_workers(backend: str) -> None:
+    with pytest.raises(TypeError, match="Did you mean 'max_workers'"):
+        Executor(backend=backend, n_workers=2)
+
+
+UNGUARDED = """
+import cellmill
+
+
+def start():
+    return cellmill.Executor(2, backend="dask")
+
+
+with start() as executor:
+    print(list(executor.map(abs, range(4))))
+"""
+
+
+def test_a_script_without_a_guard_is_told_first(tmp_path: Path) -> None:
+    with start_script(tmp_path, UNGUARDED) as process:
+        _, said = process.communicate(timeout=SECONDS)
+    assert process.returncode == 1
+    lines = said.splitlines()
+    assert len(lines) < 15
+    assert lines[-1].startswith(
+        "cellmill.errors.UsageError: this script starts a Dask cluster outside of `if __name__"
+    )
+    assert "script.py:9" in lines[-1]
+
+
+def _eat() -> None:
+    held = []
+    while True:
+        held.append(bytearray(b"1" * 10_000_000))
+        time.sleep(0.01)
+
+
+def test_a_worker_that_its_nanny_ends_for_memory() -> None:
+    with Executor(1, backend="dask", memory_limit="400MB") as ex:
+        ex.submit(tasks.double, 1).result(SECONDS)
+        with pytest.raises(
+            WorkerLostError, match=r"used \d+ MB of memory, and its nanny ended it.*raise memory_limit"
+        ):
+            ex.submit(_eat).result(SECONDS)
+        assert ex.submit(tasks.double, 2).result(SECONDS) == 4

@@ -80,6 +80,9 @@ class Threads:
     def measure(self, message: bytes, heard: Heard) -> None:
         """This process is the kernel's: there is nothing to tell of it."""
 
+    def refer(self, thing: Any) -> None:
+        """Nothing is here but tasks."""
+
     def kill(self, key: Hashable, reason: str) -> None:
         raise BackendError("threads cannot be ended")
 

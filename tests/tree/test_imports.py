@@ -85,6 +85,7 @@ LAYERS = [
     {"history", "by_value.kernel_modules"},
     {"run_registry"},
     {
+        "serialization.foreign",
         "serialization.pieces",
         "serialization.packer",
         "futures",

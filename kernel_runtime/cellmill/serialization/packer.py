@@ -14,7 +14,7 @@ import cloudpickle
 from ..by_value import pickling
 from ..errors import PayloadError
 from ..futures import Future
-from . import payload
+from . import foreign, payload
 from .fixed import FIXED, fixed
 from .payload import BUFFER_MIN
 from .piece_loading import load_part
@@ -73,7 +73,8 @@ class Packer:
         if not items or (type(items[0]) not in _CONTAINERS and fixed(items)):
             return items
         packed: list[Any] = []
-        with packing(self._refer):
+        foreign.look()
+        with packing(self._refer, self._refer):
             while True:
                 place, size = pack_plain(items, len(packed), Plain, packed)
                 self.made += size

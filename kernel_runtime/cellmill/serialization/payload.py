@@ -97,6 +97,9 @@ class _Inputs(threading.local):
     """
 
     packing: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None
+    foreign: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = (
+        None  # the same for those of other runtimes
+    )
     loading: Callable[[int], Any] | None = None
     shares: Callable[[int, str], Any] | None = None
     thawing: Callable[[Any, Callable[[pickle.PickleBuffer], bool]], bytes] | None = (

@@ -174,13 +174,19 @@ def _drop(places: weakref.WeakKeyDictionary[Keeper, SharedPlace]) -> None:
 
 
 @contextmanager
-def packing(place: Callable[[Any], tuple[Any, tuple[Any, ...]]]) -> Iterator[None]:
-    """While something else than a call is pickled: what futures and shared objects in it become."""
-    before, payload.inputs.packing = payload.inputs.packing, place
+def packing(
+    place: Callable[[Any], tuple[Any, tuple[Any, ...]]],
+    foreign: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = None,
+) -> Iterator[None]:
+    """While something else than a call is pickled: what futures and shared objects in it become; ``foreign``: what
+    those of other runtimes do, which are pickled as ever without.
+    """
+    inputs = payload.inputs
+    before, inputs.packing, inputs.foreign = (inputs.packing, inputs.foreign), place, foreign
     try:
         yield
     finally:
-        payload.inputs.packing = before
+        inputs.packing, inputs.foreign = before
 
 
 def reference(shared: Shared, number: int) -> tuple[Any, tuple[Any, ...]]:

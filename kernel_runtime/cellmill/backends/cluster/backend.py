@@ -109,7 +109,7 @@ class ClusterBackend(ScheduledBackend):
         return self.pool.dashboard.link
 
     def make_sharing(self) -> ClusterSharing:
-        return ClusterSharing(self.scheduler, self.gate, self._dropped, self._keeper)
+        return ClusterSharing(self.scheduler, self.gate, self._dropped, self._keeper, self.engine)
 
     def make_results(self) -> ClusterResults:
         names = self.functions.names

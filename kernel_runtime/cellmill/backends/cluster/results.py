@@ -23,7 +23,7 @@ KeeperOf = Callable[[], Keeper | None]  # the backend's keeper, once there is on
 
 
 class CarryingFuture(Future):
-    """Future of a call whose arguments are in the store; it takes the slower path when it is settled."""
+    """Future of a call whose arguments are in the store or held for it; it takes the slower path when it is settled."""
 
     __slots__ = ()
 
@@ -51,6 +51,11 @@ class ClusterSender(Sender):
     def __init__(self, host: SenderHost, slots: SlotTable, keeper: KeeperOf) -> None:
         super().__init__(host, slots)
         self._keeper = keeper
+
+    def hold(self, held: list[Any], entry: Future | Chunk) -> None:
+        if type(entry) is Future:
+            entry.__class__ = CarryingFuture
+        entry.held = held  # type: ignore[union-attr]
 
     def outside(self, encoded: Encoded, entry: Future | Chunk) -> Encoded:
         keeper = self._keeper()
@@ -99,6 +104,8 @@ class ClusterResults(Results):
     def settled(self, entry: Any) -> None:
         if getattr(entry, "lease", None) is not None:
             entry.lease = None
+        if getattr(entry, "held", None) is not None:
+            entry.held = None
         keeper = self._keeper()
         if keeper is not None and keeper.taken:
             keeper.settled()

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Collection
+from typing import Any
 
 from ...serialization.payload import Encoded
 from ...serialization.shared import SharedPlace
 from ..scheduled.gate import Gate
 from ..scheduled.scheduler import Scheduler, with_gil
 from ..scheduled.sharing import Sharing
+from .engines.protocol import Engine
 from .remote.shared import Lent
 from .values.proxies import Keeper, Lease
 
@@ -28,10 +30,16 @@ class ClusterSharing(Sharing):
         gate: Gate,
         dropped: Callable[[int], None],
         keeper: Callable[[], Keeper | None],
+        engine: Engine,
     ) -> None:
         super().__init__(scheduler, gate, dropped)
+        self._engine = engine
         self._keeper = keeper
         self._leases: dict[int, Lease] = {}
+
+    def foreign(self, thing: Any) -> tuple[tuple[Any, tuple[Any, ...]], Any]:
+        """See `Sharing`."""
+        return self._engine.refer(thing) or super().foreign(thing)
 
     def drop(self, place: SharedPlace) -> None:
         """See `shared.Keeper`."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import PayloadError, UsageError
 from ...futures import FINISHED, OVER, Future, FutureOwner
-from ...serialization import payload
+from ...serialization import foreign, payload
 from ...serialization.function_code import function_name
 from ...serialization.payload import Encoded
 from ...serialization.pieces import Refusal
@@ -16,10 +16,11 @@ from .sharing import Sharing
 
 
 class Inputs(list[Future]):
-    """The futures a call waits for, in order; the tickets of those that were over, whose values go along; and the
-    numbers of the shared objects it refers to.
+    """The futures a call waits for, in order; the tickets of those that were over, whose values go along; the numbers
+    of the shared objects it refers to; and what has to be held until the task is over.
     """
 
+    held: list[Any] | None = None
     over: list[int] | None = None
     shares: set[int] | None = None
     needs = 0  # one number for all of them
@@ -47,7 +48,9 @@ def pack(
 
     Raises `PayloadError` naming the argument that cannot be pickled, `FailedInput`, or `StaleInput`.
     """
+    foreign.look()
     payload.inputs.packing = lambda future: _place(owner, sharing, future, inputs)
+    payload.inputs.foreign = lambda thing: _foreign(sharing, thing, inputs)
     try:
         encoded = encode(body)
     except (FailedInput, UsageError, KeyboardInterrupt):
@@ -61,7 +64,7 @@ def pack(
         passed = (KeyboardInterrupt,)
         raise payload.explain_argument(function_name(function), args, kwargs, error, passed) from error
     finally:
-        payload.inputs.packing = None
+        payload.inputs.packing = payload.inputs.foreign = None
     if inputs.shares:
         inputs.needs = sharing.group(inputs.shares)
     return encoded
@@ -89,6 +92,15 @@ def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) ->
         raise FailedInput(future)
     note_over(owner, future, inputs)
     return payload.same, (future._result,)
+
+
+def _foreign(sharing: Sharing, thing: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
+    """Return what replaces something of another runtime in pickled arguments."""
+    reduced, held = sharing.foreign(thing)
+    if inputs.held is None:
+        inputs.held = []
+    inputs.held.append(held)
+    return reduced
 
 
 def note_over(owner: FutureOwner, future: Any, inputs: Inputs) -> None:

@@ -69,6 +69,7 @@ class Chunk:
         "attempt",
         "counted",
         "delay",
+        "held",
         "items",
         "keys",
         "lease",
@@ -104,6 +105,7 @@ class Chunk:
         self.position = position  # of its first element in the state map, once it is known
         self.slot = -1
         self.lease: Any = None  # on its elements, where they are kept elsewhere
+        self.held: Any = None  # for its elements, until they are over
 
     @property
     def cancelled(self) -> bool:

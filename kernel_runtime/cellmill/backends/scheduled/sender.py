@@ -207,6 +207,8 @@ class Sender:
         packing began.
         """
         block = NO_BLOCK
+        if inputs.held:
+            self.hold(inputs.held, future)
         if encoded.buffers or encoded.size > INLINE_MAX:
             encoded = self.outside(encoded, future)
         data: Any = encoded.data
@@ -278,6 +280,10 @@ class Sender:
         """Return what travels in place of a large payload, if that is kept elsewhere; ``entry`` holds it there."""
         return encoded
 
+    def hold(self, held: list[Any], entry: Future | Chunk) -> None:
+        """Keep these objects until ``entry`` is over."""
+        raise NotImplementedError
+
     def store(self, encoded: Encoded) -> int:
         """A block for a large payload."""
         return self._room.store(encoded)
@@ -347,6 +353,8 @@ class Sender:
                 continue
             except KeyboardInterrupt as error:  # Stop is held back here: an element raised it
                 raise explain_argument(function_name(function), args, {}, error) from error
+            if inputs.held:
+                self.hold(inputs.held, chunk)
             if encoded.buffers or encoded.size > INLINE_MAX:
                 encoded = self.outside(encoded, chunk)
             block, data = NO_BLOCK, encoded.data

@@ -69,6 +69,18 @@ class Sharing:
         check(rc, "sharing an object")
         return number
 
+    def foreign(self, thing: Any) -> tuple[tuple[Any, tuple[Any, ...]], Any]:
+        """Return what replaces something of another runtime in arguments, and what is held until the task is over.
+
+        Raises:
+            ShareError: workers of this backend cannot reach it.
+        """
+        raise ShareError(
+            f"an argument is a {type(thing).__name__} of Dask, and what it stands for is not on these workers. Pass "
+            "its value (.result() of a future, .compute() of a collection), or have the task run there: "
+            "Executor(backend=client)."
+        )
+
     def drop(self, place: SharedPlace) -> None:
         """See `shared.Keeper`."""
         if self.gate.foreign or os.getpid() != self._process:

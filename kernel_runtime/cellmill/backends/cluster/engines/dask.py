@@ -17,9 +17,10 @@ from ....process_context.cpus import available_cpus
 from ..remote import entry
 from ..values import folders
 from .dask_heartbeats import Heartbeats
+from .dask_inputs import refer
 from .dask_options import RENAMED, check_options, check_script, imported
 from .dask_workers import LEFT, check_alone, ended_for_memory, remotes_of
-from .protocol import Heard, Lanes, RemoteWorker
+from .protocol import Heard, Lanes, Reference, RemoteWorker
 
 CONNECT_SECONDS = 10.0
 START_SECONDS = 60.0
@@ -310,6 +311,9 @@ class DaskEngine:
         if address not in self._answered:  # nothing of ours is there, and it may not know what this is
             return None
         return self._client.run(entry.hear, message, workers=[address])[address]
+
+    def refer(self, thing: Any) -> Reference | None:
+        return refer(self._client, self.where, thing)
 
     def leave_alone(self, key: Hashable) -> None:
         address = key[0]  # type: ignore[index]

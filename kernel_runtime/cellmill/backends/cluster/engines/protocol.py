@@ -37,6 +37,7 @@ class RemoteWorker:
         return self.key if self.process_key is None else self.process_key
 
 
+Reference = tuple[tuple[Any, tuple[Any, ...]], Any]  # a reduction (see `pickle`), and what is held
 Heard = Callable[[Sequence[Hashable], Any], None]  # the remote workers of one process, and its answer
 
 
@@ -85,6 +86,14 @@ class Engine(Protocol):
 
     def ask(self, key: Hashable, message: bytes) -> Any:
         """Call `remote.hear(message)` on the remote worker, also while a pack runs there, and return its result."""
+
+    def refer(self, thing: Any) -> Reference | None:
+        """Return what stands for a future or a collection of the engine's own in the arguments of a task, and what has
+        to be held until that is over; None where this cluster does not have it.
+
+        Raises:
+            ShareError: it is of another cluster; says the next step.
+        """
 
     def leave_alone(self, key: Hashable) -> None:
         """Send nothing more to the process of this remote worker: it cannot run packs."""

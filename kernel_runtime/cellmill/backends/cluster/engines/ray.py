@@ -204,6 +204,9 @@ class RayEngine:
             raise BackendError(f"a worker of Ray did not answer: {value}")
         return value
 
+    def refer(self, thing: Any) -> None:
+        """What Ray has is reached from within tasks."""
+
     def leave_alone(self, key: Hashable) -> None:
         """An actor is Cellmill's own, and hears nothing that is not sent to it."""
 

@@ -27,6 +27,7 @@ from ..pack import CALL, CONTEXT, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE
 from ..values.proxies import Outside
 from ..values.stores import joined
 from . import kept, measure
+from .aside import wait_aside
 from .context import RemoteContext
 from .functions import KnownFunctions
 from .output import OutputCapture
@@ -51,6 +52,7 @@ class RemoteRunner:
         self.element = 0
         self.outside: Outside | None = None  # where large results go
         self._stopped: set[int] = set()
+        self._turn = threading.Lock()  # held while a pack runs
         self._hearing = threading.Lock()
         self._work: Work | None = None  # in hand
         self._latest = 0  # pack that came
@@ -61,6 +63,16 @@ class RemoteRunner:
 
     def run(self, number: int, records: memoryview, data: memoryview, begun: int, budget_ns: int) -> bytes:
         """Tasks one after another, until there are no more or the budget is used up."""
+        if not self._turn.acquire(
+            blocking=False
+        ):  # a task has left its place on the worker to others, and waits
+            wait_aside(self._turn)
+        try:
+            return self._run(number, records, data, begun, budget_ns)
+        finally:
+            self._turn.release()
+
+    def _run(self, number: int, records: memoryview, data: memoryview, begun: int, budget_ns: int) -> bytes:
         work = Work(number, list(PACKED.iter_unpack(records)), data, begun, begun + budget_ns)
         with self._hearing:
             self._latest, self._work = number, work

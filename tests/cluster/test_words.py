@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import cellmill
 from cellmill import Executor, TaskTimeoutError, WorkerLostError
+from cellmill.magics.control import restarted
+from cellmill.magics.status import Status
 from tests.support import tasks
 from tests.support.helpers import SECONDS, start_script
 
@@ -33,6 +36,31 @@ def test_why_speaks_of_a_cluster_without_workers_and_a_limit_of_what_is_certain(
         ) as limit:
             ex.options(timeout=0.2).submit(tasks.spin, 60).result(SECONDS)
         assert "all that it had started" not in str(limit.value)
+
+
+def test_status_and_restart_say_whose_the_workers_are() -> None:
+    with (
+        distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=2,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+        ) as lent,
+        Executor(backend=lent) as ex,
+    ):
+        cellmill.set_default_executor(ex)
+        processes = set(ex.run_on_workers(tasks.pid))
+        shown = repr(Status.now())
+        assert f"cluster   the Dask cluster at {lent.scheduler_address}\n" in shown
+        (address,) = {str(worker.worker_address) for worker in lent.workers.values()}
+        assert f"  {address} thread 0" in shown
+        assert f"{address} thread 1</td>" in Status.now()._repr_html_()
+        ex.restart()
+        assert restarted(ex).startswith(
+            f"set 2 workers of the Dask cluster at {lent.scheduler_address} up anew: "
+        )
+        assert set(ex.run_on_workers(tasks.pid)) == processes
+        cellmill.set_default_executor(None)
 
 
 @pytest.mark.parametrize("backend", ["dask", "ray", "local", "tcp://127.0.0.1:9"])

@@ -361,6 +361,14 @@ class Backend(Protocol):
     policy: str  # how workers are chosen; "none": there are no ways
 
     @property
+    def cluster(self) -> str:
+        """Whose workers run the tasks, as people call it; "" where they are Cellmill's own."""
+
+    @property
+    def borrowed(self) -> bool:
+        """Whether the processes of its workers are not Cellmill's to end."""
+
+    @property
     def dashboard(self) -> str:
         """The address of the dashboard that the cluster of its workers has itself; "" without one."""
 

@@ -45,7 +45,8 @@ class InlineBackend:
     profiling = None
     use = None
     policy = "none"
-    dashboard = ""
+    dashboard = cluster = ""
+    borrowed = False
 
     def __init__(
         self,

@@ -247,7 +247,18 @@ def _restart(line: Line, command: Word, arguments: list[Word]) -> str:
     _none(line, command, arguments)
     executor = cellmill.default_executor()
     executor.restart()
-    return f"restarted {_count(executor.max_workers)}"
+    return restarted(executor)
+
+
+def restarted(executor: cellmill.Executor) -> str:
+    """Say what `restart` has done."""
+    backend, count = executor._backend, _count(executor.max_workers)
+    if not backend.borrowed:
+        return f"restarted {count}"
+    return (
+        f"set {count} of {backend.cluster} up anew: functions and the initializer come again. The processes are not "
+        "Cellmill's and stay, with the modules that they have imported; the cluster's own restart ends them."
+    )
 
 
 def _stop(line: Line, command: Word, arguments: list[Word]) -> str:

@@ -71,6 +71,7 @@ class Status:
         )
         facts = (
             ("backend", f"{executor.backend}{state}"),
+            *((("cluster", cluster),) if (cluster := executor._backend.cluster) else ()),
             ("workers", str(executor.max_workers)),
             ("tasks", f"{counts} ({ends})"),
             ("preload", " ".join(executor.preloaded) or "nothing"),
@@ -80,12 +81,18 @@ class Status:
         )
         return cls(facts, _started(executor))
 
+    @property
+    def _head(self) -> str:
+        """Of the column of addresses, which workers of clusters have."""
+        return "  address" if any(w.address for w in self.workers) else ""
+
     def __repr__(self) -> str:
         lines = [f"{name:9} {value}" for name, value in self.facts]
         if self.workers:
-            lines += ["", f"{'worker':>6} {'pid':>8}  {'state':9} {'tasks':>9} {'restarts':>8}"]
+            lines += ["", f"{'worker':>6} {'pid':>8}  {'state':9} {'tasks':>9} {'restarts':>8}{self._head}"]
             lines += [
                 f"{w.index:6} {w.pid or '-':>8}  {w.state:9} {w.tasks_done:9,} {w.restarts:8,}"
+                + (f"  {w.address}" if w.address else "")
                 for w in self.workers
             ]
         return "\n".join(lines)
@@ -96,7 +103,8 @@ class Status:
             for name, value in self.facts
         )
         heads = "".join(
-            f"<th {_CELL}>{head}</th>" for head in ("worker", "pid", "state", "tasks", "restarts")
+            f"<th {_CELL}>{head}</th>"
+            for head in ("worker", "pid", "state", "tasks", "restarts", *filter(None, [self._head.strip()]))
         )
         rows = "".join(self._row(worker) for worker in self.workers)
         table = f"<tr>{heads}</tr>{rows}" if self.workers else ""
@@ -112,5 +120,6 @@ class Status:
             state,
             f"{worker.tasks_done:,}",
             f"{worker.restarts:,}",
+            *((escape(worker.address),) if worker.address else ()),
         )
         return "<tr>" + "".join(f"<td {_CELL}>{value}</td>" for value in values) + "</tr>"

@@ -95,7 +95,7 @@ class ClusterBackend(ScheduledBackend):
             measuring = Measuring(self.pool)
             self.use = ResourceUse(self, measuring)
             expected = self.pool.open(max_workers)
-            self.cluster = engine.where
+            self.cluster, self.borrowed = engine.where, not engine.owns
             undo.pop_all()
         measuring.start(self.use)
         self.pool.dashboard.find()

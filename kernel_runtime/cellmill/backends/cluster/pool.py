@@ -297,7 +297,7 @@ class LanePool:
         """Numbers of the lanes, once the remote workers that are there are ready or some time has passed."""
         deadline = time.monotonic() + REPLY_SECONDS
         while time.monotonic() < deadline and self._host.gate.broken is None:
-            lanes = list(self.members.values())
+            lanes = [lane for lane in list(self.members.values()) if not lane.retiring]
             wanted = min(self._host.max_workers, self.size)
             if not self.engine.refills:
                 wanted = min(wanted, len(self.remotes))

@@ -64,6 +64,7 @@ class ScheduledBackend:
     payloads = True  # whether the scheduler has the arguments of tasks, as bytes
     limits_elements = False  # whether the elements of a chunk can be stopped one by one
     cluster = ""  # whose workers run the tasks, as people call it; "" for our own
+    borrowed = False  # whether the processes of its workers are not ours to end
     stopped = outcomes.STOPPED  # how a task ended that ran past its limit
     pool: WorkerPool
     stopper: TaskStopper

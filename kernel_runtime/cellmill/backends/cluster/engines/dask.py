@@ -250,6 +250,7 @@ class DaskEngine:
             workers=[address],
             pure=False,
             allow_other_workers=False,
+            fifo_timeout=0,  # beside tasks of others, too, packs run in the order in which they were sent
         )
         with self._lock:
             self._futures[pack] = (future, address)

@@ -26,7 +26,10 @@ NOT_HERE = {
         "test_backend_batch_statistics_reset",
         "test_nested_parallel_warnings",
     ),
-    "arrays are not files mapped by numpy": ("test_auto_memmap_on_arrays_from_generator", "test_memmapping_leaks"),
+    "arrays are not files mapped by numpy": (
+        "test_auto_memmap_on_arrays_from_generator",
+        "test_memmapping_leaks",
+    ),
     "generators of one pool may overlap": ("test_multiple_generator_call_separated_gc",),
     "an initializer belongs to the executor": ("test_initializer_context", "test_initializer_parallel"),
     "workers do not know the kernel's multiprocessing.Manager": ("test_dispatch_multiprocessing",),
@@ -39,7 +42,18 @@ def test_pass_with_cellmill_beneath(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text(SETTINGS)
     left_out = " or ".join(name for names in NOT_HERE.values() for name in names)
     theirs = Path(joblib.test.__file__).with_name("test_parallel.py")
-    command = [sys.executable, "-m", "pytest", "-q", "-c", "pytest.ini", "-p", "beneath", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-c",
+        "pytest.ini",
+        "-p",
+        "beneath",
+        "-p",
+        "no:cacheprovider",
+    ]
     command += ["-k", f"loky and not ({left_out})", str(theirs)]
     run = subprocess.run(
         command, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=600

@@ -10,6 +10,8 @@ from cellmill import Executor, run_registry
 from cellmill.telemetry.account import Account
 from cellmill.views.sections.journey import JourneySection
 from tests.contract.abilities import Abilities, later
+from tests.support import tasks
+from tests.support.helpers import Gate
 from tests.support.waiting import until
 
 SMALL, LARGE = 30_000, 3_000_000
@@ -61,7 +63,8 @@ def test_bytes_of_arguments_and_results(ex: Executor, able: Abilities) -> None:
     assert "3 MB" in rows["results"][0]
 
 
-def feed(size: int) -> bytes:
+def feed(folder: str, size: int) -> bytes:
+    tasks.hold(folder)
     return bytes(size)
 
 
@@ -70,11 +73,14 @@ def take(given: bytes) -> int:
 
 
 @later
-def test_a_result_that_a_task_takes_counts_once(ex: Executor, able: Abilities) -> None:
+def test_a_result_that_a_task_takes_counts_once(ex: Executor, able: Abilities, gate: Gate) -> None:
+    """The first task ends when the second is there: a result that has come to the kernel would be sent from there."""
     for size in (SMALL, LARGE):
         run_registry.bump_epoch()
-        first = ex.submit(feed, size)
-        assert ex.submit(take, first).result() == size
+        first = ex.submit(feed, gate.folder, size)
+        second = ex.submit(take, first)
+        gate.release()
+        assert second.result() == size
         account = account_of(ex)
         if able.apart:
             assert account.sent is not None

@@ -39,6 +39,7 @@ IN_A_CHECKOUT = (
     "advice",
     "profile",
     "speedup",
+    "joblib-calls",
 )
 """What ``python -m benchmarks`` has beside these."""
 

@@ -1,4 +1,4 @@
-"""Packs that come while a task of their lane waits for others and has left its place on the worker to them."""
+"""Places of a Dask worker that tasks give to others while they wait, by `distributed.secede` or `worker_client`."""
 
 from __future__ import annotations
 
@@ -15,3 +15,13 @@ def wait_aside(turn: threading.Lock) -> None:
 
             secede()
     turn.acquire()
+
+
+def take_place() -> None:
+    """Take a place again if this thread has given it away: the next task of a pack may give it away as well."""
+    module = sys.modules.get("distributed.threadpoolexecutor")
+    if module is None:
+        return
+    executor = getattr(module.thread_state, "executor", None)
+    if executor is not None and threading.current_thread() not in executor._threads:
+        module.rejoin()

@@ -27,7 +27,7 @@ from ..pack import CALL, CONTEXT, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE
 from ..values.proxies import Outside
 from ..values.stores import joined
 from . import kept, measure
-from .aside import wait_aside
+from .aside import take_place, wait_aside
 from .context import RemoteContext
 from .functions import KnownFunctions
 from .output import OutputCapture
@@ -120,6 +120,7 @@ class RemoteRunner:
             if ticket in stopped:
                 results.append(interrupted(ticket, received))
                 continue
+            take_place()
             self.ticket, self.function = ticket, number
             say(told, 0, ticket, NO_ELEMENT)
             try:

@@ -14,6 +14,7 @@ import joblib
 import numpy as np
 import pytest
 from joblib import Parallel, delayed, parallel_config
+from joblib.parallel import BatchedCalls
 
 import cellmill
 import cellmill.joblib
@@ -129,6 +130,33 @@ def test_no_more_at_once_than_n_jobs(ex: Executor, gate: Gate) -> None:
     gate.release(5)
     thread.join(SECONDS)
     assert got == [0, 1, 2, 3, 4]
+
+
+def test_a_batch_that_waits_has_the_arguments_of_its_call(lent: Executor, gate: Gate) -> None:
+    backend = cellmill.joblib.CellmillBackend(0, executor=lent)
+    backend.configure(n_jobs=2)
+    nested = backend.get_nested_backend()
+    for number in range(2):
+        backend.submit(BatchedCalls([(wait_and_count, (gate.folder, number), {})], nested))
+    gate.wait_started(2)
+    values, array, over = [1], np.ones(LARGE), threading.Semaphore(0)
+    ended: list[Any] = []
+
+    def end(future: Any) -> None:
+        ended.append(future)
+        over.release()
+
+    for function, argument in ((sum, values), (np.sum, array)):
+        batch = BatchedCalls([(function, (argument,), {})], nested)
+        backend.submit(batch, end)
+        values.append(10)
+        array += 1
+    gate.release(2)
+    assert over.acquire(timeout=SECONDS)
+    assert over.acquire(timeout=SECONDS)
+    found = sorted(backend.retrieve_result_callback(future)[0] for future in ended)
+    assert found == [1, 2 * LARGE]
+    backend.stop_call()
 
 
 def test_n_jobs_counts_as_joblib_counts(ex: Executor) -> None:

@@ -170,11 +170,21 @@ class _Call:
         self, batch: BatchedCalls, callback: Callable[[Any], Any] | None, threads: int | None
     ) -> BaseFuture[Any] | None:
         """Run a batch now, or when fewer run; its future, None where it waits."""
+        failure: Exception | None = None
+        function: Any = None
+        args: tuple[Any, ...] = ()
+        try:  # now, as arguments may change while the batch waits
+            function, packed = self._sent.packed(batch)
+            args = (packed, threads)
+        except Exception as error:
+            failure = error
 
         def begin() -> BaseFuture[Any]:
             future: BaseFuture[Any]
             try:
-                future = self._submitted(batch, threads)
+                if failure is not None:
+                    raise failure
+                future = self._submitted(batch, function, args)
             except Exception as error:  # joblib asks in its callbacks, too, where an error would be lost
                 future = BaseFuture()
                 future.set_exception(error)
@@ -207,16 +217,15 @@ class _Call:
         if self._run is not None:
             self._run.finish()
 
-    def _submitted(self, batch: BatchedCalls, threads: int | None) -> Future:
+    def _submitted(self, batch: BatchedCalls, function: Any, args: tuple[Any, ...]) -> Future:
         executor = self._executor
         if executor is None or self.over:
             raise RuntimeError("this call of joblib.Parallel is over, and takes no more tasks")
-        function, packed = self._sent.packed(batch)
         if self._run is None:
             name, called = _called(batch)
             self._run = executor.open_run(name, called)
             self._options = DEFAULT_OPTIONS.changed(name=name)
-        return executor.submit_in(self._run, function, (packed, threads), self._options)
+        return executor.submit_in(self._run, function, args, self._options)
 
     def _next(self, _: BaseFuture[Any]) -> None:
         with self._lock:

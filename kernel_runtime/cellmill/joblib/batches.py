@@ -50,9 +50,8 @@ class SentOnce:
         """``least``: bytes of a buffer that is sent once and read in place; None: none is."""
         self._least = least
         self._sent: dict[tuple[int, int], _Sent] = {}
-        self._runners: dict[
-            int, Callable[..., Any]
-        ] = {}  # by the identity of the function, which they keep alive
+        # By the identity of the function, which they keep alive.
+        self._runners: dict[int, Callable[..., Any]] = {}
 
     def packed(self, batch: BatchedCalls) -> tuple[Callable[..., Any], Packed]:
         """Return the function and the argument of the task for a batch; raise `PayloadError` where it has none."""
@@ -106,9 +105,7 @@ class SentOnce:
         key = int(_ffi.cast("uintptr_t", place)), view.nbytes
         sent = self._sent.get(key)
         if sent is None or _ffi.buffer(place, view.nbytes) != sent.copy:
-            if sent is not None:
-                sent.handle.close()
-            copy = bytes(view)
+            copy = bytes(view)  # an earlier one is let go of with the last batch that refers to it
             sent = self._sent[key] = _Sent(copy, share(pickle.PickleBuffer(copy)))
         return sent.handle
 

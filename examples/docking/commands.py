@@ -25,13 +25,7 @@ def complete(arguments: Sequence[str]) -> int:
     options.add_receptor(p)
     options.add_molecules(p)
     options.add_forms(p.add_argument_group("in which forms a molecule is docked"))
-    p.add_argument(
-        "--searches",
-        type=options.positive,
-        default=1,
-        metavar="N",
-        help="independent searches of each molecule, of which the best counts (default %(default)s)",
-    )
+    options.add_number_of_searches(p, 1)
     options.add_effort(p)
     options.add_place(p, Path("complete"))
     p.add_argument(
@@ -156,13 +150,7 @@ def _retrospective_parser() -> argparse.ArgumentParser:
     p.add_argument("decoys", help="molecules that do not, or are taken not to")
     options.add_receptor(p)
     options.add_forms(p.add_argument_group("in which forms a molecule is docked"))
-    p.add_argument(
-        "--searches",
-        type=options.positive,
-        default=3,
-        metavar="N",
-        help="independent searches of each molecule, of which the best counts (default %(default)s)",
-    )
+    options.add_number_of_searches(p, 3)
     p.add_argument(
         "--conformers",
         type=options.count,

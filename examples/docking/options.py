@@ -99,6 +99,17 @@ def _add_means(p: argparse.ArgumentParser) -> None:
     add_place(p, Path("screen"))
 
 
+def add_number_of_searches(p: argparse.ArgumentParser, default: int) -> None:
+    """How many searches there are of a molecule, where the noise is not measured for it."""
+    p.add_argument(
+        "--searches",
+        type=positive,
+        default=default,
+        metavar="N",
+        help="independent searches of each molecule, of which the best counts (default %(default)s)",
+    )
+
+
 def add_effort(p: argparse.ArgumentParser) -> None:
     """How thorough a search is, and what it is drawn by."""
     p.add_argument("--exhaustiveness", type=positive, default=1, help="Vina's (default %(default)s)")

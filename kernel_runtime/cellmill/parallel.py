@@ -32,6 +32,8 @@ __all__ = ["ParallelFunction", "PerWorker", "parallel", "per_worker"]
 
 
 _OWN = frozenset(("_options", "_executor", "name"))
+# Annotations are asked of the function: one that calls itself has none yet while its wrapper is loaded in a worker.
+_COPIED = tuple(name for name in functools.WRAPPER_ASSIGNMENTS if "annot" not in name)
 
 
 class ParallelFunction:
@@ -40,7 +42,7 @@ class ParallelFunction:
     def __init__(
         self, function: Callable[..., Any], options: TaskOptions, executor: Executor | None = None
     ) -> None:
-        functools.update_wrapper(self, function, updated=())
+        functools.update_wrapper(self, function, _COPIED, ())
         self.__wrapped__ = function
         self._options = options
         self._executor = executor

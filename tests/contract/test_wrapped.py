@@ -39,6 +39,10 @@ def plus_one(function):
 @plus_one
 def doubled(x): return 2 * x
 
+@cellmill.parallel
+def annotated(x: int, deep: "bool" = True) -> float:
+    return annotated(x, False) if deep else (annotated.__annotations__, annotated.__doc__)
+
 power = functools.partial(pow, 2)
 ten_more = functools.partial(doubled, 5)
 
@@ -94,6 +98,7 @@ def use(cell: dict[str, Any]) -> Callable[[str], Any]:
         ("kind(x), kind(str(x))", ("int", "object")),
         ("doubled(x)", 7),
         ("power(x), ten_more()", (8, 11)),
+        ("annotated(x)", ({"x": "int", "deep": "'bool'", "return": "float"}, None)),
         ("Line(x).hundred, Line(x).less(1), Line(x).three()", (300, 2, 9)),
         ("Line(x).of(x), Line(x).of('x')", ("int", "object")),
         ("Line(x).plus(1), list(Line(x).plus.map([1, 2])), Line(x).named(1)", (4, [4, 5], ("Line", 1))),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import random
 import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,18 @@ def test_current_directory(pool: Executor, tmp_path: Path, monkeypatch: pytest.M
     assert pool.submit(os.getcwd).result() == str(tmp_path)
     assert set(pool.map(lambda _: os.getcwd(), range(20), chunksize=1)) == {str(tmp_path)}
     assert pool.run_on_workers(os.getcwd) == [str(tmp_path)] * 2
+
+
+def _put(shared: Any, key: int) -> None:
+    shared[key] = os.getpid()
+
+
+def test_a_manager_of_multiprocessing_takes_workers(pool: Executor) -> None:
+    with multiprocessing.Manager() as manager:
+        shared = manager.dict()
+        list(pool.map(_put, [shared] * 4, range(4)))
+        assert set(dict(shared)) == set(range(4))
+        assert os.getpid() not in shared.values()
 
 
 def test_environment(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:

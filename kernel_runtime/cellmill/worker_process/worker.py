@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from functools import partial
+from multiprocessing.process import current_process
 from typing import TYPE_CHECKING, Any
 
 from ..backends.scheduled.scheduler import NO_BLOCK, ffi, nogil, nogil_cast, with_gil
@@ -395,6 +396,7 @@ def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, 
     """Entry of a forked worker; ``pipes`` are those of `frames.Channel`."""
     global current
     adopt(config["context"])
+    current_process().authkey = config["authkey"]  # the kernel's, for its multiprocessing.Manager
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     streams_of_their_own()
     worker = current = Worker(fds, pipes, kernel_pidfd, config)

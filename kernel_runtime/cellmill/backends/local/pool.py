@@ -10,6 +10,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
+from multiprocessing.process import current_process
 from typing import Any
 
 from ...by_value.import_log import Loaded
@@ -172,6 +173,7 @@ class Pool:
                 self._retire(member)
         config = {
             "context": self._of_worker(zygote.context),
+            "authkey": bytes(current_process().authkey),
             "spin_us": self._host.worker_spin_us,
             "initializer": self._initializer,
         }

@@ -170,17 +170,22 @@ class Executor(BaseExecutor):
         future._of_call = True
         return future
 
-    def open_run(self, name: str, function: Any) -> Run:
-        """Begin a run for `submit_in`; its owner finishes it."""
+    def open_run(self, name: str, function: Any, expected: int | None = None) -> Run:
+        """Begin a run for `submit_in`, of so many tasks as far as is known; its owner finishes it."""
         if self._closed:  # the run would never end
             raise RuntimeError("cannot schedule new futures after shutdown")
-        return run_registry.begin(self._backend, self._backend.open_run(), name, None, function=function)
+        return run_registry.begin(self._backend, self._backend.open_run(), name, expected, function=function)
 
     def submit_in(
-        self, run: Run, fn: Callable[..., Any], args: tuple[Any, ...], options: TaskOptions
+        self,
+        run: Run,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        options: TaskOptions,
+        kwargs: dict[str, Any] | None = None,
     ) -> Future:
         """Submit a task of a run."""
-        return self._submit(fn, args, {}, options, run.key)
+        return self._submit(fn, args, kwargs or {}, options, run.key)
 
     def submit_alone(
         self, fn: Any, args: tuple[Any, ...], options: TaskOptions, name: str

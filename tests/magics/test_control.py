@@ -26,6 +26,17 @@ def test_workers(notebook: Notebook) -> None:
     assert notebook.run("%cellmill workers 2").ok().stdout == "2 workers (local)\n"
 
 
+def test_dask(notebook: Notebook) -> None:
+    notebook.run("import os\nfrom dask import delayed\nwhere = delayed(os.getpid)").ok()
+    asked = "where().compute() in cellmill.default_executor().run_on_workers(os.getpid)"
+    notebook.run("import cellmill").ok()
+    assert notebook.value(asked) == "False"
+    assert notebook.run("%cellmill dask on").ok().stdout == "Dask computes with Cellmill's workers\n"
+    assert notebook.value(asked) == "True"
+    assert notebook.run("%cellmill dask off").ok().stdout == "Dask computes as before\n"
+    assert notebook.value(asked) == "False"
+
+
 def test_pause_resume_restart_and_stop(notebook: Notebook) -> None:
     notebook.run("%%parallel\ndef f(x):\n    return x").ok()
     notebook.run("%cellmill pause").ok()

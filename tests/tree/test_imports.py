@@ -116,6 +116,7 @@ LAYERS = [
     {"parallel"},
     {
         "magics",
+        "dask",
         "joblib",
         "views.comm",
         "views.subscribers",

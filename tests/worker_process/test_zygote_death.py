@@ -311,3 +311,14 @@ def test_a_stopped_zygote_is_replaced(fresh: Executor) -> None:
     assert len(set(fresh.run_on_workers(os.getpid)) & set(pids)) == 1
     assert zygote_client.shared().process.pid != stopped
     assert list(fresh.map(tasks.double, range(100))) == list(range(0, 200, 2))
+
+
+def test_workers_of_a_new_one_hash_strings_as_before(fresh: Executor) -> None:
+    before = set(fresh.run_on_workers(lambda: hash("a word")))
+    dead = kill_zygote()
+    fresh.submit(tasks.die, "SIGKILL").exception(SECONDS)
+    fresh.submit(tasks.double, 1).result(SECONDS)
+    assert zygote_client.shared().process.pid != dead
+    fresh.restart()
+    assert set(fresh.run_on_workers(lambda: hash("a word"))) == before
+    assert len(before) == 1

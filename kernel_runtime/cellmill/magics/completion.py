@@ -105,6 +105,7 @@ def _control(words: list[str], fragment: str) -> Iterable[str]:
             "policy": POLICIES,
             "traceback": LENGTHS,
             "profile": control.SWITCH,
+            "dask": control.SWITCH,
         }
         return known.get(words[0], ())
     return ()

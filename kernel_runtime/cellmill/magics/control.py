@@ -19,8 +19,8 @@ SWITCH = ("on", "off")
 USAGE = (
     "%cellmill [status | workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
     " | output label|plain|lines N"
-    " | wait SECONDS | traceback full|short | profile [on|off] | record FILE|stop | compare RUN RUN | restart"
-    " | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
+    " | wait SECONDS | traceback full|short | profile [on|off] | record FILE|stop | compare RUN RUN | dask on|off"
+    " | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
 )
 
 HELP = """Show the workers, or change their settings.
@@ -43,6 +43,7 @@ HELP = """Show the workers, or change their settings.
     %cellmill record stop          end that
     %cellmill compare RUN RUN      what changed from one run to another: their numbers in cellmill.runs(), or cells,
                                    In[3] In[5]
+    %cellmill dask on|off          Dask computes with these workers (its delayed, bags, arrays), or as before
     %cellmill restart              new workers; what runs is finished first
     %cellmill stop                 cancel every task that has not begun
     %cellmill pause | resume       start no more tasks | go on
@@ -268,6 +269,22 @@ def _stop(line: Line, command: Word, arguments: list[Word]) -> str:
     return f"cancelled {count:,} task{'s' if count != 1 else ''} that had not begun"
 
 
+def _dask(line: Line, command: Word, arguments: list[Word]) -> str:
+    word = _one(line, command, arguments, "on or off")
+    if word.text not in SWITCH:
+        raise line.at(f"dask is on or off, not {word.text!r}{did_you_mean(word.text, SWITCH)}", word)
+    try:
+        switch = importlib.import_module("cellmill.dask.switch")  # by name: Dask may not be there
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "dask":
+            raise
+        raise line.at("Dask is not installed: pip install 'cellmill[dask]'", word) from None
+    if word.text == "on":
+        switch.on()
+        return "Dask computes with Cellmill's workers"
+    return f"Dask computes {'as before' if switch.off() else 'with its own schedulers: it was not on'}"
+
+
 def _pause(line: Line, command: Word, arguments: list[Word]) -> str:
     _none(line, command, arguments)
     cellmill.default_executor().pause()
@@ -295,6 +312,7 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "traceback": _traceback,
     "profile": _profile,
     "record": _record,
+    "dask": _dask,
     "restart": _restart,
     "stop": _stop,
     "pause": _pause,

@@ -28,7 +28,16 @@ START = (
     "sys.path.pop(0); main(int(sys.argv[2]), int(sys.argv[3]))"
 )
 ANSWER_SECONDS = 30.0
+HASH_SEED = str(int.from_bytes(os.urandom(4), "big"))
 STOPPED_LOOKS = 3
+
+
+def _hash_seed() -> dict[str, str]:
+    """Return the variable that gives all workers the same hashes of strings, those of a second zygote included.
+
+    Code that splits data by hash (Dask's groupby) compares them between tasks.
+    """
+    return {"PYTHONHASHSEED": HASH_SEED} if os.environ.get("PYTHONHASHSEED", "random") == "random" else {}
 
 
 class NoWorker(BackendError):
@@ -83,7 +92,11 @@ class Zygote:
                 fds = (theirs.fileno(), self.pidfd)
                 command = [sys.executable, "-P", "-c", START, PACKAGE_PARENT, *map(str, fds)]
                 self.process = subprocess.Popen(
-                    command, pass_fds=fds, stdin=subprocess.DEVNULL, start_new_session=True
+                    command,
+                    pass_fds=fds,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
+                    env={**os.environ, **_hash_seed()},
                 )
             self._socket = ours
             undo.pop_all()

@@ -25,6 +25,7 @@ OWN = {
     "queues": "What does it cost to give each worker a queue of its own, and who should choose the worker?",
     "tagging": "Where does a task spend its time, from submit to result?",
     "joblib-calls": "How long do calls of joblib.Parallel take with Cellmill beneath, and with its own processes?",
+    "dask-graphs": "What does a task of a Dask graph cost with Cellmill beneath, and with Dask's own schedulers?",
     "advice": "Does the advice about a run keep its promise, and is it silent where nothing helps?",
     "profile": "What does it cost to sample what workers execute?",
     "speedup": "What does %%speedup promise for plain cells, and how long do the cells take that it offers?",

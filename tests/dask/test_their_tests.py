@@ -47,6 +47,12 @@ NOT_HERE = {
         "test_contextvars",
         "test_context_aware_warnings",
     ),
+    "a worker's warning is shown, and not raised here": (
+        "test_array_cumreduction_axis",
+        "test_nanquantile_all_nan",
+    ),
+    "the very object of the caller is returned": ("test_traverse_false",),
+    "a plugin of pytest is not installed": ("test_binary_operator_delegation",),
     "what tasks change in the caller's memory": (
         "test_nested_schedulers",
         "test_to_delayed_optimize_graph",
@@ -86,4 +92,4 @@ def test_pass_with_cellmill_beneath(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stdout
     found = re.search(r"(\d+) passed", run.stdout)
     assert found is not None
-    assert int(found[1]) >= 700, run.stdout
+    assert int(found[1]) >= 1400, run.stdout

@@ -40,6 +40,7 @@ IN_A_CHECKOUT = (
     "profile",
     "speedup",
     "joblib-calls",
+    "dask-graphs",
 )
 """What ``python -m benchmarks`` has beside these."""
 

@@ -30,6 +30,7 @@ LAYERS = [
         "diagnostics.blame",
         "process_context.interrupts",
         "by_value.import_log",
+        "by_value.module_sources",
         "cell_output.origin",
         "cell_output.listeners",
         "cell_output.request",

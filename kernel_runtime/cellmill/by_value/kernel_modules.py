@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .import_log import Version, users_own, version_of
+from .module_sources import Source, digest_of, text_of
 
 
 class Reloaded(NamedTuple):
@@ -24,14 +25,22 @@ class Reloaded(NamedTuple):
 class _Held:
     """A module in this process; `spec` is None while it is taken out of `sys.modules`."""
 
-    __slots__ = ("by_autoreload", "name", "path", "spec", "version")
+    __slots__ = ("by_autoreload", "name", "path", "source", "spec", "text", "version")
 
     def __init__(self, name: str, path: str, spec: Any, version: Version) -> None:
         self.name = name
         self.path = path
         self.spec = spec
-        self.version = version
         self.by_autoreload: Reloaded | None = None
+        self.renew(version)
+
+    def renew(self, version: Version) -> None:
+        """The module is that of the file as it is now: its text is kept, as the file may be edited later."""
+        self.version = version
+        text = text_of(self.path)
+        self.text = text if version_of(self.path) == version else None
+        package = getattr(self.spec, "submodule_search_locations", None) is not None
+        self.source = None if self.text is None else Source(self.path, package, digest_of(self.text))
 
 
 class KernelModules:
@@ -74,7 +83,7 @@ class KernelModules:
         version = version_of(held.path)
         if version is None or version.mtime != now.mtime:
             return False
-        held.version = version
+        held.renew(version)
         return True
 
     def reloaded(self) -> bool:
@@ -84,6 +93,24 @@ class KernelModules:
             if getattr(loaded.get(name), "__spec__", None) is not held.spec:
                 return True
         return False
+
+    def sources(self) -> dict[str, Source]:
+        """Return, by name, the sources of the modules that are there, as they were loaded, where they are known."""
+        return {
+            name: held.source
+            for name, held in list(self._held.items())
+            if held.source is not None and held.spec is not None and held.spec.name == name
+        }
+
+    def text(self, name: str) -> bytes | None:
+        """Return the text that a module was loaded from."""
+        held = self._held.get(name)
+        return None if held is None else held.text
+
+    def is_as_loaded(self, name: str) -> bool:
+        """Whether a module's file is still the one that it was loaded from."""
+        held = self._held.get(name)
+        return held is not None and version_of(held.path) == held.version
 
     def outdated(self) -> dict[str, tuple[str, Version]]:
         """Return (name, present version) by path of the modules whose files have changed."""
@@ -104,4 +131,30 @@ def _source_of(name: str) -> tuple[Any, str] | None:
     return None
 
 
+class _Bell:
+    """Rings when this process begins to import a module, or to load it again."""
+
+    def __init__(self) -> None:
+        self.heard: list[Callable[[], Any]] = []
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        for hear in self.heard:
+            hear()
+
+
 modules = KernelModules()
+_bell = _Bell()
+
+
+def watch_imports(hear: Callable[[], Any]) -> Callable[[], None]:
+    """Have this called at the beginning of each import here; return what ends that."""
+    _bell.heard = [*_bell.heard, hear]
+    if _bell not in sys.meta_path:
+        sys.meta_path.insert(0, _bell)
+
+    def end() -> None:
+        _bell.heard = [each for each in _bell.heard if each is not hear]
+        if not _bell.heard and _bell in sys.meta_path:
+            sys.meta_path.remove(_bell)
+
+    return end

@@ -14,7 +14,7 @@ import threading
 import types
 import weakref
 from abc import ABCMeta
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from hashlib import blake2b
 from typing import Any
 
@@ -256,6 +256,28 @@ made_here: set[tuple[str, str]] = set()  # set by the initializer, or by a call 
 _added: dict[
     tuple[str, str], Any
 ] = {}  # names that modules have only while a function that brought them runs
+NOTHING: tuple[dict[Any, Any], dict[Any, Any], set[Any]] = ({}, {}, set())
+
+
+def set_aside(modules: Set[str]) -> tuple[dict[Any, Any], dict[Any, Any], set[Any]]:
+    """Modules of these names leave this process for a while: what is known of their data leaves with them."""
+    places = [place for place in [*_applied, *_added, *made_here] if place[0] in modules]
+    found: tuple[dict[Any, Any], dict[Any, Any], set[Any]] = ({}, {}, set())
+    for place in places:
+        for known, kept in ((_applied, found[0]), (_added, found[1])):
+            if place in known:
+                kept[place] = known.pop(place)
+        if place in made_here:
+            made_here.discard(place)
+            found[2].add(place)
+    return found
+
+
+def put_back(aside: tuple[dict[Any, Any], dict[Any, Any], set[Any]]) -> None:
+    """They are back."""
+    _applied.update(aside[0])
+    _added.update(aside[1])
+    made_here.update(aside[2])
 
 
 def _owner(place: tuple[str, str]) -> tuple[Any, str]:

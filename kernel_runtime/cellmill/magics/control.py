@@ -257,8 +257,9 @@ def restarted(executor: cellmill.Executor) -> str:
     if not backend.borrowed:
         return f"restarted {count}"
     return (
-        f"set {count} of {backend.cluster} up anew: functions and the initializer come again. The processes are not "
-        "Cellmill's and stay, with the modules that they have imported; the cluster's own restart ends them."
+        f"set {count} of {backend.cluster} up anew: functions, the initializer and your own modules come again. The "
+        "processes are not Cellmill's and stay, with the installed packages that they have imported; the cluster's own "
+        "restart ends them."
     )
 
 

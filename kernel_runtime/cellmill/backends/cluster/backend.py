@@ -87,7 +87,9 @@ class ClusterBackend(ScheduledBackend):
                 self.sender.plain.settings.base,
                 self.keeper,
                 options,
+                self.sender.plain.look_again,
             )
+            undo.callback(self.pool.modules.close)
             self.stopper.pool = self.pool
             undo.callback(engine.close)
             self.attach()

@@ -17,6 +17,7 @@ from ..scheduled.context_watch import current_context
 from ..scheduled.scheduler import nogil
 from . import clocks, diagnostics, pack
 from .engines.protocol import Engine, RemoteWorker
+from .modules import Listed, Texts
 from .packs_in_flight import SentPack
 from .page import Page
 from .remote import entry, measure
@@ -42,7 +43,7 @@ class Settings:
         self._initializer = initializer
         self._outside = None if keeper is None else dumps(keeper.outside)
 
-    def encode(self, page: str, settings: Habits) -> bytes:
+    def encode(self, page: str, settings: Habits, modules: Listed) -> bytes:
         """Pickle the present settings for the remote worker that writes this page."""
         return pickle.dumps(
             {
@@ -54,6 +55,7 @@ class Settings:
                 "preload": list(self._preloaded),
                 "initializer": self._initializer,
                 "outside": self._outside,
+                "modules": modules,
             }
         )
 
@@ -78,6 +80,8 @@ class Greeter(Protocol):
 
     def hear(self, frames: memoryview) -> None: ...
 
+    def texts(self, names: Iterable[str]) -> Texts: ...
+
     def initializer_failed(self, error: bytes) -> None: ...
 
 
@@ -88,35 +92,45 @@ def greet(lane: Greeter, settings: bytes) -> bool:
         BackendError: Cellmill is not there, or another version; says the next step.
     """
     for count in range(HELLOS):
-        sent = time.monotonic_ns()
         # settings are pickled: they go where the first exchange has found the same versions
-        asked = lane.dispatch(pack.HELLO, 0, [settings] if count == 1 else [])
-        deadline = time.monotonic() + GREETING_SECONDS
-        while not asked.over and lane.lost is None:
-            nogil.csched_lane_wait(lane.handle, SLICE_MS)
-            if lane.closed or lane.retiring:
-                return False
-            if time.monotonic() > deadline:
-                diagnostics.warn_slow(lane.remote)
-                deadline = time.monotonic() + GREETING_SECONDS
-        if lane.lost is not None:
+        answer = _exchange(lane, [settings] if count == 1 else [])
+        if answer is not None and answer.get("lacking"):
+            answer = _exchange(lane, [settings, pickle.dumps(lane.texts(answer["lacking"]))])
+        if answer is None:
             return False
-        received = time.monotonic_ns()
-        lane.packs.clear()
-        if asked.error is not None:
-            raise diagnostics.explain(asked.error)
-        reply = pack.decode_reply(asked.answer)
-        lane.clock.exchanged(sent, reply.begun, reply.ended, received)
-        answer = pickle.loads(reply.data)
         if count == 0:
             _meet(lane, answer)
         elif count == 1 and not _settled(lane, answer):
             return False
-        if reply.frames.nbytes:
-            lane.hear(reply.frames)
         if lane.clock.same and count:
             break
     return True
+
+
+def _exchange(lane: Greeter, body: list[Any]) -> dict[str, Any] | None:
+    """One exchange; None where the lane goes."""
+    sent = time.monotonic_ns()
+    asked = lane.dispatch(pack.HELLO, 0, body)
+    deadline = time.monotonic() + GREETING_SECONDS
+    while not asked.over and lane.lost is None:
+        nogil.csched_lane_wait(lane.handle, SLICE_MS)
+        if lane.closed or lane.retiring:
+            return None
+        if time.monotonic() > deadline:
+            diagnostics.warn_slow(lane.remote)
+            deadline = time.monotonic() + GREETING_SECONDS
+    if lane.lost is not None:
+        return None
+    received = time.monotonic_ns()
+    lane.packs.clear()
+    if asked.error is not None:
+        raise diagnostics.explain(asked.error)
+    reply = pack.decode_reply(asked.answer)
+    lane.clock.exchanged(sent, reply.begun, reply.ended, received)
+    if reply.frames.nbytes:
+        lane.hear(reply.frames)
+    answer: dict[str, Any] = pickle.loads(reply.data)
+    return answer
 
 
 def _meet(lane: Greeter, answer: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import contextlib
 import pickle
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from ..scheduled.requests import Requests
@@ -19,6 +19,7 @@ from ..scheduled.scheduler import Scheduler, check, nogil, nogil_ffi, with_gil
 from . import clocks, diagnostics, pack
 from .engines.protocol import Engine, RemoteWorker
 from .handshake import greet
+from .modules import Texts
 from .packs_in_flight import SentPack, SentPacks
 from .page import Page
 from .tasks_in_flight import Taken
@@ -54,6 +55,8 @@ class LaneHost(Protocol):
 
     def hear(self, index: int, frames: memoryview) -> None:
         """Take what tasks of this lane have printed."""
+
+    def texts(self, names: Iterable[str]) -> Texts: ...
 
     def initializer_failed(self, data: bytes) -> None: ...
 
@@ -199,6 +202,10 @@ class Lane:
     def hear(self, frames: memoryview) -> None:
         """Pass on output that tasks of this lane have printed."""
         self.pool.hear(self.index, frames)
+
+    def texts(self, names: Iterable[str]) -> Texts:
+        """Return the texts of modules of these names, which the remote worker lacks."""
+        return self.pool.texts(names)
 
     def initializer_failed(self, error: bytes) -> None:
         self.pool.initializer_failed(error)

@@ -21,6 +21,7 @@ TASK, FUNCTION, CONTROL = 1, 2, 3  # kinds, as CSCHED_ has them
 VALUE, NONE, ERROR = 0, 1, 2  # statuses, the same
 HELLO, TASKS = 0, 1  # kinds of packs
 CONTEXT, CALL, LEAVE = 2, 3, 4  # requests, by control records (as `worker` has them) and messages
+MODULES = 10  # a request as well
 INTERRUPT, WITHDRAW, MEASURE, PROFILE, GIVE_UP = 5, 6, 7, 8, 9  # messages alone
 _PACK_HEAD = struct.Struct("=4sHH16sQQQ")
 _REPLY_HEAD = struct.Struct("=4sIQQQQ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -14,6 +15,7 @@ from ...errors import BackendError
 from ...process_context.settings import Settings as ProcessSettings
 from ...serialization.exceptions import load_error
 from ...task import Stats, WorkerInfo
+from ...worker_process.protocol import IMPORTS
 from ..common_options import CommonOptions
 from ..scheduled.context_watch import ContextWatch, current_context
 from ..scheduled.protocols import PoolHost
@@ -26,6 +28,7 @@ from .dashboard import Dashboard
 from .engines.protocol import Engine, RemoteWorker
 from .handshake import CLOSING_SECONDS, Settings, take_leave
 from .lane import Lane
+from .modules import SentModules, Texts
 from .output import PlaceListener
 from .pack import CONTEXT
 from .packs_in_flight import SentPacks
@@ -56,7 +59,9 @@ class LanePool:
         base: ProcessSettings,
         keeper: Keeper | None,
         options: CommonOptions,
+        look_again: Callable[[], Any],
     ) -> None:
+        """``look_again``: has the next call look at what the kernel has imported."""
         self._host = host
         self.scheduler = host.scheduler
         self._listener = listener
@@ -70,6 +75,7 @@ class LanePool:
         self.restarts = 0
         self.closed = False
         self.context = ContextWatch(base)
+        self.modules = SentModules(self, host.functions, look_again)
         self.settings = Settings(self.preloaded, options.pickled_initializer(), keeper)
         self.remotes: dict[Hashable, RemoteWorker] = {}
         self.lanes: dict[Hashable, Lane] = {}  # by their remote workers
@@ -158,7 +164,11 @@ class LanePool:
 
     def settings_for(self, page: str) -> bytes:
         """Return the pickled settings that the remote worker with this page receives before its first task."""
-        return self.settings.encode(page, self.context.settings)
+        return self.settings.encode(page, self.context.settings, self.modules.listed)
+
+    def texts(self, names: Iterable[str]) -> Texts:
+        """Return the texts of modules of these names."""
+        return self.modules.texts(names)
 
     def hear(self, index: int, frames: memoryview) -> None:
         """Pass on output that tasks of a lane have printed."""
@@ -171,6 +181,7 @@ class LanePool:
 
     def ended(self, lane: Lane) -> None:
         """Just before the scheduler hears of it."""
+        self.modules.gone(lane.index)
         with self.lock:
             self.members.pop(lane.index, None)
             if self.lanes.get(lane.remote.key) is lane:
@@ -229,9 +240,14 @@ class LanePool:
 
     def restart(self) -> None:
         """Anew everywhere; what runs is finished first. An own cluster's processes are replaced, of a borrowed one's
-        only what Cellmill keeps there is.
+        only what Cellmill keeps there is, and modules of the user's are loaded again.
         """
+        self.modules.renew()
         self.retiring.restart()
+
+    def renew(self) -> None:
+        """New lanes in the place of all: what remote workers have of the user's modules is out of date."""
+        self.retiring.renew()
 
     def replace(self, index: int) -> None:
         """A new worker in the place of this one, which finishes what it runs."""
@@ -258,6 +274,7 @@ class LanePool:
                 return
             self.closed = True
             self.dashboard.close()
+            self.modules.close()
             lanes = list(self.lanes.values())
             for lane in lanes:
                 self.retiring.retire(lane)
@@ -278,10 +295,11 @@ class LanePool:
 
     def touched(self) -> bool:
         """Whether something may have to be sent to the remote workers; a fast check."""
-        return self.context.touched()
+        return self.context.touched() or self.modules.touched()
 
     def sync_context(self) -> None:
-        """Send remote workers what changed in the kernel's context since the last look."""
+        """Send remote workers what changed in the kernel's context and modules since the last look."""
+        self.modules.look()
         if not self.context.changed():
             return
         context = current_context()._replace(settings=self.context.settings)
@@ -307,8 +325,11 @@ class LanePool:
         yield from sorted(lane.index for lane in list(self.members.values()) if not lane.retiring)
 
     def reply(self, index: int, number: int, data: bytes) -> None:
-        """A remote worker's answer to a request."""
-        self.requests.reply(number, data)
+        """A remote worker's answer to a request, or a word of its own."""
+        if number == IMPORTS:
+            self.modules.hear(index, *pickle.loads(data))
+        else:
+            self.requests.reply(number, data)
 
     # -- figures
 

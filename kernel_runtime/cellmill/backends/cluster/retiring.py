@@ -80,14 +80,19 @@ class Retiring:
         """Anew everywhere; what runs is finished first. An own cluster's processes are replaced, of a borrowed one's
         only what Cellmill keeps there is.
         """
-        with self._pool.lock:
-            lanes = [lane for lane in self._pool.lanes.values() if not lane.retiring]
-            for lane in lanes:
-                self.retire(lane)
+        lanes = self.renew()
         if self._pool.engine.owns:
             threading.Thread(
                 target=self._replace, args=(lanes,), name="cellmill-restart", daemon=True
             ).start()
+
+    def renew(self) -> list[Lane]:
+        """End all lanes; others take their places. Returns those that end."""
+        with self._pool.lock:
+            lanes = [lane for lane in self._pool.lanes.values() if not lane.retiring]
+            for lane in lanes:
+                self.retire(lane)
+        return lanes
 
     def _replace(self, lanes: list[Lane]) -> None:
         for lane in lanes:

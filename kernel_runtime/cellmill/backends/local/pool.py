@@ -28,12 +28,12 @@ from ..scheduled.output_reader import OutputReader
 from ..scheduled.protocols import PoolHost
 from ..scheduled.requests import REPLY_SECONDS, Requests
 from ..scheduled.scheduler import advice, with_gil
+from ..scheduled.stale import StaleModules
 from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import info_of, infos
 from . import zygote_client
 from .children import Member
 from .failed_starts import FailedStarts
-from .stale import StaleModules
 
 MOST_LOADS = 1024  # imports by workers that are remembered
 KNOWN_SECONDS = 1.0  # for the zygote's word of a worker that is at work already

@@ -112,6 +112,10 @@ class PlainSubmit:
         self.form.path = ffi.NULL
         self.form.left = 0
 
+    def look_again(self) -> None:
+        """The next call looks at everything."""
+        self.form.path = ffi.NULL
+
     def waited(self, since: int) -> None:
         """The caller has been given results that it waited for."""
         self._waited[0] = now = _NOW()

@@ -21,7 +21,7 @@ from .... import __version__
 from ....serialization.exceptions import encode_error
 from .. import clocks, pack
 from ..pack import LEAVE
-from . import kept, measure
+from . import kept, measure, modules
 from .profiler import RemoteProfiler
 from .runner import RemoteRunner
 
@@ -75,6 +75,7 @@ def hear(message: bytes) -> Any:
                 runner.leave(alone=not _runners)
             left = leaving.pop(token, [])
         kept.forget(token)
+        modules.forget(token)
         for leave in left:
             leave()
     return None
@@ -111,7 +112,9 @@ def versions() -> dict[str, str]:
 
 
 def _greet(data: list[Any], begun: int) -> bytes:
-    """The first exchange: who the worker is. With a setting, also the initializer; without one only the clock."""
+    """The first exchange: who the worker is. With settings, also the initializer, once the texts of all modules are
+    here; without them only the clock.
+    """
     answer: dict[str, Any] = {
         "page": False,
         "versions": versions(),
@@ -122,10 +125,23 @@ def _greet(data: list[Any], begun: int) -> bytes:
     if len(data) > 1 and len(data[1]):
         head = pack.pack_head(data[0])
         try:
-            answer["page"] = _runner(head.token, head.runner).settle_in(pickle.loads(data[1]))
+            settings = pickle.loads(data[1])
+            if len(data) > 2 or not _lacks(head.token, settings, answer):
+                if settings["process"] != measure.process():
+                    texts = pickle.loads(data[2]) if len(data) > 2 else {}
+                    generation, listing = settings["modules"]
+                    modules.learn(head.token, generation, listing, texts)
+                answer["page"] = _runner(head.token, head.runner).settle_in(settings)
         except BaseException as error:
             answer["error"] = encode_error(error, "the initializer")
     return pack.encode_reply(b"", 0, [], [pickle.dumps(answer)], begun, clocks.now())
+
+
+def _lacks(token: bytes, settings: dict[str, Any], answer: dict[str, Any]) -> bool:
+    """Whether texts of modules have to come first; the answer names them."""
+    if settings["process"] != measure.process():
+        answer["lacking"] = modules.lacking(token, settings["modules"][1])
+    return bool(answer.get("lacking"))
 
 
 def _runner(token: bytes, number: int) -> RemoteRunner:

@@ -22,11 +22,12 @@ from ....serialization.chunk_outcomes import Outcomes, run_batch
 from ....serialization.exceptions import encode_error
 from ....serialization.function_code import load_function
 from ....serialization.unpacked import callee
+from ....worker_process.protocol import IMPORTS
 from .. import clocks, pack, page
-from ..pack import CALL, CONTEXT, ERROR, FUNCTION, NONE, PACKED, TASK, VALUE
+from ..pack import CALL, CONTEXT, ERROR, FUNCTION, MODULES, NONE, PACKED, TASK, VALUE
 from ..values.proxies import Outside
 from ..values.stores import joined
-from . import kept, measure
+from . import kept, measure, modules
 from .aside import take_place, wait_aside
 from .context import RemoteContext
 from .functions import KnownFunctions
@@ -58,6 +59,7 @@ class RemoteRunner:
         self._latest = 0  # pack that came
         self._refused: set[int] = set()  # packs that have not come
         self._page: Any = bytearray(pack.PAGE.size)  # what runs, for a kernel on the same machine
+        self._imports_told = 0
 
     # -- the pack
 
@@ -86,6 +88,7 @@ class RemoteRunner:
         module_reads.several_threads = True
         payload.inputs.thawing = read_only.thawed
         self.output.listen()
+        own = modules.enter(self._token)
         self.context.begin_pack()
         try:
             while True:
@@ -99,6 +102,9 @@ class RemoteRunner:
             self._calm()
             self.context.end_pack()
             self.output.end()
+            if own is not None and len(own.imported) != self._imports_told:
+                self._tell_imports(own, work)
+            modules.leave(own)
             kept.leave()
         return work.reply(self.output.take())
 
@@ -201,6 +207,9 @@ class RemoteRunner:
         request, content = pickle.loads(body)
         if request == CONTEXT:
             self.context.adopt(content)
+        elif request == MODULES:
+            if modules.learn(self._token, *content):
+                self.known.loaded.clear()
         elif request == CALL:
             try:
                 function = watched.bare(load_function(memoryview(content)).function)
@@ -210,6 +219,12 @@ class RemoteRunner:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
             data = joined(encoded)
             work.results.append((pack.CONTROL, VALUE, number, 0, 0, len(data), 0, 0, 0, data))
+
+    def _tell_imports(self, own: modules.CallerModules, work: Work) -> None:
+        """Modules of the user's that were read from files here: the kernel sees whether these are edited."""
+        self._imports_told = len(own.imported)
+        data = pickle.dumps((False, list(own.imported.values())))
+        work.results.append((pack.CONTROL, VALUE, IMPORTS, 0, 0, len(data), 0, 0, 0, data))
 
     def _tell_change(self, function: str, variables: tuple[str, ...]) -> None:
         """A task has changed what stays here: ahead of its result."""
@@ -285,6 +300,7 @@ class RemoteRunner:
         self.thread = threading.get_ident()
         self.output.listen()
         kept.enter(self._token)
+        own = modules.enter(self._token)
         try:
             in_caller = settings["process"] == measure.process()
             self.context.settle_in(settings["context"], None if in_caller else settings["base"])
@@ -300,6 +316,7 @@ class RemoteRunner:
         finally:
             self.thread = 0
             self.output.end()
+            modules.leave(own)
             kept.leave()
         return told is not None
 

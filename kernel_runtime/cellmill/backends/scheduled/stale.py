@@ -29,11 +29,15 @@ class StaleModules:
         members: Mapping[int, object],
         renew: Callable[[Iterable[int], bool], None],
         functions: FunctionTable,
+        sent: bool = False,
     ) -> None:
-        """``members``: the workers, by index; ``renew``: puts new ones in the place of these, and a new zygote."""
+        """``members``: the workers, by index; ``renew``: puts new ones in the place of these, and a new zygote.
+        ``sent``: workers have the modules that the kernel has from the kernel, and not from their files.
+        """
         self._members = members
         self._renew = renew
         self._functions = functions
+        self._sent = sent
         self._held: dict[int, dict[str, Imported]] = {}  # by worker and path
         self._inherited: dict[str, Version] = {}  # what the zygote has had
         self._epoch = 0  # outside of notebooks nothing is edited while it runs
@@ -95,17 +99,22 @@ class StaleModules:
                 continue
             if path in used or any(f"{name}.".startswith(f"{other}.") for other in named):
                 _told.add((path, version))
-                print(_words(name, path), file=sys.stderr)
+                print(_words(name, path, self._sent), file=sys.stderr)
 
 
-def _words(name: str, path: str) -> str:
+def _words(name: str, path: str, sent: bool) -> str:
     shown = os.path.relpath(path)
     shown = path if shown.startswith(os.pardir) else shown
     top = name.partition(".")[0]
     what = "importlib.reload(" + (f"sys.modules[{name!r}]" if top != name else name) + ")"
+    then = (
+        "The notebook and its tasks go on with what the notebook has."
+        if sent
+        else "The notebook and the workers that have imported it go on with what they have; workers that import it "
+        "from now on read the new file."
+    )
     return (
-        f"cellmill: {shown} was changed after this notebook imported {name}. The notebook and the "
-        "workers that have imported it go on with what they have; workers that import it from now on read the new "
-        f"file. To use the new one everywhere: import importlib, sys; {what}. To have that done before each cell: "
-        "%load_ext autoreload and %autoreload 2."
+        f"cellmill: {shown} was changed after this notebook imported {name}. {then} To use the "
+        f"new one everywhere: import importlib, sys; {what}. To have that done before each cell: %load_ext autoreload "
+        "and %autoreload 2."
     )

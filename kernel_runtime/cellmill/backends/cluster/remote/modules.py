@@ -1,0 +1,235 @@
+"""The caller's own modules in a remote worker: as the caller has them, and only while its packs run.
+
+A worker may live for days, and has in `sys.modules` what it imported first. So a caller's modules come as sources, and
+are loaded from them. While no pack of this caller runs, `sys.modules` is as others have it: with their modules of these
+names, and without the caller's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Mapping
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from ....by_value import module_reads
+from ....by_value.import_log import Imported, users_own, version_of
+from ....by_value.module_sources import Source, digest_of, text_of
+from .sent_modules import as_loaded, depend_on, spec_of
+
+Listing = Mapping[str, Source]  # by name
+_ABSENT = object()
+
+
+class CallerModules:
+    """Those of one caller in this process, for all of its lanes here."""
+
+    def __init__(self) -> None:
+        self.generation = -1  # which of its versions: with another one all are loaded anew
+        self.sources: dict[str, Source] = {}
+        self.texts: dict[bytes, bytes] = {}  # by digest
+        self.others: dict[str, ModuleType] = {}  # modules of others that are the same, and are used
+        self.imported: dict[str, Imported] = {}  # those of the user's that did not come from the caller
+        self.parents: set[str] = set()  # packages without a source that only hold what came
+        self.running = 0  # packs
+        self._loaded: dict[str, ModuleType] = {}  # while they are not in `sys.modules`
+        self._reads: Any = module_reads.NOTHING  # what was set in them, meanwhile
+        self._hidden: dict[str, ModuleType] = {}  # of others, while ours are there
+        self._attributes: list[
+            tuple[ModuleType, str, Any]
+        ] = []  # of packages that are not ours, as they were
+
+    def lacking(self, listing: Listing) -> list[str]:
+        """Return the names of those whose texts are not here, neither known nor in a file of that path."""
+        found = []
+        for name, source in listing.items():
+            if source.digest not in self.texts:
+                text = text_of(source.path)
+                if text is not None and digest_of(text) == source.digest:
+                    self.texts[source.digest] = text
+                else:
+                    found.append(name)
+        return found
+
+    def learn(self, generation: int, listing: Listing, texts: Mapping[bytes, bytes]) -> bool:
+        """Take in sources; return whether modules that were loaded here have gone, to be loaded anew."""
+        if generation < self.generation:  # by way of a lane that goes
+            return False
+        self.texts.update(texts)
+        self.lacking(listing)
+        anew = generation != self.generation or any(
+            self.imported[name].path != source.path
+            or self.imported[name].version != version_of(source.path)
+            or digest_of(text_of(source.path) or b"") != source.digest
+            for name, source in listing.items()
+            if name in self.imported
+        )
+        here = _active is self
+        if here:
+            self.take_out()
+        if generation != self.generation:
+            self.sources.clear()
+        self.sources.update(listing)
+        self.generation = generation
+        if anew:
+            self._loaded.clear()
+            self.imported.clear()
+            self._reads = module_reads.NOTHING
+        self.others.clear()
+        self.texts = {s.digest: self.texts[s.digest] for s in self.sources.values() if s.digest in self.texts}
+        if here:
+            self.put_in()
+        return anew
+
+    def _names(self) -> set[str]:
+        """Return the names that mean something else for this caller than for others."""
+        return (self.sources.keys() - self.others.keys()) | self.imported.keys() | self.parents
+
+    def put_in(self) -> None:
+        """Have `sys.modules` be the caller's."""
+        self._look_at_others()
+        names = self._names()
+        self._hidden = {name: sys.modules.pop(name) for name in names & sys.modules.keys()}
+        sys.modules.update(self._loaded)
+        for name in self._hidden.keys() | self._loaded.keys():
+            self._bind(name, names)
+        module_reads.put_back(self._reads)
+        self._loaded = {}
+
+    def _bind(self, name: str, names: set[str]) -> None:
+        """In a package that is not the caller's this submodule is."""
+        package, _, child = name.rpartition(".")
+        parent = sys.modules.get(package) if package and package not in names else None
+        if parent is None:
+            return
+        self._attributes.append((parent, child, vars(parent).get(child, _ABSENT)))
+        _set(parent, child, sys.modules.get(name, _ABSENT))
+
+    def take_out(self) -> None:
+        """Have `sys.modules` be as others have it."""
+        names = self._names()
+        self._loaded = {name: sys.modules.pop(name) for name in names & sys.modules.keys()}
+        for name in self._loaded:  # those that were imported meanwhile
+            package, _, child = name.rpartition(".")
+            parent = sys.modules.get(package) if package and package not in names else None
+            if parent is not None and not any(p is parent and c == child for p, c, _ in self._attributes):
+                _set(parent, child, _ABSENT)
+        for parent, child, value in self._attributes:
+            _set(parent, child, value)
+        self._attributes = []
+        self._reads = module_reads.set_aside(names)
+        sys.modules.update(self._hidden)
+        self._hidden = {}
+
+    def _look_at_others(self) -> None:
+        """Find modules of others that were loaded from these very texts, and use them: not those that refer to others
+        that differ.
+        """
+        there = (self.sources.keys() & sys.modules.keys()) - self._loaded.keys()
+        if all(self.others.get(name) is sys.modules[name] for name in there):
+            return
+        same = {name for name in there if as_loaded(sys.modules[name], self.sources[name])}
+        differ = there - same
+        while differ:
+            also = {n for n in same if depend_on(n, self.sources[n], self.texts, differ)}
+            if not also:
+                break
+            same -= also
+            differ |= also
+        self.others = {name: sys.modules[name] for name in same}
+
+
+class _Finder:
+    """Finds modules for the caller whose packs run."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        caller = _active
+        if caller is None:
+            return None
+        source = caller.sources.get(name)
+        text = None if source is None else caller.texts.get(source.digest)
+        if source is not None and text is not None and name not in caller.others:
+            return spec_of(name, source, text)
+        for finder in [each for each in sys.meta_path if each is not self]:
+            spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
+            if spec is not None:
+                version = version_of(str(spec.origin)) if users_own(str(spec.origin)) else None
+                if version is not None and name not in sys.modules:
+                    caller.imported[name] = Imported(name, str(spec.origin), version)
+                return spec
+        if any(each.startswith(f"{name}.") for each in caller.sources):
+            caller.parents.add(name)
+            return ModuleSpec(name, None, is_package=True)
+        return None
+
+
+_finder = _Finder()
+_lock = threading.RLock()
+_callers: dict[bytes, CallerModules] = {}
+_active: CallerModules | None = None  # whose modules are in `sys.modules`
+
+
+def lacking(token: bytes, listing: Listing) -> list[str]:
+    """Return the names of the modules whose texts have to come."""
+    with _lock:
+        return _callers.setdefault(token, CallerModules()).lacking(listing)
+
+
+def learn(token: bytes, generation: int, listing: Listing, texts: Mapping[bytes, bytes]) -> bool:
+    """See `CallerModules.learn`."""
+    with _lock:
+        return _callers.setdefault(token, CallerModules()).learn(generation, listing, texts)
+
+
+def enter(token: bytes) -> CallerModules | None:
+    """A pack of this caller begins. `leave` follows."""
+    with _lock:
+        caller = _callers.get(token)
+        if caller is not None:
+            caller.running += 1
+            _switch(caller)
+        return caller
+
+
+def leave(caller: CallerModules | None) -> None:
+    """It has ended."""
+    if caller is None:
+        return
+    with _lock:
+        caller.running -= 1
+        if not caller.running and caller is _active:
+            _switch(next((other for other in _callers.values() if other.running), None))
+
+
+def _switch(caller: CallerModules | None) -> None:
+    global _active
+    if caller is _active:
+        return
+    if _active is not None:
+        _active.take_out()
+    elif _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    _active = caller
+    if caller is not None:
+        caller.put_in()
+    else:
+        with contextlib.suppress(ValueError):
+            sys.meta_path.remove(_finder)
+
+
+def forget(token: bytes) -> None:
+    """The caller has gone."""
+    with _lock:
+        caller = _callers.pop(token, None)
+        if caller is not None and caller is _active:
+            _switch(next((other for other in _callers.values() if other.running), None))
+
+
+def _set(parent: ModuleType, child: str, value: Any) -> None:
+    if value is not _ABSENT:
+        setattr(parent, child, value)
+    elif child in vars(parent):
+        delattr(parent, child)

@@ -1,0 +1,186 @@
+"""The user's own modules on workers that Cellmill did not start: tasks get what the kernel has, others their own."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cellmill import Executor, run_registry
+from cellmill.by_value import kernel_modules
+from tests.support.helpers import SECONDS
+from tests.support.rays import OwnRay
+from tests.support.waiting import until
+
+_numbers = itertools.count()
+_times = itertools.count(1_700_000_000, 10)
+
+
+def _dask() -> Iterator[tuple[Executor, Any]]:
+    distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
+    with (
+        distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=2,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=50,
+        ) as made,
+        distributed.Client(made, set_as_default=False) as client,
+        Executor(backend=client) as ex,
+    ):
+        yield ex, client
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[tuple[Executor, Any]]:
+    """An executor, and the client of its cluster: one process with two threads."""
+    yield from _dask()
+
+
+@pytest.fixture(scope="module")
+def ray(own_ray: OwnRay) -> Iterator[Executor]:
+    """On a Ray that was there before."""
+    with Executor(1, backend=own_ray.backend) as guest:
+        yield guest
+
+
+@pytest.fixture(params=["dask", "ray"])
+def ex(request: pytest.FixtureRequest) -> Executor:
+    found: Any = request.getfixturevalue(request.param)
+    return found[0] if request.param == "dask" else found
+
+
+class Module:
+    """A module of the user's own, written anew with a later time stamp each time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.stem
+
+    def write(self, text: str) -> None:
+        self.path.write_text(text)
+        os.utime(self.path, (now := next(_times), now))
+
+    def load(self) -> Any:
+        """As a notebook imports it, or imports it again."""
+        if self.name in sys.modules:
+            return importlib.reload(sys.modules[self.name])
+        importlib.invalidate_caches()
+        return importlib.import_module(self.name)
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Module]:
+    """One that the kernel finds."""
+    monkeypatch.syspath_prepend(tmp_path)
+    made = Module(tmp_path / f"cellmill_own_{next(_numbers)}.py")
+    made.write("def f(): return 1\n")
+    yield made
+    sys.modules.pop(made.name, None)
+
+
+def test_edited_and_reloaded(ex: Executor, module: Module) -> None:
+    m = module.load()
+    assert ex.submit(m.f).result(SECONDS) == 1
+    assert list(ex.map(lambda _: m.f(), range(20))) == [1] * 20
+    for value in (22, 333):
+        module.write(f"def f(): return {value}\n")
+        module.load()
+        assert ex.submit(m.f).result(SECONDS) == value
+        assert list(ex.map(lambda _: m.f(), range(20))) == [value] * 20
+        assert set(ex.run_on_workers(lambda: m.f())) == {value}
+
+
+def test_edited_and_not_reloaded(ex: Executor, module: Module, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tasks go on with what the kernel has, and it is said what to type."""
+    m = module.load()
+    assert ex.submit(m.f).result(SECONDS) == 1
+    module.write("def f(): return 22\n")
+    run_registry.bump_epoch()
+    assert ex.submit(m.f).result(SECONDS) == 1
+    ex.restart()
+    assert ex.submit(m.f).result(SECONDS) == 1
+    told = capsys.readouterr().err
+    assert f"importlib.reload({module.name})" in told
+    assert "tasks go on with what the notebook has" in told
+
+
+def test_a_worker_without_the_file(ex: Executor, module: Module) -> None:
+    """As on another machine: the source comes from the kernel, also that of a package and what it refers to."""
+    package = module.path.parent / f"{module.name}_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .inner import Thing\n")
+    (package / "inner.py").write_text("class Thing:\n    def __init__(self, x): self.x = x\n")
+    m, p = module.load(), importlib.import_module(package.name)
+    kernel_modules.modules.note()  # as at the end of each cell
+    for path in (module.path, package / "__init__.py", package / "inner.py"):
+        path.unlink()
+    assert ex.submit(m.f).result(SECONDS) == 1
+    made = ex.submit(p.Thing, 5).result(SECONDS)
+    assert type(made) is p.Thing
+    assert made.x == 5
+    ex.restart()  # others lanes ask for the texts when they begin
+    assert ex.submit(lambda: (m.f(), p.Thing(6).x)).result(SECONDS) == (1, 6)
+
+
+def test_imported_by_the_task_alone(ex: Executor, module: Module) -> None:
+    """The kernel does not have it: its file is what counts."""
+    name = module.name
+
+    def imported(_: int) -> Any:
+        return __import__(name).f()
+
+    run_registry.bump_epoch()
+    assert set(ex.map(imported, range(20))) == {1}
+    module.write("def f(): return 22\n")
+    until(lambda: not ex.stats().running)
+    run_registry.bump_epoch()
+    assert set(ex.map(imported, range(20))) == {22}
+
+
+def test_data_that_the_kernel_set(ex: Executor, module: Module) -> None:
+    module.write("LIMIT = 1\ndef f(): return LIMIT\n")
+    m = module.load()
+    m.LIMIT = 5
+    assert ex.submit(m.f).result(SECONDS) == 5
+    module.write("LIMIT = 2\ndef f(): return LIMIT + 0\n")
+    module.load()
+    assert ex.submit(m.f).result(SECONDS) == 2
+    m.LIMIT = 7
+    assert ex.submit(m.f).result(SECONDS) == 7
+
+
+def _value_of(name: str, folder: str = "") -> Any:
+    """What a Dask task of others gets."""
+    if folder and folder not in sys.path:
+        sys.path.insert(0, folder)
+    return __import__(name).f()
+
+
+def test_what_others_have_imported_there_stays_theirs(
+    dask: tuple[Executor, Any], module: Module, tmp_path: Path
+) -> None:
+    """A worker that lives long has the module of an earlier notebook: tasks get the kernel's, and others theirs."""
+    ex, client = dask
+    dependent = Module(tmp_path / f"{module.name}_dependent.py")
+    dependent.write(f"from {module.name} import f as g\ndef f(): return g()\n")
+    names = (module.name, dependent.name)
+    for name in names:
+        assert set(client.run(_value_of, name, str(tmp_path)).values()) == {1}
+    module.write("def f(): return 22\n")
+    m, d = module.load(), dependent.load()
+    try:
+        assert ex.submit(lambda: (m.f(), d.f())).result(SECONDS) == (22, 22)
+        assert list(ex.map(lambda _: d.f(), range(20))) == [22] * 20
+        for name in names:
+            assert set(client.run(_value_of, name).values()) == {1}
+    finally:
+        sys.modules.pop(dependent.name, None)
+    assert set(client.run(lambda: sum("cellmill" in str(each) for each in sys.meta_path)).values()) == {0}

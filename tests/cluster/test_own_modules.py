@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import itertools
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cellmill import Executor, run_registry
+from cellmill import Executor, UsageError, run_registry
+from cellmill.backends.cluster import shipping
+from cellmill.backends.cluster.remote import shipped
 from cellmill.by_value import kernel_modules
 from tests.support.helpers import SECONDS
 from tests.support.rays import OwnRay
@@ -22,7 +26,9 @@ _numbers = itertools.count()
 _times = itertools.count(1_700_000_000, 10)
 
 
-def _dask() -> Iterator[tuple[Executor, Any]]:
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Of a cluster that Cellmill did not start: one process with two threads."""
     distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
     with (
         distributed.LocalCluster(
@@ -33,15 +39,14 @@ def _dask() -> Iterator[tuple[Executor, Any]]:
             silence_logs=50,
         ) as made,
         distributed.Client(made, set_as_default=False) as client,
-        Executor(backend=client) as ex,
     ):
-        yield ex, client
+        yield client
 
 
 @pytest.fixture(scope="module")
-def dask() -> Iterator[tuple[Executor, Any]]:
-    """An executor, and the client of its cluster: one process with two threads."""
-    yield from _dask()
+def dask(client: Any) -> Iterator[Executor]:
+    with Executor(backend=client) as ex:
+        yield ex
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +58,8 @@ def ray(own_ray: OwnRay) -> Iterator[Executor]:
 
 @pytest.fixture(params=["dask", "ray"])
 def ex(request: pytest.FixtureRequest) -> Executor:
-    found: Any = request.getfixturevalue(request.param)
-    return found[0] if request.param == "dask" else found
+    found: Executor = request.getfixturevalue(request.param)
+    return found
 
 
 class Module:
@@ -165,10 +170,10 @@ def _value_of(name: str, folder: str = "") -> Any:
 
 
 def test_what_others_have_imported_there_stays_theirs(
-    dask: tuple[Executor, Any], module: Module, tmp_path: Path
+    dask: Executor, client: Any, module: Module, tmp_path: Path
 ) -> None:
     """A worker that lives long has the module of an earlier notebook: tasks get the kernel's, and others theirs."""
-    ex, client = dask
+    ex = dask
     dependent = Module(tmp_path / f"{module.name}_dependent.py")
     dependent.write(f"from {module.name} import f as g\ndef f(): return g()\n")
     names = (module.name, dependent.name)
@@ -184,3 +189,78 @@ def test_what_others_have_imported_there_stays_theirs(
     finally:
         sys.modules.pop(dependent.name, None)
     assert set(client.run(lambda: sum("cellmill" in str(each) for each in sys.meta_path)).values()) == {0}
+
+
+# -- packages that are shipped
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """The folder of a package, which nobody finds."""
+    made = tmp_path / "away" / f"cellmill_shipped_{next(_numbers)}"
+    made.mkdir(parents=True)
+    (made / "__init__.py").write_text(
+        "from pathlib import Path\nfrom .inner import X\ndata = Path(__file__).with_name('data.txt').read_text\n"
+    )
+    (made / "inner.py").write_text("X = 1\n")
+    (made / "late.py").write_text("def f(): return 1\n")
+    (made / "data.txt").write_text("beside")
+    return made
+
+
+def _of_package(name: str) -> tuple[Any, ...]:
+    made, late = importlib.import_module(name), importlib.import_module(f"{name}.late")
+    return made.X, made.data(), late.f(), made.__file__
+
+
+def _finds(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+@pytest.mark.parametrize("backend", ["dask", "ray"])
+def test_packages_that_workers_lack(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, package: Path, backend: str, where: str
+) -> None:
+    if where == "elsewhere":  # the folders of the kernel are not those of the same names there
+        monkeypatch.setattr(shipping, "mark_of", lambda roots: b"elsewhere" + shipped.mark_of(roots))
+    ray = backend == "ray"
+    target = request.getfixturevalue("own_ray").backend if ray else request.getfixturevalue("client")
+    with Executor(1 if ray else None, backend=target, ship=[str(package)]) as ex:
+        *found, file = ex.submit(_of_package, package.name).result(SECONDS)
+        assert found == [1, "beside", 1]
+        assert (file == str(package / "__init__.py")) == (where == "here")
+        (package / "late.py").write_text("def f(): return 22\n")
+        run_registry.bump_epoch()
+        assert ex.submit(_of_package, package.name).result(SECONDS)[:3] == (1, "beside", 22)
+        if not ray:
+            # others do not find it, once no lane is set up
+            until(lambda: set(target.run(_finds, package.name).values()) == {False})
+        # the kernel has it, too, and another version than the folder now
+        monkeypatch.syspath_prepend(package.parent)
+        m = importlib.import_module(package.name)
+        m.X = 5
+        assert ex.submit(lambda: (m.X, m.data())).result(SECONDS) == (5, "beside")
+        if not ray:
+            target.cluster.scale(2)
+            until(lambda: len({w.pid for w in ex.workers()}) == 2)  # one that joins later
+            found = ex.run_on_workers(partial(_of_package, package.name))
+            assert {each[1:3] for each in found} == {("beside", 22)}
+            places = {os.path.dirname(each[3]) for each in found}
+    sys.modules.pop(package.name)
+    if not ray and where == "elsewhere":
+        assert len(places) == 2
+        until(lambda: not any(any(target.run(os.path.exists, each).values()) for each in places))
+
+
+def test_what_cannot_be_shipped(tmp_path: Path, client: Any) -> None:
+    (tmp_path / "source" / "inside").mkdir(parents=True)
+    (tmp_path / "source" / "inside" / "__init__.py").write_text("")
+    for path, says in (
+        (tmp_path / "nowhere", "there is no folder .*nowhere"),
+        (tmp_path / "source", r"has no Python file. Name the package in it: .*source/inside"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            Executor(backend=client, ship=path)
+    with pytest.raises(TypeError, match="no option 'ship'"):
+        Executor(1, ship=[str(tmp_path)])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KNOWN = ("local", "threads", "dask", "ray", "inline")
 
-_OF_CLUSTERS = ("memory", "proxies", "proxy_above")
+_OF_CLUSTERS = ("memory", "proxies", "proxy_above", "ship")
 _DASK_ADDRESSES = ("tcp://", "tls://", "ws://", "wss://", "inproc://", "ucx://")
 
 __all__ = ["KNOWN", "create"]

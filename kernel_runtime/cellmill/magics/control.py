@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from typing import Any
 
 import cellmill
 from cellmill.diagnostics.blame import cancelling
@@ -17,8 +18,8 @@ from cellmill.views import recording
 
 SWITCH = ("on", "off")
 USAGE = (
-    "%cellmill [status | workers N | backend NAME|ADDRESS | preload MOD… | policy NAME | resources NAME=N…"
-    " | output label|plain|lines N"
+    "%cellmill [status | workers N | backend NAME|ADDRESS [--ship DIR…] | preload MOD… | policy NAME"
+    " | resources NAME=N… | output label|plain|lines N"
     " | wait SECONDS | traceback full|short | profile [on|off] | record FILE|stop | compare RUN RUN | dask on|off"
     " | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
 )
@@ -27,7 +28,8 @@ HELP = """Show the workers, or change their settings.
 
     %cellmill [status]             backend, workers, counts and settings
     %cellmill workers N            run N workers; their BLAS and OpenMP share the cores
-    %cellmill backend NAME|ADDRESS run tasks elsewhere: local, threads, dask, ray, inline, or an address of a cluster
+    %cellmill backend NAME|ADDRESS run tasks elsewhere: local, threads, dask, ray, inline, or an address of a cluster;
+                                   --ship DIR… sends workers of a cluster the packages in these folders
     %cellmill preload MOD…         import modules once, before workers start (quick restarts)
     %cellmill policy NAME          which worker takes the next task
     %cellmill resources NAME=N…    how much there is of what tasks ask for by --resources: gpu=2 licence=1 memory=64GB
@@ -105,10 +107,18 @@ def _workers(line: Line, command: Word, arguments: list[Word]) -> str:
 
 
 def _backend(line: Line, command: Word, arguments: list[Word]) -> str:
-    word = _one(line, command, arguments, "a name")
+    at = next((i for i, word in enumerate(arguments) if word.text == "--ship"), len(arguments))
+    word, folders = _one(line, command, arguments[:at], "a name"), arguments[at + 1 :]
+    if at < len(arguments) and not folders:
+        raise line.at("--ship needs the folders of packages", arguments[at])
+    options: dict[str, Any] = {"ship": [folder.text for folder in folders]} if folders else {}
     previous = cellmill.default_executor()
     try:
-        executor = cellmill.Executor(backend=word.text, resources=previous.resources)
+        executor = cellmill.Executor(backend=word.text, resources=previous.resources, **options)
+    except TypeError:
+        if not folders:
+            raise
+        raise line.at("only a cluster's backend takes --ship", arguments[at]) from None
     except cellmill.CellmillError as error:
         raise line.at(str(error), word) from None
     cellmill.set_default_executor(executor)

@@ -4,14 +4,14 @@
 
 In the kernel: `pool.py` has the lanes that the scheduler sees as its workers; each remote worker has a `lane.py`,
 which begins with `handshake.py`. `packs_in_flight.py` and `tasks_in_flight.py` know what was sent; `rebalancing.py`
-has tasks come back, `retiring.py` ends lanes, `modules.py` sends the user's own modules, `output.py` hears what tasks
-print, `measuring.py` asks what remote workers use, `profiling.py` what they execute, `dashboard.py` finds the
-cluster's own dashboard, `diagnostics.py` says what goes wrong.
+has tasks come back, `retiring.py` ends lanes, `modules.py` sends the user's own modules and `shipping.py` folders of
+packages, `output.py` hears what tasks print, `measuring.py` asks what remote workers use, `profiling.py` what they
+execute, `dashboard.py` finds the cluster's own dashboard, `diagnostics.py` says what goes wrong.
 
 At the other end, in `remote/`: engines call `entry.py`; a `runner.py` runs packs (`work.py`, `functions.py`) with the
 settings of its caller (`context.py`), and gathers what is printed (`output.py`); `modules.py` has the caller's
-modules there (`sent_modules.py`) while packs run; `measure.py` (for Dask by `heartbeat.py`) tells what the process
-uses, `profiler.py` samples its tasks.
+modules there (`sent_modules.py`, `shipped.py`) while packs run; `measure.py` (for Dask by `heartbeat.py`) tells what
+the process uses, `profiler.py` samples its tasks.
 
 Between them: `pack.py` is the bytes, `page.py` tells what runs, `clocks.py` aligns stamps; `values/` keeps large
 values outside.

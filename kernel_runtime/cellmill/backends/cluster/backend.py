@@ -21,6 +21,7 @@ from .pool import LanePool
 from .profiling import RemoteProfiling
 from .results import TOLD, ClusterResults, ClusterSender
 from .sharing import ClusterSharing
+from .shipping import Shipping
 from .stopping import RemoteStopper
 from .values.proxies import Keeper
 from .values.proxies import keeper as make_keeper
@@ -52,7 +53,10 @@ class ClusterBackend(ScheduledBackend):
         memory: int = 0,
         proxies: Any = None,
         proxy_above: Any = None,
+        ship: Any = (),
     ) -> None:
+        """``ship``: folders of packages, and .py files, that remote workers do not have."""
+        shipping = Shipping(ship)
         self.name = engine.name
         self.keeper: Keeper | None = None
         self.engine = engine
@@ -87,6 +91,7 @@ class ClusterBackend(ScheduledBackend):
                 self.sender.plain.settings.base,
                 self.keeper,
                 options,
+                shipping,
                 self.sender.plain.look_again,
             )
             undo.callback(self.pool.modules.close)

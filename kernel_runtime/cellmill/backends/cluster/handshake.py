@@ -80,7 +80,7 @@ class Greeter(Protocol):
 
     def hear(self, frames: memoryview) -> None: ...
 
-    def texts(self, names: Iterable[str]) -> Texts: ...
+    def texts(self, names: Iterable[str], shipped: bool) -> tuple[Texts, bytes | None]: ...
 
     def initializer_failed(self, error: bytes) -> None: ...
 
@@ -95,7 +95,7 @@ def greet(lane: Greeter, settings: bytes) -> bool:
         # settings are pickled: they go where the first exchange has found the same versions
         answer = _exchange(lane, [settings] if count == 1 else [])
         if answer is not None and answer.get("lacking"):
-            answer = _exchange(lane, [settings, pickle.dumps(lane.texts(answer["lacking"]))])
+            answer = _exchange(lane, [settings, pickle.dumps(lane.texts(*answer["lacking"]))])
         if answer is None:
             return False
         if count == 0:

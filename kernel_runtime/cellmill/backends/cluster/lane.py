@@ -56,7 +56,7 @@ class LaneHost(Protocol):
     def hear(self, index: int, frames: memoryview) -> None:
         """Take what tasks of this lane have printed."""
 
-    def texts(self, names: Iterable[str]) -> Texts: ...
+    def texts(self, names: Iterable[str], shipped: bool) -> tuple[Texts, bytes | None]: ...
 
     def initializer_failed(self, data: bytes) -> None: ...
 
@@ -203,9 +203,9 @@ class Lane:
         """Pass on output that tasks of this lane have printed."""
         self.pool.hear(self.index, frames)
 
-    def texts(self, names: Iterable[str]) -> Texts:
-        """Return the texts of modules of these names, which the remote worker lacks."""
-        return self.pool.texts(names)
+    def texts(self, names: Iterable[str], shipped: bool) -> tuple[Texts, bytes | None]:
+        """Return what the remote worker lacks: texts of modules of these names, the archive of what is shipped."""
+        return self.pool.texts(names, shipped)
 
     def initializer_failed(self, error: bytes) -> None:
         self.pool.initializer_failed(error)

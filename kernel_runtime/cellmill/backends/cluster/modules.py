@@ -20,8 +20,11 @@ from ...serialization.functions import FunctionTable
 from ..scheduled.requests import Requests
 from ..scheduled.stale import StaleModules
 from .pack import MODULES
+from .remote.shipped import Shipment
+from .shipping import Shipping
 
-Listed = tuple[int, dict[str, Source]]  # which version of all it is, and the modules by name
+# which version of all it is, the modules by name, and what is shipped
+Listed = tuple[int, dict[str, Source], Shipment | None]
 Texts = dict[bytes, bytes]  # by digest
 
 MOST_BYTES = 1 << 18  # of texts in a request; one alone may be longer
@@ -45,8 +48,11 @@ class Pool(Protocol):
 class SentModules:
     """What the remote workers of one pool have of them; from any thread."""
 
-    def __init__(self, pool: Pool, functions: FunctionTable, look_again: Callable[[], Any]) -> None:
+    def __init__(
+        self, pool: Pool, functions: FunctionTable, shipping: Shipping, look_again: Callable[[], Any]
+    ) -> None:
         """``look_again``: has the next call look at what it sends."""
+        self.shipping = shipping
         self._pool = pool
         self._functions = functions
         self._stale = StaleModules(pool.members, lambda *_: self._begin_anew(), functions, sent=True)
@@ -55,7 +61,7 @@ class SentModules:
         self._epoch = 0
         self.close = kernel_modules.watch_imports(look_again)
         kernel_modules.modules.note()
-        self.listed: Listed = (1, _present())
+        self.listed: Listed = (1, _present(), shipping.shipment)
 
     def hear(self, worker: int, inherited: bool, imported: Iterable[Imported]) -> None:
         """A remote worker tells what tasks have imported there from files."""
@@ -81,21 +87,25 @@ class SentModules:
             self._stale.look()
             if kernel_modules.modules.note():
                 self._functions.look_up_again()
+            new_cell = run_registry.epoch() != self._epoch
             self._count, self._epoch = len(sys.modules), run_registry.epoch()
-            generation, before = self.listed
+            generation, before, shipment = self.listed
             now = _present()
-            if any(now.get(name) != source for name, source in before.items()):
+            other = any(now.get(name) != source for name, source in before.items())
+            if other:
                 self._functions.look_up_again()
-                self.listed = (generation, now)
+            if (new_cell and self.shipping.look()) or other:
+                self.listed = (generation, now, self.shipping.shipment)
                 self._begin_anew()
             elif len(now) > len(before):
-                self.listed = (generation, now)
+                self.listed = (generation, now, shipment)
                 self._send({name: source for name, source in now.items() if name not in before})
 
     def renew(self) -> None:
         """Have remote workers load all of them anew, once new lanes have taken the places of all."""
         with self._lock:
-            self.listed = (self.listed[0] + 1, self.listed[1])
+            self.shipping.look()
+            self.listed = (self.listed[0] + 1, self.listed[1], self.shipping.shipment)
 
     def _begin_anew(self) -> None:
         self.renew()

@@ -34,6 +34,7 @@ from .pack import CONTEXT
 from .packs_in_flight import SentPacks
 from .rebalancing import Rebalancing
 from .retiring import Retiring
+from .shipping import Shipping
 from .values import folders
 from .values.proxies import Keeper
 
@@ -59,6 +60,7 @@ class LanePool:
         base: ProcessSettings,
         keeper: Keeper | None,
         options: CommonOptions,
+        shipping: Shipping,
         look_again: Callable[[], Any],
     ) -> None:
         """``look_again``: has the next call look at what the kernel has imported."""
@@ -75,7 +77,7 @@ class LanePool:
         self.restarts = 0
         self.closed = False
         self.context = ContextWatch(base)
-        self.modules = SentModules(self, host.functions, look_again)
+        self.modules = SentModules(self, host.functions, shipping, look_again)
         self.settings = Settings(self.preloaded, options.pickled_initializer(), keeper)
         self.remotes: dict[Hashable, RemoteWorker] = {}
         self.lanes: dict[Hashable, Lane] = {}  # by their remote workers
@@ -166,9 +168,9 @@ class LanePool:
         """Return the pickled settings that the remote worker with this page receives before its first task."""
         return self.settings.encode(page, self.context.settings, self.modules.listed)
 
-    def texts(self, names: Iterable[str]) -> Texts:
-        """Return the texts of modules of these names."""
-        return self.modules.texts(names)
+    def texts(self, names: Iterable[str], shipped: bool) -> tuple[Texts, bytes | None]:
+        """Return the texts of modules of these names, and the archive of what is shipped if it is wanted."""
+        return self.modules.texts(names), self.modules.shipping.archive() if shipped else None
 
     def hear(self, index: int, frames: memoryview) -> None:
         """Pass on output that tasks of a lane have printed."""

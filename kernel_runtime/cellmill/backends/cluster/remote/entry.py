@@ -128,8 +128,9 @@ def _greet(data: list[Any], begun: int) -> bytes:
             settings = pickle.loads(data[1])
             if len(data) > 2 or not _lacks(head.token, settings, answer):
                 if settings["process"] != measure.process():
-                    texts = pickle.loads(data[2]) if len(data) > 2 else {}
-                    generation, listing = settings["modules"]
+                    generation, listing, shipment = settings["modules"]
+                    texts, archive = pickle.loads(data[2]) if len(data) > 2 else ({}, None)
+                    modules.take_shipment(head.token, shipment, archive)
                     modules.learn(head.token, generation, listing, texts)
                 answer["page"] = _runner(head.token, head.runner).settle_in(settings)
         except BaseException as error:
@@ -138,10 +139,13 @@ def _greet(data: list[Any], begun: int) -> bytes:
 
 
 def _lacks(token: bytes, settings: dict[str, Any], answer: dict[str, Any]) -> bool:
-    """Whether texts of modules have to come first; the answer names them."""
+    """Whether texts of modules, or what is shipped, have to come first; the answer names them."""
     if settings["process"] != measure.process():
-        answer["lacking"] = modules.lacking(token, settings["modules"][1])
-    return bool(answer.get("lacking"))
+        _, listing, shipment = settings["modules"]
+        names, archive = modules.lacking(token, listing, shipment)
+        if names or archive:
+            answer["lacking"] = names, archive
+    return "lacking" in answer
 
 
 def _runner(token: bytes, number: int) -> RemoteRunner:

@@ -19,6 +19,7 @@ from ....by_value import module_reads
 from ....by_value.import_log import Imported, users_own, version_of
 from ....by_value.module_sources import Source, digest_of, text_of
 from .sent_modules import as_loaded, depend_on, spec_of
+from .shipped import Shipment, Shipped, is_here
 
 Listing = Mapping[str, Source]  # by name
 _ABSENT = object()
@@ -33,7 +34,10 @@ class CallerModules:
         self.texts: dict[bytes, bytes] = {}  # by digest
         self.others: dict[str, ModuleType] = {}  # modules of others that are the same, and are used
         self.imported: dict[str, Imported] = {}  # those of the user's that did not come from the caller
-        self.parents: set[str] = set()  # packages without a source that only hold what came
+        self.beside: set[str] = (
+            set()
+        )  # packages without a source that only hold what came; parts of what is shipped
+        self.shipped: Shipped | None = None
         self.running = 0  # packs
         self._loaded: dict[str, ModuleType] = {}  # while they are not in `sys.modules`
         self._reads: Any = module_reads.NOTHING  # what was set in them, meanwhile
@@ -53,6 +57,20 @@ class CallerModules:
                 else:
                     found.append(name)
         return found
+
+    def lacks(self, shipment: Shipment | None) -> bool:
+        """Whether the archive of this shipment has to come."""
+        if shipment is None or (self.shipped is not None and self.shipped.shipment == shipment):
+            return False
+        return not is_here(shipment)
+
+    def take_shipment(self, shipment: Shipment | None, archive: bytes | None) -> None:
+        """Have what is shipped be found. A new shipment comes with a new generation, which loads all anew."""
+        if shipment is None or (self.shipped is not None and self.shipped.shipment == shipment):
+            return
+        before, self.shipped = self.shipped, Shipped(shipment, archive)
+        if before is not None:
+            before.remove()
 
     def learn(self, generation: int, listing: Listing, texts: Mapping[bytes, bytes]) -> bool:
         """Take in sources; return whether modules that were loaded here have gone, to be loaded anew."""
@@ -77,6 +95,7 @@ class CallerModules:
         if anew:
             self._loaded.clear()
             self.imported.clear()
+            self.beside.clear()
             self._reads = module_reads.NOTHING
         self.others.clear()
         self.texts = {s.digest: self.texts[s.digest] for s in self.sources.values() if s.digest in self.texts}
@@ -86,7 +105,13 @@ class CallerModules:
 
     def _names(self) -> set[str]:
         """Return the names that mean something else for this caller than for others."""
-        return (self.sources.keys() - self.others.keys()) | self.imported.keys() | self.parents
+        names = (self.sources.keys() - self.others.keys()) | self.imported.keys() | self.beside
+        if self.shipped is not None:
+            names.update(name for name in list(sys.modules) if self._is_shipped(name))
+        return names
+
+    def _is_shipped(self, name: str) -> bool:
+        return self.shipped is not None and name.partition(".")[0] in self.shipped.names
 
     def put_in(self) -> None:
         """Have `sys.modules` be the caller's."""
@@ -129,6 +154,7 @@ class CallerModules:
         that differ.
         """
         there = (self.sources.keys() & sys.modules.keys()) - self._loaded.keys()
+        there = {name for name in there if not self._is_shipped(name)}
         if all(self.others.get(name) is sys.modules[name] for name in there):
             return
         same = {name for name in there if as_loaded(sys.modules[name], self.sources[name])}
@@ -149,10 +175,14 @@ class _Finder:
         caller = _active
         if caller is None:
             return None
-        source = caller.sources.get(name)
+        source, shipped = caller.sources.get(name), caller.shipped
         text = None if source is None else caller.texts.get(source.digest)
         if source is not None and text is not None and name not in caller.others:
-            return spec_of(name, source, text)
+            place = source.path if shipped is None else shipped.place(source.path)
+            return spec_of(name, source._replace(path=place), text)
+        spec = None if shipped is None else shipped.find(name, path)
+        if spec is not None:
+            return spec
         for finder in [each for each in sys.meta_path if each is not self]:
             spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
             if spec is not None:
@@ -161,7 +191,7 @@ class _Finder:
                     caller.imported[name] = Imported(name, str(spec.origin), version)
                 return spec
         if any(each.startswith(f"{name}.") for each in caller.sources):
-            caller.parents.add(name)
+            caller.beside.add(name)
             return ModuleSpec(name, None, is_package=True)
         return None
 
@@ -172,10 +202,17 @@ _callers: dict[bytes, CallerModules] = {}
 _active: CallerModules | None = None  # whose modules are in `sys.modules`
 
 
-def lacking(token: bytes, listing: Listing) -> list[str]:
-    """Return the names of the modules whose texts have to come."""
+def lacking(token: bytes, listing: Listing, shipment: Shipment | None) -> tuple[list[str], bool]:
+    """Return the names of the modules whose texts have to come, and whether the archive of what is shipped has to."""
     with _lock:
-        return _callers.setdefault(token, CallerModules()).lacking(listing)
+        caller = _callers.setdefault(token, CallerModules())
+        return caller.lacking(listing), caller.lacks(shipment)
+
+
+def take_shipment(token: bytes, shipment: Shipment | None, archive: bytes | None) -> None:
+    """See `CallerModules.take_shipment`."""
+    with _lock:
+        _callers.setdefault(token, CallerModules()).take_shipment(shipment, archive)
 
 
 def learn(token: bytes, generation: int, listing: Listing, texts: Mapping[bytes, bytes]) -> bool:
@@ -226,6 +263,8 @@ def forget(token: bytes) -> None:
         caller = _callers.pop(token, None)
         if caller is not None and caller is _active:
             _switch(next((other for other in _callers.values() if other.running), None))
+        if caller is not None and caller.shipped is not None:
+            caller.shipped.remove()
 
 
 def _set(parent: ModuleType, child: str, value: Any) -> None:

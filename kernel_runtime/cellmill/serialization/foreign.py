@@ -1,5 +1,5 @@
-"""Futures and collections of Dask among the arguments of calls: what they stand for is an input of the task, which the
-worker gets by itself.
+"""Futures and collections of Dask, and object references of Ray, among the arguments of calls: what they stand for is
+an input of the task, which the worker gets by itself.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ _CLASSES = {
     "dask.bag.core": ("Bag", "Item"),
     "dask.array.core": ("Array",),
     "dask.dataframe.dask_expr._collection": ("DataFrame", "Series", "Index", "Scalar"),
+    "ray._raylet": ("ObjectRef",),
+    "ray.util.client.common": ("ClientObjectRef",),
 }
 _pending = set(_CLASSES)
 
@@ -36,3 +38,8 @@ def look() -> None:
 def _reduce(thing: Any) -> Any:
     taken = payload.inputs.foreign
     return thing.__reduce_ex__(5) if taken is None else taken(thing)
+
+
+def is_of_ray(thing: Any) -> bool:
+    """Whether such an object is Ray's; the others are Dask's."""
+    return type(thing).__module__.partition(".")[0] == "ray"

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...errors import PayloadError
 from ...serialization import read_only
+from ...serialization.foreign import is_of_ray
 from ...serialization.payload import INLINE_MAX, Encoded, explain_shared
 from ...serialization.shared import Shared, SharedPlace, ShareError, packing, reference
 from .gate import Gate
@@ -75,6 +76,11 @@ class Sharing:
         Raises:
             ShareError: workers of this backend cannot reach it.
         """
+        if is_of_ray(thing):
+            raise ShareError(
+                f"an argument is an {type(thing).__name__} of Ray, and what it stands for is not on these workers. "
+                "Pass its value, ray.get(...), or have the task run there: Executor(backend='ray')."
+            )
         raise ShareError(
             f"an argument is a {type(thing).__name__} of Dask, and what it stands for is not on these workers. Pass "
             "its value (.result() of a future, .compute() of a collection), or have the task run there: "

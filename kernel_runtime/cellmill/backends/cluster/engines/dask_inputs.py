@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....serialization.foreign import is_of_ray
 from ....serialization.shared import ShareError
 from ..remote.dask_input import dask_future
 from .protocol import Reference
 
 
-def refer(client: Any, where: str, thing: Any) -> Reference:
+def refer(client: Any, where: str, thing: Any) -> Reference | None:
     """See `Engine.refer`. A collection begins to be computed; its future is held, as one that is given is."""
     from distributed import Future
 
+    if is_of_ray(thing):
+        return None
     if not isinstance(thing, Future):
         thing = client.compute(thing)
     elif _scheduler(thing.client) != _scheduler(client):

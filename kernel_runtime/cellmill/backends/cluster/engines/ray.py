@@ -22,7 +22,8 @@ from typing import Any
 
 from ....errors import BackendError, UsageError
 from ....process_context.cpus import available_cpus
-from .protocol import Heard, Lanes, RemoteWorker
+from .protocol import Heard, Lanes, Reference, RemoteWorker
+from .ray_inputs import refer
 from .raybridge.link import Link
 
 OPEN_SECONDS = 240.0  # a machine that is very busy takes two minutes to start a Ray
@@ -76,6 +77,7 @@ class RayEngine:
         self._numbers = itertools.count()
         self._asked: dict[int, queue.SimpleQueue[list[Any]]] = {}
         self._dashboard = ""  # where Ray says that it is
+        self._cluster = ""  # what names it
         self._heard: Heard | None = None  # what actors say of themselves
 
     # -- the beginning
@@ -143,8 +145,8 @@ class RayEngine:
             number, answer = rest
             if self._heard is not None:
                 self._heard([(self._life, number)], answer)
-        elif verb == "dashboard":
-            self._dashboard = str(rest[0])
+        elif verb == "reached":
+            self._dashboard, self._cluster = map(str, rest)
         elif verb == "opened":
             self._expected = int(rest[0])
             self._opened.set()
@@ -204,8 +206,8 @@ class RayEngine:
             raise BackendError(f"a worker of Ray did not answer: {value}")
         return value
 
-    def refer(self, thing: Any) -> None:
-        """What Ray has is reached from within tasks."""
+    def refer(self, thing: Any) -> Reference | None:
+        return refer(self._cluster, self.where, thing)
 
     def leave_alone(self, key: Hashable) -> None:
         """An actor is Cellmill's own, and hears nothing that is not sent to it."""

@@ -2,9 +2,9 @@
 
 Messages from the kernel: (open, address, workers, folder, init, actor), (send, key, pack) with the pack's buffers,
 (tell, key), (ask, key, number) and (measure,) with one, (kill, key, reason), (resize, workers, first), (close,). To
-the kernel: (opened, actors), (dashboard, link), (came, key, label, host, pid), (gone, key, reason), (replied, pack,
-single) with buffers, (failed, pack, text), (answered, number, good, value), (measured, key, value), (broken, text),
-(note, text).
+the kernel: (opened, actors), (reached, dashboard, cluster), (came, key, label, host, pid), (gone, key, reason),
+(replied, pack, single) with buffers, (failed, pack, text), (answered, number, good, value), (measured, key, value),
+(broken, text), (note, text).
 
 The main thread obeys, one receives, and Ray's own call back. The main one lives as long as the process: the
 system ends Ray's servers with the thread that started them.
@@ -25,6 +25,7 @@ import threading
 import time
 from typing import Any
 
+from ..ray_inputs import identity
 from . import head
 from .actors import Actors
 from .trouble import in_plain_words
@@ -101,7 +102,7 @@ class Bridge:
         self._own = address is None
         try:
             self._ray, dashboard = self._connect(address, workers, folder, init)
-            self.wire.send(("dashboard", link_of(dashboard)))
+            self.wire.send(("reached", link_of(dashboard), identity(self._ray)))
             self._actors = Actors(self._ray, self._own, actor, self.wire, self._call_soon)
             self._actors.open(workers)
         except BaseException as error:

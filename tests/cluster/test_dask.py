@@ -9,8 +9,10 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,35 @@ def _comes(seen: Any) -> None:
     while not seen():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def _key() -> str:
+    from distributed.worker import thread_state
+
+    return str(thread_state.key)
+
+
+def test_dasks_dashboard_groups_tasks_by_their_functions(client: Any) -> None:
+    key_split = pytest.importorskip("dask.utils").key_split
+    with Executor(backend=client) as ex:
+        assert (
+            key_split(ex.submit(_key).result(SECONDS)) == "key"
+        )  # as for a function of this name in Dask itself
+        assert {key_split(key) for key in ex.map(lambda _: _key(), range(10))} == {"lambda"}
+        assert key_split(ex.submit(partial(_key)).result(SECONDS)) in ("cellmill", "key")
+
+
+def test_large_arguments_are_sent_without_a_warning(client: Any) -> None:
+    import dask
+
+    name = "distributed.admin.large-graph-warning-threshold"
+    before = dask.config.get(name)
+    with warnings.catch_warnings(record=True) as said, Executor(backend=client) as ex:
+        warnings.simplefilter("always")
+        sent = [ex.submit(len, bytes(12_000_000 + i)) for i in range(4)]
+        assert [f.result(SECONDS) for f in sent] == [12_000_000 + i for i in range(4)]
+    assert not [each for each in said if "large graph" in str(each.message)]
+    assert dask.config.get(name) == before
 
 
 def _runners() -> int:

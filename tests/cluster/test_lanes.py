@@ -61,7 +61,7 @@ class Threads:
             else:
                 self.lanes.replied(number, reply)
 
-    def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
+    def send(self, key: Hashable, pack: int, data: list[Any], name: str) -> None:
         self.packs.append(data)
         self.inboxes[key].put((pack, data))
 

@@ -42,7 +42,7 @@ class FarAway:
         lanes.came(RemoteWorker(0, "node7, process 1", "node7", self.pid, limit=4 * GIGABYTE))
         return 1
 
-    def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
+    def send(self, key: Hashable, pack: int, data: list[Any], name: str) -> None:
         threading.Thread(target=lambda: self.lanes.replied(pack, entry.run(data)), daemon=True).start()
 
     def dashboard(self) -> str:

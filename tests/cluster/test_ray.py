@@ -54,6 +54,16 @@ def test_calls_maps_batches_and_what_hangs_on_them(own: Executor) -> None:
     assert len(set(own.run_on_workers(tasks.pid))) == 2
 
 
+def _name() -> str:
+    import ray
+
+    return str(ray.get_runtime_context().get_task_name())
+
+
+def test_rays_dashboard_has_the_names_of_functions(own: Executor) -> None:
+    assert own.submit(_name).result(SECONDS) == "_name"
+
+
 def test_arrays_there_and_back(own: Executor) -> None:
     array = np.arange(1 << 19, dtype=np.float64)
     back = own.submit(tasks.same, array).result(SECONDS)

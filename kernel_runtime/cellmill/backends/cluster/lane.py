@@ -20,7 +20,7 @@ from . import clocks, diagnostics, pack
 from .engines.protocol import Engine, RemoteWorker
 from .handshake import greet
 from .modules import Texts
-from .packs_in_flight import SentPack, SentPacks
+from .packs_in_flight import SentPack, SentPacks, reply_to
 from .page import Page
 from .tasks_in_flight import Taken
 
@@ -57,6 +57,8 @@ class LaneHost(Protocol):
         """Take what tasks of this lane have printed."""
 
     def texts(self, names: Iterable[str], shipped: bool) -> tuple[Texts, bytes | None]: ...
+
+    def name_of(self, function: int | None) -> str: ...
 
     def initializer_failed(self, data: bytes) -> None: ...
 
@@ -302,15 +304,23 @@ class Lane:
         self._unheard = []
         if len(self._room) > MOST_ROOM and len(data) < FIRST_ROOM:
             self._room = nogil_ffi.new("char[]", FIRST_ROOM)
-        self.dispatch(pack.TASKS, count, [records, data], words)
+        name = self.pool.name_of(next((r.function for r in self._records[0:n] if r.kind == pack.TASK), None))
+        self.dispatch(pack.TASKS, count, [records, data], words, name)
 
-    def dispatch(self, kind: int, tasks: int, body: list[Any], words: Sequence[pack.Word] = ()) -> SentPack:
+    def dispatch(
+        self,
+        kind: int,
+        tasks: int,
+        body: list[Any],
+        words: Sequence[pack.Word] = (),
+        name: str = pack.UNNAMED,
+    ) -> SentPack:
         number = self.pool.sent.add(self)
         sent = SentPack(number, tasks, words)
         self.packs.append(sent)
         head = pack.PackHead(pack.PROTOCOL, kind, self.pool.token, self.number, number, BUDGET_NS)
         try:
-            self.pool.engine.send(self.remote.key, number, [head.encode(), *body])
+            self.pool.engine.send(self.remote.key, number, [head.encode(), *body], name)
         except Exception as error:
             sent.error = error
             self.pool.sent.take(number)
@@ -322,7 +332,7 @@ class Lane:
     def _publish_answers(self) -> None:
         while self.packs and self.packs[0].over:
             first = self.packs[0]
-            reply = _reply_to(first)
+            reply = reply_to(first)
             if not isinstance(reply, BaseException):
                 first.answer = None
                 self._publish(first, reply)
@@ -381,13 +391,3 @@ class Lane:
             self._taken.give_back_but(*self.page.read())
         elif len(self._taken) > 1 or self.lost is None:  # one alone: lost, or tried again as its options say
             self._taken.give_back_suspects(packs[0].tasks, self.lost is not None)
-
-
-def _reply_to(sent: SentPack) -> pack.Reply | BaseException:
-    """Or why there is none."""
-    if sent.error is not None:
-        return sent.error
-    try:
-        return pack.decode_reply(sent.answer)
-    except Exception as error:
-        return error

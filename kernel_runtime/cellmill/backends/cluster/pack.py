@@ -19,6 +19,7 @@ INPUT = struct.Struct("=QQ")  # status, size
 PAGE = struct.Struct("=QQ")  # what runs: ticket, element
 TASK, FUNCTION, CONTROL = 1, 2, 3  # kinds, as CSCHED_ has them
 VALUE, NONE, ERROR = 0, 1, 2  # statuses, the same
+UNNAMED = "cellmill"  # what clusters show of packs without a function
 HELLO, TASKS = 0, 1  # kinds of packs
 CONTEXT, CALL, LEAVE = 2, 3, 4  # requests, by control records (as `worker` has them) and messages
 MODULES = 10  # a request as well

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Protocol
 
 from .engines.protocol import RemoteWorker
-from .pack import Word
+from .pack import Reply, Word, decode_reply
 
 
 class PackOwner(Protocol):
@@ -77,3 +77,13 @@ class SentPacks:
         """Forget abandoned packs of a lost remote worker, which never becomes free."""
         with self._lock:
             self._abandoned = {n: remote for n, remote in self._abandoned.items() if remote.key != key}
+
+
+def reply_to(sent: SentPack) -> Reply | BaseException:
+    """Or why there is none."""
+    if sent.error is not None:
+        return sent.error
+    try:
+        return decode_reply(sent.answer)
+    except Exception as error:
+        return error

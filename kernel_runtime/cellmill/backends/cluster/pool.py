@@ -30,7 +30,7 @@ from .handshake import CLOSING_SECONDS, Settings, take_leave
 from .lane import Lane
 from .modules import SentModules, Texts
 from .output import PlaceListener
-from .pack import CONTEXT
+from .pack import CONTEXT, UNNAMED
 from .packs_in_flight import SentPacks
 from .rebalancing import Rebalancing
 from .retiring import Retiring
@@ -171,6 +171,11 @@ class LanePool:
     def texts(self, names: Iterable[str], shipped: bool) -> tuple[Texts, bytes | None]:
         """Return the texts of modules of these names, and the archive of what is shipped if it is wanted."""
         return self.modules.texts(names), self.modules.shipping.archive() if shipped else None
+
+    def name_of(self, function: int | None) -> str:
+        """Return the short name of the function with this number, for the cluster's own dashboard."""
+        name = self._host.functions.names.get(function or 0, "?").rpartition("<locals>.")[2].strip("<>")
+        return name if name.isprintable() and name[:1].isidentifier() else UNNAMED
 
     def hear(self, index: int, frames: memoryview) -> None:
         """Pass on output that tasks of a lane have printed."""

@@ -18,7 +18,8 @@ from ..remote import entry
 from ..values import folders
 from .dask_heartbeats import Heartbeats
 from .dask_inputs import refer
-from .dask_options import RENAMED, check_options, check_script, imported
+from .dask_options import RENAMED, check_options, check_script, check_security, imported, unreached
+from .dask_quiet import large_message
 from .dask_workers import LEFT, check_alone, ended_for_memory, remotes_of
 from .protocol import Heard, Lanes, Reference, RemoteWorker
 
@@ -44,13 +45,17 @@ class DaskEngine:
 
     name = "dask"
 
-    def __init__(self, target: Any = None, *, end_workers: bool = False, **options: Any) -> None:
+    def __init__(
+        self, target: Any = None, *, end_workers: bool = False, security: Any = None, **options: Any
+    ) -> None:
         self._distributed = imported()
         self._target = target
         self._options = options
         self._may_end = end_workers
+        self._security = {} if security is None else {"security": security}
         self.owns = self.refills = target is None
         check_options(self._distributed, options, self.owns)
+        check_security(security, target)
         self.where = "the Dask cluster that Cellmill started"
         self._client: Any = None
         self._cluster: Any = None
@@ -59,7 +64,8 @@ class DaskEngine:
         self._lanes: Lanes | None = None
         self._workers: dict[str, tuple[str, list[RemoteWorker]]] = {}  # by address: identity, remote workers
         self._futures: dict[int, tuple[Any, str]] = {}  # by pack: future, address
-        self._prefix = f"cellmill-{os.getpid()}-{id(self):x}"
+        # Of the keys of our packs; with a digit, so that Dask takes what precedes it for the function's name.
+        self._mark = f"0{os.urandom(8).hex()}"
         self._heartbeats = Heartbeats()
         self._answered: set[str] = set()  # addresses that have run a pack: Cellmill is there
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
@@ -91,6 +97,7 @@ class DaskEngine:
             "worker_dashboard_address": None,
             "silence_logs": logging.CRITICAL,
             "local_directory": self._folder,
+            **self._security,
             **{RENAMED.get(name, name): value for name, value in self._options.items()},
         }
         try:
@@ -119,12 +126,11 @@ class DaskEngine:
         else:
             where = target if isinstance(target, str) else getattr(target, "scheduler_address", target)
             try:
-                self._client = distributed.Client(target, set_as_default=False, timeout=CONNECT_SECONDS)
+                self._client = distributed.Client(
+                    target, set_as_default=False, timeout=CONNECT_SECONDS, **self._security
+                )
             except Exception as error:
-                raise BackendError(
-                    f"no Dask scheduler answers at {where}: {in_words(error)}. Is it running, and can this machine "
-                    "reach it? `dask scheduler` prints the address to use."
-                ) from error
+                raise BackendError(unreached(where, error, secured=bool(self._security))) from error
         info = self._identity()
         self.where = f"the Dask cluster at {info['address']}"
         return sum(int(w["nthreads"]) for w in info["workers"].values())
@@ -240,18 +246,19 @@ class DaskEngine:
 
     # -- packs
 
-    def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
+    def send(self, key: Hashable, pack: int, data: list[Any], name: str) -> None:
         address = key[0]  # type: ignore[index]
-        future = self._client.submit(
-            eval,
-            _RUN,
-            {"data": data},
-            key=f"{self._prefix}-{pack}",
-            workers=[address],
-            pure=False,
-            allow_other_workers=False,
-            fifo_timeout=0,  # beside tasks of others, too, packs run in the order in which they were sent
-        )
+        with large_message(data):
+            future = self._client.submit(
+                eval,
+                _RUN,
+                {"data": data},
+                key=f"{name}-{self._mark}-{pack}",
+                workers=[address],
+                pure=False,
+                allow_other_workers=False,
+                fifo_timeout=0,  # beside tasks of others, too, packs run in the order in which they were sent
+            )
         with self._lock:
             self._futures[pack] = (future, address)
         future.add_done_callback(lambda done: self._over(pack, done))
@@ -341,7 +348,7 @@ class DaskEngine:
                 self._changes.set()
                 return
         if not self.owns:
-            check_alone(self._client, address, self._prefix, self._may_end)
+            check_alone(self._client, address, self._mark, self._may_end)
         try:
             self._client.restart_workers([address], timeout=START_SECONDS, raise_for_error=True)
         except Exception as error:

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from ....diagnostics.places import place_of
-from ....errors import BackendError, UsageError
+from ....errors import BackendError, UsageError, in_words
 
 # Its own `resources` place what Dask runs; what tasks of ours hold is counted in the kernel.
 RENAMED = {"worker_resources": "resources"}
@@ -59,6 +59,27 @@ def check_options(distributed: Any, options: dict[str, Any], own: bool) -> None:
                 else f" A LocalCluster has: {', '.join(sorted(known))}."
             )
             raise TypeError(f"the dask backend has no option {option!r}.{hint}")
+
+
+def check_security(security: Any, target: Any) -> None:
+    """Raise `UsageError` where a cluster has its own: a client or a cluster object was made with it."""
+    if security is not None and not (target is None or isinstance(target, str)):
+        raise UsageError(
+            "security= goes with an address, or with a cluster that Cellmill starts: a client or a cluster object has "
+            "that which it was made with"
+        )
+
+
+def unreached(where: Any, error: BaseException, secured: bool) -> str:
+    """Why no scheduler could be had at an address, and the next step."""
+    text = f"no Dask scheduler answers at {where}: {in_words(error)}."
+    if str(where).startswith(("tls://", "wss://")) and not secured:
+        return (
+            f"{text} An address of this kind takes certificates: Executor(backend={str(where)!r}, "
+            "security=distributed.Security(tls_ca_file=..., tls_client_cert=..., tls_client_key=...)), or Dask's "
+            "settings below distributed.comm.tls."
+        )
+    return f"{text} Is it running, and can this machine reach it? `dask scheduler` prints the address to use."
 
 
 def check_script() -> None:

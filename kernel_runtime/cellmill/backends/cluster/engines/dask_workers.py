@@ -45,9 +45,9 @@ def ended_for_memory(client: Any, addresses: Collection[str]) -> dict[str, str]:
     return {}
 
 
-def check_alone(client: Any, address: str, prefix: str, allowed: bool) -> None:
+def check_alone(client: Any, address: str, mark: str, allowed: bool) -> None:
     """Raise `BackendError` unless a process of a borrowed cluster may be ended: it is allowed, and nobody else has
-    anything there. ``prefix``: of the names of our packs.
+    anything there. ``mark``: in the keys of our packs.
     """
     if not allowed:
         raise BackendError(
@@ -55,6 +55,6 @@ def check_alone(client: Any, address: str, prefix: str, allowed: bool) -> None:
             "Executor(..., end_workers=True) allows to end it where they have none"
         )
     told = client.processing([address]), client.has_what([address])
-    found = sum(not str(key).startswith(f"{prefix}-") for each in told for key in each.get(address, ()))
+    found = sum(f"-{mark}-" not in str(key) for each in told for key in each.get(address, ()))
     if found:
         raise BackendError(f"others have work or data in the process: {found} tasks or results")

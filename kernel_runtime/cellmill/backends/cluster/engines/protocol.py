@@ -75,10 +75,11 @@ class Engine(Protocol):
             BackendError: it cannot be reached or started; says the likely cause and the next step.
         """
 
-    def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
-        """Run `remote.run(data)` on the remote worker. Its packs run one after another, in the order in which they were
-        sent: one for which the cluster does not see to that says so by `RemoteWorker.packs`. A remote worker without
-        Cellmill, or with another Python, fails the pack and is otherwise unharmed.
+    def send(self, key: Hashable, pack: int, data: list[Any], name: str) -> None:
+        """Run `remote.run(data)`, under this name for people, on the remote worker. Its packs run one after
+        another, in the order in which they were sent: one for which the cluster does not see to that says so
+        by `RemoteWorker.packs`. A remote worker without Cellmill, or with another Python, fails the pack and
+        is otherwise unharmed.
         """
 
     def tell(self, key: Hashable, message: bytes) -> None:

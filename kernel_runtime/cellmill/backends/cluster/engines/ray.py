@@ -179,9 +179,9 @@ class RayEngine:
 
     # -- what is asked
 
-    def send(self, key: Hashable, pack: int, data: list[Any]) -> None:
+    def send(self, key: Hashable, pack: int, data: list[Any], name: str) -> None:
         """A pack for this remote worker. To one that is gone nothing is sent: `gone` tells of its packs."""
-        self._say(key, "send", pack, buffers=data)
+        self._say(key, "send", pack, name, buffers=data)
 
     def tell(self, key: Hashable, message: bytes) -> None:
         """Call `remote.hear(message)` on the remote worker, also while a pack runs there."""

@@ -160,7 +160,7 @@ class Actors:
 
     # -- what is asked of them
 
-    def send(self, key: int, pack: int, buffers: list[memoryview]) -> None:
+    def send(self, key: int, pack: int, name: str, buffers: list[memoryview]) -> None:
         """A pack for this actor, which runs them in order."""
         with self._lock:
             one = self._standing.get(key)
@@ -168,7 +168,8 @@ class Actors:
                 return
             one.packs += 1
         try:
-            reply = one.handle.run.remote(wrap(buffers, self._client))
+            run = one.handle.run if self._client else one.handle.run.options(name=name)
+            reply = run.remote(wrap(buffers, self._client))
         except Exception as error:  # the object store is full, say
             self._tell(key, ("failed", pack, f"{type(error).__name__}: {trouble.first_lines(str(error), 6)}"))
             return

@@ -1,10 +1,10 @@
 """The bridge's main: a Ray driver that does what the kernel says and tells what becomes of it.
 
-Messages from the kernel: (open, address, workers, folder, init, actor), (send, key, pack) with the pack's buffers,
-(tell, key), (ask, key, number) and (measure,) with one, (kill, key, reason), (resize, workers, first), (close,). To
-the kernel: (opened, actors), (reached, dashboard, cluster), (came, key, label, host, pid), (gone, key, reason),
-(replied, pack, single) with buffers, (failed, pack, text), (answered, number, good, value), (measured, key, value),
-(broken, text), (note, text).
+Messages from the kernel: (open, address, workers, folder, init, actor), (send, key, pack, name) with the pack's
+buffers, (tell, key), (ask, key, number) and (measure,) with one, (kill, key, reason), (resize, workers, first),
+(close,). To the kernel: (opened, actors), (reached, dashboard, cluster), (came, key, label, host, pid), (gone, key,
+reason), (replied, pack, single) with buffers, (failed, pack, text), (answered, number, good, value), (measured, key,
+value), (broken, text), (note, text).
 
 The main thread obeys, one receives, and Ray's own call back. The main one lives as long as the process: the
 system ends Ray's servers with the thread that started them.
@@ -73,8 +73,8 @@ class Bridge:
         elif self._actors is None:
             return
         elif verb == "send":
-            key, pack = rest
-            self._actors.send(key, pack, buffers)
+            key, pack, name = rest
+            self._actors.send(key, pack, name, buffers)
         elif verb == "tell":
             (key,) = rest
             self._actors.tell(key, bytes(buffers[0]))

@@ -6,6 +6,7 @@ at that pH. Tautomers are docked as given.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,6 +25,8 @@ from docking.domain import parse
 from docking.records import DockSettings
 
 _AMMONIUM = Chem.MolFromSmarts("[NX4;+;!H0]")
+_PROTONATING = threading.Lock()
+"""dimorphite_dl loads its rules at its first call, and a call from another thread meanwhile finds none of them."""
 _NEIGHBOURS = 3
 """Bonds: of two amines this near, as in piperazine, the second is some 4 units less basic, and stays neutral."""
 
@@ -70,7 +73,8 @@ def protonated(smiles: str, ph: float) -> str:
     mol = Chem.MolFromSmiles(smiles)
     try:
         with rdBase.BlockLogs():
-            (found,) = protonate_smiles(smiles, ph_min=ph, ph_max=ph, precision=0.0, max_variants=1)
+            with _PROTONATING:
+                (found,) = protonate_smiles(smiles, ph_min=ph, ph_max=ph, precision=0.0, max_variants=1)
             form = Chem.MolFromSmiles(found)
     except Exception:  # whatever its rules meet in an odd molecule; the molecule as given can be docked
         return smiles

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from rdkit import Chem
 
@@ -9,6 +13,20 @@ from docking.domain import examine
 from docking.forms import forms_of, isomers, protonated
 from docking.ligand import LigandError, embed, parse, pose_to_mol, prepare, to_pdbqt
 from docking.records import DockSettings
+
+AT_ONCE = """
+import threading
+from docking.forms import forms_of
+from docking.records import DockSettings
+gate, found = threading.Barrier(4), []
+def first():
+    gate.wait()
+    found.extend(forms_of("CN", DockSettings()).smiles)
+threads = [threading.Thread(target=first) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(*found)
+"""
 
 
 @pytest.mark.parametrize(
@@ -104,6 +122,17 @@ def test_molecules_are_protonated_as_in_water(smiles: str, expected: str) -> Non
 def test_the_ph_counts_and_a_switch_leaves_charges_as_they_are() -> None:
     assert protonated("CC(=O)O", 2.0) == "CC(=O)O"
     assert forms_of("NCC(=O)O", DockSettings(ph=None)).smiles == ("NCC(=O)O",)
+
+
+def test_threads_that_protonate_first_at_the_same_moment_find_the_same_form() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AT_ONCE],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["C[NH3+]"] * 4
 
 
 def test_open_stereo_is_enumerated_up_to_a_bound() -> None:

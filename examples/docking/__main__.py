@@ -71,6 +71,7 @@ def _screen(options: argparse.Namespace) -> int:
     from docking.noise import choose_effort, measure
     from docking.outputs import (
         best_rows,
+        busy_line,
         final_line,
         rejected_rows,
         stage_table,
@@ -96,7 +97,7 @@ def _screen(options: argparse.Namespace) -> int:
         dock = docking_task(receptor, settings)
         acquisition = Acquisition(options.acquisition, options.per_scaffold)
         screen = Screen(library, dock, options.seed, ledger=ledger, acquisition=acquisition)
-        screen.require = required
+        screen.require, screen.overlap = required, options.overlap
         for note in ledger.notes:
             ticker.say(note)
         kept = ledger.keeping(dock)
@@ -149,6 +150,7 @@ def _screen(options: argparse.Namespace) -> int:
         )
     )
     print(stage_table(screen.clock, stats.workers).to_string())
+    print(busy_line(screen, stats.workers))
     print("\n".join(["", *sentences(screen), NOTE, ""]))
     print(screen.verdict.on("rank     score  name             SMILES"))
     print("\n".join(best_rows(screen)))

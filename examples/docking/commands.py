@@ -89,11 +89,12 @@ def replay(arguments: Sequence[str]) -> int:
         default=3,
         help="of one scaffold at most (default %(default)s; 0: any)",
     )
+    options.add_overlap(p)
     p.add_argument("--seeds", type=options.positive, default=10, help="screens (default %(default)s)")
     given = p.parse_args(arguments)
     table = read_table(given.table)
     acquisition = Acquisition(given.acquisition, given.per_scaffold)
-    plan = Plan(given.start, given.rounds, given.per_round, acquisition)
+    plan = Plan(given.start, given.rounds, given.per_round, given.overlap, acquisition)
     print("\n".join(told(replayed(table, plan, given.seeds), table, plan, given.seeds)))
     return 0
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, as_completed
+from concurrent.futures import CancelledError, Future
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
@@ -33,6 +34,9 @@ FORMAT = 2
 
 _OF_ONE = tuple(f.name for f in fields(Docked) if f.name not in ("mean", "spread", "searches"))
 """Fields of a single search."""
+
+_UNTOLD: dict[str, Any] = {"overlap": 0}
+"""Of the rule of a round: what was so before folders told it."""
 
 Key = tuple[str, Search]
 """What a line of the dockings is found by: a molecule, and which of its searches."""
@@ -104,6 +108,7 @@ class Ledger:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self._how = folder, how
         self._closed = True
+        self._writing = threading.Lock()  # dockings end in threads of the backend
         self._lock = FolderLock(folder)
         if former := self._open.pop(folder.resolve(), None):
             former._end()
@@ -175,8 +180,9 @@ class Ledger:
         row = {name: getattr(docked, name) for name in _OF_ONE}
         if math.isnan(docked.score):
             row["score"] = None
-        self._dockings.append({"search": asdict(search), **row})
-        self._docked[docked.smiles, search] = docked
+        with self._writing:
+            self._dockings.append({"search": asdict(search), **row})
+            self._docked[docked.smiles, search] = docked
 
     def plans(self, number: int) -> bool:
         """Whether what was chosen for round ``number`` is on disk."""
@@ -188,11 +194,11 @@ class Ledger:
         if row is None:
             return None
         for key, value in rule.items():
-            if row["rule"].get(key) != value:
+            if row["rule"].get(key, _UNTOLD.get(key)) != value:
+                there = row["rule"].get(key, _UNTOLD.get(key))
                 raise DockingInputError(
                     f"'{self.folder}' holds a screen made with other settings: round {number} was chosen with {key} "
-                    f"{row['rule'].get(key)}, here it is {value}. Give another folder, or begin again in this one "
-                    f"with {self._how}."
+                    f"{there}, here it is {value}. Give another folder, or begin again in this one with {self._how}."
                 )
         return [Pick(smiles, math.nan if value is None else value) for smiles, value in row["picks"]]
 
@@ -238,8 +244,21 @@ class Ledger:
             self.notes.append("the last docking there was not written to its end: it is done again")
 
 
+class NotKeptError(Exception):
+    """A docking that has ended could not be written; the cause says why."""
+
+
+class _Kept(Future[Docked]):
+    """A docking that is on disk when it is over; ``call`` is what docks."""
+
+    call: Any = None
+
+    def cancel(self) -> bool:
+        return super().cancel() if self.call is None else bool(self.call.cancel())
+
+
 class Keeping:
-    """A parallel docking function over a :class:`Ledger`; ``map`` is like its own, in order.
+    """A parallel docking function over a :class:`Ledger`: called, or mapped in order.
 
     ``docked`` counts what was not on disk.
     """
@@ -248,6 +267,22 @@ class Keeping:
         self._ledger, self._dock = ledger, dock
         self.docked = 0
 
+    def __call__(self, smiles: str, search: Search = ONE) -> Future[Docked]:
+        """The docking that is on disk, or a new one, which is written before it is over.
+
+        What went wrong outside (a lost worker, a package that is missing there) is not written: it is tried again
+        when the screen is continued. A docking that ran into its time limit is written as a failed one.
+        """
+        kept = _Kept()
+        found = self._ledger.found(smiles, search)
+        if found is not None:
+            kept.set_result(found)
+            return kept
+        self.docked += 1
+        kept.call = self._dock(smiles, search)
+        kept.call.add_done_callback(lambda call: self._ended(kept, call, (smiles, search)))
+        return kept
+
     def map(
         self,
         smiles: Iterable[str],
@@ -255,49 +290,51 @@ class Keeping:
         *,
         return_exceptions: bool = True,
     ) -> Iterator[Any]:
-        """A :class:`Docked` for each of ``smiles``, or what went wrong outside of docking.
-
-        What went wrong outside (a lost worker, a package that is missing there) is not written: it is tried again
-        when the screen is continued. A docking that ran into its time limit is written as a failed one.
-        """
+        """A :class:`Docked` for each of ``smiles``, or what went wrong outside of docking; all of them are over before
+        the first is given."""
         wanted = list(smiles)
-        keys = list(zip(wanted, [ONE] * len(wanted) if searches is None else searches, strict=True))
-        outcomes: dict[Key, Any] = {}
-        for key in keys:
-            outcomes[key] = self._ledger.found(*key)
-        missing = [key for key, docked in outcomes.items() if docked is None]
-        outcomes |= self._run(missing)
-        for key in keys:
-            if isinstance(outcomes[key], BaseException) and not return_exceptions:
-                raise outcomes[key]
-            yield outcomes[key]
-
-    def _run(self, keys: Sequence[Key]) -> dict[Key, Any]:
-        """Dock ``keys``, and write each as it ends."""
-        running: dict[Any, Key] = {}
-        outcomes: dict[Key, Any] = {}
+        each = [ONE] * len(wanted) if searches is None else searches
+        calls: list[Future[Docked]] = []
         try:
-            for key in keys:
-                call = self._dock(*key)
-                running[call] = key
-                if call.done():  # where calls run at once, what has ended does not wait for the others
-                    outcomes[key] = self._ended(call, running.pop(call))
-            for call in as_completed(running):
-                key = running[call]
-                outcomes[key] = self._ended(call, key)
+            for key in zip(wanted, each, strict=True):
+                calls.append(self(*key))
+            outcomes = [outcome_of(call) for call in calls]
         finally:  # an interrupt
-            for call in running:
+            for call in calls:
                 call.cancel()
         self._ledger.settle()
-        return outcomes
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException) and not return_exceptions:
+                raise outcome
+            yield outcome
 
-    def _ended(self, call: Any, key: Key) -> Any:
-        """The outcome of a call that has ended, on disk if it is a docking."""
-        self.docked += 1
-        outcome = _outcome(key[0], call)
-        if isinstance(outcome, Docked):
+    def _ended(self, kept: _Kept, call: Any, key: Key) -> None:
+        """Have a call that has ended on disk, if it is a docking; then tell those who wait for it."""
+        try:
+            outcome = call.result()
+        except TaskTimeoutError as error:
+            outcome = gather([key[0]], [error])[0]
+        except (Exception, CancelledError) as error:
+            kept.set_exception(error)
+            return
+        try:
             self._ledger.write(outcome, key[1])
-        return outcome
+        except Exception as error:
+            unwritten = NotKeptError(str(error))
+            unwritten.__cause__ = error
+            kept.set_exception(unwritten)
+            return
+        kept.set_result(outcome)
+
+
+def outcome_of(call: Any) -> Any:
+    """The docking of a call, when it is over, or what went wrong; raises where it could not be written."""
+    try:
+        return call.result()
+    except NotKeptError as error:
+        raise (error.__cause__ or error) from None
+    except (Exception, CancelledError) as error:
+        return error
 
 
 def open_ledger(
@@ -340,13 +377,3 @@ def _docked(row: Mapping[str, Any]) -> Docked:
         known["score"] = math.nan
     known["poses"] = tuple((score, text) for score, text in known.get("poses", ()))
     return Docked(**known)
-
-
-def _outcome(smiles: str, call: Any) -> Any:
-    """The result of an ended call, or its error; a docking that took too long is a failed docking."""
-    try:
-        return call.result()
-    except TaskTimeoutError as error:
-        return gather([smiles], [error])[0]
-    except (Exception, CancelledError) as error:
-        return error

@@ -41,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--per-round", type=count, default=6, help="molecules docked a round (default %(default)s)"
     )
+    add_overlap(p)
     p.add_argument(
         "--acquisition",
         choices=ACQUISITIONS,
@@ -121,6 +122,18 @@ def add_effort(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument(
         "--seed", type=int, default=1, help="same seed and --searches, same hits (default %(default)s)"
+    )
+
+
+def add_overlap(p: argparse.ArgumentParser) -> None:
+    """How much of what was begun before a round is chosen without its scores."""
+    p.add_argument(
+        "--overlap",
+        type=count,
+        default=2,
+        metavar="N",
+        help="a round is chosen without the scores of the last N molecules begun before it, which keep the workers "
+        "busy meanwhile; the same hits for any number of workers (default %(default)s)",
     )
 
 

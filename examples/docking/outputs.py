@@ -235,6 +235,18 @@ def stage_table(clock: Stopwatch, workers: int) -> Any:
     return pandas.DataFrame(rows, columns=columns).set_index("stage")
 
 
+def busy_line(screen: Screen, workers: int) -> str:
+    """How busy the rounds kept the workers, in a line."""
+    share = screen.busy_share(workers)
+    if math.isnan(share):
+        return "the rounds docked nothing: all of it was on disk"
+    overlap = f"overlap {screen.overlap}" if screen.overlap else "no overlap"
+    return (
+        f"from the first docking to the last of the rounds, docking took {100 * share:.0f} % of the time of "
+        f"{workers} {'worker' if workers == 1 else 'workers'} ({overlap})"
+    )
+
+
 def _advice(name: str, tasks: int, seconds: float, workers: int) -> str:
     if name.startswith("dock") or name == "redock":
         if tasks <= workers:

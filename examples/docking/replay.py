@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,22 +37,23 @@ class Lookup:
     def __init__(self, table: Table) -> None:
         self._scores = {row.smiles: row.score for row in table.docked}
 
-    def map(
-        self, smiles: Iterable[str], searches: Iterable[Search], *, return_exceptions: bool = True
-    ) -> Iterator[Docked]:
-        """A row for each of ``smiles``, whichever search is asked for."""
-        del return_exceptions
-        for text, _search in zip(smiles, searches, strict=True):
-            yield Docked(text, self._scores[text])
+    def __call__(self, smiles: str, search: Search) -> Future[Docked]:
+        """The score of a molecule, whichever search is asked for."""
+        del search
+        found: Future[Docked] = Future()
+        found.set_result(Docked(smiles, self._scores[smiles]))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a screen docks: ``start`` random molecules, then in each of ``rounds`` so many ``per_round``."""
+    """What a screen docks: ``start`` random molecules, then in each of ``rounds`` so many ``per_round``, chosen without
+    the scores of the last ``overlap`` molecules begun before."""
 
     start: int = 40
     rounds: int = 2
     per_round: int = 6
+    overlap: int = 0
     acquisition: Acquisition = Acquisition()  # noqa: RUF009  (frozen)
 
     @property
@@ -124,11 +126,12 @@ def _docked(name: str, table: Table, plan: Plan, seed: int) -> list[str]:
 
 
 def _screened(table: Table, plan: Plan, seed: int) -> list[str]:
-    screen = Screen(table.library(), Lookup(table), seed, acquisition=plan.acquisition)
+    screen = Screen(table.library(), Lookup(table), seed, acquisition=plan.acquisition, overlap=plan.overlap)
     screen.dock_start(plan.start)
     for _ in range(plan.rounds):
         screen.infer(_Here(screen.train(check=False)))
         screen.dock_best(plan.per_round)
+    screen.finish()
     return [hit.entry.smiles for hit in screen.hits]
 
 
@@ -155,6 +158,7 @@ def told(outcomes: Sequence[Outcome], table: Table, plan: Plan, seeds: int) -> l
     best = best_of_table(table)
     total = len(table.docked)
     rounds = f"{plan.rounds} rounds of {plan.per_round}" if plan.rounds else "no rounds"
+    rounds += f" (overlap {plan.overlap})" if plan.overlap else ""
     by = plan.acquisition
     quota = f"at most {by.per_scaffold} of a scaffold" if by.per_scaffold else "any number of a scaffold"
     lines = [

@@ -17,6 +17,7 @@ from typing import Any
 import cellmill
 from docking.acquisition import Acquisition, Candidates, choose
 from docking.filters import Requirement
+from docking.flight import Flight
 from docking.interactions import Contact
 from docking.ledger import Ledger, Pick
 from docking.records import Docked, DockingInputError, Entry, Final, Search, Verdict, unchecked
@@ -109,6 +110,10 @@ class Screen:
     The methods are its steps; :meth:`run` does them all. ``hits`` grows with every docked molecule. With a ``ledger``
     each docking is on disk as it ends; what is there already, of the same steps before, is not docked again.
     ``same_size``: some of those chosen, each with a random molecule of its size that was docked as a control.
+
+    A round is chosen without the scores of the last ``overlap`` molecules begun before it, which dock meanwhile (of the
+    start, at most half are left out). Which these are follows from the order in which molecules are begun, and not from
+    which ends first: the table is the same for any number of workers. :meth:`finish` waits for what still docks.
     """
 
     library: list[Entry]
@@ -129,6 +134,13 @@ class Screen:
     same_size: list[tuple[Hit, Hit]] = field(default_factory=list)
     require: tuple[Requirement, ...] = ()
     verdict: Verdict = field(default_factory=lambda: unchecked("nothing says that docking works here"))
+    overlap: int = 0
+    _flight: Flight = field(init=False, repr=False)
+    _begun: float = math.nan
+    _lasted: float = 0.0
+    _remarks: dict[int, str] = field(default_factory=dict)
+    _told: set[int] = field(default_factory=set)
+    _entries: dict[str, Entry] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not any(entry.usable for entry in self.library):
@@ -137,18 +149,22 @@ class Screen:
         if self.ledger is not None:
             self.ledger.agree_on_library(self.library, self.seed)
             self.dock = self.ledger.keeping(self.dock)
+        if self.overlap < 0:
+            raise DockingInputError("Rounds overlap by 0 molecules (not at all) or more, not by fewer.")
+        self._flight = Flight(self.dock)
 
     def dock_start(self, count: int = 40) -> list[Hit]:
-        """Dock ``count`` random molecules of the library (fewer when it is smaller)."""
+        """Dock ``count`` random molecules of the library (fewer when it is smaller); gives those that have landed."""
 
         def drawn() -> list[Pick]:
             return [Pick(entry.smiles) for entry in random_start(self.library, self.seed, count)]
 
-        return self._dock(self._planned({"count": count}, drawn), "dock the start")
+        picks = self._planned({"count": count}, drawn)
+        return self._dock(picks, "dock the start", min(self.overlap, len(picks) // 2))
 
     def train(self, *, check: bool = True) -> Surrogate:
-        """Train the surrogate on everything docked so far; the first time, validate it on the random start: by
-        folds at random, and by folds that share no scaffold or building block, unless ``check`` is False."""
+        """Train the surrogate on everything that has landed; the first time, validate it on that much of the random
+        start: by folds at random, and by folds that share no scaffold or building block, unless ``check`` is False."""
         good = [hit for hit in self.hits if hit.docked.ok]
         if not good:
             reason = self.hits[0].docked.reason if self.hits else "nothing was docked yet"
@@ -194,22 +210,39 @@ class Screen:
         seed = 1000 * self.seed + self.round
         values = self.acquisition.values(self.predictions, spreads, seed)
         smiles = [entry.smiles for entry in self.library]
-        done = {hit.entry.smiles for hit in self.hits}
-        earlier = [hit.entry.smiles for hit in self.hits if hit.round > 0]
+        begun = [(hit.entry.smiles, hit.round) for hit in self.hits]
+        begun += [(each.pick.smiles, each.round) for each in self._flight]
+        done = {text for text, _round in begun}
+        earlier = [text for text, number in begun if number > 0]
         return choose(Candidates(smiles, values, inside, seed), count, self.acquisition, done, earlier)
 
     def dock_best(self, count: int = 10) -> list[Hit]:
-        """Dock the ``count`` most promising molecules and start the next round."""
+        """Dock the ``count`` most promising molecules and start the next round; gives those that have landed since."""
         self.round += 1
 
         def chosen() -> list[Pick]:
             return [Pick(self.library[index].smiles, self.predictions[index]) for index in self.choose(count)]
 
-        rule = {"count": count, **asdict(self.acquisition)}
-        return self._dock(self._planned(rule, chosen), f"dock the best, round {self.round}")
+        rule = {"count": count, "overlap": self.overlap, **asdict(self.acquisition)}
+        return self._dock(self._planned(rule, chosen), f"dock the best, round {self.round}", self.overlap)
+
+    def finish(self) -> list[Hit]:
+        """Wait for the molecules that still dock; gives them."""
+        return self._dock([], "dock the last", 0) if self.docking else []
+
+    @property
+    def docking(self) -> int:
+        """Number of molecules that were begun and have not landed."""
+        return len(self._flight)
+
+    def busy_share(self, workers: int) -> float:
+        """Part of the time of so many ``workers``, from the first docking of the rounds to the last, that went into
+        docking; nan where nothing was docked then."""
+        return self._flight.seconds / (workers * self._lasted) if self._flight.seconds else math.nan
 
     def rescore(self, final: Final) -> list[Hit]:
         """The final round: search the best molecules again, and rank these by the best of both rounds."""
+        self.finish()
         chosen = [hit for hit in self.ranked() if not hit.rescored and not hit.entry.caution][: final.top]
         searches = final.each()
         found, total = (
@@ -230,6 +263,7 @@ class Screen:
     def find_contacts(self, find: Any) -> None:
         """Find the contacts of the best pose of each molecule by the parallel function ``find(pose)``; what lacks one
         that is required is no hit."""
+        self.finish()
         poses = {
             hit.entry.smiles: hit.best.pose for hit in self.hits if hit.docked.ok and hit.contacts is None
         }
@@ -253,17 +287,19 @@ class Screen:
     ) -> None:
         """All steps: a random start, then ``rounds`` of train, infer, dock; ``say`` gets one line for
         each."""
-        hits = self.dock_start(start)
-        say(self.verdict.on(f"random start: {_summary(hits)}{self._from_disk()}"))
-        if all(hit.docked.reason for hit in hits):
-            raise DockingInputError(f"Nothing docked: {hits[0].docked.reason}")
+        self.dock_start(start)
+        if all(hit.docked.reason for hit in self.hits):
+            self.finish()
+        self.tell(say)
+        if all(hit.docked.reason for hit in self.hits):
+            raise DockingInputError(f"Nothing docked: {self.hits[0].docked.reason}")
         good = sum(hit.docked.ok for hit in self.hits)
         if rounds and good < FEW:
             say(f"{good} docked molecules are few to learn from: expect little of the first predictions")
         for number in range(1, rounds + 1):
-            if len(self.hits) >= sum(entry.usable for entry in self.library):
+            if len(self.hits) + self.docking >= sum(entry.usable for entry in self.library):
                 say("every molecule of the library is docked")
-                return
+                break
             self.train()
             if self.validation is not None:
                 say(str(self.validation))
@@ -271,8 +307,20 @@ class Screen:
                     say(str(split))
             if number == rounds or not self._is_planned(number):
                 self.infer()
-            hits = self.dock_best(per_round)
-            say(self.verdict.on(f"round {number}: {_summary(hits)}{self._from_disk()}"))
+            self.dock_best(per_round)
+            self.tell(say)
+        self.finish()
+        self.tell(say)
+
+    def tell(self, say: Callable[[str], None]) -> None:
+        """Say what each round gave that has landed since this was done last."""
+        waiting = {each.round for each in self._flight}
+        for number in [each for each in self._remarks if each not in self._told | waiting]:
+            name = f"round {number}" if number else "random start"
+            hits = [hit for hit in self.hits if hit.round == number]
+            remark = f"; {self._remarks[number]}" if self._remarks[number] else ""
+            say(self.verdict.on(f"{name}: {_summary(hits)}{remark}"))
+            self._told.add(number)
 
     def ranked(self) -> list[Hit]:
         """Everything that docked and lacks nothing that is required, best first."""
@@ -293,24 +341,31 @@ class Screen:
         """Whether the ledger tells what round ``number`` docks: then only the last predictions are wanted."""
         return self.ledger is not None and self.ledger.plans(number)
 
-    def _from_disk(self) -> str:
-        remark = self.clock.stages[-1].remark
-        return f"; {remark}" if remark else ""
-
-    def _dock(self, picks: Sequence[Pick], stage: str) -> list[Hit]:
+    def _dock(self, picks: Sequence[Pick], stage: str, overlap: int) -> list[Hit]:
+        """Begin to dock ``picks``, and wait until ``overlap`` molecules at most are left; gives those that landed."""
         smiles = [pick.smiles for pick in picks]
         searches = [Search(number) for number in range(self.searches)]
         found, total = self._on_disk(smiles, searches), len(smiles) * len(searches)
+        if picks:
+            self._remarks[self.round] = _remark(found, total)
+        if math.isnan(self._begun):
+            self._begun = time.monotonic()
+        landed = len(self.hits)
         with self.clock.stage(stage, total - found, _remark(found, total)):
-            rows = best_of(self.dock, smiles, searches)
-        wanted = set(smiles)
-        entries = {entry.smiles: entry for entry in self.library if entry.usable and entry.smiles in wanted}
-        new = [
-            Hit(entries[pick.smiles], row, self.round, pick.predicted)
-            for pick, row in zip(picks, rows, strict=True)
-        ]
-        self.hits.extend(new)
-        return new
+            self._flight.begin(picks, self.round, searches)
+            for each, row in self._flight.land(overlap):
+                entry = self._entry(each.pick.smiles)
+                self.hits.append(Hit(entry, row, each.round, each.pick.predicted))
+        self._lasted = time.monotonic() - self._begun
+        if self.ledger is not None:
+            self.ledger.settle()
+        return self.hits[landed:]
+
+    def _entry(self, smiles: str) -> Entry:
+        """The row of the library that has a molecule."""
+        if not self._entries:
+            self._entries = {entry.smiles: entry for entry in self.library if entry.usable}
+        return self._entries[smiles]
 
     def _on_disk(self, smiles: Sequence[str], searches: Sequence[Search]) -> int:
         """How many searches of these molecules are on disk."""

@@ -20,7 +20,9 @@ MOLECULES = (
 """Small, so that they dock at once; one of them is a row with a reason, as Vina knows no boron."""
 
 
-def run(receptor: Any, folder: Path, workers: int, backend: str, said: Path | None = None) -> None:
+def run(
+    receptor: Any, folder: Path, workers: int, backend: str, overlap: int, said: Path | None = None
+) -> None:
     """Screen :data:`MOLECULES` in ``folder`` and write the results."""
     import cellmill
     from docking.dock import docking_task
@@ -36,7 +38,8 @@ def run(receptor: Any, folder: Path, workers: int, backend: str, said: Path | No
     lines = list(ledger.notes)
     with cellmill.Executor(workers, backend=backend) as executor:
         cellmill.set_default_executor(executor)
-        screen = Screen(library, docking_task(receptor, settings), 0, SEARCHES, ledger=ledger)
+        dock = docking_task(receptor, settings)
+        screen = Screen(library, dock, 0, SEARCHES, ledger=ledger, overlap=overlap)
         screen.run(START, ROUNDS, PER_ROUND, say=lines.append)
         screen.rescore(FINAL)
         write_csv(screen, folder / "hits.csv")

@@ -23,6 +23,8 @@ from tests.docking import small_screen
 
 RESULTS = ("hits.csv", "hits.sdf", "predictions.csv")
 WAYS = ((2, "local"), (1, "threads"), (1, "local"), (2, "threads"))
+OVERLAP = 3
+"""Molecules that dock while a round is chosen: more than a round has."""
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +53,10 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
     return (row["smiles"], *row["search"].values())
 
 
-def screened(processes: Any, receptor: Any, folder: Path, way: tuple[int, str]) -> Any:
+def screened(processes: Any, receptor: Any, folder: Path, way: tuple[int, str], overlap: int) -> Any:
     """A process that screens in ``folder``."""
     process = processes.Process(
-        target=small_screen.run, args=(receptor, folder, *way, folder.with_suffix(".said"))
+        target=small_screen.run, args=(receptor, folder, *way, overlap, folder.with_suffix(".said"))
     )
     process.start()
     return process
@@ -70,23 +72,27 @@ def check_same(folder: Path, undisturbed: Path) -> None:
 
 @pytest.fixture(scope="module")
 def undisturbed(
-    processes: Any, small_target: Any, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    processes: Any,
+    small_target: Any,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, float]:
-    """The folder of a screen that nothing disturbs, and the seconds that it takes."""
+    """The folder of a screen that nothing disturbs, by one worker, and the seconds that it takes."""
     folder = tmp_path_factory.mktemp("undisturbed") / "screen"
     begun = time.monotonic()
-    process = screened(processes, small_target, folder, (1, "threads"))
+    process = screened(processes, small_target, folder, (1, "threads"), request.param)
     process.join()
     assert process.exitcode == 0
     return folder, time.monotonic() - begun
 
 
+@pytest.mark.parametrize(("undisturbed", "overlap"), [(0, 0), (OVERLAP, OVERLAP)], indirect=["undisturbed"])
 def test_a_killed_screen_ends_in_the_same_table(
-    processes: Any, small_target: Any, undisturbed: tuple[Path, float], tmp_path: Path
+    processes: Any, small_target: Any, undisturbed: tuple[Path, float], overlap: int, tmp_path: Path
 ) -> None:
     folder = tmp_path / "screen"
-    for way, wanted in zip(WAYS, (5, 17), strict=False):
-        process = screened(processes, small_target, folder, way)
+    for way, wanted in zip(WAYS[1:], (5, 17), strict=False):
+        process = screened(processes, small_target, folder, way, overlap)
         while len(lines(folder / DOCKINGS)) < wanted:
             assert process.is_alive()
             process.join(0.01)
@@ -94,7 +100,7 @@ def test_a_killed_screen_ends_in_the_same_table(
         process.join()
     found = len(lines(folder / DOCKINGS))
     assert found < small_screen.SEARCHES * (small_screen.START + small_screen.ROUNDS * small_screen.PER_ROUND)
-    process = screened(processes, small_target, folder, WAYS[2])
+    process = screened(processes, small_target, folder, WAYS[0], overlap)
     process.join()
     assert process.exitcode == 0
     check_same(folder, undisturbed[0])
@@ -105,6 +111,7 @@ def test_a_killed_screen_ends_in_the_same_table(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("undisturbed", [OVERLAP], indirect=True)
 def test_a_screen_killed_twenty_times_ends_in_the_same_table(
     processes: Any, small_target: Any, undisturbed: tuple[Path, float], tmp_path: Path
 ) -> None:
@@ -113,7 +120,7 @@ def test_a_screen_killed_twenty_times_ends_in_the_same_table(
     stages = set()
     folder = tmp_path / "screen-0"
     while kills < 20:
-        process = screened(processes, small_target, folder, draw.choice(WAYS))
+        process = screened(processes, small_target, folder, draw.choice(WAYS), OVERLAP)
         process.join(draw.uniform(0.0, undisturbed[1]))
         if process.is_alive():
             os.kill(process.pid, signal.SIGKILL)
@@ -125,7 +132,7 @@ def test_a_screen_killed_twenty_times_ends_in_the_same_table(
             check_same(folder, undisturbed[0])
             survived += 1
             folder = tmp_path / f"screen-{survived}"
-    process = screened(processes, small_target, folder, WAYS[0])
+    process = screened(processes, small_target, folder, WAYS[0], OVERLAP)
     process.join()
     assert len(stages) > 3, "the kills come at different times"
     check_same(folder, undisturbed[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -33,12 +34,18 @@ class QuickDock:
     ) -> Iterator[Any]:
         assert return_exceptions
         for text, search in zip(smiles, searches, strict=True):
-            self.asked.append(text)
-            if text in self.failing:
-                yield RuntimeError("worker lost")
-            else:
-                better = search.number + search.exhaustiveness
-                yield Docked(text, round(-0.3 * float(heavy_atoms([text])[0]) - better, 4), self.pose)
+            call = self(text, search)
+            yield call.exception() or call.result()
+
+    def __call__(self, text: str, search: Search) -> Future[Docked]:
+        self.asked.append(text)
+        call: Future[Docked] = Future()
+        if text in self.failing:
+            call.set_exception(RuntimeError("worker lost"))
+        else:
+            better = search.number + search.exhaustiveness
+            call.set_result(Docked(text, round(-0.3 * float(heavy_atoms([text])[0]) - better, 4), self.pose))
+        return call
 
 
 class Inline:
@@ -82,6 +89,63 @@ def test_the_loop_finds_better_molecules_than_chance(screen: Screen) -> None:
 
 def test_the_same_seed_gives_the_same_hits(library: list[Entry], screen: Screen) -> None:
     assert [hit.key() for hit in screened(library).ranked()] == [hit.key() for hit in screen.ranked()]
+
+
+class Late(Future[Docked]):
+    """A docking that must not be waited for before it is over."""
+
+    def result(self, timeout: float | None = None) -> Docked:
+        assert self.done(), "it docks for as long as nothing else is begun"
+        return super().result(timeout)
+
+
+class LateDock(QuickDock):
+    """A docking of which the last ``late`` ones begun are under way, and never over before others are begun."""
+
+    def __init__(self, late: int) -> None:
+        super().__init__()
+        self.waiting: list[tuple[Late, Docked]] = []
+        self.late = late
+
+    def __call__(self, text: str, search: Search) -> Future[Docked]:
+        self.waiting.append((Late(), super().__call__(text, search).result()))
+        late = self.waiting[-1][0]
+        self.end(self.late)
+        return late
+
+    def end(self, most: int) -> None:
+        while len(self.waiting) > most:
+            call, docked = self.waiting.pop(0)
+            call.set_result(docked)
+
+
+def test_a_round_is_chosen_while_the_last_molecules_begun_still_dock(library: list[Entry]) -> None:
+    screen = Screen(library, LateDock(late=8), seed=4, searches=2, overlap=4)
+    at_once = Screen(library, QuickDock(), seed=4, searches=2, overlap=4)
+    assert len(screen.dock_start(20)) == 16
+    assert screen.train(check=False).trained_on == 16
+    for one in (screen, at_once):
+        if one is at_once:
+            one.dock_start(20)
+        one.infer(Inline(one.train(check=False).scores))
+        one.dock_best(3)
+        assert one.train(check=False).trained_on == 19
+        one.infer(Inline(one.train(check=False).scores))
+        one.dock_best(3)
+        assert len(one.hits) == 22
+    screen.dock.end(0)
+    assert {hit.round for hit in screen.finish()} == {1, 2}
+    at_once.finish()
+    assert [hit.round for hit in screen.hits] == [0] * 20 + [1] * 3 + [2] * 3
+    assert screen.hits == at_once.hits, "which of them ended first is no matter"
+    assert len({hit.entry.smiles for hit in screen.hits}) == 26, "what docks is not chosen again"
+
+
+def test_of_a_start_at_least_half_is_known_to_the_first_round(library: list[Entry]) -> None:
+    screen = Screen(library, LateDock(late=5), overlap=64)
+    assert len(screen.dock_start(10)) == 5
+    with pytest.raises(DockingInputError, match="overlap by 0 molecules"):
+        Screen(library, QuickDock(), overlap=-1)
 
 
 def test_ties_are_broken_by_smiles(library: list[Entry]) -> None:

@@ -30,7 +30,8 @@ SUBSTITUENTS = (
     "C1CC1",
 )  # fmt: skip
 
-# "*" is where a substituent goes; every scaffold is also taken without one.
+# "*" is where a substituent goes; every scaffold is also taken without one. The bridgeheads of adamantane are told:
+# RDKit takes them for centres of stereo, and of its isomers only this one can exist.
 ACID_SCAFFOLDS = (
     "OC(=O)c1ccc(*)cc1", "OC(=O)c1cccc(*)c1", "OC(=O)c1ccccc1*", "OC(=O)c1cc(F)cc(*)c1",
     "OC(=O)Cc1ccc(*)cc1", "OC(=O)Cc1cccc(*)c1", "OC(=O)CCc1ccc(*)cc1", "OC(=O)COc1ccc(*)cc1",
@@ -45,7 +46,7 @@ ACID_SCAFFOLDS = (
     "OC(=O)C1Cc2ccc(*)cc2O1", "OC(=O)c1cnc(*)nc1", "OC(=O)c1nc2ccc(*)cc2[nH]1",
     "OC(=O)c1n[nH]c2ccc(*)cc12", "OC(=O)c1cc(=O)c2cc(*)ccc2[nH]1", "OC(=O)c1ccc2c(c1)OCCO2",
     "OC(=O)c1ccc2c(c1)OCO2", "OC(=O)C1CCOCC1", "OC(=O)C1CCCO1", "OC(=O)C1CCC1", "OC(=O)C1CCCC1",
-    "OC(=O)CC1CCCCC1", "OC(=O)CC(C)C", "OC(=O)C12CC3CC(CC(C3)C1)C2", "OC(=O)CN1CCOCC1", "OC(=O)CN1CCCCC1",
+    "OC(=O)CC1CCCCC1", "OC(=O)CC(C)C", "OC(=O)[C@]12C[C@H]3C[C@H](C[C@H](C3)C1)C2", "OC(=O)CN1CCOCC1", "OC(=O)CN1CCCCC1",
     "OC(=O)CCC(=O)c1ccc(*)cc1", "OC(=O)Cc1csc(*)n1", "OC(=O)Cc1c[nH]c2ccc(*)cc12",
     "OC(=O)c1ccnc2ccc(*)cc12",
 )  # fmt: skip
@@ -62,7 +63,7 @@ AMINE_SCAFFOLDS = (
     "NCc1nc(-c2ccc(*)cc2)no1", "NC1CCC(*)CC1", "Nc1ccc2[nH]nc(*)c2c1", "Nc1ccc2ncccc2c1",
     "Nc1ccc(N2CCOCC2)cc1", "Nc1ccc(C(=O)N2CCCC2)cc1", "C1COCCN1", "C1CCNCC1", "C1CCNC1", "CC1CCNCC1",
     "NC1CCCCC1", "NC1CCOCC1", "NCC1CCOCC1", "NCC1CCCO1", "NCCN1CCOCC1", "NCCCN1CCCC1=O", "NCC(C)C",
-    "NCC1CC1", "NC12CC3CC(CC(C3)C1)C2", "CN1CCNCC1", "CC(=O)N1CCNCC1", "O=S1(=O)CCNCC1",
+    "NCC1CC1", "N[C@]12C[C@H]3C[C@H](C[C@H](C3)C1)C2", "CN1CCNCC1", "CC(=O)N1CCNCC1", "O=S1(=O)CCNCC1",
     "NCc1ccc2c(c1)OCO2",
 )  # fmt: skip
 

@@ -14,17 +14,22 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 from rdkit import Chem, rdBase
-from rdkit.Chem import rdmolops
+from rdkit.Chem import AllChem, rdmolops
 from rdkit.Chem.EnumerateStereoisomers import (
     EnumerateStereoisomers,
     GetStereoisomerCount,
     StereoEnumerationOptions,
 )
+from rdkit.Chem.rdMolDescriptors import CalcNumBridgeheadAtoms
 
 from docking.domain import parse
 from docking.records import DockSettings
 
 _AMMONIUM = Chem.MolFromSmarts("[NX4;+;!H0]")
+_LOOKED_AT = 16
+"""Isomers of a bridged molecule that are looked at, for each that is wanted."""
+_TRIES = 5
+"""To find a conformer of an isomer: one that can exist mostly has one at the first, and others take seconds to fail."""
 _PROTONATING = threading.Lock()
 """dimorphite_dl loads its rules at its first call, and a call from another thread meanwhile finds none of them."""
 _NEIGHBOURS = 3
@@ -61,9 +66,28 @@ def isomers(mol: Chem.Mol, most: int) -> tuple[list[str], int]:
     if most == 0 or total == 1:
         return [Chem.MolToSmiles(mol)], total
     with rdBase.BlockLogs():
-        found = sorted({Chem.MolToSmiles(isomer) for isomer in EnumerateStereoisomers(mol, options)})
+        if CalcNumBridgeheadAtoms(mol):
+            found = _possible(mol, most)
+        else:
+            found = sorted({Chem.MolToSmiles(isomer) for isomer in EnumerateStereoisomers(mol, options)})
     # Meso forms and the like are counted twice; what was enumerated completely is what there is.
     return found, total if total > most else len(found)
+
+
+def _possible(mol: Chem.Mol, most: int) -> list[str]:
+    """At most so many isomers of a bridged molecule that have a conformer: most ways to tell its bridgeheads have none.
+    Where none is found, as many of all."""
+    options = StereoEnumerationOptions(unique=True, maxIsomers=_LOOKED_AT * most, rand=1)
+    parameters = AllChem.ETKDGv3()
+    parameters.randomSeed, parameters.maxIterations = 1, _TRIES
+    tried, found = set(), set()
+    for isomer in EnumerateStereoisomers(mol, options):
+        tried.add(Chem.MolToSmiles(isomer))
+        if AllChem.EmbedMolecule(Chem.AddHs(isomer), parameters) == 0:
+            found.add(Chem.MolToSmiles(isomer))
+        if len(found) == most:
+            break
+    return sorted(found or sorted(tried)[:most])
 
 
 def protonated(smiles: str, ph: float) -> str:

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from rdkit import Chem
 from rdkit.Chem import AllChem, Crippen, Descriptors
+from rdkit.Chem.rdMolDescriptors import CalcNumBridgeheadAtoms
 
 from docking.blocks import acids, amines
 from docking.library import MAX_LOGP, MAX_WEIGHT, couple, drug_like_pairs, generate, pairs, read_library
+from docking.ligand import embed
 from docking.records import DockingInputError
 
 AMIDE = Chem.MolFromSmarts("C(=O)N")
@@ -22,6 +24,13 @@ def test_the_building_blocks_suffice_for_a_hundred_thousand_molecules() -> None:
     assert len(amines()) > 400
     assert len(set(acids())) == len(acids())
     assert len(drug_like_pairs()) > 200_000
+
+
+def test_blocks_that_are_cages_have_a_conformer() -> None:
+    cages = [text for text in (*acids(), *amines()) if CalcNumBridgeheadAtoms(Chem.MolFromSmiles(text)) > 2]
+    assert len(cages) == 2
+    for smiles in cages:
+        embed(Chem.MolFromSmiles(smiles), 1)
 
 
 def test_products_are_drug_like_amides() -> None:

@@ -148,6 +148,14 @@ def test_open_stereo_is_enumerated_up_to_a_bound() -> None:
     assert len(isomers(Chem.MolFromSmiles("FC=CCl"), 8)[0]) == 2
 
 
+def test_of_a_cage_only_isomers_that_can_exist_are_docked() -> None:
+    found, total = isomers(parse("CC(F)C(=O)NC12CC3CC(CC(C3)C1)C2"), 4)
+    assert (len(found), total) == (2, 32)
+    for smiles in found:
+        assert embed(parse(smiles), 7).GetConformer().Is3D()
+    assert len(isomers(parse("CC1(C)C2CCC1(C)C(O)C2"), 4)[0]) == 4, "each of borneol's"
+
+
 def test_too_many_torsions_are_refused() -> None:
     with pytest.raises(LigandError, match="too flexible"):
         prepare("CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC", seed=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import io
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from rdkit import Chem
 
 from docking import controls
@@ -141,9 +143,22 @@ def test_poses_are_stepped_through_in_a_browser(
         page.get_by_role("button", name="Show the pose of hit 1").click()
         assert "ASP129" in table.inner_text()
         assert grave_findings(page, "body") == []
+        light = _paper(page)
+        page.emulate_media(color_scheme="dark")
+        assert _paper(page) == ("rgb(20, 20, 20)", [20, 20, 20])
+        assert light == ("rgb(255, 255, 255)", [255, 255, 255])
+        assert grave_findings(page, "body") == []
         browser.close()
     assert not errors
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def _paper(page: Any) -> tuple[str, list[int]]:
+    """The colour behind the text, and that in a corner of the pose."""
+    behind = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    picture = Image.open(io.BytesIO(page.locator("#viewer").screenshot()))
+    return behind, list(picture.convert("RGB").getpixel((6, 6)))
 
 
 def _moved(pose: str) -> str:

@@ -5,15 +5,18 @@
   const find = id => document.getElementById(id);
   const choice = find('hit');
   const box = find('viewer');
+  const dark = window.matchMedia('(prefers-color-scheme: dark)');
+  const paper = () => (dark.matches ? '#141414' : 'white');
   let viewer;
   try {
-    viewer = $3Dmol.createViewer(box, { backgroundColor: 'white' });
+    viewer = $3Dmol.createViewer(box, { backgroundColor: paper() });
   } catch {
     viewer = null;
   }
   if (!viewer) {
     box.textContent = 'This browser draws nothing in three dimensions (no WebGL). The poses are in hits.sdf.';
   }
+  dark.addEventListener('change', () => viewer?.setBackgroundColor(paper()));
   const known = viewer && reference ? viewer.addModel(reference, 'sdf') : null;
   const protein = viewer ? viewer.addModel(receptor, 'pdb') : null;
   let ligand = null;

@@ -95,7 +95,7 @@ def _screen(options: argparse.Namespace) -> int:
         settings = settings_of(options)
         ledger = open_ledger(options.out, receptor, settings, fresh=options.fresh, how="--fresh")
         dock = docking_task(receptor, settings)
-        acquisition = Acquisition(options.acquisition, options.per_scaffold)
+        acquisition = Acquisition(options.acquisition, options.per_scaffold, options.beyond_size)
         screen = Screen(library, dock, options.seed, ledger=ledger, acquisition=acquisition)
         screen.require, screen.overlap = required, options.overlap
         for note in ledger.notes:

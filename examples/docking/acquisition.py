@@ -19,6 +19,7 @@ from rdkit import DataStructs
 from rdkit.Chem import MolFromSmiles, rdFingerprintGenerator
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
+from docking.features import heavy_count
 from docking.records import ACQUISITIONS, DockingInputError
 
 CONFIDENCE = 2.0
@@ -32,10 +33,16 @@ LOOKED_AT = 20_000
 @dataclass(frozen=True, slots=True)
 class Acquisition:
     """How a round is chosen: by ``method`` (one of :data:`ACQUISITIONS`), with at most ``per_scaffold`` molecules of
-    one Bemis-Murcko scaffold over all rounds (0: as many as come)."""
+    one Bemis-Murcko scaffold over all rounds (0: as many as come).
+
+    With ``beyond_size`` it is by how much better a score is than a line through the random start gives for that many
+    heavy atoms. Ligand efficiency, the score by heavy atom, would not do: scores grow more slowly than size, so that it
+    is best for the smallest molecules, and a list by it is a list by size again.
+    """
 
     method: str = "greedy"
     per_scaffold: int = 3
+    beyond_size: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in ACQUISITIONS:
@@ -44,6 +51,11 @@ class Acquisition:
             )
         if self.per_scaffold < 0:
             raise DockingInputError("A scaffold may be chosen 0 times (no bound) or more, not fewer.")
+
+    @property
+    def name(self) -> str:
+        """The method in words."""
+        return f"{self.method} beyond size" if self.beyond_size else self.method
 
     @property
     def needs_spread(self) -> bool:
@@ -58,6 +70,30 @@ class Acquisition:
         elif self.method == "thompson":
             predicted = predicted + spread * np.random.default_rng(seed).standard_normal(len(predicted))
         return [round(value, 4) for value in predicted.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLine:
+    """What a molecule is expected to score by its size: ``slope`` kcal/mol for each heavy atom, and ``at_zero``."""
+
+    slope: float
+    at_zero: float
+
+    @classmethod
+    def through(cls, smiles: Sequence[str], scores: Sequence[float]) -> SizeLine:
+        """The least squares line; level where all molecules have one size."""
+        sizes = np.array([heavy_count(text) for text in smiles], dtype=float)
+        target = np.asarray(scores, dtype=float)
+        from_mean = sizes - sizes.mean()
+        slope = float(from_mean @ target / (from_mean @ from_mean)) if from_mean.any() else 0.0
+        return cls(slope, float(target.mean() - slope * sizes.mean()))
+
+    def beyond(self, smiles: Sequence[str], scores: Sequence[float]) -> list[float]:
+        """The scores less what is expected: negative ones are better."""
+        return [
+            round(score - self.at_zero - self.slope * heavy_count(text), 4)
+            for text, score in zip(smiles, scores, strict=True)
+        ]
 
 
 @dataclass(slots=True)

@@ -46,7 +46,8 @@ ACID_SCAFFOLDS = (
     "OC(=O)C1Cc2ccc(*)cc2O1", "OC(=O)c1cnc(*)nc1", "OC(=O)c1nc2ccc(*)cc2[nH]1",
     "OC(=O)c1n[nH]c2ccc(*)cc12", "OC(=O)c1cc(=O)c2cc(*)ccc2[nH]1", "OC(=O)c1ccc2c(c1)OCCO2",
     "OC(=O)c1ccc2c(c1)OCO2", "OC(=O)C1CCOCC1", "OC(=O)C1CCCO1", "OC(=O)C1CCC1", "OC(=O)C1CCCC1",
-    "OC(=O)CC1CCCCC1", "OC(=O)CC(C)C", "OC(=O)[C@]12C[C@H]3C[C@H](C[C@H](C3)C1)C2", "OC(=O)CN1CCOCC1", "OC(=O)CN1CCCCC1",
+    "OC(=O)CC1CCCCC1", "OC(=O)CC(C)C", "OC(=O)[C@]12C[C@H]3C[C@H](C[C@H](C3)C1)C2", "OC(=O)CN1CCOCC1",
+    "OC(=O)CN1CCCCC1",
     "OC(=O)CCC(=O)c1ccc(*)cc1", "OC(=O)Cc1csc(*)n1", "OC(=O)Cc1c[nH]c2ccc(*)cc12",
     "OC(=O)c1ccnc2ccc(*)cc12",
 )  # fmt: skip

@@ -61,7 +61,7 @@ def replay(arguments: Sequence[str]) -> int:
     from docking.acquisition import Acquisition
     from docking.complete import read_table
     from docking.records import ACQUISITIONS
-    from docking.replay import SHIPPED, Plan, told
+    from docking.replay import SHIPPED, TRUTHS, Plan, told
     from docking.replay import replay as replayed
 
     p = argparse.ArgumentParser(
@@ -89,13 +89,22 @@ def replay(arguments: Sequence[str]) -> int:
         default=3,
         help="of one scaffold at most (default %(default)s; 0: any)",
     )
+    options.add_beyond_size(p)
+    p.add_argument(
+        "--best",
+        choices=TRUTHS,
+        default=TRUTHS[0],
+        help="which molecules are to be found: the best by score, or by score beyond a line through the table for "
+        "their size (default %(default)s)",
+    )
     options.add_overlap(p)
     p.add_argument("--seeds", type=options.positive, default=10, help="screens (default %(default)s)")
     given = p.parse_args(arguments)
     table = read_table(given.table)
-    acquisition = Acquisition(given.acquisition, given.per_scaffold)
+    acquisition = Acquisition(given.acquisition, given.per_scaffold, given.beyond_size)
     plan = Plan(given.start, given.rounds, given.per_round, given.overlap, acquisition)
-    print("\n".join(told(replayed(table, plan, given.seeds), table, plan, given.seeds)))
+    outcomes = replayed(table, plan, given.seeds, given.best)
+    print("\n".join(told(outcomes, table, plan, given.seeds, given.best)))
     return 0
 
 

@@ -35,7 +35,7 @@ FORMAT = 2
 _OF_ONE = tuple(f.name for f in fields(Docked) if f.name not in ("mean", "spread", "searches"))
 """Fields of a single search."""
 
-_UNTOLD: dict[str, Any] = {"overlap": 0}
+_UNTOLD: dict[str, Any] = {"overlap": 0, "beyond_size": False}
 """Of the rule of a round: what was so before folders told it."""
 
 Key = tuple[str, Search]

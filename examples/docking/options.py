@@ -48,6 +48,7 @@ def parser() -> argparse.ArgumentParser:
         default="greedy",
         help="what a round docks: the best predicted, or with a bonus for doubt, or by a draw (default %(default)s)",
     )
+    add_beyond_size(p)
     p.add_argument(
         "--require",
         action="append",
@@ -122,6 +123,16 @@ def add_effort(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument(
         "--seed", type=int, default=1, help="same seed and --searches, same hits (default %(default)s)"
+    )
+
+
+def add_beyond_size(p: argparse.ArgumentParser) -> None:
+    """Whether a round is chosen by more than size."""
+    p.add_argument(
+        "--beyond-size",
+        action="store_true",
+        help="choose by how much better a score is than size alone makes one expect (a line through the random start); "
+        "by the score, large molecules come first",
     )
 
 

@@ -16,12 +16,13 @@ from rdkit.Chem import Crippen, Descriptors
 from rdkit.Chem import rdMolDescriptors as descriptors
 
 from docking import controls
+from docking.clock import Stopwatch
 from docking.filters import as_text
 from docking.folder import replace_file
 from docking.noise import Effort
 from docking.poses import distinct_poses
 from docking.records import Entry
-from docking.screen import Hit, Screen, Stopwatch
+from docking.screen import Hit, Screen
 
 COLUMNS = (
     "rank", "name", "smiles", "score", "mean", "spread", "searches", "predicted", "round", "efficiency",
@@ -249,6 +250,8 @@ def busy_line(screen: Screen, workers: int) -> str:
 
 def _advice(name: str, tasks: int, seconds: float, workers: int) -> str:
     if name.startswith("dock") or name == "redock":
+        if not tasks:
+            return ""
         if tasks <= workers:
             return "nothing: one molecule per worker"
         return f"more workers: {2 * workers} would take about {seconds / 2:.0f} s"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from docking.acquisition import Acquisition
+from docking.acquisition import Acquisition, SizeLine
 from docking.complete import Table
 from docking.intervals import Floats, Interval, mean_difference, paired
 from docking.records import Docked, DockingInputError, Search
@@ -28,6 +28,9 @@ BEST_PART = 0.01
 """Of the table: the molecules to find."""
 MORE_RANDOM = 20
 """Times as many seeds for choosing at random, which costs nothing: of a few, none may find any."""
+TRUTHS = ("score", "beyond-size")
+"""By what the molecules to find are the best: their score, or how much better it is than their size alone makes one
+expect, by a line through the table."""
 STRATEGIES = ("surrogate", "size alone", "random")
 
 
@@ -78,7 +81,7 @@ class Outcome:
     chosen: Interval
 
 
-def replay(table: Table, plan: Plan, seeds: int = 10) -> list[Outcome]:
+def replay(table: Table, plan: Plan, seeds: int = 10, truth: str = TRUTHS[0]) -> list[Outcome]:
     """Screen the ``table`` by ``plan`` with each of so many ``seeds``, by each of :data:`STRATEGIES`.
 
     All start from the same random molecules. Size alone chooses the molecules with most heavy atoms; random, any.
@@ -87,15 +90,17 @@ def replay(table: Table, plan: Plan, seeds: int = 10) -> list[Outcome]:
         raise DockingInputError(
             f"The table has {len(table.docked):,} molecules with a score: a screen of {plan.docked:,} docks them all."
         )
-    best = best_of_table(table)
+    best = best_of_table(table, truth)
     several = {"random": MORE_RANDOM * seeds}
     return [_outcome(name, table, plan, best, range(1, several.get(name, seeds) + 1)) for name in STRATEGIES]
 
 
-def best_of_table(table: Table) -> set[str]:
-    """The best hundredth of the table (one molecule at least), ties by SMILES."""
-    ranked = sorted(table.docked, key=lambda row: (row.score, row.smiles))
-    return {row.smiles for row in ranked[: max(1, round(BEST_PART * len(ranked)))]}
+def best_of_table(table: Table, truth: str = TRUTHS[0]) -> set[str]:
+    """The best hundredth of the table (one molecule at least) by one of :data:`TRUTHS`, ties by SMILES."""
+    smiles, scores = [row.smiles for row in table.docked], [row.score for row in table.docked]
+    values = scores if truth == TRUTHS[0] else SizeLine.through(smiles, scores).beyond(smiles, scores)
+    ranked = sorted(zip(values, smiles, strict=True))
+    return {text for _value, text in ranked[: max(1, round(BEST_PART * len(ranked)))]}
 
 
 def _outcome(name: str, table: Table, plan: Plan, best: set[str], seeds: Sequence[int]) -> Outcome:
@@ -153,9 +158,11 @@ def _mean(values: Sequence[float]) -> Interval:
     return paired(mean, values)
 
 
-def told(outcomes: Sequence[Outcome], table: Table, plan: Plan, seeds: int) -> list[str]:
+def told(
+    outcomes: Sequence[Outcome], table: Table, plan: Plan, seeds: int, truth: str = TRUTHS[0]
+) -> list[str]:
     """The outcomes as lines for a terminal."""
-    best = best_of_table(table)
+    best = best_of_table(table, truth)
     total = len(table.docked)
     rounds = f"{plan.rounds} rounds of {plan.per_round}" if plan.rounds else "no rounds"
     rounds += f" (overlap {plan.overlap})" if plan.overlap else ""
@@ -165,7 +172,7 @@ def told(outcomes: Sequence[Outcome], table: Table, plan: Plan, seeds: int) -> l
         *table.made,
         "",
         f"{total:,} molecules with a score, {len(best)} of them the best {BEST_PART:.0%}".replace("%", " %"),
-        f"{plan.docked} docked ({plan.docked / total:.1%}): {plan.start} at random, {rounds}, {by.method}, {quota}; "
+        f"{plan.docked} docked ({plan.docked / total:.1%}): {plan.start} at random, {rounds}, {by.name}, {quota}; "
         f"{seeds} seeds".replace("%", " %"),
         "",
         f"{'chosen by':<12} {'screens':<8} {'recall of the best':<24} {'enrichment, docked':<24} enrichment, chosen",
@@ -178,11 +185,12 @@ def told(outcomes: Sequence[Outcome], table: Table, plan: Plan, seeds: int) -> l
     surrogate, size = outcomes[0], outcomes[1]
     better = paired(mean_difference, surrogate.recalls, size.recalls)
     includes = "; the interval includes zero: this may be chance" if better.includes(0) else ""
+    by_size = "" if truth == TRUTHS[0] else " beyond what size makes one expect"
     brackets = "Brackets: 95 % bootstrap intervals over the screens, of this one library."
     return [
         *lines,
         "",
         f"recall of the surrogate less that of size alone, from the same starts: {better}{includes}",
         f"Enrichment: 1 is chance, {total / len(best):.0f} the most there is. {brackets}",
-        "The best are so by docking scores of one protocol, which are rough estimates and no affinities.",
+        f"The best are so by docking scores{by_size} of one protocol, which are rough estimates and no affinities.",
     ]

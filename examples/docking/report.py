@@ -290,7 +290,7 @@ def _making(subject: Subject) -> str:
     parts = []
     by = screen.acquisition
     bound = f"at most {by.per_scaffold} of a scaffold" if by.per_scaffold else "any number of a scaffold"
-    parts.append(f"<p>Molecules were chosen by {by.method} acquisition, {bound} over all rounds.</p>")
+    parts.append(f"<p>Molecules were chosen by {by.name} acquisition, {bound} over all rounds.</p>")
     if screen.ledger is not None:
         facts = [[_text(name), _text(value)] for name, value in _flat(screen.ledger.facts)]
         parts.append(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import cellmill
-from docking.acquisition import Acquisition, Candidates, choose
+from docking.acquisition import Acquisition, Candidates, SizeLine, choose
+from docking.clock import Stopwatch
 from docking.filters import Requirement
 from docking.flight import Flight
 from docking.interactions import Contact
@@ -55,34 +55,6 @@ class Hit:
         scores come of fewer trials; what carries a caution after all others; failures last."""
         score = self.best.score if self.best.ok else math.inf
         return (bool(self.entry.caution), not self.rescored, score, self.entry.smiles)
-
-
-@dataclass(slots=True)
-class Stage:
-    """What took how long: ``seconds`` of wall time for ``tasks`` tasks, and a remark."""
-
-    name: str
-    seconds: float = 0.0
-    tasks: int = 0
-    remark: str = ""
-
-
-class Stopwatch:
-    """Keeps how long each stage of a session took, in ``stages``."""
-
-    def __init__(self) -> None:
-        self.stages: list[Stage] = []
-
-    @contextmanager
-    def stage(self, name: str, tasks: int = 0, remark: str = "") -> Iterator[Stage]:
-        """Measure the wall time of a step of ``tasks`` tasks."""
-        record = Stage(name, tasks=tasks, remark=remark)
-        start = time.monotonic()
-        try:
-            yield record
-        finally:
-            record.seconds = time.monotonic() - start
-            self.stages.append(record)
 
 
 def random_start(library: Sequence[Entry], seed: int, count: int) -> list[Entry]:
@@ -210,11 +182,19 @@ class Screen:
         seed = 1000 * self.seed + self.round
         values = self.acquisition.values(self.predictions, spreads, seed)
         smiles = [entry.smiles for entry in self.library]
+        if self.acquisition.beyond_size:
+            values = self._size_line().beyond(smiles, values)
         begun = [(hit.entry.smiles, hit.round) for hit in self.hits]
         begun += [(each.pick.smiles, each.round) for each in self._flight]
         done = {text for text, _round in begun}
         earlier = [text for text, number in begun if number > 0]
         return choose(Candidates(smiles, values, inside, seed), count, self.acquisition, done, earlier)
+
+    def _size_line(self) -> SizeLine:
+        """What molecules of the random start score by their size; of all that landed, where none of it docked."""
+        good = [hit for hit in self.hits if hit.docked.ok]
+        start = [hit for hit in good if hit.round == 0] or good
+        return SizeLine.through([hit.entry.smiles for hit in start], [hit.docked.score for hit in start])
 
     def dock_best(self, count: int = 10) -> list[Hit]:
         """Dock the ``count`` most promising molecules and start the next round; gives those that have landed since."""

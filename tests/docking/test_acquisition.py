@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import numpy as np
 import pytest
+from rdkit import Chem
 
-from docking.acquisition import Acquisition, Candidates, choose, scaffold
+from docking.acquisition import Acquisition, Candidates, SizeLine, choose, scaffold
+from docking.features import heavy_atoms, heavy_count
 from docking.records import DockingInputError, Entry
 from docking.screen import Screen
 from tests.docking.test_screen import Inline, QuickDock, library
@@ -54,6 +57,46 @@ def test_doubt_counts_for_ucb_and_is_drawn_by_thompson() -> None:
     assert all(math.isnan(draw[2]) for draw in draws)
     with pytest.raises(DockingInputError, match="No acquisition 'best': there are greedy, ucb and thompson"):
         Acquisition("best")
+
+
+def test_beyond_size_a_small_molecule_may_come_before_a_larger_one_that_scores_better(
+    library: list[Entry],
+) -> None:
+    screen = Screen(library, QuickDock(), seed=4, acquisition=Acquisition(beyond_size=True, per_scaffold=0))
+    screen.dock_start(30)  # the score is -0.3 for each heavy atom
+    sizes = [int(heavy_atoms([entry.smiles])[0]) for entry in library]
+    screen.predictions = [-0.3 * size - (1.0 if size < 22 else 0.0) for size in sizes]
+    small = screen.choose(3)
+    assert all(sizes[index] < 22 for index in small)
+    screen.acquisition = Acquisition(per_scaffold=0)
+    by_score = screen.choose(3)
+    assert min(sizes[index] for index in by_score) > max(sizes[index] for index in small)
+    assert screen.acquisition.name == "greedy"
+    assert Acquisition("ucb", beyond_size=True).name == "ucb beyond size"
+
+
+def test_the_line_of_size_is_that_of_least_squares(library: list[Entry]) -> None:
+    smiles = [entry.smiles for entry in library]
+    scores = [-0.2 * heavy_count(text) - len(text) % 5 for text in smiles]
+    line = SizeLine.through(smiles, scores)
+    assert (line.slope, line.at_zero) == pytest.approx(np.polyfit(heavy_atoms(smiles), scores, 1).tolist())
+    assert sum(line.beyond(smiles, scores)) == pytest.approx(0.0, abs=0.01)
+    assert SizeLine.through(["CC", "CO"], [-1.0, -2.0]) == SizeLine(0.0, -1.5), "one size has no slope"
+    assert SizeLine.through(["CC"], [-1.0]).beyond(["CCC"], [-1.0]) == [0.0]
+
+
+def test_heavy_atoms_are_counted_in_the_text_of_a_smiles(library: list[Entry]) -> None:
+    strange = [
+        "[2H]C([2H])Cl",
+        "C[N+](C)(C)C",
+        "[Na+].[Cl-]",
+        "c1cc[nH]c1Br",
+        "[SiH4]",
+        "C/C=C\\[C@@H](F)[O-]",
+        "[H+].C%10CC%10",
+    ]
+    for text in [*strange, *(entry.smiles for entry in library)]:
+        assert heavy_count(text) == Chem.MolFromSmiles(text).GetNumHeavyAtoms(), text
 
 
 def test_equal_predictions_are_drawn_by_the_seed() -> None:

@@ -77,7 +77,7 @@ class Engine:
         if not math.isfinite(score) or score > 0:
             return Docked(smiles, reason=f"no pose fits the box (score {score:+.1f})", seconds=seconds)
         several = sorted((round(value, 4), text) for value, text, _form in poses) if search.poses > 1 else []
-        note = forms.note(docked)
+        note = forms.note(docked, form)
         return Docked(
             smiles, round(score, 4), pose, seconds=seconds, form=form, note=note, poses=tuple(several)
         )

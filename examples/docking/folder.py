@@ -80,6 +80,8 @@ class Facts:
         if self._path.exists():
             try:
                 self._told = dict(json.loads(self._path.read_text()))
+                if isinstance(docking := self._told.get("docking"), dict):
+                    docking.setdefault("tautomers", 1)  # as it was before folders told it
             except (OSError, ValueError) as error:
                 raise DockingInputError(
                     f"'{self._path}' cannot be read ({error}), so it is not known with which settings the dockings "

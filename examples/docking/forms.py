@@ -1,7 +1,8 @@
-"""The forms of a molecule that are docked: its isomers where stereo is open, protonated as in water at a pH.
+"""The forms of a molecule that are docked: its isomers where stereo is open, its tautomers, protonated as at a pH.
 
 Sites are protonated one by one by dimorphite_dl (Ropp et al., J. Cheminform. 11, 14 (2019)), each as most of it is
-at that pH. Tautomers are docked as given.
+at that pH. Tautomers are RDKit's; its rating does not tell which of them there are in water, so that the one that is
+given is docked beside those that are rated as high.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +23,7 @@ from rdkit.Chem.EnumerateStereoisomers import (
     GetStereoisomerCount,
     StereoEnumerationOptions,
 )
+from rdkit.Chem.MolStandardize import rdMolStandardize
 from rdkit.Chem.rdMolDescriptors import CalcNumBridgeheadAtoms
 
 from docking.domain import parse
@@ -30,6 +34,8 @@ _LOOKED_AT = 16
 """Isomers of a bridged molecule that are looked at, for each that is wanted."""
 _TRIES = 5
 """To find a conformer of an isomer: one that can exist mostly has one at the first, and others take seconds to fail."""
+_TAUTOMERS, _TRANSFORMS = 64, 200
+"""Tautomers that are looked at, and steps to find them: a bound on time, some 3 ms for most molecules."""
 _PROTONATING = threading.Lock()
 """dimorphite_dl loads its rules at its first call, and a call from another thread meanwhile finds none of them."""
 _NEIGHBOURS = 3
@@ -38,24 +44,91 @@ _NEIGHBOURS = 3
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """SMILES of the forms to dock, of ``isomers`` that there are."""
+    """SMILES of the forms to dock, of ``isomers`` that there are; ``moved``: of another tautomer than is given."""
 
     smiles: tuple[str, ...]
     isomers: int = 1
+    moved: frozenset[str] = frozenset()
 
-    def note(self, docked: int) -> str:
-        """What the score of a molecule is the best of, when so many forms docked; the others cannot exist."""
-        if self.isomers > len(self.smiles):
-            return f"best of {docked} of {self.isomers} stereoisomers"
-        return f"best of {docked} stereoisomers" if docked > 1 else ""
+    def note(self, docked: int, best: str = "") -> str:
+        """What the score of a molecule is the best of, when so many forms docked, the others cannot exist; and that the
+        ``best`` one is another tautomer than is given."""
+        isomers = f"{docked} stereoisomers"
+        if self.moved:
+            isomers = f"{docked} tautomers" if self.isomers == 1 else f"{docked} stereoisomers and tautomers"
+        elif self.isomers > len(self.smiles):
+            isomers = f"{docked} of {self.isomers} stereoisomers"
+        several = docked > 1 or (self.isomers > len(self.smiles) and not self.moved)
+        told = f"best of {isomers}" if several else ""
+        other = "docked as another tautomer than given" if best in self.moved else ""
+        return "; ".join(filter(None, (told, other)))
 
 
 def forms_of(smiles: str, settings: DockSettings) -> Forms:
     """The forms of a molecule to dock by ``settings``: the same for the same molecule and settings."""
     mol = parse(smiles)
     chosen, total = isomers(mol, settings.isomers)
-    found = [protonated(text, settings.ph) if settings.ph is not None else text for text in chosen]
-    return Forms(tuple(dict.fromkeys(found)), total)
+    given, others = [], []
+    for isomer in chosen:
+        first, *rest = (_at(text, settings.ph) for text in tautomers(isomer, settings.tautomers))
+        given.append(first)
+        others += rest
+    known = {_hydrogens(form) for form in given}
+    moved = []
+    for form in others:  # a charge may make two tautomers the same, as in guanidines
+        if _hydrogens(form) not in known:
+            known.add(_hydrogens(form))
+            moved.append(form)
+    return Forms((*dict.fromkeys(given), *moved), total, frozenset(moved))
+
+
+def _at(smiles: str, ph: float | None) -> str:
+    return smiles if ph is None else protonated(smiles, ph)
+
+
+def _hydrogens(smiles: str) -> str:
+    """Where the hydrogens of a molecule are, whichever way its double bonds and charges are drawn."""
+    mol = Chem.RWMol(Chem.MolFromSmiles(smiles))
+    for atom in mol.GetAtoms():
+        atom.SetIsotope(1 + atom.GetTotalNumHs())  # a label that is written whatever the bonds are
+        atom.SetNumExplicitHs(0)
+        atom.SetNoImplicit(True)
+        atom.SetFormalCharge(0)
+        atom.SetIsAromatic(False)
+    for bond in mol.GetBonds():
+        bond.SetBondType(Chem.BondType.SINGLE)
+        bond.SetIsAromatic(False)
+    return str(Chem.MolToSmiles(mol))
+
+
+def tautomers(smiles: str, most: int) -> list[str]:
+    """The molecule as given, and at most so many tautomers in all: others that RDKit rates at least as high, and whose
+    stereo is as much told, the highest first.
+
+    Source: Sitzmann, Ihlenfeldt and Nicklaus, J. Comput. Aided Mol. Des. 24, 521 (2010).
+    """
+    if most < 2:
+        return [smiles]
+    mol = Chem.MolFromSmiles(smiles)
+    rate = rdMolStandardize.TautomerEnumerator.ScoreTautomer
+    own, ranked = rate(mol), []
+    with rdBase.BlockLogs():
+        for other in _enumerator().Enumerate(mol):
+            text = str(Chem.MolToSmiles(other))
+            if text != smiles and rate(other) >= own and _centres(other) >= _centres(mol):
+                ranked.append((-rate(other), text))
+    return [smiles, *(text for _rating, text in sorted(ranked)[: most - 1])]
+
+
+@cache
+def _enumerator() -> Any:
+    """RDKit's enumerator, bounded, which leaves stereo as it is."""
+    enumerator = rdMolStandardize.TautomerEnumerator()
+    enumerator.SetMaxTautomers(_TAUTOMERS)
+    enumerator.SetMaxTransforms(_TRANSFORMS)
+    enumerator.SetRemoveSp3Stereo(False)
+    enumerator.SetRemoveBondStereo(False)
+    return enumerator
 
 
 def isomers(mol: Chem.Mol, most: int) -> tuple[list[str], int]:

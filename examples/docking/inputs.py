@@ -55,6 +55,7 @@ def settings_of(options: argparse.Namespace) -> DockSettings:
         evaluations=options.evaluations,
         ph=None if options.as_given else options.ph,
         isomers=options.isomers,
+        tautomers=options.tautomers,
     )
 
 

@@ -222,7 +222,7 @@ def _add_searches(p: argparse._ArgumentGroup) -> None:
 
 
 def add_forms(p: argparse._ArgumentGroup) -> None:
-    """Protonation and stereo."""
+    """Protonation, stereo and tautomers."""
     p.add_argument(
         "--ph", type=float, default=7.4, help="protonate molecules as at this pH (default %(default)s)"
     )
@@ -233,6 +233,13 @@ def add_forms(p: argparse._ArgumentGroup) -> None:
         default=4,
         help="stereoisomers docked at most of a molecule whose stereo is open; the best counts "
         "(default %(default)s; 0: one, by chance)",
+    )
+    p.add_argument(
+        "--tautomers",
+        type=positive,
+        default=2,
+        help="tautomers docked at most: the one that is given, and others that are rated at least as stable; the best "
+        "counts (default %(default)s; 1: as given)",
     )
 
 

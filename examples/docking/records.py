@@ -181,7 +181,8 @@ class DockSettings:
 
     ``evaluations`` ends each of Vina's searches after so many evaluations of the score; 0: by Vina's own rule, which
     looks at the size of the molecule. Molecules are protonated as at ``ph`` (None: docked as given), and of stereo
-    that is open at most so many ``isomers`` are docked, of which the best counts (0: the conformer decides).
+    that is open at most so many ``isomers`` are docked, of which the best counts (0: the conformer decides); of each at
+    most so many ``tautomers``, the one that is given first (1: that alone).
     """
 
     exhaustiveness: int = 1
@@ -190,3 +191,4 @@ class DockSettings:
     evaluations: int = 0
     ph: float | None = 7.4
     isomers: int = 4
+    tautomers: int = 2

@@ -10,7 +10,7 @@ import pytest
 from rdkit import Chem
 
 from docking.domain import examine
-from docking.forms import forms_of, isomers, protonated
+from docking.forms import forms_of, isomers, protonated, tautomers
 from docking.ligand import LigandError, embed, parse, pose_to_mol, prepare, to_pdbqt
 from docking.records import DockSettings
 
@@ -133,6 +133,37 @@ def test_threads_that_protonate_first_at_the_same_moment_find_the_same_form() ->
         check=True,
     )
     assert done.stdout.split() == ["C[NH3+]"] * 4
+
+
+@pytest.mark.parametrize(
+    ("smiles", "others"),
+    [
+        ("Oc1ccccn1", ["O=c1cccc[nH]1"]),
+        ("O=c1cccc[nH]1", []),
+        ("CC(=O)CC(C)=O", []),
+        ("Cc1ccc2nc(C)[nH]c2c1", ["Cc1ccc2[nH]c(C)nc2c1"]),
+        ("CNC(=O)[C@H]1CC[C@@H](C(F)(F)F)CC1", []),  # an enol would lose the stereo
+        ("CNC(=O)c1ccccc1", []),
+        ("O=c1[nH]cnc2[nH]cnc12", ["O=c1[nH]cnc2nc[nH]c12"]),  # the first of three
+    ],
+)
+def test_tautomers_that_are_rated_as_high_are_docked_beside_the_one_given(
+    smiles: str, others: list[str]
+) -> None:
+    given = Chem.CanonSmiles(smiles)
+    assert tautomers(given, 2) == [given, *map(Chem.CanonSmiles, others)]
+    assert tautomers(given, 1) == [given]
+    forms = forms_of(smiles, DockSettings(ph=None))
+    assert (list(forms.smiles), sorted(forms.moved)) == (tautomers(given, 2), others)
+    if others:
+        assert forms.note(2, others[0]) == "best of 2 tautomers; docked as another tautomer than given"
+        assert forms.note(2, given) == "best of 2 tautomers"
+
+
+def test_a_tautomer_that_a_charge_makes_the_same_is_docked_once() -> None:
+    forms = forms_of("NC(N)=NCCC", DockSettings())
+    assert len(forms.smiles) == 1
+    assert forms.note(1, forms.smiles[0]) == ""
 
 
 def test_open_stereo_is_enumerated_up_to_a_bound() -> None:

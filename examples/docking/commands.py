@@ -172,7 +172,22 @@ def _retrospective_parser() -> argparse.ArgumentParser:
     return p
 
 
+def claims(arguments: Sequence[str]) -> int:
+    """``python -m docking claims``: compute the claims of finished screens again from their files."""
+    from docking.recheck import Files, contradictions, table
+
+    p = argparse.ArgumentParser(
+        prog="python -m docking claims",
+        description="Compute the claims of finished screens again from the files they left; 1 where one is untrue.",
+    )
+    p.add_argument("folder", nargs="+", type=Path, help="folder of results of a screen")
+    given = p.parse_args(arguments)
+    print("\n".join(table(given.folder)))
+    return int(any(contradictions(Files.of(folder)) for folder in given.folder))
+
+
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "claims": claims,
     "complete": complete,
     "replay": replay,
     "retrospective": retrospective,

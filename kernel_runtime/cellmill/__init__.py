@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .parallel import PerWorker as PerWorker
     from .parallel import parallel as parallel
     from .parallel import per_worker as per_worker
+    from .pool import Pool as Pool
     from .profiling import Profiler as Profiler
     from .profiling import profile as profile
     from .randomness.seeds import seed as seed
@@ -94,6 +95,7 @@ _HOMES = {
     ),
     "futures": ("Future",),
     "parallel": ("ParallelFunction", "PerWorker", "parallel", "per_worker"),
+    "pool": ("Pool",),
     "profiling": ("Profiler", "profile"),
     "serialization.exceptions": ("RemoteTraceback",),
     "views.recording": ("Recording", "record"),

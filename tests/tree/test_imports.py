@@ -119,6 +119,7 @@ LAYERS = [
         "magics",
         "dask",
         "joblib",
+        "pool",
         "views.comm",
         "views.subscribers",
         "views.publisher",

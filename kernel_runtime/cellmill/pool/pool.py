@@ -1,0 +1,161 @@
+"""`Pool`: what programs call that were written for `multiprocessing.Pool`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future as BaseFuture
+from typing import Any, NoReturn
+
+from .. import run_registry
+from ..errors import UsageError
+from ..executor import Executor
+from ..task import DEFAULT_OPTIONS
+from .results import AsyncResult, ResultIterator, in_thread
+
+
+class Pool:
+    """A `multiprocessing.Pool` with Cellmill's workers.
+
+    Functions of notebook cells, lambdas and closures can be sent, a worker that dies loses one call, and calls are
+    seen in the panel. Parameters: as of `multiprocessing.Pool`, and options of `Executor`, such as
+    ``backend="dask"``. Inside a task it runs calls in place.
+    """
+
+    def __init__(
+        self,
+        processes: int | None = None,
+        initializer: Callable[..., Any] | None = None,
+        initargs: Iterable[Any] = (),
+        maxtasksperchild: int | None = None,
+        context: None = None,
+        **options: Any,
+    ) -> None:
+        if context is not None:
+            raise UsageError("a cellmill.Pool has no multiprocessing context: its workers are Cellmill's own")
+        if processes is not None and processes < 1:
+            raise ValueError("Number of processes must be at least 1")
+        if maxtasksperchild is not None:
+            options["max_tasks_per_child"] = maxtasksperchild
+        self._executor = Executor(processes, initializer=initializer, initargs=tuple(initargs), **options)
+        self._open = True
+
+    # -- one call
+
+    def apply(
+        self, func: Callable[..., Any], args: Iterable[Any] = (), kwds: dict[str, Any] | None = None
+    ) -> Any:
+        """Return ``func(*args, **kwds)``, run by a worker."""
+        return self.apply_async(func, args, kwds).get()
+
+    def apply_async(
+        self,
+        func: Callable[..., Any],
+        args: Iterable[Any] = (),
+        kwds: dict[str, Any] | None = None,
+        callback: Callable[[Any], object] | None = None,
+        error_callback: Callable[[BaseException], object] | None = None,
+    ) -> AsyncResult:
+        """Begin a call; ``callback`` is called with its value, ``error_callback`` with its error, in another thread."""
+        self._check()
+        future: BaseFuture[Any]
+        try:
+            future = self._executor.submit_with(func, tuple(args), kwds or {}, DEFAULT_OPTIONS)
+        except Exception as error:  # what cannot be sent is told by the result
+            future = BaseFuture()
+            future.set_exception(error)
+        return AsyncResult(future, callback, error_callback)
+
+    # -- many
+
+    def map(
+        self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = None
+    ) -> list[Any]:
+        """Return the list of ``func(item)``, in order."""
+        self._check()
+        return list(self._executor.map(func, list(iterable), chunksize=chunksize))
+
+    def starmap(
+        self, func: Callable[..., Any], iterable: Iterable[Iterable[Any]], chunksize: int | None = None
+    ) -> list[Any]:
+        """Return the list of ``func(*item)``, in order."""
+        self._check()
+        return list(self._executor.starmap(func, list(iterable), chunksize=chunksize))
+
+    def map_async(
+        self,
+        func: Callable[[Any], Any],
+        iterable: Iterable[Any],
+        chunksize: int | None = None,
+        callback: Callable[[list[Any]], object] | None = None,
+        error_callback: Callable[[BaseException], object] | None = None,
+    ) -> AsyncResult:
+        """Begin a `map`."""
+        self._check()
+        results = self._executor.map(func, list(iterable), chunksize=chunksize)
+        return AsyncResult(in_thread(lambda: list(results)), callback, error_callback)
+
+    def starmap_async(
+        self,
+        func: Callable[..., Any],
+        iterable: Iterable[Iterable[Any]],
+        chunksize: int | None = None,
+        callback: Callable[[list[Any]], object] | None = None,
+        error_callback: Callable[[BaseException], object] | None = None,
+    ) -> AsyncResult:
+        """Begin a `starmap`."""
+        self._check()
+        results = self._executor.starmap(func, list(iterable), chunksize=chunksize)
+        return AsyncResult(in_thread(lambda: list(results)), callback, error_callback)
+
+    def imap(
+        self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1
+    ) -> ResultIterator:
+        """Return an iterator over ``func(item)``, in order; items are taken as results are read."""
+        self._check()
+        results = self._executor.map(func, iterable, chunksize=chunksize, return_exceptions=True)
+        return ResultIterator(results)
+
+    def imap_unordered(
+        self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1
+    ) -> ResultIterator:
+        """Return an iterator over ``func(item)``, as they come."""
+        self._check()
+        how: dict[str, Any] = {"return_exceptions": True, "ordered": False}
+        return ResultIterator(self._executor.map(func, iterable, chunksize=chunksize, **how))
+
+    # -- the end
+
+    def close(self) -> None:
+        """Take no more calls; what was begun goes on."""
+        self._open = False
+        self._executor.shutdown(wait=False)
+
+    def terminate(self) -> None:
+        """Take no more calls, cancel what has not begun and interrupt what runs."""
+        self._open = False
+        for run in run_registry.runs_of(self._executor._backend):
+            run.stop()
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def join(self) -> None:
+        """Wait for what was begun. Raises `ValueError` where the pool is open still."""
+        if self._open:
+            raise ValueError("Pool is still running")
+        self._executor.shutdown()
+
+    def __enter__(self) -> Pool:
+        self._check()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.terminate()
+
+    def __reduce__(self) -> NoReturn:
+        raise NotImplementedError("pool objects cannot be passed between processes or pickled")
+
+    def __repr__(self) -> str:
+        return f"<cellmill.Pool of {self._executor.max_workers}, {'open' if self._open else 'closed'}>"
+
+    def _check(self) -> None:
+        if not self._open:
+            raise ValueError("Pool not running")

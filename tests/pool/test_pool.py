@@ -1,0 +1,191 @@
+"""`cellmill.Pool` does what `multiprocessing.Pool` does: each scenario runs on both."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.pool
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import cellmill
+from cellmill import Pool
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with Pool(2) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def theirs() -> Iterator[multiprocessing.pool.Pool]:
+    with multiprocessing.Pool(2) as made:
+        yield made
+
+
+def half(x: int) -> float:
+    if x == 3:
+        raise ValueError("three is odd")
+    return x / 2
+
+
+def returns_an_error(x: int) -> ValueError:
+    return ValueError(x)
+
+
+def every(results: Iterator[Any]) -> list[Any]:
+    """What an iterator gives; errors, after which it goes on, by their type and text."""
+    found = []
+    while True:
+        try:
+            found.append(next(results))
+        except StopIteration:
+            return found
+        except Exception as error:
+            found.append((type(error).__name__, str(error)))
+
+
+def told(call: Callable[[], Any]) -> Any:
+    """The value of a call, or its error's type and text."""
+    try:
+        return call()
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+SCENARIOS: dict[str, Callable[[Any], Any]] = {
+    "apply": lambda p: p.apply(divmod, (17, 5)),
+    "keywords": lambda p: p.apply(int, ("ff",), {"base": 16}),
+    "an error": lambda p: told(lambda: p.apply(half, (3,))),
+    "map": lambda p: p.map(abs, range(-50, 50)),
+    "map of a generator in chunks": lambda p: p.map(abs, (x for x in range(20)), 7),
+    "map of nothing": lambda p: p.map(abs, []),
+    "map with an error": lambda p: told(lambda: p.map(half, range(8))),
+    "starmap": lambda p: p.starmap(pow, [(2, 3), (3, 2)]),
+    "map_async": lambda p: p.map_async(half, [2, 4]).get(SECONDS),
+    "starmap_async": lambda p: p.starmap_async(pow, [(2, 3)] * 3).get(SECONDS),
+    "imap": lambda p: list(p.imap(abs, range(-9, 9))),
+    "imap goes on after an error": lambda p: every(p.imap(half, range(6))),
+    "imap by next": lambda p: [(i := p.imap(abs, [-1, -2])).next(SECONDS), i.next(), told(i.next)],
+    "imap_unordered": lambda p: sorted(p.imap_unordered(abs, range(-30, 0), 4)),
+    "imap_unordered after an error": lambda p: len(every(p.imap_unordered(half, range(6)))),
+    "a returned exception": lambda p: [repr(e) for e in p.imap(returns_an_error, [1, 2])],
+    "too many arguments": lambda p: told(lambda: p.apply_async(half, (1, 2)).get())[0],
+    "ready": lambda p: [(r := p.apply_async(half, (4,))).wait(SECONDS), r.ready(), r.successful()],
+    "unsuccessful": lambda p: [(r := p.apply_async(half, (3,))).wait(SECONDS), r.ready(), r.successful()],
+    "pickled": lambda p: told(lambda: pickle.dumps(p)),
+    "joined while open": lambda p: told(p.join),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_it_is_as_of_multiprocessing(pool: Pool, theirs: multiprocessing.pool.Pool, name: str) -> None:
+    assert SCENARIOS[name](pool) == SCENARIOS[name](theirs)
+
+
+def test_what_has_not_come(pool: Pool, gate: Gate) -> None:
+    held = pool.apply_async(tasks.hold, (gate.folder, 5))
+    with pytest.raises(multiprocessing.TimeoutError):
+        held.get(0.01)
+    with pytest.raises(ValueError, match="not ready"):
+        held.successful()
+    assert list(pool.imap(abs, [-1, -2])) == [1, 2]
+    gate.release()
+    assert held.get(SECONDS) == 5
+
+
+def test_an_iterator_waits_no_longer_than_told(pool: Pool, gate: Gate) -> None:
+    results = pool.imap(tasks.hold, [gate.folder] * 2)
+    for _ in range(2):
+        with pytest.raises(multiprocessing.TimeoutError):
+            results.next(0.01)
+    gate.release(2)
+    assert len(list(results)) == 2
+
+
+def test_callbacks(pool: Pool) -> None:
+    heard: list[Any] = []
+    both = threading.Semaphore(0)
+
+    def hear(value: Any) -> None:
+        heard.append(value)
+        both.release()
+
+    pool.map_async(half, [2, 4], callback=hear)
+    assert both.acquire(timeout=SECONDS)
+    pool.apply_async(half, (3,), callback=hear, error_callback=hear)
+    assert both.acquire(timeout=SECONDS)
+    assert heard[0] == [1.0, 2.0]
+    assert isinstance(heard[1], ValueError)
+
+
+def test_functions_of_this_place_and_an_initializer(tmp_path: Any) -> None:
+    add = 5
+    with Pool(1, os.chdir, (tmp_path,)) as pool:
+        assert pool.map(lambda x: x + add, range(3)) == [5, 6, 7]
+        assert pool.apply(os.getcwd) == str(tmp_path)
+
+
+def test_closed_it_finishes_what_was_begun() -> None:
+    pool = Pool(2)
+    results = [pool.apply_async(time.sleep, (0,)) for _ in range(20)]
+    pool.close()
+    for call in (pool.map, pool.imap, pool.apply_async):
+        with pytest.raises(ValueError, match="Pool not running"):
+            call(abs, [1])
+    pool.join()
+    assert all(result.ready() and result.successful() for result in results)
+
+
+def test_the_end_of_a_with_block_interrupts_what_runs(gate: Gate) -> None:
+    with Pool(1) as pool:
+        running = pool.apply_async(tasks.hold, (gate.folder,))
+        waiting = pool.apply_async(abs, (1,))
+        gate.wait_started()
+    pool.join()
+    assert not running.successful()
+    assert not waiting.successful()
+
+
+def test_a_worker_that_dies_loses_one_call() -> None:
+    with Pool(2) as pool:
+        lost = pool.apply_async(os.abort)
+        assert pool.map(abs, range(-100, 0)) == list(range(100, 0, -1))
+        with pytest.raises(cellmill.WorkerLostError):
+            lost.get(SECONDS)
+
+
+def inner(n: int) -> list[int]:
+    with Pool(3) as pool:
+        return pool.map(abs, range(-n, 0))
+
+
+def test_inside_a_task_it_runs_in_place(pool: Pool) -> None:
+    assert pool.apply(inner, (3,)) == [3, 2, 1]
+
+
+def test_it_is_used_by_libraries_that_take_a_map(pool: Pool) -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+    found = optimize.differential_evolution(
+        square, [(-5, 5), (-5, 5)], seed=1, maxiter=20, updating="deferred", workers=pool.map
+    )
+    assert found.fun < 1e-3
+
+
+def square(x: Any) -> float:
+    return float((x * x).sum())
+
+
+def test_bad_options() -> None:
+    with pytest.raises(ValueError, match="Number of processes must be at least 1"):
+        Pool(0)
+    with pytest.raises(cellmill.UsageError, match="no multiprocessing context"):
+        Pool(1, context=multiprocessing.get_context("spawn"))  # type: ignore[arg-type]

@@ -118,6 +118,7 @@ LAYERS = [
     {
         "magics",
         "dask",
+        "pandas",
         "joblib",
         "pool",
         "views.comm",

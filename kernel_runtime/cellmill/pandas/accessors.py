@@ -1,0 +1,129 @@
+"""The accessors ``parallel`` of frames, series and groups."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..executor import default_executor, in_worker
+from ..serialization.function_code import function_name
+from .calls import Replay, apply_rows, call_column, call_group, map_values
+
+PARTS_OF_A_WORKER = 8  # in which a frame is sent: so that one slow part does not hold up the end
+
+
+class ParallelFrame:
+    """``frame.parallel``."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+
+    def apply(
+        self,
+        func: Any,
+        axis: Any = 0,
+        raw: bool = False,
+        result_type: Any = None,
+        args: tuple[Any, ...] = (),
+        **keywords: Any,
+    ) -> Any:
+        """`pandas.DataFrame.apply`; each row (``axis=1``) or column is a call of ``func`` in a worker."""
+        frame, how = self._frame, {"axis": axis, "raw": raw, "result_type": result_type}
+        if not _can_be_split(func, frame) or {"by_row", "engine", "engine_kwargs"} & keywords.keys():
+            return frame.apply(func, args=args, **how, **keywords)
+        call = _Call(func, args, keywords)
+        if axis in (1, "columns"):
+            values = call.over(apply_rows, _parts(frame), raw)
+        else:
+            columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+            values = call.over(call_column, columns, raw)
+        return Replay(values).through(lambda replay: frame.apply(replay, **how))
+
+    def map(self, func: Any, na_action: Any = None, **keywords: Any) -> Any:
+        """`pandas.DataFrame.map`; ``func`` is called with each value in a worker."""
+        frame = self._frame
+        if not _can_be_split(func, frame):
+            return frame.map(func, na_action, **keywords)
+        call = _Call(func, (), keywords)
+        parts = [part for place in range(frame.shape[1]) for part in _parts_of_series(frame.iloc[:, place])]
+        values = call.over(map_values, parts, na_action)
+        return Replay(values).through(lambda replay: frame.map(replay, na_action))
+
+
+class ParallelSeries:
+    """``series.parallel``."""
+
+    def __init__(self, series: pd.Series) -> None:
+        self._series = series
+
+    def map(self, func: Any, na_action: Any = None, **keywords: Any) -> Any:
+        """`pandas.Series.map`; ``func`` is called with each value in a worker."""
+        series = self._series
+        if not _can_be_split(func, series):
+            return series.map(func, na_action, **keywords)
+        values = _Call(func, (), keywords).over(map_values, _parts_of_series(series), na_action)
+        return Replay(values).through(lambda replay: series.map(replay, na_action))
+
+    def apply(self, func: Any, args: tuple[Any, ...] = (), *, by_row: Any = "compat", **keywords: Any) -> Any:
+        """`pandas.Series.apply`; ``func`` is called with each value in a worker."""
+        series = self._series
+        if by_row != "compat" or not _can_be_split(func, series):
+            return series.apply(func, args=args, by_row=by_row, **keywords)
+        values = _Call(func, args, keywords).over(map_values, _parts_of_series(series), None)
+        return Replay(values).through(series.apply)
+
+
+class ParallelGroups:
+    """``groups.parallel``, of the groups of a frame or a series."""
+
+    def __init__(self, groups: Any) -> None:
+        self._groups = groups
+
+    def apply(self, func: Any, *args: Any, **keywords: Any) -> Any:
+        """`pandas.api.typing.DataFrameGroupBy.apply`; ``func`` is called with each group in a worker."""
+        groups = self._groups
+        if not _can_be_split(func, groups.obj) or "include_groups" in keywords:
+            return groups.apply(func, *args, **keywords)
+        found: list[tuple[Any, Any]] = []
+
+        def note(group: Any) -> None:
+            found.append((group, group.name))
+
+        groups.apply(note)
+        values = _Call(func, args, keywords).over(call_group, found)
+        return Replay(values).through(groups.apply)
+
+
+class _Call:
+    """A function of the user's, and its further arguments."""
+
+    def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        self._func, self._args, self._keywords = func, args, keywords
+
+    def over(self, task: Callable[..., list[Any]], parts: Iterable[Any], *how: Any) -> list[Any]:
+        """Return the values of the calls that ``task`` makes for each part, in order."""
+        view = default_executor().options(name=function_name(self._func))
+        rest = {"func": self._func, "args": self._args, "keywords": self._keywords, "how": how}
+        return [value for values in view.map(task, parts, **rest) for value in values]
+
+
+def _can_be_split(func: Any, of: Any) -> bool:
+    """Whether pandas calls it with one part after another: not the name of a function, a ufunc, a list or a dict."""
+    plain = isinstance(func, (str, list, dict, np.ufunc, pd.Series)) or not callable(func)
+    return not plain and len(of) > 0 and not in_worker()
+
+
+def _parts(of: Any) -> list[Any]:
+    parts = min(len(of), PARTS_OF_A_WORKER * default_executor().max_workers)
+    ends = [len(of) * part // parts for part in range(parts + 1)]
+    return [of.iloc[begin:end] for begin, end in itertools.pairwise(ends)]
+
+
+def _parts_of_series(series: pd.Series) -> list[pd.Series]:
+    """Return its parts; of categories and sparse values, which pandas maps once each, the whole."""
+    whole = isinstance(series.dtype, (pd.CategoricalDtype, pd.SparseDtype))
+    return [series] if whole else _parts(series)

@@ -1,0 +1,141 @@
+"""`.parallel` gives what pandas gives: each call is made with and without it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cellmill
+from cellmill import Executor
+from tests.support.helpers import run_script
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("cellmill.pandas")
+
+
+@pytest.fixture(autouse=True)
+def ours(pool: Executor) -> Iterator[None]:
+    before = cellmill.peek_default_executor()
+    cellmill.set_default_executor(pool)
+    yield
+    cellmill.set_default_executor(before)
+
+
+@pytest.fixture(scope="module")
+def frame() -> Any:
+    draw = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "a": draw.integers(0, 9, 50),
+            "b": draw.normal(size=50),
+            "word": draw.choice(["x", "yy", None], 50),
+            "kind": pd.Categorical(draw.choice(["p", "q"], 50)),
+            "when": pd.date_range("2024-01-01", periods=50, freq="h"),
+        },
+        index=[f"row {i}" for i in range(50)],
+    )
+
+
+def spread(row: Any) -> Any:
+    return pd.Series({"sum": row["a"] + row["b"], "name": row.name})
+
+
+def sometimes(row: Any) -> Any:
+    return None if row["a"] < 3 else [row["a"], row["word"]]
+
+
+def scaled(value: Any, factor: float, *, plus: float = 0.0) -> Any:
+    return value * factor + plus
+
+
+def fails_on_seven(value: int) -> int:
+    if value == 7:
+        raise ValueError("seven")
+    return value
+
+
+def shifted(group: Any) -> Any:
+    return group.assign(b=group["b"] - group["b"].mean(), name=str(group.name))
+
+
+def spread_of(group: Any) -> Any:
+    return pd.Series({"low": group["b"].min(), "high": group["b"].max()})
+
+
+CALLS: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
+    "rows to numbers": lambda f, p: p(f).apply(lambda row: row["a"] * 2, axis=1),
+    "rows to series": lambda f, p: p(f).apply(spread, axis=1),
+    "rows to lists": lambda f, p: p(f).apply(sometimes, axis="columns"),
+    "rows expanded": lambda f, p: p(f).apply(lambda row: [row["a"], 1], axis=1, result_type="expand"),
+    "rows themselves": lambda f, p: p(f[["a", "b"]]).apply(lambda row: row, axis=1),
+    "raw rows": lambda f, p: p(f[["a", "b"]]).apply(lambda row: row.sum(), axis=1, raw=True),
+    "columns": lambda f, p: p(f[["a", "b"]]).apply(lambda column: column.max() - column.min()),
+    "columns to columns": lambda f, p: p(f[["a", "b"]]).apply(lambda column: column - column.mean()),
+    "further arguments": lambda f, p: p(f[["a", "b"]]).apply(scaled, args=(2,), plus=1),
+    "a name": lambda f, p: p(f[["a", "b"]]).apply("sum"),
+    "a ufunc": lambda f, p: p(f[["a"]]).apply(np.sqrt),
+    "no rows": lambda f, p: p(f[:0]).apply(spread, axis=1),
+    "each value": lambda f, p: p(f).map(str),
+    "each value but missing ones": lambda f, p: p(f).map(lambda value: f"<{value}>", na_action="ignore"),
+    "a series": lambda f, p: p(f["a"]).map(lambda value: value + 0.5),
+    "a series with missing ones": lambda f, p: p(f["word"]).map(len, na_action="ignore"),
+    "categories": lambda f, p: p(f["kind"]).map(str.upper),
+    "times": lambda f, p: p(f["when"]).map(lambda when: when.hour),
+    "a dict": lambda f, p: p(f["a"]).map({1: "one"}),
+    "series apply": lambda f, p: p(f["b"]).apply(scaled, args=(3,), plus=2),
+    "series to series": lambda f, p: p(f["a"]).apply(lambda value: pd.Series([value, value * 2])),
+    "groups to series": lambda f, p: p(f.groupby("a")).apply(spread_of),
+    "groups to frames": lambda f, p: p(f.groupby(["a", "kind"], observed=True)).apply(shifted),
+    "groups without keys": lambda f, p: p(f.groupby("a", group_keys=False)).apply(shifted),
+    "groups of a series": lambda f, p: p(f.groupby("a")["b"]).apply(lambda values: values.sum()),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_it_is_as_of_pandas(frame: Any, name: str) -> None:
+    expected = CALLS[name](frame, lambda each: each)
+    found = CALLS[name](frame, lambda each: each.parallel)
+    same = (
+        pd.testing.assert_frame_equal
+        if isinstance(expected, pd.DataFrame)
+        else pd.testing.assert_series_equal
+    )
+    same(found, expected)
+
+
+def test_an_error_is_that_of_the_function(frame: Any) -> None:
+    with pytest.raises(ValueError, match="seven"):
+        frame["a"].parallel.map(fails_on_seven)
+
+
+def test_calls_run_in_workers_under_their_own_name(pool: Executor, frame: Any) -> None:
+    here = set(pool.run_on_workers(os.getpid))
+
+    def where(_: Any) -> int:
+        return os.getpid()
+
+    assert set(frame["a"].parallel.map(where)) <= here
+    assert cellmill.runs()[-1].name.endswith("where")
+    assert pool.submit(lambda: frame["a"].parallel.map(fails_on_six).sum()).result() == frame["a"].sum()
+
+
+def fails_on_six(value: int) -> int:
+    return value
+
+
+def test_it_is_there_after_the_import(tmp_path: Any) -> None:
+    code = """
+import cellmill.pandas
+import pandas as pd
+
+def double(x):
+    return 2 * x
+
+if __name__ == "__main__":
+    print(pd.DataFrame({"a": [1, 2]}).parallel.map(double)["a"].tolist())
+"""
+    assert run_script(tmp_path, code)[0] == "[2, 4]\n"

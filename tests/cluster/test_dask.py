@@ -228,7 +228,7 @@ def test_an_address_without_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None
     assert not [t for t in set(threading.enumerate()) - before if t.name.startswith("cellmill-dask")]
 
 
-def test_a_scheduler_that_goes_away() -> None:
+def test_a_scheduler_that_goes_away(caplog: pytest.LogCaptureFixture) -> None:
     program = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
     scheduler = subprocess.Popen(
         [*program, "--no-dashboard", "--dashboard-address", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True
@@ -253,6 +253,8 @@ def test_a_scheduler_that_goes_away() -> None:
     finally:
         scheduler.kill()
         scheduler.wait()
+    # what the executor says is enough
+    assert not [each for each in caplog.records if each.name == "distributed.client" and each.levelno >= 40]
     with Executor(1, backend="inline") as other:
         assert other.submit(tasks.double, 4).result(SECONDS) == 8
 

@@ -106,6 +106,8 @@ def test_one_element_whose_input_fails_leaves_the_others(client: Any, ex: Execut
     one, failed, three = results
     assert (one, three) == (2, 6)
     assert isinstance(failed, DependencyError)
+    (note,) = failed.__notes__
+    assert "double(<Dask's _fail-" in note  # not with the state that the future had
 
 
 @pytest.mark.parametrize("backend", ["local", "dask"])

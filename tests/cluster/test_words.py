@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import signal
 import time
+import warnings
 from pathlib import Path
 
 import pytest
 
 import cellmill
 from cellmill import Executor, TaskTimeoutError, WorkerLostError
+from cellmill.backends.cluster import pool
 from cellmill.magics.control import restarted
 from cellmill.magics.status import Status
 from tests.support import tasks
 from tests.support.helpers import SECONDS, start_script
+from tests.support.waiting import until
 
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
 
@@ -109,3 +113,52 @@ def test_a_worker_that_its_nanny_ends_for_memory() -> None:
         ):
             ex.submit(_eat).result(SECONDS)
         assert ex.submit(tasks.double, 2).result(SECONDS) == 4
+
+
+def test_a_script_whose_tasks_wait_for_workers_says_so_and_ends_at_ctrl_c(tmp_path: Path) -> None:
+    code = """
+        import sys
+        from cellmill import Executor
+        from cellmill.backends.cluster import pool
+        pool.WAITING_SECONDS = 0.5
+        ex = Executor(backend=sys.argv[1])
+        ex.submit(abs, -1)
+    """
+    with (
+        distributed.LocalCluster(
+            n_workers=0, dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False}
+        ) as empty,
+        start_script(tmp_path, code, empty.scheduler_address) as script,
+    ):
+        assert script.stderr is not None
+        said = next(line for line in script.stderr if "waits for workers" in line)
+        assert "has none now" in said
+        script.send_signal(signal.SIGINT)
+        rest = script.communicate(timeout=SECONDS)[1]
+        assert "cellmill: interrupted; 1 task was not finished" in rest
+        assert script.returncode in (-signal.SIGINT, 130)
+
+
+def test_it_is_said_too_when_the_last_worker_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "WAITING_SECONDS", 0.5)
+    with (
+        distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+        ) as lent,
+        Executor(backend=lent) as ex,
+        warnings.catch_warnings(record=True) as said,
+    ):
+        warnings.simplefilter("always")
+        assert ex.submit(tasks.double, 4).result(SECONDS) == 8
+        lent.scale(0)
+        until(lambda: not ex.workers())
+        waiting = ex.submit(tasks.double, 5)
+        until(lambda: not ex._backend.pool._waiter)  # type: ignore[union-attr]
+        lent.scale(1)
+        assert waiting.result(SECONDS) == 10
+    assert any(
+        "waits for workers" in str(each.message) and "has none now" in str(each.message) for each in said
+    )

@@ -17,11 +17,20 @@ def counted(count: int, noun: str) -> str:
 def short_repr(value: object, most: int = 80) -> str:
     """``repr`` that never raises and never fills the screen."""
     try:
-        text = repr(value)
+        text = name_of_future(value) or repr(value)
     except Exception as error:
         text = f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
     text = " ".join(text.split())
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def name_of_future(value: object) -> str:
+    """A future of Dask's by its key: its own repr has a state that is another one by now. "" for all else."""
+    return (
+        f"<Dask's {value.key}>"
+        if type(value).__module__ == "distributed.client" and hasattr(value, "key")
+        else ""
+    )
 
 
 def short_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -37,7 +46,15 @@ def short_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 _ATTRIBUTES: Any = BaseException.__dict__["__dict__"]
 MOST_SHOWN = 100_000  # packed bytes of an element that is shown
 MOST_NOTES = 16  # of ours, on one exception
-_BRIEF = reprlib.Repr()
+
+
+class _Brief(reprlib.Repr):
+    def repr_Future(self, value: Any, level: int) -> str:
+        """A future, of whatever library."""
+        return name_of_future(value) or self.repr_instance(value, level)
+
+
+_BRIEF = _Brief()
 _BRIEF.maxstring, _BRIEF.maxother, _BRIEF.maxlong = 60, 80, 60
 
 

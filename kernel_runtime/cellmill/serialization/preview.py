@@ -10,6 +10,7 @@ import pickle
 from typing import Any
 
 from ..by_value import pickling
+from ..diagnostics.short_text import name_of_future
 from .payload import load_input, opened, same
 from .piece_loading import load_bares, load_part, load_piece
 from .shared import load_share
@@ -102,6 +103,16 @@ class _Input:
         return f"<input {self._position + 1}>"
 
 
+class _Named:
+    """Represents a future of another library."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
 class _Share:
     """Represents what tasks share."""
 
@@ -117,7 +128,7 @@ class _Previewer(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if module == load_piece.__module__ and name in _OF_PIECES:
-            return self.parts.__getitem__ if name == load_part.__name__ else _OF_PIECES[name]
+            return self._part if name == load_part.__name__ else _OF_PIECES[name]
         if (module, name) == (pickle.loads.__module__, pickle.loads.__name__):
             return preview_piece
         if module == same.__module__ and name == same.__name__:
@@ -134,6 +145,11 @@ class _Previewer(pickle.Unpickler):
             return _class_of_a_cell if name == "_make_skeleton_class" else _OfACell
         base = _ArrayStandIn if module.partition(".")[0] == "numpy" and "dtype" not in name else _StandIn
         return _named(name.rpartition(".")[2], base)
+
+    def _part(self, place: int) -> Any:
+        part = self.parts[place]
+        name = name_of_future(part)
+        return _Named(name) if name else part
 
     def persistent_load(self, _: Any) -> Any:
         return _OfACell()

@@ -54,8 +54,8 @@ def warn_unending(remote: RemoteWorker, error: BaseException) -> None:
 def warn_empty(where: str) -> None:
     """Warn that the cluster has no remote workers."""
     _warn(
-        f"cellmill waits for workers: {where} has none so far. Tasks start as soon "
-        "as one comes; scale the cluster, or look at what keeps its jobs from starting."
+        f"cellmill waits for workers: {where} has none now. Tasks start as soon as "
+        "one comes; scale the cluster, or look at what keeps its jobs from starting. Stop or Ctrl-C ends the wait."
     )
 
 

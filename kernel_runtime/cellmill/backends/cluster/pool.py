@@ -87,7 +87,7 @@ class LanePool:
         self.rebalancing = Rebalancing(self)
         self.requests = Requests(host.scheduler, host.gate, host.resolve, self.members)
         self.lock = threading.RLock()
-        self._opened = 0.0
+        self._waiter: threading.Thread | None = None
         self.folder = folders.private("lanes")
         self.dashboard = Dashboard(engine)
 
@@ -205,6 +205,8 @@ class LanePool:
 
     def after_end(self, lane: Lane) -> None:
         self.open_lanes()
+        if not self.members:
+            self._begin_waiting()
 
     # -- remote workers and lanes
 
@@ -228,18 +230,28 @@ class LanePool:
         if self.engine.owns:
             self.size = expected
         self.rebalancing.start()
-        self._opened = time.monotonic()
         if not expected:
-            self._waiter = threading.Thread(target=self._say_waiting, name="cellmill-waiting", daemon=True)
-            self._waiter.start()
+            self._begin_waiting()
         return expected
 
+    def _begin_waiting(self) -> None:
+        """There is no remote worker: if tasks wait for one, that is said after a while."""
+        with self.lock:
+            if self._waiter is None and not self.closed:
+                self._waiter = threading.Thread(
+                    target=self._say_waiting, name="cellmill-waiting", daemon=True
+                )
+                self._waiter.start()
+
     def _say_waiting(self) -> None:
+        begun = time.monotonic()
         while not self.closed and not self.members and self._host.gate.broken is None:
             time.sleep(0.1)
-            if time.monotonic() - self._opened > WAITING_SECONDS and self._host.stats().queued:
+            if time.monotonic() - begun > WAITING_SECONDS and self._host.stats().queued:
                 diagnostics.warn_empty(self.engine.where)
-                return
+                break
+        with self.lock:
+            self._waiter = None
 
     def resize(self, count: int) -> None:
         """So many remote workers; of a borrowed cluster at most that many are used."""

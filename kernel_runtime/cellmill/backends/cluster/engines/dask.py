@@ -19,7 +19,7 @@ from ..values import folders
 from .dask_heartbeats import Heartbeats
 from .dask_inputs import refer
 from .dask_options import RENAMED, check_options, check_script, check_security, imported, unreached
-from .dask_quiet import large_message
+from .dask_quiet import large_message, leave
 from .dask_workers import LEFT, check_alone, ended_for_memory, remotes_of
 from .protocol import Heard, Lanes, Reference, RemoteWorker
 
@@ -144,8 +144,7 @@ class DaskEngine:
         self._futures.clear()
         self._takers.shutdown(wait=False, cancel_futures=True)
         if self._client is not None and self._own_client:
-            with contextlib.suppress(Exception):
-                self._client.close(timeout=CLOSE_SECONDS)
+            leave(self._client, CLOSE_SECONDS)
         if self._cluster is not None:
             with contextlib.suppress(Exception):
                 self._cluster.close(timeout=CLOSE_SECONDS)
@@ -190,6 +189,8 @@ class DaskEngine:
                 )
             )
         )
+        if self._own_client:  # else it goes on trying, and says so
+            leave(self._client, CLOSE_SECONDS)
 
     def _watch(self) -> None:
         """Tell of workers that came and went since the last look."""

@@ -1,13 +1,16 @@
-"""What Dask says to a user about Cellmill's own messages, and need not."""
+"""What Dask says to a user about Cellmill's own messages and connections, and need not."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 _THRESHOLD = "distributed.admin.large-graph-warning-threshold"
+_SMALL = 1 << 20  # bytes, of which nobody is warned
 _MARGIN = 1 << 20  # of what a message has beside its data
 _lock = threading.Lock()
 
@@ -16,11 +19,26 @@ _lock = threading.Lock()
 def large_message(data: list[Any]) -> Iterator[None]:
     """Send this without Dask's warning of a large graph: its advice is for those who write graphs."""
     import dask
-    from dask.utils import parse_bytes
 
     size = sum(memoryview(each).nbytes for each in data)
-    if size + _MARGIN < parse_bytes(dask.config.get(_THRESHOLD, "10MB")):
+    if size < _SMALL:
         yield
         return
     with _lock, dask.config.set({_THRESHOLD: 2 * size + _MARGIN}):
         yield
+
+
+def leave(client: Any, seconds: float) -> None:
+    """Close a client of ours. One that tries to reach a lost scheduler says of that no more than we have said."""
+    log = logging.getLogger("distributed.client")
+    log.addFilter(_is_news)
+    try:
+        with contextlib.suppress(Exception):
+            client.close(timeout=seconds)
+    finally:
+        log.removeFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not that an attempt was broken off, which closing does."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))

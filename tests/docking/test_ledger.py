@@ -121,7 +121,10 @@ def test_a_screen_killed_twenty_times_ends_in_the_same_table(
     folder = tmp_path / "screen-0"
     while kills < 20:
         process = screened(processes, small_target, folder, draw.choice(WAYS), OVERLAP)
-        process.join(draw.uniform(0.0, undisturbed[1]))
+        wanted = len(lines(folder / DOCKINGS)) + draw.randrange(4)
+        while process.is_alive() and len(lines(folder / DOCKINGS)) < wanted:
+            process.join(0.01)
+        process.join(draw.uniform(0.0, undisturbed[1] / 10))
         if process.is_alive():
             os.kill(process.pid, signal.SIGKILL)
             process.join()

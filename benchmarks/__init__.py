@@ -26,6 +26,7 @@ OWN = {
     "tagging": "Where does a task spend its time, from submit to result?",
     "joblib-calls": "How long do calls of joblib.Parallel take with Cellmill beneath, and with its own processes?",
     "dask-graphs": "What does a task of a Dask graph cost with Cellmill beneath, and with Dask's own schedulers?",
+    "parsl-apps": "How many no-op apps per second does Parsl run with Cellmill beneath, and with its own executors?",
     "advice": "Does the advice about a run keep its promise, and is it silent where nothing helps?",
     "profile": "What does it cost to sample what workers execute?",
     "speedup": "What does %%speedup promise for plain cells, and how long do the cells take that it offers?",

@@ -119,6 +119,7 @@ LAYERS = [
         "magics",
         "dask",
         "pandas",
+        "parsl",
         "joblib",
         "pool",
         "views.comm",

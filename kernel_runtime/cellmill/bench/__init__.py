@@ -41,6 +41,7 @@ IN_A_CHECKOUT = (
     "speedup",
     "joblib-calls",
     "dask-graphs",
+    "parsl-apps",
 )
 """What ``python -m benchmarks`` has beside these."""
 

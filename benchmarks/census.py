@@ -73,8 +73,8 @@ def leaks(before: Census, after: Census) -> list[str]:
         "file",
     ):
         one, other = getattr(before, name), getattr(after, name)
-        # A descriptor that was about to close at the first look is no fault; a worker that is missing is one.
-        if other > one or (other < one and not name.startswith("descriptors")):
+        # A descriptor or mapping that was about to go at the first look is no fault; a worker that is missing is one.
+        if other > one or (other < one and not name.startswith(("descriptors", "shared"))):
             found.append(f"{name}: {one} before, {other} after")
     for name, slack in (
         ("arena", ARENA_SLACK),

@@ -133,6 +133,7 @@ class Pool:
     def terminate(self) -> None:
         """Take no more calls, cancel what has not begun and interrupt what runs."""
         self._open = False
+        self._executor.stop()  # before a worker is free for what waits
         for run in run_registry.runs_of(self._executor._backend):
             run.stop()
         self._executor.shutdown(wait=False, cancel_futures=True)

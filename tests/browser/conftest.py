@@ -48,12 +48,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[chromium.Hung.__name__]))
-            item.add_marker(pytest.mark.timeout(3 * chromium.LIMIT_S))  # for both runs
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(3 * chromium.LIMIT_S))  # for both runs
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    watch = item.stash[WATCH] = chromium.Watch()
+    (limit,) = item.iter_markers("timeout")
+    watch = item.stash[WATCH] = chromium.Watch(max(chromium.LIMIT_S, limit.args[0] / 3))
     watch.start()
     with told_from_a_hung_browser(item):
         return (yield)

@@ -300,7 +300,7 @@ def context(own_context: BrowserContext) -> BrowserContext:
     return own_context
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2700)
 def test_control(lab: Callable[..., Any]) -> None:
     one = lab(
         LOAD,

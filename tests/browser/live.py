@@ -221,7 +221,7 @@ def context(own_context: BrowserContext) -> BrowserContext:
     return own_context
 
 
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(5400)
 def test_figures(lab: Callable[..., Any]) -> None:
     define = (
         "import time, cellmill\ntimes = 0\nex = cellmill.default_executor()\ndef noop(): pass\n"

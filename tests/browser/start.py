@@ -41,7 +41,7 @@ def context(own_context: BrowserContext) -> BrowserContext:
     return own_context
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2700)
 def test_start(server: Server, browser: Browser) -> None:
     """Each load is a page of its own, with the scripts in the browser's cache, as on any day but the first."""
     context = browser.new_context()
@@ -69,7 +69,7 @@ def test_start(server: Server, browser: Browser) -> None:
     print(f"\nwith minus without, pair by pair: median {statistics.median(gaps):+.0f} ms")
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2700)
 def test_opening(lab: Callable[..., Any]) -> None:
     """The panel is opened while a cell fills the cores, each time in a page that was loaded in the middle of it."""
     one = lab("%load_ext cellmill\nprint('loaded', 'now')", FLOOD, name="opening.ipynb")

@@ -104,6 +104,7 @@ class Executor(BaseExecutor):
         ordered: bool = True,
         return_exceptions: bool = False,
         prefetch: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         **constants: Any,
     ) -> MapIterator:
         """Results of ``fn`` over the iterables, in order (or as they come with ``ordered=False``).
@@ -115,11 +116,14 @@ class Executor(BaseExecutor):
         of measured work and 256 MB, taken and not yet read; the rest is taken as results are read. ``prefetch`` sets
         how many elements that are. An element is what it was when it was taken.
 
+        ``checkpoint`` names a file that keeps results as they come: the same map, begun again in this process or
+        another one, takes those and runs the rest.
+
         Other keywords are constants, given to each call: they are sent once, as they are when the map begins.
         """
         check_constants(fn, iterables, constants, star=False, batch=False)
         size = None if chunksize == 1 else chunksize
-        how = MapOptions(timeout, size, ordered, return_exceptions, prefetch)
+        how = MapOptions(timeout, size, ordered, return_exceptions, prefetch, checkpoint)
         return self.map_with(fn, iterables, DEFAULT_OPTIONS, how, constants)
 
     @bounded
@@ -134,11 +138,12 @@ class Executor(BaseExecutor):
         ordered: bool = True,
         return_exceptions: bool = False,
         prefetch: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         **constants: Any,
     ) -> MapIterator:
         """Results of ``fn(*each)`` for each of ``arguments``, as `itertools.starmap`; the rest is as in `map`."""
         check_constants(fn, (), constants, star=True, batch=False)
-        how = MapOptions(timeout, chunksize, ordered, return_exceptions, prefetch, star=True)
+        how = MapOptions(timeout, chunksize, ordered, return_exceptions, prefetch, checkpoint, star=True)
         return self.map_with(fn, (arguments,), DEFAULT_OPTIONS, how, constants)
 
     @bounded
@@ -160,6 +165,13 @@ class Executor(BaseExecutor):
     ) -> Future:
         """`submit` with options, counted in the run of this function and cell; a call of a parallel function."""
         name = name or options.name or function_name(fn)
+        if options.memo:
+            from .memo.calls import look_up  # few programs keep results
+
+            kept, fn, args, kwargs = look_up(fn, args, kwargs, options)
+            if kept is not None:
+                kept._of_call = True
+                return kept
         found = self._single_runs.get(name)
         if found is not None and found[0] == run_registry.epoch() and found[1].finished_ns is None:
             run = found[1]
@@ -214,6 +226,10 @@ class Executor(BaseExecutor):
             raise UsageError("map needs at least one iterable after the function")
         if options.batch and (how.star or len(iterables) != 1):
             raise UsageError(f"{function_name(fn)} is a batch function: its map takes one iterable of items")
+        if options.memo or options.checkpoint or how.checkpoint:
+            from .memo.maps import map_kept
+
+            return map_kept(self.map_with, fn, iterables, options, how, constants)
         called = fn
         if constants:
             fn, iterables = with_constants(fn, iterables, constants, alone=how.star or options.batch)
@@ -418,6 +434,12 @@ class ExecutorView:
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """`Executor.submit` with these options."""
         executor, options = self._executor, self._options
+        if options.memo:
+            from .memo.calls import look_up  # few programs keep results
+
+            kept, fn, args, kwargs = look_up(fn, args, kwargs, options)
+            if kept is not None:
+                return kept
         run = executor._single_run(options.name or function_name(fn), fn)
         return executor._submit(fn, args, kwargs, options, run.key)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import pickle
 import threading
 import types
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from .backends.inline_map import map_here
 from .backends.map_calls import FALSE, NONE, TRUE, check_constants, check_options, given
@@ -27,6 +28,9 @@ from .process_context import thread_context
 from .serialization.function_code import check_batch, function_name
 from .serialization.shared import attached, detached
 from .task import DEFAULT_OPTIONS, TaskOptions
+
+if TYPE_CHECKING:
+    from .memo.calls import Memo
 
 __all__ = ["ParallelFunction", "PerWorker", "parallel", "per_worker"]
 
@@ -67,6 +71,7 @@ class ParallelFunction:
         timeout: float | None = NONE,
         chunksize: int | None = NONE,
         prefetch: int | None = NONE,
+        checkpoint: str | os.PathLike[str] | None = NONE,
         **constants: Any,
     ) -> MapIterator:
         """Results over the iterables; see `Executor.map`. ``f.map(xs, window=3)`` gives ``window=3`` to each call."""
@@ -76,6 +81,7 @@ class ParallelFunction:
             timeout=timeout,
             chunksize=chunksize,
             prefetch=prefetch,
+            checkpoint=checkpoint,
         )
         return self._map(iterables, how, constants, star=False)
 
@@ -90,6 +96,7 @@ class ParallelFunction:
         timeout: float | None = NONE,
         chunksize: int | None = NONE,
         prefetch: int | None = NONE,
+        checkpoint: str | os.PathLike[str] | None = NONE,
         **constants: Any,
     ) -> MapIterator:
         """Results of ``f(*each)`` for each of ``arguments``, as `itertools.starmap`; the rest is as in `map`."""
@@ -99,6 +106,7 @@ class ParallelFunction:
             timeout=timeout,
             chunksize=chunksize,
             prefetch=prefetch,
+            checkpoint=checkpoint,
         )
         return self._map((arguments,), how, constants, star=True)
 
@@ -132,6 +140,25 @@ class ParallelFunction:
         """The same function with other options; ``executor=`` is one of them."""
         executor = changes.pop("executor", self._executor)
         return ParallelFunction(self.__wrapped__, self._options.changed(**changes), executor)
+
+    @bounded
+    def cache_info(self) -> Any:
+        """Of ``memo``: how often a result was found (``hits``) and not (``misses``), and the ``results`` and ``bytes``
+        that are kept; for another function, what its own `cache_info` tells.
+        """
+        function: Any = self.__wrapped__
+        return self._kept().info() if self._options.memo else function.cache_info()
+
+    @bounded
+    def cache_clear(self) -> Any:
+        """Forget the results that ``memo`` keeps of this function."""
+        function: Any = self.__wrapped__
+        return self._kept().clear() if self._options.memo else function.cache_clear()
+
+    def _kept(self) -> Memo:
+        from .memo.calls import memo_of  # few programs keep results
+
+        return memo_of(self.__wrapped__, self._options)
 
     def _sent(self) -> Any:
         """Return the function that a map runs for its elements."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sized
 from concurrent.futures import Future as BaseFuture
@@ -80,6 +81,11 @@ class TaskOptions:
     ``memory`` reserves in the same way, of what this machine or its control group has (of the workers' limits, where
     they have any): it says how many such tasks run at once. What the task really takes is not measured: that is what
     ``Executor(memory_per_worker=...)`` limits. A chunk of a map, or a batch, holds them once.
+
+    ``memo=True`` keeps results in memory, ``memo="folder"`` in a file there, by the function with all that it refers to
+    and by the arguments: an equal call gives the kept value. Files that a function reads are named by ``depends_on``;
+    the clock and random draws are not seen. ``checkpoint="file"`` keeps the results of maps in that file: the same map
+    goes on from there.
     """
 
     retries: int | Retry = 0
@@ -89,7 +95,9 @@ class TaskOptions:
     name: str | None = None
     memory: int | None = None
     resources: tuple[tuple[str, int], ...] | None = None  # in units, see `amount_of`
-    memo: bool = False
+    memo: bool | str = False
+    depends_on: tuple[str, ...] = ()
+    checkpoint: str | None = None
     after: tuple[BaseFuture[Any], ...] = ()
     asks: bool = False  # for more than a worker: no option of its own, but each call looks at it
 
@@ -110,6 +118,12 @@ class TaskOptions:
             changes["memory"] = memory_of("memory", changes["memory"]) or None
         if "resources" in changes:
             changes["resources"] = _resources(changes["resources"])
+        if not isinstance(changes.get("memo", False), bool):
+            changes["memo"] = path_of("memo", changes["memo"])
+        if "depends_on" in changes:
+            changes["depends_on"] = _paths(changes["depends_on"])
+        if changes.get("checkpoint") is not None:
+            changes["checkpoint"] = path_of("checkpoint", changes["checkpoint"])
         made = replace(self, **changes)
         if "memory" in changes or "resources" in changes:
             made = replace(made, asks=made.memory is not None or made.resources is not None)
@@ -124,8 +138,8 @@ class TaskOptions:
             raise UsageError(f"timeout must be a number of seconds above 0, or None, not {self.timeout!r}")
         if self.name is not None and not isinstance(self.name, str):
             raise UsageError(f"name must be text, not {self.name!r}")
-        if self.memo:
-            raise UsageError("the option 'memo' is not available in this version")
+        if self.depends_on and not (self.memo or self.checkpoint):
+            raise UsageError("depends_on names files for memo= or checkpoint=, and neither is given")
 
     @property
     def retry(self) -> Retry:
@@ -247,6 +261,29 @@ def _resources(given: object) -> tuple[tuple[str, int], ...] | None:
         raise UsageError('memory is an option of its own: memory="2GB"')
     asked = [(check_name(name), amount_of(f"resources[{name!r}]", value)) for name, value in given.items()]
     return tuple(sorted(asked)) or None
+
+
+def path_of(name: str, value: object) -> str:
+    """The whole path of a file or folder that an option names."""
+    try:
+        text = os.fspath(value)  # type: ignore[call-overload]
+    except TypeError:
+        raise UsageError(f"{name} takes the name of a file or folder, not {value!r}") from None
+    if not isinstance(text, str) or not text:
+        raise UsageError(f"{name} takes the name of a file or folder, not {value!r}")
+    return os.path.abspath(os.path.expanduser(text))
+
+
+def _paths(given: object) -> tuple[str, ...]:
+    if isinstance(given, (str, os.PathLike)):
+        given = (given,)
+    if not isinstance(given, Iterable):
+        raise UsageError(f"depends_on takes names of files, not {given!r}")
+    paths = tuple(path_of("depends_on", path) for path in given)
+    for path in paths:
+        if not os.path.isfile(path):
+            raise UsageError(f"depends_on names {path}, which is no file")
+    return paths
 
 
 def _futures(after: Iterable[BaseFuture[Any]] | BaseFuture[Any]) -> tuple[BaseFuture[Any], ...]:

@@ -60,7 +60,12 @@ def test_like_a_list(steps: list[tuple[str, int]]) -> None:
             if found is not None:
                 model.remove(found)
         elif step == "clear":
-            assert [key for keys, _, _ in queue.clear() for key in keys] == [key for key, _, _ in model]
+            dropped = queue.clear()
+            left = [pair for span in dropped for pair in zip(span.keys, span.items[span.gone :], strict=True)]
+            assert left == [(key, item) for key, item, _ in model]
+            for span in dropped:
+                span.let_go()
+                assert not span.items
             model.clear()
         assert len(queue) == len(model)
         assert queue.keys() == [key for key, _, _ in model]

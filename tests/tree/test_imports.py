@@ -113,6 +113,7 @@ LAYERS = [
         "worker_process.zygote",
     },
     {"backends"},
+    {"memo"},
     {"registry", "executor", "api", "failure_folds", "profiling", "randomness.seeds"},
     {"parallel"},
     {

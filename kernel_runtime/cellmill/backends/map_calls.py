@@ -93,23 +93,23 @@ def with_constants(
     """
     if not constants:
         return function, iterables
-    awaited = {name: value for name, value in constants.items() if _awaited(value)}
-    kept = {name: value for name, value in constants.items() if name not in awaited}
+    inputs = {name: value for name, value in constants.items() if awaited(value)}
+    kept = {name: value for name, value in constants.items() if name not in inputs}
     made = functools.partial(function, **kept) if kept else function
-    if not awaited:
+    if not inputs:
         return made, iterables
     if alone:
-        name = next(iter(awaited))
+        name = next(iter(inputs))
         raise UsageError(
             f"{name}= of a map by lists or by starmap cannot be a future: pass its value, {name}={name}.result()"
         )
-    return _Fed(made, tuple(awaited)), (*iterables, *map(itertools.repeat, awaited.values()))
+    return _Fed(made, tuple(inputs)), (*iterables, *map(itertools.repeat, inputs.values()))
 
 
-def _awaited(value: Any, depth: int = 0) -> bool:
+def awaited(value: Any, depth: int = 0) -> bool:
     """Whether there are futures in it, where they count as inputs."""
     if isinstance(value, Future):
         return True
     if type(value) not in _PARTS or depth > DEEPEST:
         return False
-    return any(_awaited(part, depth + 1) for part in (value.values() if type(value) is dict else value))
+    return any(awaited(part, depth + 1) for part in (value.values() if type(value) is dict else value))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 
 from ..errors import UsageError
+from ..task import path_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class MapOptions:
     ordered: bool = True
     return_exceptions: bool = False
     prefetch: int | None = None
+    checkpoint: str | PathLike[str] | None = None
     star: bool = False
 
     def __post_init__(self) -> None:
@@ -27,3 +30,5 @@ class MapOptions:
             size = getattr(self, name)
             if size is not None and (not isinstance(size, int) or size < 1):
                 raise UsageError(f"{name} must be a whole number of at least 1, not {size!r}")
+        if self.checkpoint is not None:
+            object.__setattr__(self, "checkpoint", path_of("checkpoint", self.checkpoint))

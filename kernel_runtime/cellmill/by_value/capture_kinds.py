@@ -288,7 +288,7 @@ class Walk:
         name = name or "self"
         if capture_arrays.visit(self, value, kind, name):
             return
-        if not _default_pickling(kind) or has_hidden_state(kind):
+        if not default_pickling(kind) or has_hidden_state(kind):
             self.opaque(value, name)
             return
         self.attribute(value, "__class__", name)
@@ -317,16 +317,16 @@ class Walk:
         if self.in_worker and kind.__module__ in _COUNTING:
             return
         try:
-            _state(value)  # the first time may fill caches, which are no change
-            held = _state(value)
+            pickled_state(value)  # the first time may fill caches, which are no change
+            held = pickled_state(value)
         except Exception:
             return  # it cannot be sent either: a function that it has to go with says so
         self.mutable = True
-        self.note(CALL, value, lambda: _state(value) == held, None, name)
+        self.note(CALL, value, lambda: pickled_state(value) == held, None, name)
         self.weight += _HEAVY
 
 
-def _state(value: Any) -> bytes:
+def pickled_state(value: Any) -> bytes:
     """Return the pickle of a value as it is sent, without the state of random generators."""
     return dumps(value, board=Board(), caches=False)
 
@@ -345,7 +345,7 @@ def _caches_properties(kind: type) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _default_pickling(kind: type) -> bool:
+def default_pickling(kind: type) -> bool:
     """Whether it is pickled by its attributes, slots and members, and by nothing else."""
     if kind in copyreg.dispatch_table:
         return False

@@ -16,6 +16,8 @@ def counted(count: int, noun: str) -> str:
 
 def short_repr(value: object, most: int = 80) -> str:
     """``repr`` that never raises and never fills the screen."""
+    if type(value) is tuple and without_hidden(value) is not value:  # an item of a batch
+        (value,) = without_hidden(value)
     try:
         text = name_of_future(value) or repr(value)
     except Exception as error:
@@ -33,8 +35,14 @@ def name_of_future(value: object) -> str:
     )
 
 
+def without_hidden(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments without those of Cellmill's own, which come first."""
+    return args[1:] if args and getattr(type(args[0]), "hidden_argument", False) is True else args
+
+
 def short_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The arguments of a call as short text for messages."""
+    args = without_hidden(args)
     parts = [short_repr(a, 40) for a in args[:4]] + [
         f"{k}={short_repr(v, 40)}" for k, v in list(kwargs.items())[:4]
     ]
@@ -78,8 +86,9 @@ def element_text(item: Any, star: bool) -> str:
     """An element of a map as arguments."""
     if isinstance(item, bytes) and len(item) > MOST_SHOWN:
         return "…"
+    item = _of_packed(item)
     if star and type(item) is tuple:
-        return ", ".join(map(brief, item))
+        return ", ".join(map(brief, without_hidden(item)))
     return f"*{brief(item)}" if star else brief(item)
 
 
@@ -97,8 +106,20 @@ def notes_of(error: BaseException) -> list[Any]:
     return notes if type(notes) is list else []
 
 
+def _of_packed(item: Any) -> Any:
+    """What is shown of an element: of a packed one, what stands for it."""
+    try:
+        shown = getattr(item, "shown", None) if isinstance(item, bytes) else None
+        return item if shown is None else shown()
+    except Exception:  # no pickle of ours
+        return item
+
+
 def brief(value: object) -> str:
     """An element of a map for messages."""
+    value = _of_packed(value)
+    if type(value) is tuple and without_hidden(value) is not value:  # an item of a batch
+        (value,) = without_hidden(value)
     try:
         return " ".join(_BRIEF.repr(value).split())
     except Exception as error:

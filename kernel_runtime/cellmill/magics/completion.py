@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from cellmill import backends
 from cellmill.diagnostics.tracebacks import LENGTHS
 from cellmill.executor import peek_default_executor
-from cellmill.magics import control, journeys, parallel, pfor, speedup, task
+from cellmill.magics import cache, control, journeys, parallel, pfor, speedup, task
 from cellmill.magics.lines import RESOURCES, Option
 from cellmill.task import POLICIES
 
@@ -106,6 +106,7 @@ def _control(words: list[str], fragment: str) -> Iterable[str]:
             "traceback": LENGTHS,
             "profile": control.SWITCH,
             "dask": control.SWITCH,
+            "cache": cache.ACTIONS,
         }
         return known.get(words[0], ())
     return ()

@@ -11,6 +11,7 @@ from cellmill.diagnostics.blame import cancelling
 from cellmill.diagnostics.short_text import counted
 from cellmill.diagnostics.tracebacks import LENGTHS
 from cellmill.magics import debugging, waiting
+from cellmill.magics.cache import run_cache
 from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
 from cellmill.magics.status import Status, in_words
 from cellmill.telemetry.comparison import Comparison
@@ -21,7 +22,7 @@ USAGE = (
     "%cellmill [status | workers N | backend NAME|ADDRESS [--ship DIR…] | preload MOD… | policy NAME"
     " | resources NAME=N… | output label|plain|lines N"
     " | wait SECONDS | traceback full|short | profile [on|off] | record FILE|stop | compare RUN RUN | dask on|off"
-    " | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
+    " | cache [clear [FUNCTION] | limit SIZE] | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
 )
 
 HELP = """Show the workers, or change their settings.
@@ -46,6 +47,9 @@ HELP = """Show the workers, or change their settings.
     %cellmill compare RUN RUN      what changed from one run to another: their numbers in cellmill.runs(), or cells,
                                    In[3] In[5]
     %cellmill dask on|off          Dask computes with these workers (its delayed, bags, arrays), or as before
+    %cellmill cache                results that are kept (%%parallel --memo)
+    %cellmill cache clear [FUNCTION]   forget them
+    %cellmill cache limit SIZE     how much of them is kept, such as 2GB
     %cellmill restart              new workers; what runs is finished first
     %cellmill stop                 cancel every task that has not begun
     %cellmill pause | resume       start no more tasks | go on
@@ -324,6 +328,7 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "profile": _profile,
     "record": _record,
     "dask": _dask,
+    "cache": run_cache,
     "restart": _restart,
     "stop": _stop,
     "pause": _pause,

@@ -102,12 +102,20 @@ def _unquoted(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a magic; `read` turns its word into a value and is None for a flag."""
+    """An option of a magic; `read` turns its word into a value and is None for a flag. ``attached``: it has a value
+    where one follows an equals sign, else it is a flag.
+    """
 
     name: str
     metavar: str
     help: str
     read: Callable[[str], Any] | None = None
+    attached: bool = False
+
+    @property
+    def text(self) -> str:
+        """How it is written."""
+        return f"{self.flag}{'' if self.attached or not self.metavar else ' '}{self.metavar}"
 
     @property
     def flag(self) -> str:
@@ -159,6 +167,10 @@ def _memory(word: str) -> str:
     return word
 
 
+def _names(word: str) -> list[str]:
+    return [name.strip() for name in word.split(",") if name.strip()]
+
+
 RETRIES = Option("retries", "N", "run a failed task again, at most N times", _retries)
 BATCH = Option("batch", "", "the function takes a list of items and returns a list of as many results")
 TIMEOUT = Option("timeout", "S", "seconds after which a running task is stopped", _seconds)
@@ -171,6 +183,13 @@ RESOURCES = Option(
 )
 MEMORY = Option("memory", "SIZE", "memory to reserve while it runs, such as 2GB", _memory)
 NAME = Option("name", "NAME", "the name shown in bars and in the panel", str)
+MEMO = Option(
+    "memo", "[=FOLDER]", "keep results, in memory or in that folder, and give them to equal calls", str, True
+)
+DEPENDS_ON = Option(
+    "depends-on", "FILE,…", "files that the function reads, for --memo and --checkpoint", _names
+)
+CHECKPOINT = Option("checkpoint", "FILE", "keep the results of maps in that file, and go on from there", str)
 CHUNKSIZE = Option("chunksize", "N", "items per task; chosen by the runtime when left out", _chunk)
 
 _KINDS: dict[Callable[[str], Any], str] = {
@@ -185,14 +204,12 @@ _KINDS: dict[Callable[[str], Any], str] = {
 
 def usage_of(options: Sequence[Option]) -> str:
     """The options as shown in a usage line."""
-    return " ".join(
-        f"[{option.flag} {option.metavar}]" if option.metavar else f"[{option.flag}]" for option in options
-    )
+    return " ".join(f"[{option.text}]" for option in options)
 
 
 def help_of(options: Sequence[Option]) -> str:
     """Return one line of help for each option, for docstrings."""
-    return "\n".join(f"    {f'{option.flag} {option.metavar}':20} {option.help}" for option in options)
+    return "\n".join(f"    {option.text:20} {option.help}" for option in options)
 
 
 def read_options(line: Line, options: Sequence[Option]) -> tuple[dict[str, Any], int]:
@@ -213,10 +230,11 @@ def read_options(line: Line, options: Sequence[Option]) -> tuple[dict[str, Any],
             meant = ELSEWHERE.get(flag, did_you_mean(flag, known))
             raise line.at(f"unknown option {flag}{meant}", word)
         position = word.stop
-        if option.read is None:
+        name = option.name.replace("-", "_")
+        if option.read is None or (option.attached and not equals):
             if equals:
                 raise line.at(f"{flag} takes no value", word)
-            values[option.name] = True
+            values[name] = True
             continue
         value = (
             Word(attached, word.start + len(flag) + 1, word.stop) if equals else _next_word(line, position)
@@ -224,7 +242,7 @@ def read_options(line: Line, options: Sequence[Option]) -> tuple[dict[str, Any],
         if value is None or not value.text:
             raise line.error(f"{flag} needs a value: {flag} {option.metavar}", word.start, word.stop)
         position = value.stop
-        values[option.name] = _value(line, option, value)
+        values[name] = _value(line, option, value)
 
 
 def _value(line: Line, option: Option, word: Word) -> Any:

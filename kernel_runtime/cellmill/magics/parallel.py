@@ -11,6 +11,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from cellmill.magics.cells import at_node, read_cell, run_cell
 from cellmill.magics.lines import (
     BATCH,
+    CHECKPOINT,
+    DEPENDS_ON,
+    MEMO,
     MEMORY,
     NAME,
     PRIORITY,
@@ -25,7 +28,7 @@ from cellmill.magics.lines import (
 )
 from cellmill.parallel import ParallelFunction, PerWorker, parallel
 
-OPTIONS = (RETRIES, BATCH, TIMEOUT, PRIORITY, RESOURCES, MEMORY, NAME)
+OPTIONS = (RETRIES, BATCH, TIMEOUT, PRIORITY, RESOURCES, MEMORY, NAME, MEMO, DEPENDS_ON, CHECKPOINT)
 USAGE = f"%%parallel {usage_of(OPTIONS)} [functions…]"
 
 HELP = f"""Run the cell; the functions it defines become parallel functions.

@@ -80,8 +80,12 @@ class Bare(bytes):
     def __reduce__(self) -> Any:
         return pickle.loads, (bytes(self),)
 
+    def shown(self) -> Any:
+        """Return what stands for the object where people see it."""
+        return preview_piece(self)
+
     def __repr__(self) -> str:
-        return repr(preview_piece(self))
+        return repr(self.shown())
 
     __str__ = __repr__
 
@@ -98,8 +102,12 @@ class _PlainMethods(bytes):
     def __reduce__(self) -> Any:
         return pickle.loads, (self.pickled(),)
 
+    def shown(self) -> Any:
+        """Return what stands for the object where people see it."""
+        return preview_piece(self.pickled())
+
     def __repr__(self) -> str:
-        return repr(preview_piece(self.pickled()))
+        return repr(self.shown())
 
     __str__ = __repr__
 

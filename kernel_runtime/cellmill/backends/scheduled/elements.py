@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+FREED_AT_ONCE = 1 << 16  # about a millisecond
 
 Span = tuple[Sequence[Any], list[Any], int | None]
 """Keys (a range of places, or a list of futures), as many items, and the first one's position in the state map: those
 that were sent before and come back have one already, one after the other."""
+
+
+class Dropped(NamedTuple):
+    """A span that was dropped: the first ``gone`` of its items had been taken before."""
+
+    keys: Sequence[Any]
+    items: list[Any]
+    gone: int
+    position: int | None
+
+    def let_go(self) -> None:
+        """Free the items, with turns for other threads in between."""
+        while self.items:
+            del self.items[-FREED_AT_ONCE:]
 
 
 class Elements:
@@ -103,12 +119,15 @@ class Elements:
         """Return the keys of all elements, in order."""
         return [key for keys, _, _ in self._left() for key in keys]
 
-    def clear(self) -> list[Span]:
+    def clear(self) -> list[Dropped]:
         """Drop everything; returns what was here."""
-        spans = self._left()
-        self._spans.clear()
-        self._start = self._count = 0
-        return spans
+        spans, gone = self._spans, self._start
+        self._spans, self._start, self._count = deque(), 0, 0
+        dropped = []
+        for keys, items, position in spans:  # millions of items are not copied
+            dropped.append(Dropped(keys[gone:], items, gone, None if position is None else position + gone))
+            gone = 0
+        return dropped
 
     def _left(self) -> list[Span]:
         spans = list(self._spans)

@@ -27,7 +27,7 @@ from ...task import TaskOptions
 from . import outcomes, state_map
 from .cancellations import done_of
 from .chunks import Chunk
-from .elements import Elements
+from .elements import Dropped, Elements
 from .protocols import StreamHost
 from .scheduler import Closed
 from .sizes import BatchSizes, ChunkSizes, FixedSizes, Sizes
@@ -227,33 +227,35 @@ class Stream:
         with uninterrupted():
             return self.tell_cancelled(self.drop_waiting())
 
-    def drop_waiting(self) -> list[Sequence[Any]]:
+    def drop_waiting(self) -> list[Dropped]:
         """The first half of `cancel_waiting`, which is quick; `tell_cancelled` must follow with what it returns."""
         with self._lock:
             self.cancellations += 1
             self.cancelled_by = self.cancelled_by or who("cancel() of its run")
             return self._drop_waiting(state_map.CANCELLED)
 
-    def tell_cancelled(self, dropped: list[Sequence[Any]]) -> int:
+    def tell_cancelled(self, dropped: list[Dropped]) -> int:
         """Notify the waiters of these elements; return the number of elements."""
-        count = sum(map(len, dropped))
+        count = sum(len(span.keys) for span in dropped)
         self.host.scheduler.adjust_run(self.run, cancelled=count)
-        for keys in dropped:
-            self.receiver.receive_cancelled(keys)
+        for span in dropped:
+            self.receiver.receive_cancelled(span.keys)
         if count:
             self._over(count)
+        for span in dropped:  # the waiters come first
+            span.let_go()
         return count
 
-    def _drop_waiting(self, state: int) -> list[Sequence[Any]]:
-        """The keys of what waited here, which ends in this state of the map."""
+    def _drop_waiting(self, state: int) -> list[Dropped]:
+        """What waited here, which ends in this state of the map."""
         dropped = self.waiting.clear()
-        for keys, items, position in dropped:
-            self.host.states.put(position, len(items), state, self.run)
+        for keys, items, gone, position in dropped:
+            self.host.states.put(position, len(keys), state, self.run)
             if type(keys) is not range:
-                self.dropped.update(zip(keys, items, strict=True))
+                self.dropped.update(zip(keys, items[gone:], strict=True))
             elif len(self.dropped) < MOST_DROPPED:
-                self.dropped[keys[0]] = items[0]
-        return [keys for keys, _, _ in dropped]
+                self.dropped[keys[0]] = items[gone]
+        return dropped
 
     def take_back(self, key: Any) -> bool:
         """Cancel one element that waits here still."""
@@ -271,7 +273,7 @@ class Stream:
         """The pool is broken: what waits fails, and so does what comes."""
         self._failure = error
         with self._lock:
-            dropped = [key for keys in self._drop_waiting(state_map.FAILED) for key in keys]
+            dropped = [key for span in self._drop_waiting(state_map.FAILED) for key in span.keys]
         self.host.scheduler.adjust_run(self.run, failed=len(dropped))
         for key in dropped:
             failure = WorkerLostError(f"the task did not run: {error}")

@@ -1,0 +1,260 @@
+"""Calls of functions whose results are kept: looked up first, run as tasks where there is none."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import threading
+from collections import OrderedDict
+from concurrent.futures import Future as BaseFuture
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..backends.map_calls import awaited
+from ..diagnostics.signatures import check_call
+from ..errors import UsageError
+from ..futures import Future, settled
+from ..serialization.function_code import function_name
+from ..task import TaskOptions
+from . import recording
+from .function_key import FunctionKey
+from .recording import Key
+from .stores import DISK_LIMIT, FILE, MEMORY_LIMIT, FileStore, MemoryStore, Store
+from .structure import SIMPLE, SIZE, Structure, Unkeyed
+
+_MOST_MEMOS = 512
+
+_lock = threading.RLock()
+_memory: MemoryStore | None = None
+_limit: int | None = None  # bytes that were asked for; None: the defaults
+_files: dict[str, FileStore] = {}
+_memos: OrderedDict[tuple[Any, ...], Memo] = OrderedDict()
+
+
+class CacheInfo(NamedTuple):
+    """Of one function: how often a result was found, and not; results that are kept, and their bytes."""
+
+    hits: int
+    misses: int
+    results: int
+    bytes: int
+
+
+class Memo:
+    """The results that are kept of one function, in one store. ``run``: what tasks run in its place; ``of_map``: they
+    are those of one map, each of its place in it.
+    """
+
+    def __init__(self, function: Any, store: Store, options: TaskOptions, *, of_map: bool = False) -> None:
+        self.function, self.store = function, store
+        self.name = function_name(function)
+        self.run = recording.recorded(function, batch=options.batch)
+        self.hits = self.misses = 0
+        self.of_map = of_map
+        self._function_key = FunctionKey(function, options.depends_on, generators=of_map)
+
+    def base(self) -> bytes:
+        """The function's part of keys, as it is now.
+
+        Raises:
+            UsageError: its results cannot be kept.
+        """
+        try:
+            return self._function_key.digest()
+        except Unkeyed as reason:
+            raise UsageError(f"results of {self.name} cannot be kept: {reason}") from None
+
+    def key(self, args: tuple[Any, ...], kwargs: dict[str, Any], place: int | None = None) -> Key:
+        """The key of a call; ``place``: of an element in its map, where that counts.
+
+        Raises:
+            UsageError: an argument or the function has no digest.
+        """
+        base = self.base()
+        given = (*args, *(part for pair in sorted(kwargs.items()) for part in pair))
+        if SIMPLE.issuperset(map(type, given)):
+            told = marshal.dumps((base, place, len(args), given), 2)
+            return Key(self.store.identity, blake2b(told, digest_size=SIZE).digest())
+        made = Structure(generators=self.of_map)
+        try:
+            made.add((base, place, len(args), given))
+        except Unkeyed as reason:
+            raise UsageError(
+                f"a result of {self.name} cannot be kept under these arguments: {reason}"
+            ) from None
+        return Key(self.store.identity, made.digest())
+
+    def find(self, key: Key) -> bytes | None:
+        """The bytes of a result that is kept; counted as a hit or a miss."""
+        found = self.store.get(key.digest)
+        if found is None:
+            self.misses += 1
+        else:
+            self.hits += 1
+        return found
+
+    def clear(self) -> int:
+        """Forget the results of functions of this name, and the counts of this one; how many results those were."""
+        self.hits = self.misses = 0
+        return self.store.clear(self.name)
+
+    def info(self) -> CacheInfo:
+        """What `ParallelFunction.cache_info` tells."""
+        return CacheInfo(self.hits, self.misses, *self.store.held(self.name))
+
+
+class _Kept:
+    """The owner of a future whose value was kept."""
+
+    def wait(self, future: Future, timeout: float | None) -> None:
+        """It is over."""
+
+    def cancel(self, future: Future) -> bool:
+        """It is over."""
+        return False
+
+    def stop(self, future: Future) -> bool | None:
+        """It is over."""
+        return None
+
+    def is_running(self, future: Future) -> bool:
+        """It is over."""
+        return False
+
+    def is_stopping(self, future: Future) -> bool:
+        """It is over."""
+        return False
+
+    def call_text(self, future: Future) -> str:
+        """Nothing was kept for it."""
+        return "of a result that was kept"
+
+
+KEPT = _Kept()
+
+
+def memo_of(function: Any, options: TaskOptions) -> Memo:
+    """The results of a function with the option ``memo``."""
+    return _memo(function, options, options.memo)
+
+
+def checkpoint_of(function: Any, options: TaskOptions, path: str) -> Memo:
+    """The results of a map that are kept in a file of their own."""
+    return _memo(function, options, path, of_map=True)
+
+
+def _memo(function: Any, options: TaskOptions, where: bool | str, *, of_map: bool = False) -> Memo:
+    key = (id(function), where, options.depends_on, options.batch, of_map)
+    with _lock:
+        found = _memos.get(key)
+        if found is None or found.function is not function:
+            if of_map:
+                store: Store = _store_in_file(Path(str(where)), None)
+            else:
+                path = Path(str(where)) / FILE
+                store = _store_in_memory() if where is True else _store_in_file(path, _limit or DISK_LIMIT)
+            found = _memos[key] = Memo(function, store, options, of_map=of_map)
+        _memos.move_to_end(key)
+        while len(_memos) > _MOST_MEMOS:
+            _memos.popitem(last=False)
+    return found
+
+
+def _store_in_memory() -> MemoryStore:
+    global _memory
+    if _memory is None:
+        _memory = MemoryStore(_limit or MEMORY_LIMIT)
+        recording.opened(_memory)
+    return _memory
+
+
+def _store_in_file(path: Path, limit: int | None) -> FileStore:
+    found = _files.get(str(path))
+    if found is None:
+        found = _files[str(path)] = FileStore(path, limit)
+        recording.opened(found)
+    return found
+
+
+def stores() -> list[MemoryStore | FileStore]:
+    """The stores that this kernel uses."""
+    with _lock:
+        return [*([_memory] if _memory is not None else []), *_files.values()]
+
+
+def counts(function: str, store: Store) -> tuple[int, int]:
+    """How often results of functions of this name were found, and not, in this process."""
+    with _lock:
+        found = [memo for memo in _memos.values() if memo.name == function and memo.store is store]
+    return sum(memo.hits for memo in found), sum(memo.misses for memo in found)
+
+
+def set_limit(limit: int) -> None:
+    """Bound what is kept, in bytes, in memory and in each folder; checkpoints have no bound."""
+    global _limit
+    with _lock:
+        _limit = limit
+        for store in stores():
+            if store.limit is not None:
+                store.limit = limit
+                store.trim()
+
+
+def look_up(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+) -> tuple[Future | None, Any, tuple[Any, ...], dict[str, Any]]:
+    """Return (the future of a result that is kept, or None; and then the function and arguments of the task to run).
+
+    A call that waits for another task is neither looked up nor kept: its arguments are not known yet.
+
+    Raises:
+        UsageError: an argument, or the function, has no digest.
+    """
+    if not options.batch:
+        check_call(function, args, kwargs)
+    known = known_arguments(args, kwargs)
+    if known is None:
+        return None, function, args, kwargs
+    memo = memo_of(function, options)
+    key = memo.key(*known)
+    found = memo.find(key)
+    if found is None:
+        args, kwargs = known
+        return None, memo.run, ((key, *args),) if options.batch else (key, *args), kwargs
+    return settled(KEPT, recording.unpacked(found)), function, (), {}
+
+
+def known_arguments(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments with the values of futures that are over in their places; None: another task has to end first."""
+    given = (*args, *kwargs.values())
+    if SIMPLE.issuperset(map(type, given)) or not awaited(given):
+        return args, kwargs
+    made = []
+    for value in given:
+        if isinstance(value, BaseFuture):
+            if not value.done() or value.cancelled() or value.exception() is not None:
+                return None
+            value = value.result()
+        elif awaited(value):
+            return None
+        made.append(value)
+    return tuple(made[: len(args)]), dict(zip(kwargs, made[len(args) :], strict=True))
+
+
+_inherited: list[FileStore] = []  # never closed: the parent goes on with them
+
+
+def _leave_to_parent() -> None:
+    global _memory
+    _lock._at_fork_reinit()  # type: ignore[attr-defined]
+    _memory = None
+    _inherited.extend(_files.values())
+    _files.clear()
+    _memos.clear()
+    recording.forget()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)

@@ -1,0 +1,69 @@
+"""The digest of a function with all that it refers to, computed again only where some of that has changed."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import types
+from typing import Any
+
+from ..by_value.capture import Capture, walked
+from . import sources
+from .structure import Structure
+
+FORMAT = 1  # of keys and of what is kept under them
+_MOST_TRIES = 3
+
+
+class FunctionKey:
+    """What a function does: its code, defaults and closure, the globals and helpers that it refers to, at any depth,
+    the data of the user's modules that it reads, the versions of packages, and the files that it ``depends_on``.
+    """
+
+    def __init__(self, function: Any, depends_on: tuple[str, ...], *, generators: bool) -> None:
+        self._function = function
+        self._depends_on = depends_on
+        self._generators = generators
+        self._digest: bytes | None = None
+        self._capture: Capture | None = None
+        self._files: tuple[str, ...] = ()
+        self._stamps: list[Any] = []
+
+    def digest(self) -> bytes:
+        """The present digest.
+
+        Raises:
+            Unkeyed: something that it refers to has none.
+        """
+        if self._digest is None or not self._fresh():
+            self._compute()
+        assert self._digest is not None
+        return self._digest
+
+    def _fresh(self) -> bool:
+        return (
+            type(self._function) is types.FunctionType
+            and self._capture is not None
+            and self._capture.changed() is None
+            and [*map(sources.stamp_of, self._files)] == self._stamps
+        )
+
+    def _compute(self) -> None:
+        for _ in range(_MOST_TRIES):
+            walk = walked(self._function)
+            capture = Capture(walk, 0)
+            made = Structure(generators=self._generators)
+            made.add((FORMAT, sys.version, platform.machine()))
+            made.add(self._function)
+            for place in sorted(walk.reads):
+                made.add((place, walk.reads[place]))
+            made.add(tuple((path, sources.content_of(path)) for path in self._depends_on))
+            files = tuple(sorted({*made.files, *self._depends_on}))
+            stamps = [*map(sources.stamp_of, files)]
+            if capture.changed() is None and sources.unchanged(
+                files
+            ):  # else another thread changes something
+                break
+        comparable = sources.settled(files) and not made.draws  # the state of generators is not compared
+        self._capture = capture if comparable else None
+        self._files, self._stamps, self._digest = files, stamps, made.digest()

@@ -1,0 +1,187 @@
+"""Maps of functions whose results are kept: what is kept is looked up, the rest is a map of its own, and the results
+come in their places.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..backends.map_iterator import MapIterator, Progress, reading
+from ..backends.map_options import MapOptions
+from ..diagnostics.short_text import add_note, notes_of
+from ..errors import is_a
+from ..task import RunCounts, TaskOptions, known_length
+from . import recording
+from .calls import Memo, checkpoint_of, memo_of
+
+_MOST_PENDING = 10_000  # results found for an input of unknown length, which are not read yet
+_MOST_AT_ONCE = 1000
+_OF_MAP = re.compile("in element .* of a map")
+_RUN = object()  # in the place of a result that a task brings
+
+BeginMap = Callable[[Any, tuple[Iterable[Any], ...], TaskOptions, MapOptions, dict[str, Any]], MapIterator]
+
+
+class _Calls:
+    """The calls of a map as its input gives them. ``plan``: for each, in order, its kept bytes or `_RUN`; of a map
+    that is not ordered, the kept bytes alone.
+    """
+
+    def __init__(
+        self,
+        memo: Memo,
+        iterables: tuple[Iterable[Any], ...],
+        constants: dict[str, Any],
+        how: MapOptions,
+        *,
+        batch: bool,
+    ) -> None:
+        self.plan: deque[Any] = deque()
+        self.places: deque[int] = deque()  # in the input, of those that are run
+        self.found = 0
+        self._ordered = how.ordered
+        self._memo = memo
+        self._constants = constants
+        self._batch = batch
+        if how.star:
+            self._arguments: Iterator[tuple[Any, ...]] = map(tuple, iterables[0])
+        else:
+            self._arguments = zip(*iterables, strict=False)
+
+    def to_run(self, *, most_pending: int | None) -> Iterator[tuple[Any, ...]]:
+        """Yield the elements that tasks are to run: (key, arguments); the others are noted in the plan.
+
+        With ``most_pending`` kept results that were not read yet, one more is run: its reader gets its turn.
+        """
+        memo = self._memo
+        for place, args in enumerate(self._arguments):
+            key = memo.key(args, self._constants, place if memo.of_map else None)
+            full = most_pending is not None and len(self.plan) >= most_pending
+            data = None if full else memo.find(key)
+            if data is None:
+                if self._ordered:
+                    self.plan.append(_RUN)
+                    self.places.append(place)
+                yield (key, args[0]) if self._batch else (key, *args)
+            else:
+                self.found += 1
+                self.plan.append(data)
+
+
+class _InPlaces:
+    """The source of results of such a map; see `map_iterator.Source`."""
+
+    def __init__(self, name: str, calls: _Calls, rest: MapIterator | None, total: int | None) -> None:
+        self.begun = False
+        self._name = name
+        self._calls = calls
+        self._plan = calls.plan
+        self._rest = rest
+        self._total = total
+        self._read = self._ran = 0
+        self._held: list[tuple[Any, Exception | None]] = []  # what a task brought before its turn
+        self._closed = False
+        self._counts = RunCounts()  # of the rest, once it is over
+
+    def next_piece(self) -> list[Any]:
+        """See `map_iterator.Source`."""
+        self.begun = True
+        found = self._kept()
+        while not found:
+            if self._held:
+                value, error = self._held.pop()
+                if self._plan and self._plan[0] is _RUN:
+                    self._plan.popleft()
+                    self._note_place(value if error is None else error)
+                if error is not None:
+                    raise error
+                found = [value]
+            elif self._rest is None:
+                return []
+            else:
+                try:
+                    self._held.append((next(self._rest), None))
+                except StopIteration:
+                    self._counts, self._rest = self._rest._source.progress().counts, None
+                except Exception as error:
+                    self._held.append((None, error))
+                found = self._kept()
+        self._read += len(found)
+        found.reverse()
+        return found
+
+    def _note_place(self, outcome: Any) -> None:
+        """An error names its element by its number among those that were run: say which one of the input that is."""
+        place, ran = self._calls.places.popleft(), self._ran
+        self._ran += 1
+        if place != ran and is_a(outcome, BaseException) and any(map(_OF_MAP.match, notes_of(outcome))):
+            add_note(
+                outcome, f"it is element {place:,} of the input, where those count whose results were kept"
+            )
+
+    def _kept(self) -> list[Any]:
+        """The kept results whose turn it is."""
+        plan = self._plan
+        found: list[Any] = []
+        while plan and plan[0] is not _RUN and len(found) < _MOST_AT_ONCE:
+            found.append(recording.unpacked(plan.popleft()))
+        return found
+
+    async def arrival(self) -> None:
+        """See `map_iterator.Source`."""
+        rest, plan = self._rest, self._plan
+        waits = not self._held and (not plan or plan[0] is _RUN)
+        if rest is not None and waits and not rest._piece.left:
+            await rest._source.arrival()
+
+    def close(self) -> None:
+        """See `map_iterator.Source`."""
+        self._closed = self._closed or self._rest is not None
+        if self._rest is not None:
+            self._rest.close()
+
+    def run_out(self) -> None:
+        """See `map_iterator.Source`."""
+        if self._rest is not None:
+            self._rest._source.run_out()
+
+    def progress(self) -> Progress:
+        """See `map_iterator.Source`."""
+        counts = self._rest._source.progress().counts if self._rest is not None else self._counts
+        counts = replace(counts, succeeded=counts.succeeded + self._calls.found)
+        return Progress(self._name, counts, self._total, self._read, self._closed)
+
+
+def map_kept(
+    begin: BeginMap,
+    function: Any,
+    iterables: tuple[Iterable[Any], ...],
+    options: TaskOptions,
+    how: MapOptions,
+    constants: dict[str, Any],
+) -> MapIterator:
+    """`Executor.map_with` for a function whose results are kept; ``begin`` is that method, for those that are not.
+
+    Raises:
+        UsageError: an element, or the function, has no key.
+    """
+    path = how.checkpoint or options.checkpoint
+    memo = memo_of(function, options) if path is None else checkpoint_of(function, options, str(path))
+    calls = _Calls(memo, iterables, constants, how, batch=options.batch)
+    total = known_length(iterables)
+    plain = replace(options, memo=False, checkpoint=None, depends_on=())
+    how = replace(how, star=not options.batch, checkpoint=None)
+
+    def run(elements: Iterable[Any]) -> MapIterator:
+        return begin(memo.run, (elements,), plain, how, constants)
+
+    if total is None:
+        rest: MapIterator | None = run(calls.to_run(most_pending=_MOST_PENDING))
+    else:
+        missing = list(calls.to_run(most_pending=None))
+        rest = run(missing) if missing else None
+    return reading(_InPlaces(options.name or memo.name, calls, rest, total))

@@ -1,0 +1,266 @@
+"""Where results are kept: in the memory of the kernel, or in a file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import stat
+import threading
+import time
+import zlib
+from collections import OrderedDict
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from ..diagnostics import notices
+from ..errors import UsageError, in_words
+
+MEMORY_LIMIT = 256 << 20
+DISK_LIMIT = 2 << 30
+FILE = "cellmill-memo.sqlite"
+_SCHEMA = 1
+_OF_CELLS = b"_class_named"  # what pickles of objects of a cell's classes refer to
+_BUSY_S = 30.0
+_LOOK_EVERY = 256  # results stored between two looks at the size
+
+
+class Held(NamedTuple):
+    """What a store holds of one function: number of results, and bytes."""
+
+    results: int
+    bytes: int
+
+
+class Store(Protocol):
+    """Results by their keys. ``identity`` tells it from other stores, those of other processes too."""
+
+    identity: bytes
+    where: str
+    limit: int | None
+
+    def get(self, digest: bytes) -> bytes | None:
+        """A result's bytes; None where there is none."""
+
+    def put(self, digest: bytes, function: str, data: bytes) -> None:
+        """Keep a result of a function. Never raises: what cannot be kept is left out, and said."""
+
+    def trim(self) -> None:
+        """Let go of what is more than ``limit`` bytes."""
+
+    def held(self, function: str | None = None) -> Held:
+        """What there is of a function, or of all."""
+
+    def functions(self) -> list[str]:
+        """Names of the functions of which there are results."""
+
+    def clear(self, function: str | None = None) -> int:
+        """Forget the results of a function, or all; how many those were."""
+
+
+class MemoryStore:
+    """Results in memory; when there are more than ``limit`` bytes, those go that were not used for longest."""
+
+    where = "memory"
+
+    def __init__(self, limit: int = MEMORY_LIMIT) -> None:
+        self.identity = secrets.token_bytes(8)
+        self.limit: int | None = limit
+        self._lock = threading.RLock()  # finalizers, too, may bring results
+        self._results: OrderedDict[bytes, tuple[bytes, str]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, digest: bytes) -> bytes | None:
+        """See `Store`."""
+        with self._lock:
+            found = self._results.get(digest)
+            if found is None:
+                return None
+            self._results.move_to_end(digest)
+            return found[0]
+
+    def put(self, digest: bytes, function: str, data: bytes) -> None:
+        """See `Store`."""
+        with self._lock:
+            before = self._results.pop(digest, None)
+            if before is not None:
+                self._bytes -= len(before[0])
+            self._results[digest] = data, function
+            self._bytes += len(data)
+            self.trim()
+
+    def trim(self) -> None:
+        """See `Store`."""
+        with self._lock:
+            while self.limit is not None and self._bytes > self.limit and self._results:
+                _, (gone, _) = self._results.popitem(last=False)
+                self._bytes -= len(gone)
+
+    def held(self, function: str | None = None) -> Held:
+        """See `Store`."""
+        with self._lock:
+            sizes = [len(data) for data, name in self._results.values() if function in (None, name)]
+        return Held(len(sizes), sum(sizes))
+
+    def functions(self) -> list[str]:
+        """See `Store`."""
+        with self._lock:
+            return sorted({name for _, name in self._results.values()})
+
+    def clear(self, function: str | None = None) -> int:
+        """See `Store`."""
+        with self._lock:
+            gone = [key for key, (_, name) in self._results.items() if function in (None, name)]
+            for key in gone:
+                self._bytes -= len(self._results.pop(key)[0])
+            return len(gone)
+
+
+class FileStore:
+    """Results in an SQLite file, which several kernels may use at once; the file is the user's alone.
+
+    With more than ``limit`` bytes those go that were not used for longest; None: nothing goes. Each result has a check
+    sum: one that was cut off counts as missing.
+    """
+
+    def __init__(self, path: Path, limit: int | None) -> None:
+        self.identity = secrets.token_bytes(8)
+        self.path = path
+        self.where = str(path)
+        self.limit = limit
+        self._lock = threading.RLock()
+        self._since_look = 0
+        self._failed = False
+        self._base = self._opened()
+        self._inode = os.stat(path).st_ino
+
+    def _present(self) -> sqlite3.Connection:
+        """The file under its name: it is made anew where it was removed."""
+        try:
+            inode = os.stat(self.path).st_ino
+        except FileNotFoundError:
+            inode = 0
+        if inode != self._inode:
+            self._base.close()
+            self._base = self._opened()
+            self._inode = os.stat(self.path).st_ino
+        return self._base
+
+    def _opened(self) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._check_owner()
+            with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)):
+                pass
+            base = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+            base.execute("PRAGMA journal_mode=WAL")
+            base.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing
+            (version,) = base.execute("PRAGMA user_version").fetchone()
+            if version not in (0, _SCHEMA):
+                raise UsageError(
+                    f"{self.path} was written by another version of Cellmill (format {version}, this one has "
+                    f"{_SCHEMA}): give another name, or remove it"
+                )
+            base.execute(
+                "CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, function TEXT, data BLOB, "
+                "sum INTEGER, size INTEGER, used REAL) WITHOUT ROWID"
+            )
+            base.execute("CREATE INDEX IF NOT EXISTS by_function ON results (function, size)")
+            base.execute(f"PRAGMA user_version={_SCHEMA}")
+        except (OSError, sqlite3.Error) as error:
+            raise UsageError(f"results cannot be kept in {self.path}: {in_words(error)}") from error
+        return base
+
+    def _check_owner(self) -> None:
+        """Results are pickles: those that another user could write would run that user's code."""
+        for path in (self.path.parent, self.path):
+            try:
+                found = path.stat()
+            except FileNotFoundError:
+                continue
+            foreign = found.st_uid not in (os.getuid(), 0)
+            if foreign or (found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX):
+                reason = "belongs to another user" if foreign else "can be written by every user"
+                raise UsageError(
+                    f"results are not read from {path}: it {reason}. Choose a folder of your own"
+                )
+
+    def get(self, digest: bytes) -> bytes | None:
+        """See `Store`."""
+        with self._lock:
+            try:
+                base = self._present()
+                found = base.execute("SELECT data, sum, used FROM results WHERE key=?", (digest,)).fetchone()
+                if found is None or zlib.crc32(found[0]) != found[1]:
+                    return None
+                if self.limit is not None and time.time() - found[2] > 60:
+                    base.execute("UPDATE results SET used=? WHERE key=?", (time.time(), digest))
+            except (sqlite3.Error, UsageError) as error:
+                self._say(error)
+                return None
+            return bytes(found[0])
+
+    def put(self, digest: bytes, function: str, data: bytes) -> None:
+        """See `Store`."""
+        with self._lock:
+            if _OF_CELLS in data:
+                notices.give(
+                    ("memo", "class of a cell"),
+                    f"results of {function} hold objects of classes that a cell defines, and are not "
+                    f"kept in {self.path}: another kernel would have another class of that name. Define the class in a "
+                    "module, or return plain data.",
+                )
+                return
+            try:
+                self._present().execute(
+                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)",
+                    (digest, function, data, zlib.crc32(data), len(data), time.time()),
+                )
+                self._since_look += 1
+                if self._since_look >= _LOOK_EVERY:
+                    self.trim()
+            except (sqlite3.Error, UsageError) as error:
+                self._say(error)
+
+    def held(self, function: str | None = None) -> Held:
+        """See `Store`."""
+        clause, values = ("", ()) if function is None else (" WHERE function=?", (function,))
+        with self._lock:
+            count, size = self._base.execute(
+                f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM results{clause}", values
+            ).fetchone()
+        return Held(count, size)
+
+    def functions(self) -> list[str]:
+        """See `Store`."""
+        with self._lock:
+            rows = self._base.execute("SELECT DISTINCT function FROM results ORDER BY function").fetchall()
+        return [name for (name,) in rows]
+
+    def clear(self, function: str | None = None) -> int:
+        """See `Store`."""
+        clause, values = ("", ()) if function is None else (" WHERE function=?", (function,))
+        with self._lock:
+            return self._base.execute(f"DELETE FROM results{clause}", values).rowcount
+
+    def trim(self) -> None:
+        """See `Store`."""
+        with self._lock:
+            self._since_look = 0
+            (size,) = self._base.execute("SELECT COALESCE(SUM(size), 0) FROM results").fetchone()
+            while self.limit is not None and size > self.limit:
+                rows = self._base.execute("SELECT key, size FROM results ORDER BY used LIMIT 100").fetchall()
+                for key, part in rows:
+                    if size > self.limit:
+                        self._base.execute("DELETE FROM results WHERE key=?", (key,))
+                        size -= part
+
+    def _say(self, error: Exception) -> None:
+        """Said once: tasks go on, and their results are not kept."""
+        if not self._failed:
+            self._failed = True
+            notices.give(
+                ("memo", self.where),
+                f"results are not kept in {self.path} any more: {in_words(error)}. What was kept is there still; "
+                "calls go on and give their values.",
+            )

@@ -1,0 +1,136 @@
+"""Where results are kept: bounds, what is damaged, what others could have written."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from cellmill import UsageError
+from cellmill.memo.stores import FileStore, Held, MemoryStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "kept" / "results"
+
+
+def test_both_kinds_hold_results_by_function(path: Path) -> None:
+    for store in MemoryStore(), FileStore(path, None):
+        store.put(b"1", "f", b"one")
+        store.put(b"2", "g", b"two!")
+        store.put(b"1", "f", b"uno")
+        assert (store.get(b"1"), store.get(b"3")) == (b"uno", None)
+        assert (store.held(), store.held("g")) == (Held(2, 7), Held(1, 4))
+        assert store.functions() == ["f", "g"]
+        assert store.clear("f") == 1
+        assert (store.get(b"1"), store.get(b"2")) == (None, b"two!")
+        assert store.clear() == 1
+        assert store.held() == (0, 0)
+
+
+def test_what_was_not_used_for_longest_goes_first(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr("cellmill.memo.stores.time.time", lambda: clock[0])
+    for store in MemoryStore(250), FileStore(path, 250):
+        for key in b"a", b"b":
+            clock[0] += 100
+            store.put(key, "f", bytes(100))
+        clock[0] += 100
+        assert store.get(b"a") is not None
+        clock[0] += 100
+        store.put(b"c", "f", bytes(100))
+        store.trim()
+        assert [store.get(key) is not None for key in (b"a", b"b", b"c")] == [True, False, True]
+
+
+def test_the_file_is_the_users_alone_and_another_store_reads_it(path: Path) -> None:
+    store = FileStore(path, None)
+    store.put(b"1", "f", b"one")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    other = FileStore(path, None)
+    assert other.get(b"1") == b"one"
+    other.put(b"2", "f", b"two")
+    assert store.get(b"2") == b"two"
+
+
+def test_many_threads_and_two_stores_share_a_file(path: Path) -> None:
+    stores = [FileStore(path, None), FileStore(path, None)]
+
+    def fill(number: int) -> None:
+        for i in range(100):
+            stores[number % 2].put(b"%d %d" % (number, i), "f", b"%d" % i)
+
+    threads = [threading.Thread(target=fill, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert stores[0].held() == stores[1].held() == (400, sum(len(str(i)) for i in range(100)) * 4)
+
+
+def test_a_result_that_was_cut_off_counts_as_missing(path: Path) -> None:
+    store = FileStore(path, None)
+    store.put(b"1", "f", b"whole")
+    with sqlite3.connect(path) as base:
+        base.execute("UPDATE results SET data=? WHERE key=?", (b"who", b"1"))
+    assert store.get(b"1") is None
+    store.put(b"1", "f", b"whole")
+    assert store.get(b"1") == b"whole"
+
+
+def test_a_file_of_another_version_and_one_that_is_none_are_refused(path: Path, tmp_path: Path) -> None:
+    FileStore(path, None)
+    with sqlite3.connect(path) as base:
+        base.execute("PRAGMA user_version=99")
+    with pytest.raises(UsageError, match="another version of Cellmill"):
+        FileStore(path, None)
+    none = tmp_path / "notes.txt"
+    none.write_text("no database " * 100)
+    with pytest.raises(UsageError, match=r"results cannot be kept in .*notes\.txt"):
+        FileStore(none, None)
+    assert none.read_text() == "no database " * 100
+    with pytest.raises(UsageError, match="results cannot be kept in"):
+        FileStore(none / "below", None)
+
+
+def test_a_folder_that_others_can_write_is_not_read(path: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    path.parent.chmod(0o777)
+    with pytest.raises(UsageError, match="can be written by every user"):
+        FileStore(path, None)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+def test_a_file_of_another_user_is_not_read(path: Path) -> None:
+    FileStore(path, None)
+    os.chown(path, 12345, 12345)
+    with pytest.raises(UsageError, match="belongs to another user"):
+        FileStore(path, None)
+
+
+def test_a_file_that_was_removed_is_made_anew(path: Path) -> None:
+    store = FileStore(path, None)
+    store.put(b"1", "f", b"one")
+    for file in path.parent.iterdir():
+        file.unlink()
+    assert store.get(b"1") is None
+    store.put(b"2", "f", b"two")
+    assert FileStore(path, None).get(b"2") == b"two"
+
+
+def test_a_full_disk_is_said_once_and_loses_nothing(path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    store = FileStore(path, None)
+    store.put(b"1", "f", b"one")
+    (pages,) = store._base.execute("PRAGMA page_count").fetchone()
+    store._base.execute(f"PRAGMA max_page_count={pages}")
+    for size in 1_000_000, 2_000_000:
+        store.put(b"large", "f", bytes(size))
+    (said,) = recwarn
+    assert re.match(r"results are not kept in .* any more: .*full", str(said.message))
+    assert store.get(b"1") == b"one"

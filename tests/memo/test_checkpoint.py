@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -58,8 +57,8 @@ def test_a_captured_generator_counts_by_its_state(ex: Executor, tmp_path: Path) 
 
 
 KILLED = """
-import os, sys, cellmill
-file, ran = sys.argv[1:]
+import os, signal, sys, cellmill
+file, ran, stop_at = *sys.argv[1:3], int(sys.argv[3])
 def f(x):
     with open(ran, "a") as out:
         out.write(f"{x}\\n")
@@ -70,6 +69,8 @@ if __name__ == "__main__":
         for value in ex.map(f, range(200), checkpoint=file, chunksize=1):
             results.append(value)
             print(len(results), flush=True)
+            if len(results) == stop_at:
+                os.kill(os.getpid(), signal.SIGKILL)
         assert results == [x * x for x in range(200)]
         print("whole", flush=True)
 """
@@ -87,20 +88,15 @@ def run_killed(folder: Path, draws: random.Random) -> int:
     for kills in range(1000):
         stop_at, before = given + draws.randrange(1, 80), len(ran.read_text().split())
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        with subprocess.Popen([sys.executable, program, folder / "kept", ran], **pipes) as process:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            lines = []
-            for line in process.stdout:
-                lines.append(line)
-                if line == f"{stop_at}\n":
-                    os.kill(process.pid, signal.SIGKILL)
-            whole = lines[-1:] == ["whole\n"]
-            code = process.wait(SECONDS)
-            assert whole or code == -signal.SIGKILL, process.stderr.read()
+        with subprocess.Popen(
+            [sys.executable, program, folder / "kept", ran, str(stop_at)], **pipes
+        ) as process:
+            out, errors = process.communicate(timeout=2 * SECONDS)
+        lines = out.split()
+        assert process.returncode == (0 if lines[-1] == "whole" else -signal.SIGKILL), errors
         again = [int(x) for x in ran.read_text().split()[before:]]
         assert min(again, default=200) >= given
-        if whole:
+        if process.returncode == 0:
             assert {int(x) for x in ran.read_text().split()} == set(range(200))
             return kills
         given = max(given, len(lines))
@@ -114,18 +110,23 @@ def test_a_killed_kernel_loses_no_result_that_it_was_given(tmp_path: Path) -> No
 @pytest.mark.long
 def test_fifty_killed_kernels(tmp_path: Path) -> None:
     draws, kills = random.Random(2), 0
-    while kills < 50:
-        folder = tmp_path / str(kills)
+    for round_ in range(50):
+        folder = tmp_path / str(round_)
         folder.mkdir()
         kills += run_killed(folder, draws)
+        if kills >= 50:
+            return
+    raise AssertionError(f"only {kills} kills")
 
 
 def test_two_kernels_fill_one_file(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(KILLED)
-    command: list[Any] = [sys.executable, program, tmp_path / "kept", tmp_path / "ran"]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert all(process.communicate(timeout=2 * SECONDS)[0].endswith("whole\n") for process in running)
+    command: list[Any] = [sys.executable, program, tmp_path / "kept", tmp_path / "ran", "0"]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen(command, **pipes) for _ in range(2)]
+    told = [process.communicate(timeout=2 * SECONDS) for process in running]
+    assert [(out[-6:], errors) for out, errors in told] == [("whole\n", "")] * 2
 
 
 def test_the_option_of_a_function_holds_for_its_maps_alone(ex: Executor, tmp_path: Path) -> None:

@@ -40,10 +40,12 @@ def test_what_was_not_used_for_longest_goes_first(path: Path, monkeypatch: pytes
         for key in b"a", b"b":
             clock[0] += 100
             store.put(key, "f", bytes(100))
+        store.write()
         clock[0] += 100
         assert store.get(b"a") is not None
         clock[0] += 100
         store.put(b"c", "f", bytes(100))
+        store.write()
         store.trim()
         assert [store.get(key) is not None for key in (b"a", b"b", b"c")] == [True, False, True]
 
@@ -51,11 +53,13 @@ def test_what_was_not_used_for_longest_goes_first(path: Path, monkeypatch: pytes
 def test_the_file_is_the_users_alone_and_another_store_reads_it(path: Path) -> None:
     store = FileStore(path, None)
     store.put(b"1", "f", b"one")
+    store.write()
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     other = FileStore(path, None)
     assert other.get(b"1") == b"one"
     other.put(b"2", "f", b"two")
+    other.write()
     assert store.get(b"2") == b"two"
 
 
@@ -71,6 +75,7 @@ def test_many_threads_and_two_stores_share_a_file(path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    stores[1].write()
     assert stores[0].held() == stores[1].held() == (400, sum(len(str(i)) for i in range(100)) * 4)
 
 
@@ -121,6 +126,7 @@ def test_a_file_that_was_removed_is_made_anew(path: Path) -> None:
         file.unlink()
     assert store.get(b"1") is None
     store.put(b"2", "f", b"two")
+    store.write()
     assert FileStore(path, None).get(b"2") == b"two"
 
 
@@ -131,6 +137,7 @@ def test_a_full_disk_is_said_once_and_loses_nothing(path: Path, recwarn: pytest.
     store._base.execute(f"PRAGMA max_page_count={pages}")
     for size in 1_000_000, 2_000_000:
         store.put(b"large", "f", bytes(size))
+        store.write()
     (said,) = recwarn
     assert re.match(r"results are not kept in .* any more: .*full", str(said.message))
     assert store.get(b"1") == b"one"

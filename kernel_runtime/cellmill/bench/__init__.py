@@ -42,6 +42,7 @@ IN_A_CHECKOUT = (
     "joblib-calls",
     "dask-graphs",
     "parsl-apps",
+    "memo-hits",
 )
 """What ``python -m benchmarks`` has beside these."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import marshal
 import os
 import threading
@@ -175,6 +176,14 @@ def _store_in_file(path: Path, limit: int | None) -> FileStore:
         found = _files[str(path)] = FileStore(path, limit)
         recording.opened(found)
     return found
+
+
+def _write_all() -> None:
+    for store in stores():
+        store.write()
+
+
+atexit.register(_write_all)
 
 
 def stores() -> list[MemoryStore | FileStore]:

@@ -52,6 +52,10 @@ class _Calls:
         else:
             self._arguments = zip(*iterables, strict=False)
 
+    def written(self) -> None:
+        """A result is kept before it is given: a process that is killed then does not run it again."""
+        self._memo.store.write()
+
     def to_run(self, *, most_pending: int | None) -> Iterator[tuple[Any, ...]]:
         """Yield the elements that tasks are to run: (key, arguments); the others are noted in the plan.
 
@@ -97,6 +101,7 @@ class _InPlaces:
                 if self._plan and self._plan[0] is _RUN:
                     self._plan.popleft()
                     self._note_place(value if error is None else error)
+                self._calls.written()
                 if error is not None:
                     raise error
                 found = [value]

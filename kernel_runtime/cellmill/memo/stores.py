@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import sqlite3
@@ -10,6 +11,7 @@ import threading
 import time
 import zlib
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -23,6 +25,8 @@ _SCHEMA = 1
 _OF_CELLS = b"_class_named"  # what pickles of objects of a cell's classes refer to
 _BUSY_S = 30.0
 _LOOK_EVERY = 256  # results stored between two looks at the size
+_LATEST_S = 0.02  # after which a result is in the file
+_MOST_PENDING = 4 << 20  # bytes that wait for that
 
 
 class Held(NamedTuple):
@@ -44,6 +48,9 @@ class Store(Protocol):
 
     def put(self, digest: bytes, function: str, data: bytes) -> None:
         """Keep a result of a function. Never raises: what cannot be kept is left out, and said."""
+
+    def write(self) -> None:
+        """What was put is where it is kept when this returns; else it is a moment later."""
 
     def trim(self) -> None:
         """Let go of what is more than ``limit`` bytes."""
@@ -89,6 +96,9 @@ class MemoryStore:
             self._bytes += len(data)
             self.trim()
 
+    def write(self) -> None:
+        """See `Store`."""
+
     def trim(self) -> None:
         """See `Store`."""
         with self._lock:
@@ -116,6 +126,20 @@ class MemoryStore:
             return len(gone)
 
 
+def _to_wal(base: sqlite3.Connection) -> None:
+    """Readers and a writer at once. SQLite does not wait by itself here while another process does the same."""
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            base.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 class FileStore:
     """Results in an SQLite file, which several kernels may use at once; the file is the user's alone.
 
@@ -131,6 +155,11 @@ class FileStore:
         self._lock = threading.RLock()
         self._since_look = 0
         self._failed = False
+        # Many small results come in little time: those of 20 ms are written at once.
+        self._pending: dict[bytes, tuple[bytes, str, bytes, int, int, float]] = {}
+        self._pending_bytes = 0
+        self._written = 0.0  # when that was done last
+        self._timer: threading.Timer | None = None
         self._base = self._opened()
         self._inode = os.stat(path).st_ino
 
@@ -153,7 +182,7 @@ class FileStore:
             with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)):
                 pass
             base = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-            base.execute("PRAGMA journal_mode=WAL")
+            _to_wal(base)
             base.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing
             (version,) = base.execute("PRAGMA user_version").fetchone()
             if version not in (0, _SCHEMA):
@@ -190,6 +219,8 @@ class FileStore:
         with self._lock:
             try:
                 base = self._present()
+                if digest in self._pending:
+                    return self._pending[digest][2]
                 found = base.execute("SELECT data, sum, used FROM results WHERE key=?", (digest,)).fetchone()
                 if found is None or zlib.crc32(found[0]) != found[1]:
                     return None
@@ -211,19 +242,48 @@ class FileStore:
                     "module, or return plain data.",
                 )
                 return
+            self._pending[digest] = digest, function, data, zlib.crc32(data), len(data), time.time()
+            self._pending_bytes += len(data)
+            if self._pending_bytes > _MOST_PENDING or time.monotonic() - self._written > _LATEST_S:
+                self.write()
+            elif self._timer is None:
+                self._timer = threading.Timer(_LATEST_S, self.write)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def write(self) -> None:
+        """See `Store`."""
+        with self._lock:  # another thread may be writing
+            if not self._pending:
+                return
+            rows, self._pending, self._pending_bytes = [*self._pending.values()], {}, 0
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
             try:
-                self._present().execute(
-                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)",
-                    (digest, function, data, zlib.crc32(data), len(data), time.time()),
-                )
-                self._since_look += 1
+                with self._transaction() as base:
+                    base.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", rows)
+                self._since_look += len(rows)
                 if self._since_look >= _LOOK_EVERY:
                     self.trim()
             except (sqlite3.Error, UsageError) as error:
                 self._say(error)
+            self._written = time.monotonic()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        base = self._present()
+        base.execute("BEGIN IMMEDIATE")
+        try:
+            yield base
+            base.execute("COMMIT")
+        except BaseException:
+            base.rollback()
+            raise
 
     def held(self, function: str | None = None) -> Held:
         """See `Store`."""
+        self.write()
         clause, values = ("", ()) if function is None else (" WHERE function=?", (function,))
         with self._lock:
             count, size = self._base.execute(
@@ -233,12 +293,14 @@ class FileStore:
 
     def functions(self) -> list[str]:
         """See `Store`."""
+        self.write()
         with self._lock:
             rows = self._base.execute("SELECT DISTINCT function FROM results ORDER BY function").fetchall()
         return [name for (name,) in rows]
 
     def clear(self, function: str | None = None) -> int:
         """See `Store`."""
+        self.write()
         clause, values = ("", ()) if function is None else (" WHERE function=?", (function,))
         with self._lock:
             return self._base.execute(f"DELETE FROM results{clause}", values).rowcount

@@ -1,0 +1,123 @@
+"""How long does it take to find a result that is kept, beside joblib.Memory and Parsl's memoisation?
+
+The share by which `checkpoint=` slows a map down is that of no-ops: the longer tasks take, the smaller it is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cellmill
+from cellmill.bench import measure
+from cellmill.bench.harness import Benchmark, Metric
+from cellmill.bench.turn import Sizes, Turn
+
+
+def metrics(sizes: Sizes) -> list[Metric]:
+    """See the module."""
+    count = int(sizes["elements"])
+    return [
+        Metric("memory", "a number, kept in memory", "us", "lower"),
+        Metric("disk", "a number, kept on disk", "us", "lower"),
+        Metric("array", "an array of 1 MB, kept on disk by its content", "us", "lower"),
+        Metric("plain", f"a map of {count:,} no-ops", "elements/s"),
+        Metric("checkpoint", "the same with a checkpoint", "elements/s"),
+        Metric("again", "the same again, all kept", "elements/s"),
+    ]
+
+
+def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
+    """One library: the median of the times of single hits, as its user waits for them."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _TURNS[runtime](Path(folder), workers, int(sizes["hits"]), int(sizes["elements"]))
+
+
+def _of_cellmill(folder: Path, workers: int, hits: int, elements: int) -> Turn:
+    numpy = importlib.import_module("numpy")
+    with cellmill.Executor(workers) as ex:
+        memory = cellmill.parallel(memo=True, executor=ex)(successor)
+        disk = cellmill.parallel(memo=folder / "disk", executor=ex)(successor)
+        array = cellmill.parallel(memo=folder / "disk", executor=ex)(total)
+        large = numpy.ones(125_000)
+        found = {
+            "memory": _hit(lambda: memory(1).result(), hits),
+            "disk": _hit(lambda: disk(1).result(), hits),
+            "array": _hit(lambda: array(large).result(), hits),
+        }
+        list(ex.map(successor, range(elements)))
+        for name, file in ("plain", None), ("checkpoint", folder / "kept"), ("again", folder / "kept"):
+            start = time.perf_counter()
+            list(ex.map(successor, range(elements), checkpoint=file))
+            found[name] = elements / (time.perf_counter() - start)
+    return Turn(found)
+
+
+def _of_joblib(folder: Path, _: int, hits: int, __: int) -> Turn:
+    numpy = importlib.import_module("numpy")
+    memory = importlib.import_module("joblib").Memory(folder, verbose=0)
+    one, array, large = memory.cache(successor), memory.cache(total), numpy.ones(125_000)
+    return Turn({"disk": _hit(lambda: one(1), hits), "array": _hit(lambda: array(large), hits)})
+
+
+def _of_parsl(folder: Path, workers: int, hits: int, __: int) -> Turn:
+    parsl, executors = importlib.import_module("parsl"), importlib.import_module("parsl.executors")
+    config = parsl.Config(
+        executors=[executors.ThreadPoolExecutor(max_threads=workers)],
+        run_dir=str(folder),
+        initialize_logging=False,
+    )
+    with parsl.load(config):
+        app = parsl.python_app(successor, cache=True)
+        return Turn({"memory": _hit(lambda: app(1).result(), hits)})
+
+
+_TURNS: dict[str, Callable[[Path, int, int, int], Turn]] = {
+    "cellmill": _of_cellmill,
+    "joblib": _of_joblib,
+    "parsl": _of_parsl,
+}
+
+
+def successor(x: int) -> int:
+    """The next number."""
+    return x + 1
+
+
+def total(array: Any) -> float:
+    """The sum of an array."""
+    return float(array.sum())
+
+
+def _hit(call: Callable[[], object], hits: int) -> float:
+    call()
+    times = []
+    for _ in range(hits):
+        start = time.perf_counter()
+        call()
+        times.append(1e6 * (time.perf_counter() - start))
+    return measure.p50(times)
+
+
+def _missing(runtime: str) -> str | None:
+    package = {"joblib": "joblib", "parsl": "parsl"}.get(runtime)
+    if package is None or importlib.util.find_spec(package):
+        return None
+    return f"needs {package}: pip install 'cellmill[{package}]'"
+
+
+BENCHMARK = Benchmark(
+    name="memo-hits",
+    module=__name__,
+    metrics=metrics,
+    runtimes=("cellmill", "joblib", "parsl"),
+    full={"hits": 1_000, "elements": 20_000},
+    quick={"hits": 200, "elements": 5_000},
+    own={"joblib": "joblib.Memory", "parsl": "Parsl, with threads"},
+    missing=_missing,
+)

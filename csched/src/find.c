@@ -9,7 +9,7 @@
 #include "internal.h"
 #include "segment.h"
 
-enum { ROWS_AT_A_TIME = 4096, SLOTS_AT_A_TIME = 4096, MOST_ROWS = 4096, MOST_OFFSET = 100000, LONGEST_CHUNK = 65536 };
+enum { ROWS_AT_A_TIME = 4096, SLOTS_AT_A_TIME = 4096, MOST_ROWS = 4096, MOST_OFFSET = 100000 };
 
 typedef struct {
     const csched_query_t *query;
@@ -97,14 +97,13 @@ static void rise(search_t *search, uint32_t place)
 }
 
 /* Distance of the wanted position from a row's first: 0 for its own; UINT32_MAX if it is not in the row. A task that
- * never ran has one row for all its elements; the nearest row tells which task the position belongs to. */
+ * never ran has one row for all its elements. */
 static uint32_t behind(const csched_query_t *query, const csched_row_t *row)
 {
     uint32_t far = (uint32_t)query->position - row->journey.position;
-    bool whole = row->kind < CSCHED_IS_DONE, unrun = row->kind & (CSCHED_IS_CANCELLED | CSCHED_IS_NOT_RUN);
-    if (whole)
-        return far < row->count ? 0 : UINT32_MAX;
-    return !far || (unrun && far < LONGEST_CHUNK) ? far : UINT32_MAX;
+    if (far >= row->count)
+        return UINT32_MAX;
+    return row->kind < CSCHED_IS_DONE ? 0 : far;
 }
 
 static void keep(search_t *search, csched_row_t *row)
@@ -247,12 +246,15 @@ static void search_records(csched_t *s, search_t *search)
 
 /* -- the journey ring */
 
-static void look_at_row(search_t *search, const csched_journey_t *journey)
+static void look_at_row(search_t *search, const journey_t *rows, uint64_t number)
 {
+    const csched_journey_t *journey = journey_row(rows, number);
     uint32_t kind = kind_of_status(journey->status);
     if (!wanted(search->query, kind, journey->run, journey->function, journey->ticket))
         return;
-    csched_row_t row = {.kind = kind, .count = 1, .key = key_of(search, journey, kind)};
+    bool unrun = kind & (CSCHED_IS_CANCELLED | CSCHED_IS_NOT_RUN);
+    csched_row_t row = {
+        .kind = kind, .count = unrun ? journey_count(rows, number) : 1, .key = key_of(search, journey, kind)};
     memcpy(&row.journey, journey, sizeof *journey);
     keep(search, &row);
 }
@@ -273,7 +275,7 @@ static void search_journeys(csched_t *s, search_t *search)
         }
         at = at < oldest ? oldest : at;
         for (uint32_t n = 0; n < ROWS_AT_A_TIME && (more = forward ? at < end : at > oldest); n++)
-            look_at_row(search, journey_row(journey, forward ? at++ : --at));
+            look_at_row(search, journey, forward ? at++ : --at);
         pthread_mutex_unlock(&s->lock);
     }
 }
@@ -306,26 +308,28 @@ static uint32_t without_doubles(csched_row_t *rows, uint32_t count)
     return kept;
 }
 
-/* Whether all positions of a range have the same state in the map. */
-static bool looks_the_same(csched_t *s, uint32_t from, uint32_t to)
+/* Whether a row that stands for a whole chunk tells the state of this position: of a chunk that was interrupted some
+ * elements had ended before. */
+static bool tells_state(csched_t *s, const csched_row_t *row, uint32_t position)
 {
     pthread_mutex_lock(&s->lock);
     const state_map_t *map = &s->state_map;
-    bool same = (int32_t)((uint32_t)map->next - to) > 0 && (uint32_t)map->next - from <= MAP_POSITIONS;
-    uint8_t state = map->of[from & (MAP_POSITIONS - 1)];
-    for (uint32_t i = from; same && i != to;)
-        same = map->of[++i & (MAP_POSITIONS - 1)] == state;
+    uint8_t state = map->of[position & (MAP_POSITIONS - 1)];
+    bool there = (uint32_t)map->next - position - 1 < MAP_POSITIONS;
     pthread_mutex_unlock(&s->lock);
-    return same;
+    return there && state == (row->kind & CSCHED_IS_CANCELLED ? CSCHED_MAP_CANCELLED : CSCHED_MAP_FAILED);
 }
 
-/* Of rows by position: keeps the nearest ones, if they belong to it. */
+/* Of rows by position: keeps the nearest ones, if they tell of it. */
 static uint32_t nearest(csched_t *s, const search_t *search, const csched_row_t *rows, uint32_t count)
 {
     uint32_t kept = 0;
     while (kept < count && rows[kept].key == rows[0].key)
         kept++;
-    return kept && looks_the_same(s, rows[0].journey.position, (uint32_t)search->query->position) ? kept : 0;
+    if (kept && rows[0].kind >= CSCHED_IS_DONE && rows[0].count > 1 &&
+        !tells_state(s, &rows[0], (uint32_t)search->query->position))
+        return 0;
+    return kept;
 }
 
 CSCHED_EXPORT int csched_find(csched_t *s, const csched_query_t *query, uint32_t most, csched_row_t *rows)

@@ -4,26 +4,30 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* Mapped, not allocated: untouched pages cost nothing. */
+static void *pages(uint64_t size)
+{
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
 int journey_open(journey_t *journey, uint64_t rows)
 {
     journey->capacity = rows;
     journey->written = 0;
-    /* mapped, not allocated: untouched pages cost nothing */
-    void *at = mmap(NULL, rows * sizeof(csched_journey_t), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) {
-        journey->rows = NULL;
-        return CSCHED_ENOMEM;
-    }
-    journey->rows = at;
-    return CSCHED_OK;
+    journey->rows = pages(rows * sizeof *journey->rows);
+    journey->counts = pages(rows * sizeof *journey->counts);
+    return journey->rows && journey->counts ? CSCHED_OK : CSCHED_ENOMEM;
 }
 
 void journey_close(journey_t *journey)
 {
     if (journey->rows)
-        munmap(journey->rows, journey->capacity * sizeof(csched_journey_t));
+        munmap(journey->rows, journey->capacity * sizeof *journey->rows);
+    if (journey->counts)
+        munmap(journey->counts, journey->capacity * sizeof *journey->counts);
     journey->rows = NULL;
+    journey->counts = NULL;
 }
 
 _Static_assert(offsetof(task_t, dispatched) - offsetof(task_t, submitted) == 2 * sizeof(uint64_t),
@@ -84,6 +88,8 @@ uint64_t journey_record_incomplete(journey_t *journey, const task_t *task, uint3
                               .stamps = {task->submitted},
                               .pack_ns = task->pack_ns,
                               .position = task->first};
+    if (task->count > 1)
+        journey->counts[number & (journey->capacity - 1)] = number << 32 | task->count;
     if (index != NO_WORKER) {
         memcpy(&row->stamps[0], &task->submitted, 3 * sizeof row->stamps[0]);
         row->stamps[3] = received;

@@ -14,6 +14,7 @@ enum { JOURNEYS = 1 };
 
 typedef struct {
     csched_journey_t *rows;
+    uint64_t *counts;  /* by row, of those that stand for a whole chunk: number of the row << 32 | its elements */
     uint64_t capacity; /* a power of two */
     uint64_t written;  /* rows in all */
 } journey_t;
@@ -21,6 +22,13 @@ typedef struct {
 static inline csched_journey_t *journey_row(const journey_t *journey, uint64_t number)
 {
     return &journey->rows[number & (journey->capacity - 1)];
+}
+
+/* Number of elements that a row stands for: those of a chunk that has no result of its own, else 1. */
+static inline uint32_t journey_count(const journey_t *journey, uint64_t number)
+{
+    uint64_t count = journey->counts[number & (journey->capacity - 1)];
+    return (uint32_t)count && (uint32_t)(count >> 32) == (uint32_t)number ? (uint32_t)count : 1;
 }
 
 /* Appends a row, which the caller writes completely; its number is written - 1. */

@@ -140,6 +140,40 @@ static void by_position(void)
     world_close(w);
 }
 
+/* Positions 0 to 2 are a chunk that is cancelled by itself, 3 to 7 one that is cancelled with its run and leaves no row:
+ * once its record is gone, what is at its positions is not told of the first. */
+static void a_cancelled_neighbour(void)
+{
+    world_t *w = world_open(1);
+    csched_row_t rows[4];
+    uint32_t run;
+    OK(csched_run_open(w->s, &run));
+    OK(csched_pause(w->s, 1));
+    csched_options_t options = plain();
+    options.count = 3;
+    uint64_t first = submit_with(w, (job_t){JOB_NONE, 0, 0}, &options);
+    options.count = 5;
+    job_t job = {JOB_NONE, 1, 0};
+    int64_t second = csched_submit_with(w->s, w->next_slot++, 0, run, &job, sizeof job, 0, &options);
+    CHECK(second > 0);
+    EQUAL(csched_cancel(w->s, first), 1);
+    EQUAL(csched_cancel_run(w->s, run), 1);
+    for (int collected = 0; collected < 2; collected++) {
+        for (uint32_t i = 0; i < 9; i++) {
+            bool known = i < 3 || (i < 8 && !collected);
+            EQUAL(at(w, i, rows), known);
+            if (known) {
+                EQUAL(rows[0].journey.ticket, i < 3 ? first : (uint64_t)second);
+                EQUAL(rows[0].count, i < 3 ? 3 : 5);
+            }
+        }
+        if (!collected)
+            finish(w, 2);
+    }
+    OK(csched_pause(w->s, 0));
+    world_close(w);
+}
+
 static int by_key(const void *a, const void *b)
 {
     uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
@@ -279,6 +313,6 @@ static void elements_that_failed_are_marked(void)
     world_close(w);
 }
 
-MAIN(TEST(each_state_is_found), TEST(conditions_are_joined), TEST(by_position), TEST(the_best_rows_come_in_order),
-     TEST(a_ring_that_ran_over), TEST(nothing_is_missed_meanwhile), TEST(what_a_failed_call_was),
-     TEST(each_attempt_is_a_row), TEST(elements_that_failed_are_marked))
+MAIN(TEST(each_state_is_found), TEST(conditions_are_joined), TEST(by_position), TEST(a_cancelled_neighbour),
+     TEST(the_best_rows_come_in_order), TEST(a_ring_that_ran_over), TEST(nothing_is_missed_meanwhile),
+     TEST(what_a_failed_call_was), TEST(each_attempt_is_a_row), TEST(elements_that_failed_are_marked))

@@ -234,11 +234,20 @@ def test_completion_and_help(notebook: Notebook) -> None:
     assert "what each would bring" in notebook.inspect("%%speedup")
 
 
+# What header, map, table, Journey and the status tell: counters, the next place in the map, the account of the work.
+TOLD = (
+    "(cellmill.default_executor().stats().submitted, cellmill.default_executor()._backend.observer.next_position, "
+    "cellmill.account().tasks, len(list(cellmill.journey_rows())))"
+)
+
+
 def test_what_it_measures_is_no_run_of_the_users(notebook: Notebook) -> None:
     notebook.run("import cellmill\ncellmill.magics.speedup._measured.cache_clear()").ok()
-    before = notebook.value("len(cellmill.runs())")
+    notebook.run("list(cellmill.default_executor().map(abs, [1, 2]))").ok()
+    before, told = notebook.value("len(cellmill.runs())"), notebook.value(TOLD)
     output = notebook.run("%%speedup\nout = [sum(range(200_000)) for x in range(12)]").ok()
     assert "independent" in "".join(output.texts())
     assert notebook.value("len(cellmill.runs())") == before
+    assert notebook.value(TOLD) == told
     notebook.run("list(cellmill.default_executor().map(lambda x: x, [1]))").ok()
     assert int(notebook.value("len(cellmill.runs())")) == int(before) + 1

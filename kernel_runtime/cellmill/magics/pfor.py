@@ -126,17 +126,24 @@ def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
 
 
 def run_loop(
-    plan: Plan, source: Source, harvest: Harvest, options: dict[str, Any], chunksize: int | None
+    plan: Plan,
+    source: Source,
+    harvest: Harvest,
+    options: dict[str, Any],
+    chunksize: int | None,
+    executor: cellmill.Executor | None = None,
 ) -> None:
-    """Run all items, and read what they leave."""
+    """Run all items, and read what they leave. ``executor``: instead of the default one."""
+    where = executor or cellmill.default_executor()
     task = plan.body(options["name"], sized=source.sized)
     feed = source.feed(mark_last=bool(plan.bound))
-    if cellmill.default_executor().backend == "inline":
+    if where.backend == "inline":
         feed = (item for item in feed)  # of no known length: an item runs when the ones before have been read
-    results = parallel(**options)(loop_function(task)).map(feed, return_exceptions=True, chunksize=chunksize)
+    function = parallel(executor=executor, **options)(loop_function(task))
+    results = function.map(feed, return_exceptions=True, chunksize=chunksize)
     harvest.read(plan, source, results)
     if plan.heavy:
-        looks = cellmill.default_executor().run_on_workers(functools.partial(last_look, task.terms.token))
+        looks = where.run_on_workers(functools.partial(last_look, task.terms.token))
         changed = next((name for name in looks if name is not None), None)
         if changed is not None:
             raise changed_unseen(plan, changed)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import keyword
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
@@ -213,6 +215,19 @@ def _cost(ip: InteractiveShell, executor: cellmill.Executor) -> Cost:
     return _measured(ip, id(executor), executor.backend, executor.max_workers)
 
 
+@contextlib.contextmanager
+def _beside(backend: str, workers: int) -> Iterator[cellmill.Executor]:
+    """An executor like the user's, with its tasks in none of the user's counters, tables and pictures; the workers of a
+    cluster are used themselves.
+    """
+    with run_registry.unlisted():
+        if backend not in ("local", "threads", "inline"):
+            yield cellmill.default_executor()
+            return
+        with cellmill.Executor(workers, backend=backend) as executor:
+            yield executor
+
+
 @functools.lru_cache(maxsize=1)
 def _measured(ip: InteractiveShell, executor: int, backend: str, workers: int) -> Cost:
     """What `%%pfor` costs here: loops that do nothing, of the same kind as those that are offered."""
@@ -225,11 +240,11 @@ def _measured(ip: InteractiveShell, executor: int, backend: str, workers: int) -
 
     def seconds(items: int) -> float:
         began = time.perf_counter()
-        with run_registry.unlisted():
-            run_loop(plan, Source(range(items)), Harvest(), {"name": "what tasks cost"}, None)
+        run_loop(plan, Source(range(items)), Harvest(), {"name": "what tasks cost"}, None, beside)
         return time.perf_counter() - began
 
-    seconds(workers)  # the workers start, and import what they need
-    few, many = (min(seconds(items) for _ in range(2)) for items in _PROBE)
+    with _beside(backend, workers) as beside:
+        seconds(workers)  # the workers start, and import what they need
+        few, many = (min(seconds(items) for _ in range(2)) for items in _PROBE)
     each = max(many - few, 0.0) / (_PROBE[1] - _PROBE[0])
     return Cost(max(few - _PROBE[0] * each, 0.0), each)

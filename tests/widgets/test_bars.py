@@ -124,6 +124,15 @@ def test_what_was_cancelled_is_not_done() -> None:
     assert text(total([ended, ended])) == "2 more runs: 72 done in 4.0 s (18.0/s), 328 cancelled"
 
 
+def test_the_bar_of_a_terminal_tells_states_apart() -> None:
+    going = View("f", done=36, total=300, cancelled=164, failed=1, elapsed=2.0, rate=50.0)
+    bar = drawn(going, 200).partition("]")[0].removeprefix("[")
+    assert len(bar) == 30
+    assert re.fullmatch(r"#{3,5}!-{15,17}\.{8,11}", bar), bar
+    ended = View("f", done=36, total=200, cancelled=164, elapsed=2.0, finished=True)
+    assert re.fullmatch(r"#{5}-{25}", drawn(ended, 200).partition("]")[0].removeprefix("["))
+
+
 def test_a_run_beside_others_tells_no_time_of_its_own() -> None:
     alone = View("dock", done=250, total=1000, elapsed=5, rate=50)
     assert counts(alone).endswith("15 s left")

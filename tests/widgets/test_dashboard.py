@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import nbformat
@@ -11,7 +12,7 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
 import cellmill
-from cellmill_widgets.dashboard import STATIC, VIEW
+from cellmill_widgets.dashboard import STATIC, VIEW, still
 from tests.support.notebook import Notebook, Output
 
 LEFT = """
@@ -36,6 +37,18 @@ def is_still(message: dict[str, Any]) -> bool:
     """An update that leaves no widget."""
     content = message["content"]
     return message["header"]["msg_type"] == "update_display_data" and VIEW not in content["data"]
+
+
+def test_a_still_tells_succeeded_failed_and_cancelled_apart() -> None:
+    counts = {"total": 200, "done": 200, "failed": 6, "cancelled": 164, "running": 0, "queued": 0}
+    snapshot: Any = {"counts": counts, "elapsed": 2.0, "workers": 2, "backend": "local"}
+    html = still("Tasks", snapshot)["text/html"]
+    cells = re.findall(r"<td[^>]*>(?:<b>)?([^<]*)", html)
+    told = dict(zip(cells[:9], cells[9:], strict=True))
+    assert (told["Tasks"], told["Done"], told["Failed"], told["Cancelled"]) == ("200", "30", "6", "164")
+    assert still("Tasks", snapshot)["text/plain"].startswith(
+        "Tasks: 36 done in 2.0 s (18.0/s), 6 failed, 164"
+    )
 
 
 def say(notebook: Notebook, comm_id: str, kind: str, data: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ LABEL = 24
 MAPS = 3
 """With more bars than these none has a map of states below it."""
 
+_MARKS = {"d": "#", "f": "!", "c": "-", "r": ".", "w": "."}
 _RED = "var(--jp-error-color1, #d32f2f)"
 _FAINT = "var(--jp-ui-font-color2, #616161)"
 _BACK = "var(--jp-layout-color3, #ddd)"
@@ -147,8 +148,14 @@ def drawn(view: View, width: int) -> str:
     room = min(30, width - len(words) - 4)
     if view.fraction is None or room < 5:
         return words[: max(1, width - 1)]
-    full = round(view.fraction * room)
-    return f"[{'#' * full}{'.' * (room - full)}] {words}"
+    return f"[{_track(view, room)}] {words}"
+
+
+def _track(view: View, room: int) -> str:
+    """A bar in characters: `#` done, `!` failed, `-` cancelled, `.` to come; what there is at all is seen."""
+    counts = {"d": view.done - view.failed, "f": view.failed, "c": view.cancelled}
+    cells = picture.shares(counts, max(view.total or 0, view.over), room)
+    return "".join(_MARKS[state] * number for state, number in cells) or "." * room
 
 
 def fold(views: Sequence[View]) -> tuple[Sequence[View], View | None]:

@@ -79,7 +79,8 @@ def still(title: str, snapshot: schema.Snapshot | None, note: str = "") -> dict[
         return {"text/plain": plain, "text/html": f"<div>{escape(words)}</div>{notes}"}
     view, counts = view_of(title, snapshot), snapshot["counts"]
     names = ("Tasks", "Done", "Failed", "Cancelled", "Running", "Waiting", "Workers", "Rate", "Time")
-    figures = [f"{counts[name]:,}" for name in ("total", "done", "failed", "cancelled", "running", "queued")]
+    figures = [f"{counts['total']:,}", f"{view.done - view.failed:,}"]
+    figures += [f"{counts[name]:,}" for name in ("failed", "cancelled", "running", "queued")]
     figures += [f"{snapshot['workers']} {snapshot['backend']}", pace(view.rate), duration(view.elapsed)]
     html = f"<div><b>{escape(title)}</b></div>{picture.strip(view.cells)}{picture.grid(names, [figures])}"
     return {

@@ -125,7 +125,8 @@ enum {
     CSCHED_DAG_FAILED = 4,
     CSCHED_DAG_CANCELLED = 5,
     CSCHED_DAG_SKIPPED = 6, /* an input failed or was cancelled */
-    CSCHED_DAG_STATES = 7
+    CSCHED_DAG_LOST = 7,    /* with its worker */
+    CSCHED_DAG_STATES = 8
 };
 #define CSCHED_DAG_SEVERAL 4294967295 /* function number: unknown, or several */
 
@@ -352,6 +353,9 @@ int64_t csched_set_run_priority(csched_t *s, uint32_t run, int32_t priority);
 int csched_ended(csched_t *s, uint32_t slot, csched_ended_t *ended);
 /* Returns the payload size of an unfinished task, and copies the payload if `room` suffices. */
 int64_t csched_payload(csched_t *s, uint64_t ticket, void *data, uint64_t room);
+/* The same of a single task that may be over, if a copy of its payload is kept: of the first short calls of a piece of
+ * work, and those that its first dependencies link. */
+int64_t csched_kept_call(csched_t *s, uint64_t ticket, void *data, uint64_t room);
 /* cffi: end */
 
 #endif

@@ -165,6 +165,7 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     graph_close(&s->graph);
     journey_close(&s->journey);
     slowest_close(&s->slowest);
+    kept_calls_close(&s->kept_calls);
     lineage_close(&s->lineage);
     state_map_close(&s->state_map);
     accounts_close(&s->accounts);

@@ -160,6 +160,8 @@ static uint8_t state_of_status(uint32_t status)
         return CSCHED_DAG_CANCELLED;
     case CSCHED_DEPENDENCY:
         return CSCHED_DAG_SKIPPED;
+    case CSCHED_LOST:
+        return CSCHED_DAG_LOST;
     default:
         return CSCHED_DAG_FAILED;
     }

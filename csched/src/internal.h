@@ -10,6 +10,7 @@
 #include "graph.h"
 #include "heap.h"
 #include "journey.h"
+#include "kept_calls.h"
 #include "lineage.h"
 #include "own.h"
 #include "policy.h"
@@ -141,6 +142,7 @@ struct csched {
     accounts_t accounts;
     run_times_t run_times;
     slowest_t slowest;
+    kept_calls_t kept_calls;
     uint64_t next_tick;
     uint64_t next_trim;
     uint64_t now; /* set by clock_refresh: called by a thread that has taken the lock, before it readies tasks */

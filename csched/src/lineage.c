@@ -36,6 +36,8 @@ CSCHED_EXPORT int csched_depended(csched_t *s, uint64_t ticket, uint32_t functio
 {
     pthread_mutex_lock(&s->lock);
     const task_t *task = graph_find(&s->graph, ticket);
+    if (task)
+        kept_calls_linked(s, task);
     for (uint32_t i = 0; i < count; i++) {
         const lineage_row_t row = {.from = inputs[i],
                                    .to = ticket,

@@ -57,8 +57,10 @@ static int link_inputs(csched_t *s, task_t *task, const call_t *call, uint32_t *
 /* Logs the edges for views. */
 static void log_inputs(csched_t *s, const task_t *task, const call_t *call)
 {
+    kept_calls_linked(s, task);
     for (uint32_t i = 0; i < call->options->input_count; i++) {
         uint64_t from = input_ticket(call, i);
+        kept_calls_linked(s, task_at(s, ticket_slot(from)));
         const lineage_row_t row = {.from = from,
                                    .to = task->ticket,
                                    .from_function = task_at(s, ticket_slot(from))->function,
@@ -223,6 +225,7 @@ int64_t task_submit(csched_t *s, const call_t *call)
         return rc;
     }
     count_submitted(s, task);
+    kept_calls_submitted(s, task);
     return ticket;
 }
 

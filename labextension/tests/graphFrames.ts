@@ -23,6 +23,7 @@ export function frame(size: number, edges: readonly (readonly [number, number])[
     folded: false,
     span: 1,
     names: ['f'],
+    arguments: null,
     functions: bytes(new Uint16Array(size)),
     depths: bytes(depths),
     states: new Uint8Array(size).fill(3),

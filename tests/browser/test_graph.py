@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -345,9 +346,9 @@ def interact(one: Lab) -> None:
     )
     canvas.focus()
     one.page.keyboard.press("ArrowDown")
-    info.get_by_text("load, task").wait_for()
+    info.get_by_text(re.compile(r"load #\d+")).wait_for()
     one.page.keyboard.press("ArrowDown")
-    info.get_by_text("align, task").wait_for()
+    info.get_by_text(re.compile(r"align #\d+")).wait_for()
     assert "1 input ·" in info.inner_text()
     one.page.keyboard.press("Enter")
     node = one.page.locator("#cellmill-panel .cellmill-graph").get_attribute("data-node")

@@ -277,6 +277,7 @@ def test_one_task_is_changed(executor: cellmill.Executor) -> None:
         ask("set-priority", task=task, run=None, priority=1)
     ask("resume")
     assert other.result(WAIT) == 2
+    assert answer("show-task", task=str(other._ticket), element=None)["arguments"] == "-2"
     assert future.cancelled()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import time
 from array import array
 from collections import Counter
@@ -13,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from cellmill import Executor, Future, run_registry
+from cellmill import Executor, Future, WorkerLostError, run_registry
 from cellmill.views.sections import graph as graph_section
 from cellmill.views.sections.graph import GraphSection
 
-WAITING, QUEUED, RUNNING, DONE, FAILED, CANCELLED, SKIPPED = range(7)
+WAITING, QUEUED, RUNNING, DONE, FAILED, CANCELLED, SKIPPED, LOST = range(8)
 SECONDS = 60
 
 
@@ -33,6 +35,10 @@ def hold(gate: str) -> int:
 
 def fail(_: int) -> int:
     raise ValueError("no")
+
+
+def die(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.fixture
@@ -127,6 +133,7 @@ def test_every_state(executor: Executor, tmp_path: Path) -> None:
     behind = executor.submit(total, bad)
     cancelled = executor.submit(total, first)
     good = executor.submit(total, first, 5)
+    lost = executor.submit(die, first)
     picture.until(lambda p: p.state(first) == RUNNING)
     assert [picture.state(f) for f in (bad, behind, good)] == [WAITING] * 3
     assert cancelled.cancel()
@@ -134,17 +141,35 @@ def test_every_state(executor: Executor, tmp_path: Path) -> None:
     assert good.result(SECONDS) == 7
     assert isinstance(bad.exception(SECONDS), ValueError)
     assert behind.exception(SECONDS) is not None
+    assert isinstance(lost.exception(SECONDS), WorkerLostError)
     picture.look()
-    assert [picture.state(f) for f in (first, bad, behind, cancelled, good)] == [
+    assert [picture.state(f) for f in (first, bad, behind, cancelled, good, lost)] == [
         DONE,
         FAILED,
         SKIPPED,
         CANCELLED,
         DONE,
+        LOST,
     ]
     assert picture.kinds[-1] == "graph-states"  # the tasks are those that were sent before
     assert picture.function(first) == "hold"
     assert array("f", picture.frame["seconds"])[picture.tickets.index(first._ticket)] > 0
+
+
+def test_the_arguments_of_a_few_tasks_are_told(executor: Executor) -> None:
+    executor.pause()
+    first = executor.submit(total, 3, [1] * 30)
+    second = executor.submit(total, first, 5)
+    third = executor.submit(total, [first, second], 6)
+    executor.resume()
+    assert third.result(SECONDS) == 1 + 34 + 40 + 6
+    picture = Picture(executor).look()
+    told = dict(zip(picture.tickets, picture.frame["arguments"], strict=True))
+    assert [told[future._ticket] for future in (second, third)] == ["5", "6"]
+    assert told[first._ticket] == f"3, {str([1] * 30)[:36]}…"
+    for future in [executor.submit(total, first) for _ in range(graph_section.MOST_LABELLED)]:
+        assert future.result(SECONDS) == 35
+    assert Picture(executor).look().frame["arguments"] is None
 
 
 def test_a_new_piece_of_work_begins_anew(executor: Executor) -> None:

@@ -165,6 +165,8 @@ class TaskQuestions(Protocol):
 
     def arguments(self, task: int, element: int | None) -> str | None: ...
 
+    def kept_arguments(self, task: int) -> str | None: ...
+
     def output(self, task: int, element: int | None) -> str: ...
 
     def set_priority(self, task: int, priority: int) -> bool: ...
@@ -212,6 +214,11 @@ class Observer(Protocol):
     def account(self, run: int | None, *, advice: bool = False) -> Account:
         """Return where the time of a run (by its number here) went; None: of the present piece of work.
         ``advice``: also what would have helped, if the work is over.
+        """
+
+    def work_span(self) -> tuple[float, float]:
+        """Return when the first task of the present piece of work was submitted, and when its last one ended so far:
+        seconds on the monotonic clock, 0 without one.
         """
 
     def moved_by(self, functions: Iterable[int]) -> Mapping[int, Moved]:

@@ -233,9 +233,11 @@ class Graph(Message):
     folded: bool  # columns have an entry for each group instead of each task
     span: int  # number of depths in a group
     names: list[str]  # names of functions; empty if unknown or several
+    # each task's own arguments as short text, empty if unknown; null for groups and for many tasks
+    arguments: list[str] | None
     functions: bytes  # indices into the names, 2 bytes each
     depths: bytes  # longest path from a task without inputs, in spans, 2 bytes each
-    # waiting, queued, running, done, failed, cancelled or skipped, 1 byte each; of groups, 7 columns of counts
+    # waiting, queued, running, done, failed, cancelled, skipped, lost: 1 byte each; of groups, 8 columns of counts
     states: bytes
     seconds: bytes  # time in user code, floats of 4 bytes
     tickets: bytes  # tickets of the tasks, 8 bytes each; of groups, none

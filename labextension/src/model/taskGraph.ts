@@ -11,7 +11,8 @@ export const GRAPH_STATES = [
   'done',
   'failed',
   'cancelled',
-  'skipped'
+  'skipped',
+  'lost'
 ] as const;
 export type GraphState = (typeof GRAPH_STATES)[number];
 
@@ -31,11 +32,13 @@ export interface TaskGraph {
   readonly span: number;
   readonly names: readonly string[];
   readonly size: number;
+  /** short text of each task's own arguments; empty if they are not told */
+  readonly arguments: readonly string[];
   readonly functions: Uint16Array;
   readonly depths: Uint16Array;
   /** the state; of a group, the most important one */
   readonly states: Uint8Array;
-  /** of groups: seven columns of counts */
+  /** of groups: a column of counts for each state; those of earlier releases have none of the last states */
   readonly counts: Uint32Array | null;
   readonly seconds: Float32Array;
   /** empty for groups */
@@ -49,6 +52,7 @@ export interface TaskGraph {
 /** States by importance: a group has the colour of the first that any of its tasks has. */
 const WEIGHTY: readonly GraphState[] = [
   'failed',
+  'lost',
   'running',
   'skipped',
   'queued',
@@ -95,8 +99,9 @@ export function readGraph(frame: Graph): TaskGraph {
     functions.every(place => place < frame.names.length),
     'a function has no name'
   );
+  const told = size > 0 ? Math.min(frame.states.byteLength / (4 * size), GRAPH_STATES.length) : 0;
   const counts = frame.folded
-    ? new Uint32Array(whole(frame.states, size, 4 * GRAPH_STATES.length, 'states'))
+    ? new Uint32Array(whole(frame.states, size, 4 * Math.floor(told), 'states'))
     : null;
   const states =
     counts === null
@@ -134,6 +139,7 @@ export function readGraph(frame: Graph): TaskGraph {
     folded: frame.folded,
     span: frame.span,
     names: frame.names,
+    arguments: frame.arguments ?? [],
     size,
     functions,
     depths: new Uint16Array(whole(frame.depths, size, 2, 'depths')),

@@ -245,9 +245,11 @@ export interface Graph extends Message<'graph'> {
   /** columns have an entry for each group instead of each task */ readonly folded: boolean;
   /** number of depths in a group */ readonly span: number;
   /** names of functions; empty if unknown or several */ readonly names: readonly string[];
+  /** each task's own arguments as short text, empty if unknown; null for groups and for many tasks */
+  readonly arguments: readonly string[] | null;
   /** indices into the names, 2 bytes each */ readonly functions: Uint8Array;
   /** longest path from a task without inputs, in spans, 2 bytes each */ readonly depths: Uint8Array;
-  /** waiting, queued, running, done, failed, cancelled or skipped, 1 byte each; of groups, 7 columns of counts */
+  /** waiting, queued, running, done, failed, cancelled, skipped, lost: 1 byte each; of groups, 8 columns of counts */
   readonly states: Uint8Array;
   /** time in user code, floats of 4 bytes */ readonly seconds: Uint8Array;
   /** tickets of the tasks, 8 bytes each; of groups, none */ readonly tickets: Uint8Array;
@@ -918,8 +920,8 @@ export const parseFrame = union<Frame>('Frame', {
   'graph': message<Graph>('Graph', {
       cellmill: version, kind: literal('graph'), run: nullable(integer), structure: integer, tasks: integer,
       own: nullable(integer), dependencies: integer, partial: boolean, folded: boolean, span: integer,
-      names: list(string), functions: bytes(0), depths: bytes(1), states: bytes(2), seconds: bytes(3),
-      tickets: bytes(4), edges: bytes(5)
+      names: list(string), arguments: nullable(list(string)), functions: bytes(0), depths: bytes(1),
+      states: bytes(2), seconds: bytes(3), tickets: bytes(4), edges: bytes(5)
   }),
   'graph-states': message<GraphStates>('GraphStates', {
       cellmill: version, kind: literal('graph-states'), run: nullable(integer), structure: integer,

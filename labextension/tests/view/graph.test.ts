@@ -3,7 +3,9 @@ import { test } from 'node:test';
 
 import { readGraph, type TaskGraph } from '../../src/model/taskGraph';
 import { fitted, nodeAt, zoomed } from '../../src/view/graph/camera';
-import { layOut, longestPath, neighbours } from '../../src/view/graph/layout';
+import { boxText } from '../../src/view/graph/labels';
+import { boxesIn, layOut, longestPath, neighbours, passages } from '../../src/view/graph/layout';
+import { untranslated } from '../../src/view/translator';
 import { bytes, dag, frame } from '../graphFrames';
 
 test('each node is in one layer, at a place of its own, below its inputs', () => {
@@ -40,6 +42,48 @@ function crossings(graph: TaskGraph, at: ArrayLike<number>): number {
   }
   return found;
 }
+
+test('no edge of fifty boxes runs over a box that is not its end', () => {
+  for (const seed of [1, 2, 3]) {
+    for (const width of [226, 276, 620, 1200]) {
+      const graph = dag(50, 3, seed, 20);
+      const layout = layOut(graph, boxesIn(width));
+      const { form } = layout;
+      assert.ok(form.width > form.height);
+      for (let at = 0; at < graph.edges.length; at += 2) {
+        const [from, to] = [graph.edges[at] ?? 0, graph.edges[at + 1] ?? 0];
+        const way = passages(layout, from, to);
+        assert.equal(way.length, (layout.rowOf[to] ?? 0) - (layout.rowOf[from] ?? 0) - 1);
+        const heights = [
+          (layout.y[from] ?? 0) + form.height / 2,
+          ...way.flatMap(({ top, bottom }) => [top, bottom]),
+          (layout.y[to] ?? 0) - form.height / 2
+        ];
+        assert.deepEqual(
+          heights,
+          [...heights].sort((a, b) => a - b)
+        );
+        for (const { x, top, bottom } of way) {
+          for (let node = 0; node < graph.size; node++) {
+            const beside = Math.abs((layout.x[node] ?? 0) - x) >= form.width / 2;
+            const y = layout.y[node] ?? 0;
+            assert.ok(beside || y + form.height / 2 <= top || y - form.height / 2 >= bottom);
+          }
+        }
+      }
+    }
+  }
+});
+
+test('a box tells the number, the time and the arguments of its task', () => {
+  const given = frame(2, [[0, 1]]);
+  const seconds = bytes(Float32Array.from([1.5, 0]));
+  const states = Uint8Array.from([3, 7]);
+  const graph = readGraph({ ...given, seconds, states, arguments: ["'a.csv'", ''] });
+  const [first, second] = [0, 1].map(node => boxText(untranslated, graph, node));
+  assert.deepEqual(first, { name: 'f', number: '#1', more: "1.5 s · 'a.csv'" });
+  assert.deepEqual(second, { name: 'f', number: '#2', more: 'lost' });
+});
 
 test('the order within layers has few crossings', () => {
   // Ten pairs of chains, shuffled: they can be drawn without any.

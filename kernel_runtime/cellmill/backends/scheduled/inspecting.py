@@ -51,6 +51,7 @@ class Inspected(Protocol):
     cancellations: Cancellations
     resources: Resources
     use: ResourceUse | None
+    payloads: bool  # whether the scheduler has the arguments of tasks, as bytes
     submit_plain: Callable[..., Future]
 
     @property
@@ -290,15 +291,22 @@ class Inspector:
     def arguments(self, task: int, element: int | None) -> str | None:
         """Return the arguments of a task that is not over, or whose failure is kept, as short text; None for others."""
         found = self.failure(task, element)
-        if found is not None:
-            return found.arguments
-        size = int(with_gil.csched_payload(self._handle, task, ffi.NULL, 0))
+        return found.arguments if found is not None else self._shown(with_gil.csched_payload, task, element)
+
+    def kept_arguments(self, task: int) -> str | None:
+        """Return the arguments of a single task that may be over, as short text, if its call is kept
+        (`csched_kept_call`).
+        """
+        return self._shown(with_gil.csched_kept_call, task, None) if self._host.payloads else None
+
+    def _shown(self, copy: Callable[..., int], task: int, element: int | None) -> str | None:
+        size = int(copy(self._handle, task, ffi.NULL, 0))
         if size < 0:
             return None
         if size > LOOKED_AT_BYTES:
             return f"<{size:,} bytes>"
         data = ffi.new("char[]", max(1, size))
-        if with_gil.csched_payload(self._handle, task, data, size) != size:
+        if copy(self._handle, task, data, size) != size:
             return None  # it ended meanwhile
         try:
             return shown(preview(memoryview(ffi.buffer(data, size))) if size else (), element)

@@ -77,6 +77,7 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
     again = questions.result(ticket)
     near = None if executor._backend.use is None else executor._backend.use.near(ticket)
     over = again is not None and again.done() and not again.cancelled() and again.exception() is None
+    arguments = questions.arguments(ticket, element)
     return {
         "cellmill": schema.VERSION,
         "kind": "task-detail",
@@ -90,7 +91,7 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
         "priority": rows[0].priority if rows else None,
         "why": str(questions.why(ticket)) if state in (*_LIVE, "stopping") else "",
         "attempts": [_attempt(row) for row in rows[:MOST_ATTEMPTS]],
-        "arguments": questions.arguments(ticket, element),
+        "arguments": questions.kept_arguments(ticket) if arguments is None else arguments,
         "output": questions.output(ticket, element)[-MOST_OUTPUT:],
         "error": found.type if found is not None else "",
         "message": found.message if found is not None else "",

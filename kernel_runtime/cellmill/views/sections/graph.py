@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable
 from typing import Any
 
-from cellmill.backends._protocol import Picture
+from cellmill.api import questions_of
+from cellmill.backends._protocol import Picture, TaskQuestions
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
 from cellmill.views.scope import Scope
@@ -16,8 +18,14 @@ MOST_TASKS = 4000
 MOST_DEPENDENCIES = 12_000
 MOST_GROUPS = 1000
 MOST_LINKS = 6000
-GROUP_WORDS = 12  # function, depth, seconds, 0, tasks by 7 states, 0
-STATES = 7
+STATES = 8
+GROUP_WORDS = 4 + STATES  # function, depth, seconds, 0, tasks by state
+MOST_LABELLED = 150  # tasks that a view draws as boxes with text
+MOST_CHARACTERS = 40
+# What the arguments of a task say of its inputs: the graph's edges tell of these.
+_INPUTS = re.compile(
+    r"(^|, )(\w+=)?(<input \d+>|\[[^\]]*<input \d+>[^\]]*\]|\([^)]*<input \d+>[^)]*\))(?=, |$)"
+)
 
 
 class GraphSection:
@@ -31,6 +39,7 @@ class GraphSection:
         self._executor: Executor | None = None
         self._picture: Picture | None = None
         self._structure = self._changes = -1
+        self._texts: dict[int, str] = {}  # the arguments of the tasks that are drawn, by ticket
 
     def restart(self) -> None:
         self._structure = self._changes = -1
@@ -61,7 +70,18 @@ class GraphSection:
                 "seconds": seconds,
             }
         self._structure = picture.structure
-        return {**_whole(picture), **self._whose(picture)}
+        frame: schema.Graph = {**_whole(picture), **self._whose(picture)}
+        if picture.tasks <= MOST_LABELLED:
+            frame["arguments"] = self._arguments(array("Q", frame["tickets"]), questions_of(executor))
+        return frame
+
+    def _arguments(self, tickets: Iterable[int], questions: TaskQuestions) -> list[str]:
+        known, self._texts = self._texts, {}
+        for ticket in tickets:
+            self._texts[ticket] = known.get(ticket) or _own(
+                questions.kept_arguments(ticket) or questions.arguments(ticket, None) or ""
+            )
+        return list(self._texts.values())
 
     def _whose(self, picture: Picture) -> Any:
         return {} if self._run is None else {"run": self._run, "own": picture.own}
@@ -72,6 +92,12 @@ class GraphSection:
             return None
         self._changes = 0
         return {**_frame(None, [], array("H"), array("H"), b"", b"", b"", array("H")), "run": self._run}
+
+
+def _own(arguments: str) -> str:
+    """The arguments without those that are results of other tasks."""
+    text = _INPUTS.sub("", arguments).removeprefix(", ")
+    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
 
 
 def _whole(picture: Picture) -> schema.Graph:
@@ -143,6 +169,7 @@ def _frame(
         "folded": False,
         "span": 1,
         "names": names,
+        "arguments": None,
         "functions": functions.tobytes(),
         "depths": depths.tobytes(),
         "states": states,

@@ -14,7 +14,10 @@ export function fitted(layout: Layout, width: number, height: number): Camera {
   const across = (width - 2 * MARGIN) / Math.max(1, layout.width);
   const along = (height - 2 * MARGIN) / Math.max(1, layout.height);
   const boxes = layout.form.width > layout.form.height;
-  const scale = Math.max(boxes ? READABLE : LEAST_FIT, Math.min(across, along, boxes ? 1 : 2));
+  const whole = Math.min(across, along, boxes ? 1 : 2);
+  // Boxes that do not fit with text in them fill the width: one looks further by dragging.
+  const least = boxes ? Math.max(READABLE, Math.min(1, across)) : LEAST_FIT;
+  const scale = whole < (boxes ? READABLE : LEAST_FIT) ? least : whole;
   const left = (width - layout.width * scale) / 2;
   const top = Math.max(MARGIN, (height - layout.height * scale) / 2);
   return { scale, left: Math.round(left), top: Math.round(top) };

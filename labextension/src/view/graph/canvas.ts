@@ -1,7 +1,8 @@
 /** Draws a task graph on a canvas. Handles no events. */
 
 import { GRAPH_STATES, type TaskGraph } from '../../model/taskGraph';
-import { READABLE, neighbours, type Layout } from './layout';
+import type { BoxText } from './labels';
+import { READABLE, neighbours, passages, type Layout } from './layout';
 
 /** Position of the graph on the canvas: screen = graph * scale + offset, in CSS pixels. */
 export interface Camera {
@@ -23,6 +24,7 @@ interface Colours {
   readonly edge: string;
   readonly mark: string;
   readonly text: string;
+  readonly faint: string;
   readonly box: string;
   readonly font: string;
 }
@@ -37,6 +39,7 @@ function coloursOf(element: HTMLElement): Colours {
     edge: get('--cellmill-graph-edge'),
     mark: get('--cellmill-graph-mark'),
     text: get('--cellmill-graph-text'),
+    faint: get('--cellmill-graph-faint'),
     box: get('--cellmill-graph-box'),
     font: style.fontFamily
   };
@@ -49,7 +52,7 @@ export function drawGraph(
   layout: Layout,
   camera: Camera,
   marks: Marks,
-  label: (node: number) => string
+  label: (node: number) => BoxText
 ): void {
   const { clientWidth: width, clientHeight: height } = canvas;
   const context = canvas.getContext('2d');
@@ -70,11 +73,15 @@ export function drawGraph(
   context.scale(camera.scale, camera.scale);
   const colours = coloursOf(canvas);
   const near = shown(graph, layout, marks);
-  drawEdges(context, graph, layout, camera, colours, near !== null);
-  drawMarkedEdges(context, graph, layout, camera, marks, colours);
+  const drawLines = (): void => {
+    drawEdges(context, graph, layout, camera, colours, near !== null);
+    drawMarkedEdges(context, graph, layout, camera, marks, colours);
+  };
   if (layout.form.width > layout.form.height) {
     drawBoxes(context, graph, layout, camera, colours, near, label);
+    drawLines(); // over the boxes, which they go round
   } else {
+    drawLines();
     drawDots(context, graph, layout, colours, near);
   }
   drawRing(context, layout, marks.node, camera, colours);
@@ -101,10 +108,20 @@ function trace(path: Path2D, layout: Layout, from: number, to: number): void {
   path.moveTo(x0, y0);
   if (layout.form.width === layout.form.height) {
     path.lineTo(x1, y1);
-  } else {
-    const bend = Math.max(8, (y1 - y0) / 2);
-    path.bezierCurveTo(x0, y0 + bend, x1, y1 - bend, x1, y1);
+    return;
   }
+  let [x, y] = [x0, y0];
+  const curve = (toX: number, toY: number): void => {
+    const bend = (toY - y) / 2;
+    path.bezierCurveTo(x, y + bend, toX, toY - bend, toX, toY);
+    [x, y] = [toX, toY];
+  };
+  for (const passage of passages(layout, from, to)) {
+    curve(passage.x, passage.top);
+    path.lineTo(passage.x, passage.bottom);
+    y = passage.bottom;
+  }
+  curve(x1, y1);
 }
 
 function drawEdges(
@@ -189,10 +206,9 @@ function drawBoxes(
   camera: Camera,
   colours: Colours,
   near: Set<number> | null,
-  label: (node: number) => string
+  label: (node: number) => BoxText
 ): void {
   const { width, height } = layout.form;
-  context.font = `12px ${colours.font}`;
   context.textBaseline = 'middle';
   for (let node = 0; node < graph.size; node++) {
     const left = (layout.x[node] ?? 0) - width / 2;
@@ -207,8 +223,7 @@ function drawBoxes(
     context.clip(shape);
     drawStates(context, graph, node, left, top, width, height, colours);
     if (camera.scale >= READABLE) {
-      context.fillStyle = colours.text;
-      context.fillText(fit(context, label(node), width - 18), left + 11, top + height / 2);
+      drawText(context, label(node), left + 11, top, width - 17, colours);
     }
     context.restore();
     context.strokeStyle = colours.edge;
@@ -216,6 +231,25 @@ function drawBoxes(
     context.stroke(shape);
     context.restore();
   }
+}
+
+/** Two lines: the name with the number at its right, and the rest below. */
+function drawText(
+  context: CanvasRenderingContext2D,
+  { name, number, more }: BoxText,
+  left: number,
+  top: number,
+  width: number,
+  colours: Colours
+): void {
+  context.font = `11px ${colours.font}`;
+  context.fillStyle = colours.faint;
+  context.fillText(fit(context, more, width), left, top + 25);
+  const taken = number === '' ? 0 : context.measureText(number).width + 4;
+  context.fillText(number, left + width + 4 - taken, top + 11);
+  context.font = `12px ${colours.font}`;
+  context.fillStyle = colours.text;
+  context.fillText(fit(context, name, width - taken), left, top + 11);
 }
 
 function drawStates(

@@ -14,7 +14,8 @@ export function stateName(trans: Translator, state: GraphState): string {
     done: trans.__('done'),
     failed: trans.__('failed'),
     cancelled: trans.__('cancelled'),
-    skipped: trans.__('input failed')
+    skipped: trans.__('input failed'),
+    lost: trans.__('lost')
   };
   return names[state];
 }
@@ -61,9 +62,33 @@ export function hint(
 }
 
 /** The text in a node's box. */
-export function labelOf(trans: Translator, graph: TaskGraph, node: number): string {
+export interface BoxText {
+  readonly name: string;
+  /** beside the name, never shortened; empty for groups */
+  readonly number: string;
+  /** below both: how long it ran or its state, and its arguments */
+  readonly more: string;
+}
+
+/** Which task a box is, how long it ran, and with what arguments; of a group, how many it has of which function. */
+export function boxText(trans: Translator, graph: TaskGraph, node: number): BoxText {
+  const seconds = graph.seconds[node] ?? 0;
   const name = nameOf(trans, graph, node);
-  return graph.counts === null ? name : `${count(members(graph, node))} × ${name}`;
+  const ran = seconds > 0 ? brief(seconds) : '';
+  if (graph.counts !== null) {
+    return { name: `${count(members(graph, node))} × ${name}`, number: '', more: ran };
+  }
+  const state = stateName(trans, GRAPH_STATES[graph.states[node] ?? 0] ?? 'waiting');
+  const more = [ran === '' ? state : ran, graph.arguments[node] ?? ''];
+  return {
+    name,
+    number: numberOf(graph, node),
+    more: more.filter(text => text !== '').join(' · ')
+  };
+}
+
+function numberOf(graph: TaskGraph, node: number): string {
+  return `#${(graph.tickets[node] ?? 0n) >> 32n}`;
 }
 
 /** A node's details, in one line. */
@@ -80,13 +105,16 @@ export function describe(
       const number = graph.counts?.[index * graph.size + node] ?? 0;
       return number > 0 ? `${stateName(trans, state)} ${count(number)}` : '';
     });
-    return [labelOf(trans, graph, node), ...states, ran].filter(text => text !== '').join(' · ');
+    return [boxText(trans, graph, node).name, ...states, ran]
+      .filter(text => text !== '')
+      .join(' · ');
   }
-  const serial = String((graph.tickets[node] ?? 0n) >> 32n);
+  const given = graph.arguments[node] ?? '';
   const inputs = neighbours(layout.inputs, node).length;
   const dependents = neighbours(layout.dependents, node).length;
   return [
-    trans.__('%1, task %2', nameOf(trans, graph, node), serial),
+    `${nameOf(trans, graph, node)} ${numberOf(graph, node)}`,
+    given,
     stateName(trans, GRAPH_STATES[graph.states[node] ?? 0] ?? 'waiting'),
     ran,
     trans._n('%2 input', '%2 inputs', inputs, count(inputs)),

@@ -1,4 +1,5 @@
-/** Positions of a task graph's nodes: layers by depth, few crossings, wide layers as blocks. Pure functions. */
+/** Positions of a task graph's nodes: layers by depth, few crossings, wide layers as blocks, edges between the boxes. Pure
+ * functions. */
 
 import type { TaskGraph } from '../../model/taskGraph';
 
@@ -12,13 +13,20 @@ interface Form {
   readonly rowGap: number;
 }
 
-/** A few nodes are boxes with names, many are dots. */
-const BOXES: Form = { width: 112, height: 24, gap: 14, layerGap: 34, rowGap: 10 };
+/** A few nodes are boxes with two lines of text, many are dots. */
+const BOXES: Form = { width: 132, height: 36, gap: 16, layerGap: 32, rowGap: 14 };
 const DOTS: Form = { width: 8, height: 8, gap: 6, layerGap: 30, rowGap: 6 };
 const MOST_BOXES = 150;
 const SWEEPS = 4;
-/** The smallest scale at which names are drawn in boxes. */
-export const READABLE = 0.65;
+/** The smallest scale at which text is drawn in boxes, and at which a graph of boxes is shown at first. */
+export const READABLE = 0.75;
+const MOST_COLUMNS = 12;
+
+/** Boxes side by side. */
+interface Row {
+  readonly y: number;
+  readonly columns: number;
+}
 
 /** The positions of all nodes; x and y are centres. */
 export interface Layout {
@@ -32,6 +40,9 @@ export interface Layout {
   /** by node: its layer, and its index in the layer */
   readonly layerOf: Int32Array;
   readonly placeOf: Int32Array;
+  /** from the top, and the row of each node */
+  readonly rows: readonly Row[];
+  readonly rowOf: Int32Array;
   readonly inputs: Neighbours;
   readonly dependents: Neighbours;
 }
@@ -109,7 +120,10 @@ function place(layer: Int32Array, share: Float32Array): void {
 
 /** How many boxes fit side by side with readable names, by the picture's width. */
 export function boxesIn(width: number): number {
-  return Math.max(2, Math.min(8, Math.floor(width / (READABLE * (BOXES.width + BOXES.gap)))));
+  return Math.max(
+    2,
+    Math.min(MOST_COLUMNS, Math.floor(width / (READABLE * (BOXES.width + BOXES.gap))))
+  );
 }
 
 /** Lay a graph out with at most `most` boxes side by side: 4,000 nodes take some milliseconds. */
@@ -135,11 +149,13 @@ function spread(
   layers: readonly Int32Array[],
   form: Form,
   boxes: number
-): Pick<Layout, 'x' | 'y' | 'width' | 'height' | 'layerOf' | 'placeOf'> {
+): Pick<Layout, 'x' | 'y' | 'width' | 'height' | 'layerOf' | 'placeOf' | 'rows' | 'rowOf'> {
   const x = new Float32Array(size);
   const y = new Float32Array(size);
   const layerOf = new Int32Array(size);
   const placeOf = new Int32Array(size);
+  const rowOf = new Int32Array(size);
+  const rowsOfAll: Row[] = [];
   const most = form === BOXES ? boxes : Math.max(16, Math.ceil(1.3 * Math.sqrt(size)));
   let top = 0;
   let width = 0;
@@ -150,16 +166,51 @@ function spread(
       const column = Math.floor(at / rows);
       layerOf[node] = index;
       placeOf[node] = at;
+      rowOf[node] = rowsOfAll.length + (at % rows);
       x[node] = (column - (columns - 1) / 2) * (form.width + form.gap);
       y[node] = top + form.height / 2 + (at % rows) * (form.height + form.rowGap);
     });
     width = Math.max(width, columns * (form.width + form.gap) - form.gap);
+    for (let row = 0; row < rows; row++) {
+      rowsOfAll.push({ y: top + form.height / 2 + row * (form.height + form.rowGap), columns });
+    }
     top += rows * (form.height + form.rowGap) - form.rowGap + form.layerGap;
   });
   for (let node = 0; node < size; node++) {
     x[node] = (x[node] ?? 0) + width / 2;
   }
-  return { x, y, layerOf, placeOf, width, height: Math.max(0, top - form.layerGap) };
+  const height = Math.max(0, top - form.layerGap);
+  return { x, y, layerOf, placeOf, rows: rowsOfAll, rowOf, width, height };
+}
+
+/** A straight piece of an edge: down between two boxes of a row. */
+export interface Passage {
+  readonly x: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** Where an edge passes the rows between its ends, so that it crosses no box: between two boxes, or beside the row. */
+export function passages(layout: Layout, from: number, to: number): Passage[] {
+  const { form, rows, rowOf, width } = layout;
+  const [first, last] = [rowOf[from] ?? 0, rowOf[to] ?? 0];
+  const [x0, x1] = [layout.x[from] ?? 0, layout.x[to] ?? 0];
+  const [y0, y1] = [layout.y[from] ?? 0, layout.y[to] ?? 0];
+  const step = form.width + form.gap;
+  // Edges of several inputs lie beside each other.
+  const aside = (((from % 5) - 2) * form.gap) / 8;
+  const found: Passage[] = [];
+  for (let index = first + 1; index < last; index++) {
+    const row = rows[index];
+    if (row !== undefined) {
+      const wanted = x0 + ((x1 - x0) * (row.y - y0)) / Math.max(1, y1 - y0);
+      const left = width / 2 - (row.columns * step) / 2;
+      const gutter = Math.min(row.columns, Math.max(0, Math.round((wanted - left) / step)));
+      const half = form.height / 2 + form.rowGap / 2 - 1;
+      found.push({ x: left + gutter * step + aside, top: row.y - half, bottom: row.y + half });
+    }
+  }
+  return found;
 }
 
 /** The path with the longest total run time, inputs first; empty if nothing has run. */

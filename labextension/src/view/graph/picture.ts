@@ -4,11 +4,12 @@ import type { TaskGraph } from '../../model/taskGraph';
 import { fitted, nodeAt, showing, zoomed } from './camera';
 import { drawGraph, type Camera } from './canvas';
 import type { Direction, GraphActs } from './gestures';
+import type { BoxText } from './labels';
 import { boxesIn, layOut, longestPath, neighbours, type Layout } from './layout';
 
 export interface GraphPictureOptions {
   /** the text in a node's box */
-  readonly label: (graph: TaskGraph, node: number) => string;
+  readonly label: (graph: TaskGraph, node: number) => BoxText;
   /** called when other nodes are marked */
   readonly marked: () => void;
   /** called to show a task's details */

@@ -6,7 +6,7 @@ import { button, child, setText } from '../dom';
 import { count } from '../format';
 import { listen, zoomIn, zoomOut } from '../graph/gestures';
 import { GraphPicture } from '../graph/picture';
-import { describe, hint, labelOf, stateName, summary } from '../graph/labels';
+import { boxText, describe, hint, stateName, summary } from '../graph/labels';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
@@ -34,7 +34,7 @@ class GraphTab implements Tab {
     this._info = child(this._body, 'p', 'cellmill-graph-info');
     this._info.setAttribute('role', 'status');
     this._picture = new GraphPicture(canvas, {
-      label: (graph, node) => labelOf(trans, graph, node),
+      label: (graph, node) => boxText(trans, graph, node),
       marked: () => this._drawInfo(),
       // asks the tasks tab to show this one
       open: ticket =>

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from cellmill.telemetry.progress import ProgressFold, RunSample, Sample
 
 START = Sample(
@@ -121,3 +123,18 @@ def test_time_without_tasks_is_no_part_of_the_work() -> None:
     fold.snapshot(START, [])
     fold.snapshot(replace(START, time=150.0), [])
     assert fold.snapshot(replace(START, time=151.0, submitted=1, succeeded=1), [])["elapsed"] == 1.0
+
+
+def test_what_a_work_took_is_exact_where_the_scheduler_knows_it() -> None:
+    fold = ProgressFold()
+    fold.snapshot(START, [])
+    going = replace(START, time=102.0, submitted=4, succeeded=1, span=(101.7, 101.9))
+    frame = fold.snapshot(going, [])
+    assert (frame["began"], frame["elapsed"]) == (101.7, pytest.approx(0.3))
+    over = replace(START, time=103.0, submitted=4, succeeded=4, span=(101.7, 102.95))
+    for time in (103.0, 109.0):
+        frame = fold.snapshot(replace(over, time=time), [])
+        assert (frame["began"], frame["elapsed"]) == (101.7, pytest.approx(1.25))
+    fold.cell_started(replace(over, time=110.0))
+    frame = fold.snapshot(replace(over, time=111.0, submitted=6, succeeded=6), [])
+    assert frame["began"] >= 110.0  # the scheduler's figures are still those of the work before

@@ -30,6 +30,10 @@ class Sample:
     failed: int
     cancelled: int
     position: int = 0  # in the state map, of the next task
+    span: tuple[float, float] = (
+        0.0,
+        0.0,
+    )  # from the work's first submission to its last task's end; 0: unknown
 
     @property
     def done(self) -> int:
@@ -185,6 +189,8 @@ class ProgressFold:
             self._next_began = sample.time
         if sample.submitted == self._start.submitted:
             self._began = sample.time
+        elif self._began <= sample.span[0] <= sample.time:
+            self._began = sample.span[0]  # which is exact, and not between two looks
 
     def _begin(self, start: _Start, time: float) -> None:
         self._start, self._next = start, None
@@ -197,6 +203,8 @@ class ProgressFold:
         counts = (sample.submitted, sample.running, sample.succeeded, sample.failed, sample.cancelled)
         if counts != self._seen:
             self._seen, self._changed = counts, sample.time
+            if sample.idle and self._began == sample.span[0] < sample.span[1] <= sample.time:
+                self._changed = sample.span[1]
         return max(0.0, self._changed - self._began)
 
 

@@ -24,6 +24,7 @@ def take_sample(executor: Executor) -> Sample:
         failed=stats.failed,
         cancelled=stats.cancelled,
         position=observer.next_position if (observer := executor._backend.observer) else 0,
+        span=observer.work_span() if observer else (0.0, 0.0),
     )
 
 

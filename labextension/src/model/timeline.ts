@@ -80,8 +80,8 @@ export class TimelineModel {
   spans: readonly Span[] = [];
   running: readonly Span[] = [];
   detail: Detail | null = null;
-  /** when the first task of this piece of work began; 0 without one */
-  first = 0;
+  /** when this piece of work, or the run, began; 0 where that is not known */
+  began = 0;
   /** counts the changes, so that views can tell whether to redraw */
   version = 0;
 
@@ -101,14 +101,19 @@ export class TimelineModel {
       this.detail = null;
     }
     this.frame = frame;
-    this.first = [...spans, ...this.running].reduce(
+    this._earliest = [...spans, ...this.running].reduce(
       (least, one) => Math.min(least, one.start),
       Infinity
     );
-    if (this.first === Infinity) {
-      this.first = 0;
-    }
     this.version++;
+  }
+
+  /** Where the time axis begins: with the work, or with the first task if the former is not known; 0 without one. */
+  get first(): number {
+    if (this._earliest === Infinity) {
+      return 0;
+    }
+    return this.began > 0 ? Math.min(this.began, this._earliest) : this._earliest;
   }
 
   pushDetail(frame: TimelineDetail): void {
@@ -174,6 +179,7 @@ export class TimelineModel {
     }
   }
 
+  private _earliest = Infinity;
   private readonly _names = new Map<number, string>();
   private readonly _colours = new Map<string, number>();
 }

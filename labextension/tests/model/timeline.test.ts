@@ -32,6 +32,10 @@ test('later spans take the places of earlier ones, and a missed frame changes no
   model.push(frame(5, 0, packed({ start: 7e9, end: 8e9 })));
   assert.equal(model.spans.length, 1);
   assert.equal(model.first, 7);
+  model.began = 5; // with the submission of the first task
+  assert.equal(model.first, 5);
+  model.began = 7.5; // of an estimate
+  assert.equal(model.first, 7);
   assert.equal(model.name(1), 'fold');
   assert.equal(model.last, 8);
 });

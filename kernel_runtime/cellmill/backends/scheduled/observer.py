@@ -68,6 +68,10 @@ class Observer:
             return accounts.account(self._scheduler, self.function_names, run, self._payloads)
         return self._adviser.account(advised=advice)
 
+    def work_span(self) -> tuple[float, float]:
+        sums = accounts.sums_of(self._scheduler, None)
+        return sums.began * accounts.NS, sums.ended * accounts.NS
+
     def moved_by(self, functions: Iterable[int]) -> dict[int, Moved]:
         if not self._payloads:
             return {}

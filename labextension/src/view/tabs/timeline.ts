@@ -71,6 +71,11 @@ class TimelineTab implements Tab {
 
   draw(state: KernelState): void {
     const model = state.sections.timeline;
+    const began = state.snapshot?.began ?? 0;
+    if (began !== model.began) {
+      model.began = began;
+      model.version++;
+    }
     this._strips.take(state.sections.usage, state.recorded, state.run !== null);
     if (model === this._model && model.version === this._version) {
       return;
